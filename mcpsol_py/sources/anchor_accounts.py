@@ -43,12 +43,14 @@ SeedEncoding: TypeAlias = Literal["be", "utf8"]
 class AccountScope:
     """The accounts that a seed's path can name: those of its own list, then those around its group."""
 
-    __slots__ = ("items", "outer", "prefix")
+    __slots__ = ("_by_name", "items", "outer", "prefix")
 
     def __init__(
         self, items: list[Any], prefix: tuple[str, ...], outer: AccountScope | None
     ) -> None:
         self.items, self.prefix, self.outer = items, prefix, outer
+        #: indexed for the first seed, since most instructions have none
+        self._by_name: dict[str, dict[str, Any]] | None = None
 
     def locate(self, steps: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Split a dotted path into the account's path from the instruction and the field within its
@@ -63,25 +65,24 @@ class AccountScope:
         return (steps[0],), tuple(steps[1:])
 
     def _locate_here(self, steps: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        items, path = self.items, self.prefix
+        if self._by_name is None:
+            self._by_name = _by_name(self.items)
+        known, path = self._by_name, self.prefix
         for taken, step in enumerate(steps, 1):
-            item = _named(items, step)
-            if item is None:
+            name = matching_name(step, known)
+            if name is None:
                 return None
-            path = (*path, item["name"])
-            inner = item.get("accounts")
+            path = (*path, name)
+            inner = known[name].get("accounts")
             if type(inner) is not list:
                 return path, tuple(steps[taken:])
-            items = inner
+            known = _by_name(inner)
         return None
 
 
-def _named(items: list[Any], name: str) -> dict[str, Any] | None:
-    """Return the item with that name, or else the one with another spelling of it."""
-    known: dict[str | None, dict[str, Any]] = {
-        item["name"]: item for item in reversed(named_objects(items))
-    }
-    return known.get(matching_name(name, known))
+def _by_name(items: list[Any]) -> dict[str, dict[str, Any]]:
+    """Return the items by their names. If two have the same name, the first one counts."""
+    return {item["name"]: item for item in reversed(named_objects(items))}
 
 
 class _PathSeed(NamedTuple):
@@ -192,9 +193,14 @@ class AccountReader(TypeReader):
         )
 
     def first_flag(self, item: dict[str, Any], keys: tuple[str, ...]) -> bool:
-        """Read a flag by the first key if it is given there, or else by any of *keys*."""
-        value = item.get(keys[0])
-        return value if type(value) is bool else self.flag(item, *keys)
+        """Read a flag that has two spellings: the first of *keys* that is given counts."""
+        for key in keys:
+            value = item.get(key)
+            if type(value) is bool:
+                return value
+            if value is not None:
+                raise expected("true or false", value, path=key)
+        return False
 
     def _relations(self, item: dict[str, Any]) -> tuple[str, ...]:
         values = item.get("relations")
@@ -217,14 +223,11 @@ class AccountReader(TypeReader):
             raise SourceError(
                 f"an address has at most 15 seeds and a bump, got {len(seeds)}.", path="seeds"
             )
-
-        def read_program(owner: dict[str, Any], key: str) -> Value:
-            return self.inside(key, lambda given: self.pda_program(given, scope), owner[key])
-
-        program = self.optional(value, "program", read_program)
-        legacy_program = self.optional(value, "programId", read_program)
-        found = self.each(value, "seeds", lambda seed: self.seed(seed, scope))
-        return Pda(found, legacy_program or program)
+        program = None
+        for key in ("program", "programId"):
+            if value.get(key) is not None:
+                program = self.inside(key, lambda given: self.pda_program(given, scope), value[key])
+        return Pda(self.each(value, "seeds", lambda seed: self.seed(seed, scope)), program)
 
     def pda_program(self, value: Any, scope: AccountScope) -> Value:
         """Read the program of a PDA.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from types import NoneType
 from typing import Any, TypeVar
 
@@ -295,8 +294,10 @@ class DocumentReader:
     def bytes_of(self, value: object) -> bytes:
         """Read a list of numbers from 0 to 255 as bytes."""
         if type(value) is list and len(value) <= MAX_BYTE_LIST:
-            with suppress(ValueError, TypeError):
+            try:
                 return bytes(value)
+            except (ValueError, TypeError):
+                pass  # the error below says what a list of bytes is
         raise SourceError(f"expected a list of bytes (0 to 255), got {abbr(value)}.")
 
     def address(self, value: object, what: str, path: str = "address") -> str | None:

@@ -110,7 +110,7 @@ class NodeReader(DocumentReader):
 
     def count_unread(self, node: Node) -> None:
         """Count the keys of *node* that are not read."""
-        kind = node.get("kind")
+        kind: Any = node.get("kind")
         known = _KNOWN.get(kind) if type(kind) is str else None
         if known is not None and not known.issuperset(node):
             self._count_others(node, kind, known)
