@@ -183,7 +183,10 @@ async def _call(
 def _answer(result: Any) -> dict[str, Any]:
     """What came back: of an HTTP response, or of a tool's call."""
     if hasattr(result, "status_code"):
-        return {"status": result.status_code, "body": result.text}
+        from mcpsol_py.x402.protocol.http_answers import was_cut
+
+        cut = {"cut": True} if was_cut(result) else {}  # the body was longer than is kept
+        return {"status": result.status_code, "body": result.text, **cut}
     body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
     texts = [block.get("text", "") for block in body.get("content") or []]
     return {

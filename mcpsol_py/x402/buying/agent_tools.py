@@ -48,6 +48,8 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 
 #: How much text of an answer from outside is returned.
 _ANSWER_CHARS = 20_000
+#: How much of an answer is read.
+_ANSWER_BYTES = 1 << 20
 _PUBLIC_HOSTS = AllowedHosts()
 
 
@@ -198,7 +200,8 @@ class AgentTools:
     ) -> tuple[dict[str, Any], Bought[httpx.Response]]:
         payer = await in_thread(self.wallet.payer)
         async with self._http() as client:
-            bought = await HttpBuyer(client, payer).request(
+            buyer = HttpBuyer(client, payer, max_answer=_ANSWER_BYTES)
+            bought = await buyer.request(
                 given.get("method", "GET"),
                 given["url"],
                 content=given.get("body", "").encode(),

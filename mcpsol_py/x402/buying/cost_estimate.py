@@ -12,6 +12,7 @@ from mcp import Client
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.buying.budget import Budget
 from mcpsol_py.x402.buying.mcp_buyer import connected
+from mcpsol_py.x402.protocol.http_answers import send_bounded
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
 from mcpsol_py.x402.protocol.mcp_wire import read_demand
 from mcpsol_py.x402.protocol.price import format_amount
@@ -23,6 +24,8 @@ __all__ = ["estimate_cost", "http_price", "tool_price"]
 _MOST_OPTIONS = 20
 #: Digits of the largest amount: a u64 has at most 20.
 _MOST_DIGITS = 20
+#: Bytes of a demand that are read.
+_MAX_DEMAND = 1 << 20
 
 
 async def estimate_cost(
@@ -85,7 +88,7 @@ async def http_price(
             "ESTIMATE_FAILED", "expected method GET: asking for the price must not change anything"
         )
     async with http() as client:
-        response = await client.get(url)
+        response = await send_bounded(client, client.build_request("GET", url), limit=_MAX_DEMAND)
     if response.status_code != 402:
         return []
     headers = {k.lower(): v for k, v in response.headers.items()}

@@ -15,6 +15,7 @@ import orjson
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, send_bounded
 from mcpsol_py.x402.protocol.http_wire import payment_headers, read_http_demand, read_http_receipt
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
 from mcpsol_py.x402.protocol.proof import PROOF_HEADER
@@ -34,6 +35,7 @@ class HttpBuyer:
     """Sends requests with *client* and pays with *payer* if they demand it.
 
     If *subscriber* has a subscription that grants a request, it presents that instead of a payment.
+    Answers keep at most *max_answer* bytes of their bodies: `http_answers.was_cut` tells of more.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class HttpBuyer:
         payer: CallPayer | Wallets,
         *,
         subscriber: Subscriber | None = None,
+        max_answer: int = MAX_ANSWER,
     ) -> None:
         self._client, self._payer, self._subscriber = client, payer, subscriber
+        self._max_answer = max_answer
 
     async def request(
         self,
@@ -78,12 +82,13 @@ class HttpBuyer:
     async def _send(
         self, request: _HttpRequest, more: Mapping[str, str] | None = None
     ) -> httpx.Response:
-        return await self._client.request(
+        message = self._client.build_request(
             request.method,
             request.url,
             content=request.content,
             headers={**request.headers, **(more or {})},
         )
+        return await send_bounded(self._client, message, limit=self._max_answer)
 
     async def _ask_paying(
         self, request: _HttpRequest, payment: Payment

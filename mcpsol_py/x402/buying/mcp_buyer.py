@@ -9,7 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
 
+from mcpsol_py.x402.buying.bounded_mcp import bounded_http
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets
 from mcpsol_py.x402.protocol.mcp_wire import (
@@ -139,7 +141,10 @@ async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
     """
     failed: Exception | None = None
     try:
-        async with Client(server) as client:
+        async with (
+            bounded_http() as http,
+            Client(streamable_http_client(server, http_client=http)) as client,
+        ):
             try:
                 return await work(client)
             except Exception as error:  # noqa: BLE001  # raised below, outside the connection's task group

@@ -13,6 +13,7 @@ import orjson
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
+from mcpsol_py.x402.protocol.http_answers import send_bounded, was_cut
 from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
 from mcpsol_py.x402.protocol.price import format_amount
 
@@ -37,8 +38,9 @@ async def ask_catalog(
     query = {k: str(asked[k]) for k in ("query", "type", "limit") if k in asked}
     path, key = ("search", "resources") if "query" in asked else ("resources", "items")
     try:
-        response = await client.get(f"{url.rstrip('/')}/discovery/{path}", params=query)
-        if response.status_code != 200 or len(response.content) > MAX_BYTES:
+        question = client.build_request("GET", f"{url.rstrip('/')}/discovery/{path}", params=query)
+        response = await send_bounded(client, question, limit=MAX_BYTES)
+        if response.status_code != 200 or was_cut(response):
             return None
         rows = mapping_at(orjson.loads(response.content)).get(key)
     except (httpx.HTTPError, ValueError):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol, TypeVar
@@ -35,6 +35,7 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.http_answers import send_bounded, send_bounded_sync, was_cut
 from mcpsol_py.x402.protocol.json_form import json_of, mapping_at
 
 __all__ = [
@@ -131,7 +132,10 @@ class HttpFacilitator:
         """GET /supported. It blocks, because it is called before any event loop runs."""
         try:
             with httpx.Client(timeout=self._timeout, transport=self._transport) as client:
-                response = client.get(f"{self.url}/supported", headers=self._headers())
+                question = client.build_request(
+                    "GET", f"{self.url}/supported", headers=self._headers()
+                )
+                response = send_bounded_sync(client, question, limit=MAX_ANSWER)
         except httpx.HTTPError as error:
             raise self._down(error) from error
         return self._parse(response, SupportedResponse, "supported")
@@ -147,16 +151,13 @@ class HttpFacilitator:
             }
         )
         headers = {"content-type": "application/json", **self._headers()}
+        question = self._client.build_request(
+            "POST", f"{self.url}/{path}", content=body, headers=headers
+        )
         try:
-            async with self._client.stream(
-                "POST", f"{self.url}/{path}", content=body, headers=headers
-            ) as response:
-                content = await self._content(response.aiter_bytes(), path)
+            answer = await send_bounded(self._client, question, limit=MAX_ANSWER)
         except httpx.HTTPError as error:
             raise self._down(error) from error
-        answer = httpx.Response(
-            response.status_code, headers={"content-type": "application/json"}, content=content
-        )
         if not answer.is_success:
             refused = read_refusal(answer.content, model, requirements)
             if refused is not None:
@@ -169,17 +170,11 @@ class HttpFacilitator:
             f"{self.name}: {type(error).__name__}", unreachable=isinstance(error, _UNREACHABLE)
         )
 
-    async def _content(self, chunks: AsyncIterator[bytes], path: str) -> bytes:
-        content = b""
-        async for chunk in chunks:
-            content += chunk
-            if len(content) > MAX_ANSWER:
-                raise FacilitatorDown(
-                    f"{self.name} answered /{path} with more than {MAX_ANSWER:,} bytes"
-                )
-        return content
-
     def _parse(self, response: httpx.Response, model: type[T], path: str) -> T:
+        if was_cut(response):
+            raise FacilitatorDown(
+                f"{self.name} answered /{path} with more than {MAX_ANSWER:,} bytes"
+            )
         status = response.status_code
         if status != 200:
             raise FacilitatorDown(

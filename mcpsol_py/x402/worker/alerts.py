@@ -56,10 +56,13 @@ def webhook_alert(
                 "webhook-signature": sign(secret, message_id, stamp, body),
             }
             try:
-                with httpx.Client(
-                    transport=transport, timeout=timeout, follow_redirects=False
-                ) as client:
-                    if client.post(url, content=body, headers=headers).is_success:
+                with (
+                    httpx.Client(
+                        transport=transport, timeout=timeout, follow_redirects=False
+                    ) as client,
+                    client.stream("POST", url, content=body, headers=headers) as answer,
+                ):
+                    if answer.is_success:  # its body is never read
                         return
             except httpx.HTTPError:
                 continue
