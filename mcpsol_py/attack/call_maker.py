@@ -18,7 +18,9 @@ from mcpsol_py.attack.derivation import (
     NoBaseline,
     constraints_of,
     has_address,
+    has_fixed_address,
     is_created,
+    is_mint,
     token_program_of,
 )
 from mcpsol_py.attack.example_value import ExampleValue
@@ -87,13 +89,13 @@ class CallMaker:
 
     def make(self) -> Baseline:
         """Make the call and put its accounts on the chain. Raises NoBaseline."""
-        leaves = [leaf for leaf in self.plan.leaves if leaf.index not in self.absent]
+        leaves = self.present()
         for leaf in leaves:
             self.address(leaf)
         self._set_bump_arguments()
         addresses = [self.known.get(leaf.index, self.scene.program_id) for leaf in self.plan.leaves]
         # mints first, so that a token account finds its token program
-        for leaf in sorted(leaves, key=lambda leaf: not _is_mint(leaf)):
+        for leaf in sorted(leaves, key=is_mint, reverse=True):
             self._fill(leaf)
         return Baseline(
             self.scene,
@@ -104,6 +106,10 @@ class CallMaker:
             list(self.given.before),
             self.absent,
         )
+
+    def present(self) -> list[Leaf]:
+        """Return the accounts that the call has."""
+        return [leaf for leaf in self.plan.leaves if leaf.index not in self.absent]
 
     def _set_bump_arguments(self) -> None:
         for name, value in self.instruction.model.arg_values:
@@ -157,11 +163,10 @@ class CallMaker:
     def _has_one_target(self, leaf: Leaf, name: str) -> Leaf | None:
         targets = [target for field, target in constraints_of(leaf).has_one if field == name]
         found = (self._find(target, leaf) for target in targets)
-        return next((other for other in found if other is not None), None)
+        return next(filter(None, found), None)
 
     def _bump(self, leaf: Leaf, name: str) -> int | None:
-        pda = leaf.account.pda
-        if pda is None or pda.bump != name:
+        if leaf.account.stored_bump != name:
             return None
         self.address(leaf)
         return self.bumps.get(leaf.index)
@@ -236,11 +241,8 @@ class CallMaker:
     def _stays_as_it_is(self, leaf: Leaf) -> bool:
         if leaf.index in self.from_scenario or is_created(leaf):
             return True
-        if self.scene.account(self.known[leaf.index]) is not None:
-            return True
-        constraints = constraints_of(leaf)
-        is_program_or_fixed = leaf.account.address is not None or bool(constraints.one_of)
-        return is_program_or_fixed or constraints.executable
+        exists = self.scene.account(self.known[leaf.index]) is not None
+        return exists or has_fixed_address(leaf) or constraints_of(leaf).executable
 
     def _put_state(self, leaf: Leaf, state: str) -> None:
         values = {name: self.field(leaf, name) for name in self._state_fields(leaf)}
@@ -274,19 +276,13 @@ class CallMaker:
     def _mint_of(self, leaf: Leaf, token: TokenConstraint, program: Pubkey) -> Pubkey:
         """Return the mint of a token account, after making it one. Without a name: the instruction's mint."""
         named = self._find(token.mint, leaf)
-        if named is not None:
-            mint = self.address(named)
-        else:
-            mint = self._some_mint(program)
+        mint = self._some_mint(program) if named is None else self.address(named)
         self._ensure_mint(mint, program)
         return mint
 
     def _some_mint(self, program: Pubkey) -> Pubkey:
-        mints = [leaf for leaf in self.plan.leaves if _is_mint(leaf)]
-        for leaf in mints:
-            if leaf.index not in self.absent:
-                return self.address(leaf)
-        return self.scene.mint(token_program=program)
+        mint = next(filter(is_mint, self.present()), None)
+        return self.scene.mint(token_program=program) if mint is None else self.address(mint)
 
     def _ensure_mint(self, key: Pubkey, program: Pubkey) -> None:
         """Put a mint at this address, in place of nothing or of an empty wallet."""
@@ -305,8 +301,3 @@ class CallMaker:
         owner, program, mint = (Pubkey(seed) for seed in self.derivation.seeds(leaf))
         self._ensure_mint(mint, program)
         self.scene.tokens(mint, owner, at=self.known[leaf.index], token_program=program)
-
-
-def _is_mint(leaf: Leaf) -> bool:
-    token = constraints_of(leaf).token
-    return token is not None and token.kind == "mint"

@@ -35,8 +35,10 @@ __all__ = [
     "NoBaseline",
     "constraints_of",
     "has_address",
+    "has_fixed_address",
     "is_associated",
     "is_created",
+    "is_mint",
     "located",
     "must_sign",
     "pda_of",
@@ -67,8 +69,12 @@ def is_created(leaf: Leaf) -> bool:
 
 def is_associated(leaf: Leaf) -> bool:
     """Is this an associated token account?"""
-    token = constraints_of(leaf).token
-    return token is not None and token.kind == "associated"
+    return constraints_of(leaf).token_kind == "associated"
+
+
+def is_mint(leaf: Leaf) -> bool:
+    """Is this a mint?"""
+    return constraints_of(leaf).token_kind == "mint"
 
 
 def has_address(leaf: Leaf) -> bool:
@@ -76,10 +82,15 @@ def has_address(leaf: Leaf) -> bool:
     return leaf.account.pda is not None or is_associated(leaf)
 
 
+def has_fixed_address(leaf: Leaf) -> bool:
+    """Does the spec list the account's address, or the addresses that it may have?"""
+    return leaf.account.address is not None or bool(constraints_of(leaf).one_of)
+
+
 def pda_of(leaf: Leaf, instruction: ProgramInstruction) -> Pda:
     """Return a leaf's seeds. Those of an associated token account are wallet, token program and mint."""
     token = constraints_of(leaf).token
-    if token is None or token.kind != "associated":
+    if token is None or not is_associated(leaf):
         assert leaf.account.pda is not None
         return leaf.account.pda
     program = token_program_of(leaf, instruction)
@@ -187,5 +198,5 @@ class Derivation:
         if isinstance(value, (bytes, bytearray)):
             return bytes(value)
         raw = bytes(codecs.codec(bare).encode(value))
-        is_big_endian = getattr(bare, "big_endian", False)
-        return raw[::-1] if encoding == "be" and not is_big_endian else raw
+        orders = encoding, getattr(bare, "big_endian", False)
+        return raw[::-1] if orders == ("be", False) else raw

@@ -15,8 +15,8 @@ from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.attack.derivation import (
     constraints_of,
     has_address,
-    is_associated,
     is_created,
+    is_mint,
     pda_of,
     token_program_of,
 )
@@ -24,8 +24,8 @@ from mcpsol_py.attack.good_call import Baseline
 from mcpsol_py.attack.sandbox import Outcome
 from mcpsol_py.client.svm import error_json
 from mcpsol_py.model.program import AccountSeed, ArgSeed, ProgramModel, TokenConstraint
-from mcpsol_py.render.faults import CHECKS
-from mcpsol_py.solana.addresses import PROGRAM_NAMES, SYSTEM_PROGRAM
+from mcpsol_py.render.faults import CHECKS, address_check, owner_check, seeds_check
+from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
 __all__ = ["Names", "failure_name"]
 
@@ -75,23 +75,16 @@ class Names:
         return self.own(leaf, "signer", "AccountNotSigner")
 
     def address(self, leaf: Leaf) -> str:
-        constraints = constraints_of(leaf)
-        if constraints.sysvar:
-            return self.own(leaf, "address", "AccountSysvarMismatch")
-        if constraints.executable:
-            return self.own(leaf, "address", "InvalidProgramId")
-        return self.own(leaf, "address", "ConstraintAddress")
+        return self.own(leaf, "address", address_check(constraints_of(leaf)))
 
     def owner(self, leaf: Leaf) -> str:
-        system = constraints_of(leaf).owner == str(SYSTEM_PROGRAM)
-        return self.own(leaf, "owner", "AccountNotSystemOwned" if system else "ConstraintOwner")
+        return self.own(leaf, "owner", owner_check(constraints_of(leaf)))
 
     def has_one(self, leaf: Leaf, field: str) -> str:
         return self.own(leaf, f"has_one:{field}", "ConstraintHasOne")
 
     def seeds(self, leaf: Leaf) -> str:
-        usual = "ConstraintAssociated" if is_associated(leaf) else "ConstraintSeeds"
-        return self.own(leaf, "seeds", usual)
+        return self.own(leaf, "seeds", seeds_check(constraints_of(leaf)))
 
     def depending_on(self, leaf: Leaf) -> set[str]:
         """Return the errors of all other accounts whose constraints name *leaf*."""
@@ -115,11 +108,10 @@ class Names:
             yield self.seeds(other)
 
     def _token_naming(self, leaf: Leaf, other: Leaf, token: TokenConstraint) -> Iterator[str]:
-        is_mint = token.kind == "mint"
         if self._is(token.mint, other, leaf):
             yield "ConstraintTokenMint"
         if self._is(token.authority, other, leaf):
-            yield "ConstraintMintMintAuthority" if is_mint else "ConstraintTokenOwner"
+            yield "ConstraintMintMintAuthority" if is_mint(other) else "ConstraintTokenOwner"
         if token_program_of(other, self.base.instruction) == leaf:
             yield "AccountOwnedByWrongProgram"
 
@@ -128,15 +120,15 @@ class Names:
         if not has_address(leaf):
             return False
         wanted = () if field is None else (field,)
-        seeds = pda_of(leaf, self.base.instruction).seeds
-        named = [s.account for s in seeds if isinstance(s, AccountSeed) and s.field == wanted]
+        seeds = pda_of(leaf, self.base.instruction).seeds_of(AccountSeed)
+        named = [seed.account for seed in seeds if seed.field == wanted]
         locate = self.base.instruction.plan.locate
         return any(locate(path, leaf) == other.index for path in named)
 
     def seeds_use_argument(self, leaf: Leaf, name: str) -> bool:
         """Do the seeds of *leaf* have that argument?"""
-        seeds = leaf.account.pda.seeds if leaf.account.pda is not None else ()
-        return any(isinstance(seed, ArgSeed) and seed.path[0] == name for seed in seeds)
+        pda = leaf.account.pda
+        return pda is not None and name in {seed.path[0] for seed in pda.seeds_of(ArgSeed)}
 
     def _is(self, name: str | None, beside: Leaf, leaf: Leaf) -> bool:
         found = self.base.find(name, beside)

@@ -39,17 +39,20 @@ class Report:
     @property
     def holes(self) -> list[Result]:
         """Attacks that succeeded and must not, or that left something wrong."""
-        return [r for r in self.results if r.verdict == "hole"]
+        return self._judged("hole")
 
     @property
     def unbound(self) -> list[str]:
         """Accounts that anyone can replace with their own, as "instruction.account"."""
-        return [f"{r.instruction}.{r.target}" for r in self.results if r.verdict == "open"]
+        return [f"{r.instruction}.{r.target}" for r in self._judged("open")]
 
     @property
     def misnamed(self) -> list[Result]:
         """Attacks that were refused by an unexpected name."""
-        return [r for r in self.results if r.verdict == "misnamed"]
+        return self._judged("misnamed")
+
+    def _judged(self, verdict: Verdict) -> list[Result]:
+        return [result for result in self.results if result.verdict == verdict]
 
     @property
     def fine(self) -> bool:

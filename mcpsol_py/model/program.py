@@ -7,7 +7,7 @@ depend on the dialect that it came from.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.model.types import Field, Type, TypeDef
@@ -72,6 +72,21 @@ class Discriminator:
     offset: int = 0
     consumed: bool = True
     size: int | None = None
+
+    @property
+    def is_prefix(self) -> bool:
+        """Is it bytes before the arguments or fields, with no other condition?"""
+        return (self.offset, self.consumed, self.size) == (0, True, None)
+
+    @property
+    def is_amid_fields(self) -> bool:
+        """Does it come between the arguments or fields, without being one of them?"""
+        return self.consumed and self.offset != 0
+
+    @property
+    def consumed_size(self) -> int:
+        """Its length in bytes; 0 if it is a field too."""
+        return len(self.value) if self.consumed else 0
 
 
 # --- values that a client can fill in by itself ----------------------------------------------------------------------
@@ -224,6 +239,7 @@ class UnknownSeed:
 
 
 Seed: TypeAlias = ConstSeed | ArgSeed | AccountSeed | ProgramIdSeed | UnknownSeed
+AnySeed = TypeVar("AnySeed", ConstSeed, ArgSeed, AccountSeed, ProgramIdSeed, UnknownSeed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +251,10 @@ class Pda:
     name: str = ""
     #: in specs: the account's field that holds the bump, so that the program need not search it. None: search
     bump: str | None = None
+
+    def seeds_of(self, kind: type[AnySeed]) -> list[AnySeed]:
+        """Its seeds of one *kind*, in order."""
+        return [seed for seed in self.seeds if isinstance(seed, kind)]
 
 
 # --- accounts of an instruction --------------------------------------------------------------------------------------
@@ -288,6 +308,21 @@ class Constraints:
     errors: tuple[tuple[str, str], ...] = ()
     one_of: tuple[str, ...] = ()
 
+    @property
+    def token_kind(self) -> str:
+        """The kind of `token`; "" for an account that is no token account or mint."""
+        return "" if self.token is None else self.token.kind
+
+    @property
+    def is_always_created(self) -> bool:
+        """Does every call create the account, so that there is nothing to check before?"""
+        return self.init is not None and not self.init.if_needed
+
+    @property
+    def has_known_data(self) -> bool:
+        """Does the account hold state, or is it a token account or mint?"""
+        return self.state is not None or self.token is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -305,6 +340,11 @@ class Account:
     default: Value | None = None
     docs: tuple[str, ...] = ()
     constraints: Constraints | None = None
+
+    @property
+    def stored_bump(self) -> str | None:
+        """The field of its state that holds the bump of its address."""
+        return None if self.pda is None else self.pda.bump
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.program import Account, AccountGroup, AccountItem, Constraints, Instruction
+from mcpsol_py.model.program import (
+    Account,
+    AccountBumpValue,
+    AccountGroup,
+    AccountItem,
+    Constraints,
+    Instruction,
+)
 from mcpsol_py.model.types import U8, Array, Int, Type
 from mcpsol_py.render.rust import Rust
 from mcpsol_py.solana import ids
@@ -18,7 +26,6 @@ __all__ = [
     "can_be_number_seed",
     "flatten",
     "is_byte_array",
-    "is_created_always",
     "is_token_program",
     "remaining_docs",
 ]
@@ -57,6 +64,7 @@ class AccountLookup:
         self.instruction = ix.name
         self.all = list(accounts)
         self.by_path = {account.path: account for account in self.all}
+        self._arguments = {value: name for name, value in reversed(ix.arg_values)}
 
     def find(self, name: str, beside: NamedAccount) -> NamedAccount | None:
         """The account *name* of the same group as *beside*, or else of the whole instruction."""
@@ -74,6 +82,12 @@ class AccountLookup:
                 f"its constraint names {name!r}, but the instruction has no account of that name",
             )
         return found
+
+    def bump_argument(self, account: NamedAccount) -> str:
+        """The argument that gives the bump of the account's address. "" without one, and for accounts of an IDL."""
+        if account.model.constraints is None:
+            return ""
+        return self._arguments.get(AccountBumpValue(account.path), "")
 
     def required(self, path: tuple[str, ...]) -> NamedAccount | None:
         """The account at *path*; None for an optional or unknown one."""
@@ -102,18 +116,12 @@ def is_token_program(account: NamedAccount) -> bool:
     return account.model.address in ids.TOKEN_PROGRAMS or allowed == set(ids.TOKEN_PROGRAMS)
 
 
-def is_created_always(account: NamedAccount) -> bool:
-    """Does the instruction create the account in every call, so that there is nothing to check before?"""
-    init = account.constraints.init
-    return init is not None and not init.if_needed
-
-
-def is_byte_array(kind: Type) -> bool:
+def is_byte_array(kind: Type) -> TypeGuard[Array]:
     """Is it an array of bytes, of any length?"""
     return isinstance(kind, Array) and kind.item == U8
 
 
-def can_be_number_seed(kind: Type, encoding: str | None) -> bool:
+def can_be_number_seed(kind: Type, encoding: str | None) -> TypeGuard[Int]:
     """Can the number be a seed in this encoding?"""
     return isinstance(kind, Int) and kind.bits <= 128 and encoding in (None, "be")
 

@@ -5,7 +5,10 @@ Clients that know Anchor's codes can name these failures without the program's I
 
 from __future__ import annotations
 
-__all__ = ["CHECKS"]
+from mcpsol_py.model.program import Constraints
+from mcpsol_py.solana import ids
+
+__all__ = ["CHECKS", "address_check", "owner_check", "seeds_check"]
 
 #: (code, name, message)
 CHECKS: tuple[tuple[int, str, str], ...] = (
@@ -39,3 +42,22 @@ CHECKS: tuple[tuple[int, str, str], ...] = (
     (3016, "AccountReallocExceedsLimit", "Account grows by more than 10,240 bytes"),
     (5999, "InstructionNotWritten", "Handler is not written yet"),
 )
+
+
+def address_check(constraints: Constraints) -> str:
+    """The name of the check that refuses another address."""
+    if constraints.sysvar:
+        return "AccountSysvarMismatch"
+    return "InvalidProgramId" if constraints.executable else "ConstraintAddress"
+
+
+def owner_check(constraints: Constraints) -> str:
+    """The name of the check that refuses another owner."""
+    is_system = constraints.owner == ids.SYSTEM_PROGRAM
+    return "AccountNotSystemOwned" if is_system else "ConstraintOwner"
+
+
+def seeds_check(constraints: Constraints) -> str:
+    """The name of the check that refuses an address with other seeds."""
+    is_associated = constraints.token_kind == "associated"
+    return "ConstraintAssociated" if is_associated else "ConstraintSeeds"

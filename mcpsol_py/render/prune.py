@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 from mcpsol_py.render.imports import IMPORTS_MARK
 
@@ -66,7 +66,7 @@ class Usage:
         for text in texts if itself else [_distinct_lines(texts)]:
             text = bare(text)
             usage.words.update(_WORD.findall(text))
-            usage.calls.update(name for names in _CALL.findall(text) for name in names)
+            usage.calls.update(chain.from_iterable(_CALL.findall(text)))
             usage.methods.update(_ASSOCIATED.findall(text))
             usage.methods.update(
                 (receivers[receiver], name)

@@ -72,15 +72,19 @@ def only_ascii(text: str) -> str:
     return re.sub(r"[^\x00-\x7f]", "_", text)
 
 
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
+
+
 def crate_version(text: str) -> Rust:
     """*text* if cargo accepts it as a version, else 0.1.0.
 
     >>> crate_version("1.02.3"), crate_version("newest")
     ('1.2.3', '0.1.0')
     """
-    parts = text.split(".")
-    plain = len(parts) == 3 and all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts)
-    return Rust(".".join(str(int(p)) for p in parts) if plain else "0.1.0")
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        return Rust("0.1.0")
+    return Rust(".".join(map(str, map(int, found.groups()))))
 
 
 def number(value: int) -> Rust:
@@ -127,6 +131,9 @@ def string(text: str) -> Rust:
     return Rust('"' + "".join(out) + '"')
 
 
+_PLAIN = str.maketrans({'"': "'", "\\": "/", "{": "{{", "}": "}}"})
+
+
 def format_string(text: str) -> Rust:
     r"""A literal for a macro that parses and formats it (Anchor's `#[msg]`).
 
@@ -135,14 +142,9 @@ def format_string(text: str) -> Rust:
     >>> print(format_string('{x} "q" \\u{1} \u2028'))
     "{{x}} 'q' /u{{1}} ?"
     """
-    plain = text.replace('"', "'").replace("\\", "/").replace("{", "{{").replace("}", "}}")
-    return Rust(
-        '"'
-        + "".join(
-            c if " " <= c <= "~" else " " if c.isspace() and c < "\x80" else "?" for c in plain
-        )
-        + '"'
-    )
+    plain = text.translate(_PLAIN)
+    spaced = re.sub(r"[\t-\r\x1c-\x1f]", " ", plain)
+    return Rust('"' + re.sub(r"[^ -~]", "?", spaced) + '"')
 
 
 #: Everything that ends a line for rustc, for an editor, or for a reader.

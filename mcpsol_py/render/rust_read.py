@@ -43,9 +43,13 @@ from mcpsol_py.render.type_traits import (
     CannotRender,
     Definition,
     Definitions,
+    byte_order,
     is_fixed_bytes,
     is_padded,
+    length_method,
     slice_text,
+    tuple_text,
+    zero_value,
 )
 
 __all__ = ["ReadCode"]
@@ -79,8 +83,7 @@ class ReadCode(TypeVisitor[[str], str]):
         return self.from_bytes(node, hint)
 
     def from_bytes(self, node: Int | Float, hint: str) -> str:
-        order = "be" if node.big_endian else "le"
-        return f"{self.types.type(node)}::from_{order}_bytes(*r.array()?)"
+        return f"{self.types.type(node)}::from_{byte_order(node)}_bytes(*r.array()?)"
 
     visit_float = from_bytes
 
@@ -149,9 +152,8 @@ class ReadCode(TypeVisitor[[str], str]):
         return f"if {flag} {{ Some({self.visit(node.item, hint)}) }} else {{ {skip}None }}"
 
     def visit_zeroable_option(self, node: ZeroableOption, hint: str) -> str:
-        zero = bytes(self.types.exact_size(node.item)) if node.zero is None else node.zero
-        some = self.visit(node.item, hint)
-        return f"if r.skip_if({slice_text(zero)}) {{ None }} else {{ Some({some}) }}"
+        zero, some = zero_value(self.types, node), self.visit(node.item, hint)
+        return f"if r.skip_if({zero}) {{ None }} else {{ Some({some}) }}"
 
     def visit_remainder_option(self, node: RemainderOption, hint: str) -> str:
         return f"if r.is_empty() {{ None }} else {{ Some({self.visit(node.item, hint)}) }}"
@@ -183,8 +185,7 @@ class ReadCode(TypeVisitor[[str], str]):
         return f"{{ let count = {_length(count)}; r.list(count, {least}, {item})? }}"
 
     def visit_tuple(self, node: Tuple, hint: str) -> str:
-        inner = ", ".join(self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items))
-        return f"({inner},)" if len(node.items) == 1 else f"({inner})"
+        return tuple_text([self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items)])
 
     def visit_struct(self, node: Struct | Enum, hint: str) -> str:
         return f"{self.types.inline(node, hint).name}::decode(r)?"
@@ -207,9 +208,7 @@ class ReadCode(TypeVisitor[[str], str]):
 def _length(prefix: Int | ShortU16) -> str:
     if isinstance(prefix, ShortU16):
         return "usize::from(r.short_u16()?)"
-    size = prefix.bits // 8
-    name = "length_be" if prefix.big_endian and size > 1 else "length"
-    return f"r.{name}::<{size}>()?"
+    return f"r.{length_method(prefix)}()?"
 
 
 def _bytes(count: types.Count) -> str:

@@ -7,6 +7,9 @@ and writes values.
 
 from __future__ import annotations
 
+from itertools import chain
+from operator import attrgetter
+
 from mcpsol_py.model import types
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
@@ -48,7 +51,9 @@ from mcpsol_py.render.type_traits import (
     Definition,
     Owns,
     expand,
+    int_type,
     is_fixed_bytes,
+    tuple_text,
 )
 from mcpsol_py.render.type_views import EnumView, RustField, StructView, Value, VariantForm
 
@@ -208,11 +213,11 @@ class Types:
             return self._enum(definition, body)
         if isinstance(body, Tuple):
             fields = self._tuple_fields(body.items, definition.name, "self.")
-            build = f"Self({', '.join(f.name for f in fields)})"
+            build = f"Self({_joined(fields, 'name')})"
             return self._struct(definition, fields, build, is_tuple=True)
         assert isinstance(body, Struct)
         fields = self.fields(body.fields, definition.name)
-        build = f"Self {{ {', '.join(f.name for f in fields)} }}"
+        build = f"Self {{ {_joined(fields, 'name')} }}"
         return self._struct(definition, fields, build, is_tuple=False)
 
     @staticmethod
@@ -226,8 +231,8 @@ class Types:
             doc(definition.docs),
             fields,
             is_tuple,
-            tuple(code(f"let {f.name} = {f.read};") for f in fields),
-            tuple(statement for f in fields for statement in f.write),
+            tuple(field.reading for field in fields),
+            _writes(fields),
             code(build),
         )
 
@@ -262,7 +267,7 @@ class Types:
             fields = self._tuple_fields(payload.items, place, "")
         declaration, pattern, build = _payload_text(fields, is_tuple=isinstance(payload, Tuple))
         writes = self.write(tag_type, Value(f"{tag}_u{bits}", is_ref=False))
-        writes += [statement for f in fields for statement in f.write]
+        writes += _writes(fields)
         return VariantForm(
             code(str(tag)),
             doc(v.docs),
@@ -288,7 +293,7 @@ class Types:
 
 
 def _generics(definition: Definition) -> Rust:
-    return code("<'a>" if definition.borrows else "")
+    return code(definition.generics)
 
 
 def _derives(definition: Definition) -> Rust:
@@ -299,13 +304,21 @@ def _payload_text(fields: tuple[RustField, ...], *, is_tuple: bool) -> tuple[str
     """The text behind a variant's name: in its declaration, in a pattern, and in an expression."""
     if not fields:
         return "", "", ""
-    names = ", ".join(f.name for f in fields)
+    names = _joined(fields, "name")
     if is_tuple:
-        declared, built = ", ".join(f.type for f in fields), ", ".join(f.read for f in fields)
-        return f"({declared})", f"({names})", f"({built})"
-    declared = ", ".join(f"{f.name}: {f.type}" for f in fields)
-    built = ", ".join(f"{f.name}: {f.read}" for f in fields)
+        return f"({_joined(fields, 'type')})", f"({names})", f"({_joined(fields, 'read')})"
+    declared, built = _joined(fields, "declaration"), _joined(fields, "initializer")
     return f" {{ {declared} }}", f" {{ {names} }}", f" {{ {built} }}"
+
+
+def _joined(fields: tuple[RustField, ...], part: str) -> str:
+    """One attribute of every field, with commas."""
+    return ", ".join(map(attrgetter(part), fields))
+
+
+def _writes(fields: tuple[RustField, ...]) -> tuple[Rust, ...]:
+    """The statements that write all fields."""
+    return tuple(chain.from_iterable(field.write for field in fields))
 
 
 class _RustType(GroupVisitor[[str], str]):
@@ -318,9 +331,7 @@ class _RustType(GroupVisitor[[str], str]):
         raise NotImplementedError  # each has its own method
 
     def visit_int(self, node: Int, hint: str) -> str:
-        if node.bits == 256:
-            return "[u8; 32]"
-        return f"{'i' if node.signed else 'u'}{node.bits}"
+        return int_type(node)
 
     def number(self, node: Amount | DateTime, hint: str) -> str:
         return self.visit(node.number, hint)
@@ -373,8 +384,7 @@ class _RustType(GroupVisitor[[str], str]):
     def visit_product(self, node: ProductType, hint: str) -> str:
         if isinstance(node, Struct):
             return self.types.inline(node, hint).type
-        inner = ", ".join(self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items))
-        return f"({inner},)" if len(node.items) == 1 else f"({inner})"
+        return tuple_text([self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items)])
 
     def visit_enum(self, node: Enum, hint: str) -> str:
         return self.types.inline(node, hint).type

@@ -40,9 +40,12 @@ from mcpsol_py.render.type_traits import (
     CannotRender,
     Definition,
     Definitions,
+    byte_order,
     is_fixed_bytes,
     is_padded,
+    length_method,
     slice_text,
+    zero_value,
 )
 from mcpsol_py.render.type_views import Value
 
@@ -67,7 +70,7 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
         return self.to_bytes(node, v, hint)
 
     def to_bytes(self, node: Int | Float, v: Value, hint: str) -> list[str]:
-        return [f"w.put(&{v.text}.to_{'be' if node.big_endian else 'le'}_bytes())?;"]
+        return [f"w.put(&{v.text}.to_{byte_order(node)}_bytes())?;"]
 
     visit_float = to_bytes
 
@@ -138,8 +141,7 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
 
     def visit_zeroable_option(self, node: ZeroableOption, v: Value, hint: str) -> list[str]:
         some = self.some(node, hint)
-        zero = bytes(self.types.exact_size(node.item)) if node.zero is None else node.zero
-        none = f"w.put({slice_text(zero)})?"
+        none = f"w.put({zero_value(self.types, node)})?"
         return [f"match {v.ref} {{ Some(value) => {{ {some} }} None => {none}, }}"]
 
     def visit_remainder_option(self, node: RemainderOption, v: Value, hint: str) -> list[str]:
@@ -191,9 +193,7 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
 def _put_length(prefix: Int | ShortU16, length: str) -> str:
     if isinstance(prefix, ShortU16):
         return f"w.short_u16({length})?;"
-    size = prefix.bits // 8
-    name = "length_be" if prefix.big_endian and size > 1 else "length"
-    return f"w.{name}::<{size}>({length})?;"
+    return f"w.{length_method(prefix)}({length})?;"
 
 
 def _put_bytes(count: types.Count, v: Value) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from mcpsol_py.model.types import (
     Bytes,
     Enum,
     FixedSize,
+    Float,
+    Int,
     Link,
     Map,
     Offset,
@@ -23,6 +26,7 @@ from mcpsol_py.model.types import (
     Type,
     TypeDef,
     Unsupported,
+    ZeroableOption,
 )
 from mcpsol_py.model.visit import (
     GroupVisitor,
@@ -43,10 +47,15 @@ __all__ = [
     "Definition",
     "Definitions",
     "Owns",
+    "byte_order",
     "expand",
+    "int_type",
     "is_fixed_bytes",
     "is_padded",
+    "length_method",
     "slice_text",
+    "tuple_text",
+    "zero_value",
 ]
 
 #: Longer arrays of anything but bytes become Vecs: a stack frame has only 4,096 bytes.
@@ -69,8 +78,12 @@ class Definition:
     owns: bool = False
 
     @property
+    def generics(self) -> str:
+        return "<'a>" if self.borrows else ""
+
+    @property
     def type(self) -> str:
-        return self.name + ("<'a>" if self.borrows else "")
+        return self.name + self.generics
 
 
 class Definitions(Protocol):
@@ -96,10 +109,39 @@ def slice_text(data: bytes) -> str:
     return f"&{byte_array(data)}"
 
 
+def zero_value(types: Definitions, node: ZeroableOption) -> str:
+    """The bytes of an absent value, as a Rust expression."""
+    zero = bytes(types.exact_size(node.item)) if node.zero is None else node.zero
+    return slice_text(zero)
+
+
 def is_fixed_bytes(node: FixedSize) -> bool:
     """Is it a byte string of fixed length, and not text?"""
     item = node.item
     return isinstance(item, Bytes) or (isinstance(item, String) and item.encoding != "utf8")
+
+
+def int_type(node: Int) -> str:
+    """The Rust type of a number; bytes for one that Rust does not have."""
+    sign = "i" if node.signed else "u"
+    return "[u8; 32]" if node.bits == 256 else f"{sign}{node.bits}"
+
+
+def byte_order(node: Int | Float, encoding: str | None = None) -> str:
+    """The byte order in the names of Rust's methods: "be" or "le". *encoding*: of a seed."""
+    return "be" if node.big_endian or encoding == "be" else "le"
+
+
+def length_method(prefix: Int) -> str:
+    """The method of the Reader and the Output for a length."""
+    size = prefix.bits // 8
+    name = "length_be" if prefix.big_endian and size > 1 else "length"
+    return f"{name}::<{size}>"
+
+
+def tuple_text(items: Sequence[str]) -> str:
+    """A tuple of types or expressions."""
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def is_padded(node: Offset) -> bool:

@@ -41,6 +41,21 @@ class RustField:
     read: Rust
     write: tuple[Rust, ...]
 
+    @property
+    def declaration(self) -> str:
+        """The field in the declaration of a struct."""
+        return f"{self.name}: {self.type}"
+
+    @property
+    def initializer(self) -> str:
+        """The field in an expression that makes a struct."""
+        return f"{self.name}: {self.read}"
+
+    @property
+    def reading(self) -> Rust:
+        """The statement that reads the field into a variable."""
+        return code(f"let {self.name} = {self.read};")
+
 
 @dataclass(frozen=True, slots=True)
 class StructView:

@@ -142,11 +142,12 @@ def write_plan(
             _check(out, file.path)
     if out.exists() and not out.is_dir():
         raise RenderError(f"{out} is a file; --out names a folder.")
-    unplanned = [path for path in _crate_files(out, handlers) if path not in planned]
+    unplanned = sorted(_crate_files(out, handlers) - planned)
     stale = [path for path in unplanned if _HEADER.match((out / path).read_bytes())]
     for path in stale:  # generated for something that the source no longer has
         _check(out, path)
-    orphans = tuple(p for p in unplanned if p not in stale and _is_in(p, handlers))
+    authors = sorted(set(unplanned) - set(stale))
+    orphans = tuple(path for path in authors if _is_in(path, handlers))
     try:
         written, kept = _write_files(files, out, source)
         for path in stale:
@@ -156,11 +157,11 @@ def write_plan(
     return RenderResult(written, kept, orphans, formatted)
 
 
-def _crate_files(out: Path, handlers: str | None) -> list[str]:
+def _crate_files(out: Path, handlers: str | None) -> set[str]:
     """The paths of the .rs files of a whole crate in *out*."""
     if handlers is None:
-        return []
-    return sorted(path.relative_to(out).as_posix() for path in (out / "src").rglob("*.rs"))
+        return set()
+    return {path.relative_to(out).as_posix() for path in (out / "src").rglob("*.rs")}
 
 
 def _is_in(path: str, folder: str | None) -> bool:

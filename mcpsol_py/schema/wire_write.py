@@ -208,10 +208,7 @@ def _tool_extras(tool: Tool) -> dict[str, Any]:
 
 def _discriminator_detail(discriminator: Discriminator) -> Any:
     """Return the whole discriminator, or None if its bytes alone say everything."""
-    is_leading = discriminator.offset == 0 and discriminator.consumed
-    if is_leading and discriminator.size is None:
-        return None
-    return to_json(discriminator)
+    return None if discriminator.is_prefix else to_json(discriminator)
 
 
 def _absent_accounts(tool: Tool) -> str:

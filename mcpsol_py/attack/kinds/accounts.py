@@ -90,8 +90,7 @@ def _owner_error(calls: Variations, leaf: Leaf) -> str | None:
 
 def _is_typed(leaf: Leaf) -> bool:
     """Does the account hold state, or is it a token account or mint?"""
-    constraints = constraints_of(leaf)
-    return constraints.state is not None or constraints.token is not None
+    return constraints_of(leaf).has_known_data
 
 
 def not_initialized(calls: Variations) -> Iterator[Attack]:

@@ -14,6 +14,7 @@ from mcpsol_py.attack.derivation import (
     NoBaseline,
     constraints_of,
     has_address,
+    has_fixed_address,
     is_created,
     must_sign,
 )
@@ -104,14 +105,13 @@ def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
 def fake_program(calls: Variations) -> Iterator[Attack]:
     """Another program is in the place of the one that the instruction calls."""
     for leaf in calls.base.present:
-        constraints = constraints_of(leaf)
-        if not constraints.executable:
+        if not constraints_of(leaf).executable:
             continue
-        if leaf.account.address is None and not constraints.one_of:
-            yield _not_executable(calls, leaf)
-        else:
+        if has_fixed_address(leaf):
             yield _attackers_program(calls, leaf)
             yield from _other_token_program(calls, leaf)
+        else:
+            yield _not_executable(calls, leaf)
 
 
 def _not_executable(calls: Variations, leaf: Leaf) -> Attack:
@@ -295,5 +295,4 @@ def duplicate(calls: Variations) -> Iterator[Attack]:
 
 
 def _is_written(leaf: Leaf) -> bool:
-    constraints = constraints_of(leaf)
-    return leaf.account.writable and bool(constraints.state or constraints.token)
+    return leaf.account.writable and constraints_of(leaf).has_known_data

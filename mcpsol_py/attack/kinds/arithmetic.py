@@ -251,11 +251,9 @@ def _state_edges(calls: Variations, leaf: Leaf) -> Iterator[_Edge]:
     node = None if state is None else codecs.layouts.resolver.target(state)
     if not isinstance(node, Struct):
         return
-    pda = leaf.account.pda
-    bump = None if pda is None else pda.bump
     for field in node.fields:
         number = _integer(calls, field.type)
-        if number is not None and number.bits >= 16 and field.name != bump:
+        if number is not None and number.bits >= 16 and field.name != leaf.account.stored_bump:
             low, top = _range(number)
             yield _Edge(field.name, "largest", top, low + _STEP - 1)
             yield _Edge(field.name, "smallest", low, top - _STEP + 1)

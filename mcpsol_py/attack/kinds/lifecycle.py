@@ -20,7 +20,7 @@ __all__ = ["dust", "re_initialise", "resize", "revival"]
 
 def re_initialise(calls: Variations) -> Iterator[Attack]:
     """An account that exists is created again: each account by itself, in a later transaction and in the same one."""
-    created = [leaf for leaf in calls.base.present if _must_be_new(leaf)]
+    created = list(filter(_must_be_new, calls.base.present))
     expected = "AccountDiscriminatorAlreadySet"
     for leaf in created:
         trial = calls.trial(accounts=_afterwards(calls, leaf))
@@ -50,8 +50,7 @@ def re_initialise(calls: Variations) -> Iterator[Attack]:
 
 
 def _must_be_new(leaf: Leaf) -> bool:
-    init = constraints_of(leaf).init
-    return init is not None and not init.if_needed
+    return constraints_of(leaf).is_always_created
 
 
 def _afterwards(calls: Variations, leaf: Leaf) -> Snapshot:

@@ -194,8 +194,8 @@ class Variations:
 
     def _with_new_bump(self, leaf: Leaf, account: Account, addresses: list[Pubkey]) -> Account:
         """Store the bump of a leaf's new address in its state."""
-        pda, address = leaf.account.pda, addresses[leaf.index]
-        if pda is None or pda.bump is None or address == self.base.addresses[leaf.index]:
+        field, address = leaf.account.stored_bump, addresses[leaf.index]
+        if field is None or address == self.base.addresses[leaf.index]:
             return account
         values = self.base.fields(leaf, account)
         if values is None:
@@ -206,7 +206,7 @@ class Variations:
             return account
         if derived != address:
             return account
-        return self.with_state(leaf, account, values | {pda.bump: bump})
+        return self.with_state(leaf, account, values | {field: bump})
 
     def with_state(self, leaf: Leaf, account: Account, values: dict[str, Any]) -> Account:
         """Return a leaf's account with these fields of state, and its other bytes as they are."""

@@ -142,7 +142,7 @@ def discriminator_bytes(d: Discriminator, what: str) -> bytes:
 
 def leading_bytes(d: Discriminator, what: str) -> bytes:
     """Like `discriminator_bytes`, but zeros are allowed."""
-    if not d.consumed or d.offset or d.size is not None or not d.value:
+    if not d.is_prefix or not d.value:
         raise CannotRender(f"{what} does not start with a discriminator, and Anchor needs one")
     return d.value
 

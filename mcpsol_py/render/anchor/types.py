@@ -35,6 +35,7 @@ from mcpsol_py.model.visit import GroupVisitor, ListType
 from mcpsol_py.render.anchor.names import plain_identifier
 from mcpsol_py.render.rust import IdentifierPool, Rust, code, doc
 from mcpsol_py.render.rust_types import CannotRender
+from mcpsol_py.render.type_traits import int_type, tuple_text
 
 __all__ = ["AnchorTypes", "FieldView", "TypeView", "VariantView", "fields_of"]
 
@@ -210,8 +211,7 @@ class AnchorTypes:
 
     def tuple_type(self, node: Tuple, hint: str) -> str:
         """The type of a tuple that the source wrote in place. Raises CannotRender."""
-        items = self._items(node, hint)
-        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+        return tuple_text(self._items(node, hint))
 
 
 def _has_own_struct(definition: TypeDef, body: Type) -> bool:
@@ -250,11 +250,7 @@ class _RustType(GroupVisitor[[str], str]):
     visit_generic = visit_unsupported = refuse
 
     def visit_int(self, node: Int, hint: str) -> str:
-        if node.big_endian:
-            return self.refuse(node, hint)
-        if node.bits == 256:
-            return "[u8; 32]"
-        return f"{'i' if node.signed else 'u'}{node.bits}"
+        return self.refuse(node, hint) if node.big_endian else int_type(node)
 
     def number(self, node: Amount | DateTime, hint: str) -> str:
         return self.visit(node.number, hint)

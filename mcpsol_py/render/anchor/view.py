@@ -149,8 +149,7 @@ def _spl_features(model: ProgramModel) -> Rust:
 
 
 def _creates_mint(constraints: Constraints) -> bool:
-    token = constraints.token
-    return constraints.init is not None and token is not None and token.kind == "mint"
+    return constraints.init is not None and constraints.token_kind == "mint"
 
 
 def _constraints(model: ProgramModel) -> Iterator[Constraints]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mcpsol_py.model.program import Constant, ProgramModel
 from mcpsol_py.model.types import BOOL, PUBKEY, Int
 from mcpsol_py.render.rust import IdentifierPool, Rust, address, code, doc, number
+from mcpsol_py.render.type_traits import int_type
 from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["ConstantView", "constants_view"]
@@ -56,7 +57,7 @@ def _integer(kind: Int, value: int) -> tuple[Rust, Rust] | None:
     """The type and value of a number, or None if Rust has no such type or it is out of range."""
     if kind.bits > 128 or value not in _range(kind):
         return None
-    return code(f"{'i' if kind.signed else 'u'}{kind.bits}"), number(value)
+    return code(int_type(kind)), number(value)
 
 
 def _range(kind: Int) -> range:

@@ -64,8 +64,7 @@ def _word_size(instructions: Sequence[Instruction]) -> int:
 
 def _is_plain(ix: Instruction) -> bool:
     """Does the data open with the discriminator, and is there no other condition?"""
-    d = ix.discriminator
-    return d.consumed and d.offset == 0 and d.size is None and not ix.also
+    return ix.discriminator.is_prefix and not ix.also
 
 
 def _arm(ix: Instruction, module: Rust, constants: IdentifierPool, size: int) -> ArmView:
@@ -92,9 +91,9 @@ def _word(value: bytes) -> Rust:
 
 def _arguments(d: Discriminator) -> Rust:
     """The bytes of the arguments: all that follow a discriminator that is not one of them."""
-    if not d.consumed or not d.value:
+    if not d.consumed_size:
         return code("data")
-    return code(f"data.get({len(d.value)}..).unwrap_or_default()")
+    return code(f"data.get({d.consumed_size}..).unwrap_or_default()")
 
 
 def _weight(ix: Instruction) -> int:

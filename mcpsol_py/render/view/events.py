@@ -46,7 +46,7 @@ def event_views(events: tuple[Event, ...], context: CrateContext) -> tuple[Event
 
 def _event(event: Event, types: Types) -> EventView:
     d = event.discriminator
-    if not d.consumed or d.offset or d.size is not None:
+    if not d.is_prefix:
         raise CannotRender("its fields do not follow its discriminator")
     kind = types.type(event.type, event.name)
     name = kind.partition("<")[0]

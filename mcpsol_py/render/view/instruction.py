@@ -86,7 +86,7 @@ def _instruction(
         args=args.fields,
         args_generics=code("<'a>" if args.borrow else ""),
         args_data=code("&'a [u8]" if args.borrow else "&[u8]"),
-        args_reads=tuple(code(f"let {f.name} = {f.read};") for f in args.fields),
+        args_reads=tuple(field.reading for field in args.fields),
         args_build=args.build,
         right_size=code(f"data.len() == {args.size}" if args.size else "data.is_empty()"),
         has_exact_size=args.size is not None,
@@ -122,8 +122,7 @@ def _elided(text: Rust) -> Rust:
 
 
 def _bytes_before_arguments(ix: Instruction) -> Rust:
-    d = ix.discriminator
-    return code(str(len(d.value) if d.consumed else 0))
+    return code(str(ix.discriminator.consumed_size))
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -176,7 +175,7 @@ def _argument_fields(ix: Instruction, context: CrateContext) -> tuple[RustField,
     """The fields of the arguments' struct. Raises CannotRender."""
     if ix.disabled:
         raise CannotRender(ix.disabled)
-    if ix.discriminator.consumed and ix.discriminator.offset:
+    if ix.discriminator.is_amid_fields:
         raise CannotRender("the discriminator is in the middle of the arguments")
     try:
         return context.types.fields(ix.args, ix.name)

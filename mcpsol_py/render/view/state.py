@@ -30,6 +30,7 @@ from mcpsol_py.model.visit import GroupVisitor
 from mcpsol_py.names import snake
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
 from mcpsol_py.render.rust_types import CannotRender, Types
+from mcpsol_py.render.type_traits import int_type
 from mcpsol_py.render.type_views import Value
 
 __all__ = ["Complex", "DiscriminatorForm", "Member", "StateView", "state_view"]
@@ -120,7 +121,7 @@ def state_view(
 ) -> StateView:
     """The view of *account*. Raises CannotRender."""
     d = account.discriminator
-    if account.also or (d.consumed and d.offset) or d.size is not None:
+    if account.also or d.is_amid_fields or d.size is not None:
         raise CannotRender("more than its first bytes identify it")
     source = _source(account, types)
     name = names.take(account.name, "pascal")
@@ -232,7 +233,6 @@ def _fixed(
     assert isinstance(source.body, Struct)
     assert source.size is not None
     d = account.discriminator
-    head = len(d.value) if d.consumed else 0
     layout = _FixedLayout(types, name, source.body)
     for field in source.body.fields:
         layout.add(field)
@@ -241,7 +241,7 @@ def _fixed(
         module=module,
         docs=doc(source.docs),
         is_fixed=True,
-        size=code(str(source.size + head)),
+        size=code(str(source.size + d.consumed_size)),
         discriminator=_discriminator(d),
         members=tuple(layout.members),
         complexes=tuple(layout.complexes),
@@ -349,11 +349,9 @@ class _Scalar(GroupVisitor[[], str | None]):
     visit_map = visit_enum = visit_link = visit_generic = visit_unsupported = no_scalar
 
     def visit_int(self, node: Int) -> str | None:
-        if node.bits == 8:
-            return "i8" if node.signed else "u8"
-        if node.bits == 256:
-            return "[u8; 32]"
-        return None if node.big_endian else f"{'I' if node.signed else 'U'}{node.bits}"
+        if node.bits in (8, 256):
+            return int_type(node)
+        return None if node.big_endian else int_type(node).upper()
 
     def number(self, node: Amount | DateTime) -> str | None:
         return self.visit(node.number)

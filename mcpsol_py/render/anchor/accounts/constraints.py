@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpsol_py.model.program import Constraints, Init, TokenConstraint
-from mcpsol_py.render.account_lookup import NamedAccount, is_created_always
+from mcpsol_py.render.account_lookup import NamedAccount
 from mcpsol_py.render.anchor.accounts.field_types import FieldType
 from mcpsol_py.render.anchor.accounts.scope import Scope
+from mcpsol_py.render.faults import address_check
 from mcpsol_py.solana import ids
 
 __all__ = [
@@ -44,7 +45,7 @@ def address(scope: Scope, a: NamedAccount, kind: FieldType) -> Iterator[str]:
         yield f"address = {wanted}{scope.fault(a, 'address', _address_fault(constraints))}"
     elif constraints.one_of:
         allowed = [scope.constant(a, str(i), text) for i, text in enumerate(constraints.one_of)]
-        fault = scope.fault(a, "address", _address_fault(constraints) or "ConstraintAddress")
+        fault = scope.fault(a, "address", address_check(constraints))
         yield f"constraint = [{', '.join(allowed)}].contains({a.name}.key){fault}"
     elif constraints.executable:
         error = "anchor_lang::error::ErrorCode::InvalidProgramExecutable"
@@ -53,9 +54,8 @@ def address(scope: Scope, a: NamedAccount, kind: FieldType) -> Iterator[str]:
 
 def _address_fault(constraints: Constraints) -> str:
     """The error of another address; empty for Anchor's own."""
-    if constraints.sysvar:
-        return "AccountSysvarMismatch"
-    return "InvalidProgramId" if constraints.executable else ""
+    error = address_check(constraints)
+    return "" if error == "ConstraintAddress" else error
 
 
 def owner(scope: Scope, a: NamedAccount, kind: FieldType) -> Iterator[str]:
@@ -73,13 +73,12 @@ def owner(scope: Scope, a: NamedAccount, kind: FieldType) -> Iterator[str]:
 def _owner_address(scope: Scope, a: NamedAccount, wanted: str) -> str:
     if not wanted:
         return "crate::ID"
-    named = scope.lookup.find(wanted, a)
-    return scope.constant(a, "owner", wanted) if named is None else f"{named.name}.key()"
+    return scope.address_of(wanted, a, "owner")
 
 
 def state_fields(scope: Scope, a: NamedAccount) -> Iterator[str]:
     """The fields of the state that must equal other accounts."""
-    if a.constraints.state is None or is_created_always(a):
+    if a.constraints.state is None or a.constraints.is_always_created:
         return
     state = scope.state(a)
     for name, target in a.constraints.has_one:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpsol_py.model.program import (
-    AccountBumpValue,
     AccountSeed,
     AccountValue,
     ArgSeed,
@@ -22,7 +21,6 @@ from mcpsol_py.model.types import (
     PUBKEY,
     Amount,
     Field,
-    Int,
     Struct,
     Type,
 )
@@ -36,6 +34,7 @@ from mcpsol_py.render.account_lookup import (
 from mcpsol_py.render.anchor.accounts.scope import Scope
 from mcpsol_py.render.anchor.types import fields_of
 from mcpsol_py.render.rust import byte_string, code
+from mcpsol_py.render.type_traits import byte_order
 
 __all__ = ["derived_address"]
 
@@ -46,9 +45,8 @@ def derived_address(scope: Scope, a: NamedAccount) -> Iterator[str]:
     An IDL may not say how an address is derived; no target checks it then. Anchor derives the address of an
     associated token account itself.
     """
-    pda, token = a.model.pda, a.constraints.token
-    is_associated = token is not None and token.kind == "associated"
-    if pda is None or is_associated:
+    pda = a.model.pda
+    if pda is None or a.constraints.token_kind == "associated":
         return
     try:
         seeds = [_seed(scope, seed) for seed in pda.seeds]
@@ -82,13 +80,10 @@ def _stored_bump(scope: Scope, a: NamedAccount, field: str) -> str:
 
 def _bump_argument(scope: Scope, a: NamedAccount) -> int | None:
     """The index of the argument that gives the bump of an existing account."""
-    if a.constraints.init is not None or a.model.constraints is None:
+    name = scope.lookup.bump_argument(a)
+    if a.constraints.init is not None or not name:
         return None
-    names = [arg.name for arg in scope.ix.args]
-    for arg, value in scope.ix.arg_values:
-        if value == AccountBumpValue(a.path):
-            return names.index(arg)
-    return None
+    return [arg.name for arg in scope.ix.args].index(name)
 
 
 def _program(scope: Scope, a: NamedAccount, pda: Pda) -> str:
@@ -97,10 +92,7 @@ def _program(scope: Scope, a: NamedAccount, pda: Pda) -> str:
         case None | ProgramIdValue():
             return ""
         case ConstValue(str(text), _):
-            named = scope.lookup.find(text, a)
-            if named is None:
-                return scope.constant(a, "seeds_program", text)
-            return f"{named.name}.key()"
+            return scope.address_of(text, a, "seeds_program")
         case AccountValue(account=path, field=()):
             owner = scope.lookup.required(path)
             if owner is not None:
@@ -168,7 +160,6 @@ def _value_seed(scope: Scope, text: str, kind: Type, encoding: str | None) -> st
         return f"{text}.as_bytes()"
     if number in (PUBKEY, BORSH_BYTES) or is_byte_array(number):
         return f"{text}.as_ref()"
-    if isinstance(number, Int) and can_be_number_seed(number, encoding):
-        is_big_endian = number.big_endian or encoding == "be"
-        return f"{text}.to_{'be' if is_big_endian else 'le'}_bytes().as_ref()"
+    if can_be_number_seed(number, encoding):
+        return f"{text}.to_{byte_order(number, encoding)}_bytes().as_ref()"
     raise CannotCheck("a seed has a type that cannot be a seed")

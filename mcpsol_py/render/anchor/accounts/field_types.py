@@ -66,8 +66,7 @@ def _state(scope: Scope, a: NamedAccount) -> FieldType:
 
 
 def _token(scope: Scope, a: NamedAccount) -> FieldType:
-    token = a.constraints.token
-    name = "Mint" if token is not None and token.kind == "mint" else "TokenAccount"
+    name = "Mint" if a.constraints.token_kind == "mint" else "TokenAccount"
     program = scope.lookup.token_program(a)
     if program is not None and program.model.address == ids.TOKEN_PROGRAM:
         return FieldType(f"Account<'info, {name}>", path=f"anchor_spl::token::{name}")

@@ -117,6 +117,11 @@ class Scope:
         ]
         return name
 
+    def address_of(self, name: str, beside: NamedAccount, purpose: str) -> str:
+        """The address of the account *name*, or of a constant if *name* is an address."""
+        named = self.lookup.find(name, beside)
+        return self.constant(beside, purpose, name) if named is None else f"{named.name}.key()"
+
     def argument(self, index: int) -> Rust:
         """An argument as the struct of accounts knows it. Arguments up to this one are declared there."""
         self._used_arguments = max(self._used_arguments, index + 1)

@@ -72,7 +72,7 @@ def _create_state(scope: Scope, a: NamedAccount, init: Init, payer: NamedAccount
     state = scope.state(a)
     space = f"{state.name}::LEN" if init.space is None else str(init.space)
     create = f"{state.name}::create(&mut {scope.target.borrow_mut(a.name)})?"
-    bump = a.model.pda.bump if a.model.pda is not None else None
+    bump = a.model.stored_bump
     if bump is not None and state.is_fixed and a.path in scope.bumps:
         create += f".{state.fields[bump].name} = {scope.bumps[a.path]}"
     return [f"{_create(scope, a, payer, space, 'program_id')}.invoke()?;", f"{create};"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from mcpsol_py.model.program import Constraints
 from mcpsol_py.render.account_lookup import NamedAccount
+from mcpsol_py.render.faults import address_check, owner_check
 from mcpsol_py.render.view.accounts.scope import Scope
-from mcpsol_py.solana import ids
 
 __all__ = ["add_checks"]
 
@@ -39,31 +38,22 @@ def _address(scope: Scope, a: NamedAccount) -> None:
     constraints = a.constraints
     if a.model.address is not None:
         wanted = scope.constant(a, "", a.model.address)
-        fault = scope.fault(a, "address", _address_fault(constraints))
+        fault = scope.fault(a, "address", address_check(constraints))
         scope.check(a, f"checks::equal({scope.address(a)}, &{wanted}, {fault})?;")
     elif constraints.one_of:
         names = [scope.constant(a, str(i), text) for i, text in enumerate(constraints.one_of)]
         listed = ", ".join(f"&{name}" for name in names)
-        fault = scope.fault(a, "address", _one_of_fault(constraints))
+        fault = scope.fault(a, "address", address_check(constraints))
         scope.check(a, f"checks::one_of({scope.address(a)}, &[{listed}], {fault})?;")
     elif constraints.executable:
         scope.check(a, f"checks::executable({a.name})?;")
-
-
-def _address_fault(constraints: Constraints) -> str:
-    return "AccountSysvarMismatch" if constraints.sysvar else _one_of_fault(constraints)
-
-
-def _one_of_fault(constraints: Constraints) -> str:
-    return "InvalidProgramId" if constraints.executable else "ConstraintAddress"
 
 
 def _owner(scope: Scope, a: NamedAccount) -> None:
     owner = a.constraints.owner
     if owner is None or a.constraints.init is not None:
         return
-    is_system = owner == ids.SYSTEM_PROGRAM
-    fault = scope.fault(a, "owner", "AccountNotSystemOwned" if is_system else "ConstraintOwner")
+    fault = scope.fault(a, "owner", owner_check(a.constraints))
     scope.check(a, f"checks::owner({a.name}, {_owner_address(scope, a, owner)}, {fault})?;")
 
 
@@ -71,21 +61,14 @@ def _owner_address(scope: Scope, a: NamedAccount, owner: str) -> str:
     """The address of *owner*: this program (""), an account of the instruction, or a constant."""
     if not owner:
         return "program_id"
-    named = scope.lookup.find(owner, a)
-    if named is not None:
-        return scope.address(named)
-    return f"&{scope.constant(a, 'owner', owner)}"
+    return scope.address_of(owner, a, "owner")
 
 
 def _duplicates(scope: Scope) -> None:
     """Writable accounts with data that this program interprets must be different accounts."""
-    held = [a for a in scope.accounts if a.model.writable and _has_data(a.constraints)]
+    held = [a for a in scope.accounts if a.model.writable and a.constraints.has_known_data]
     for one, other in combinations(held, 2):
         _different(scope, one, other)
-
-
-def _has_data(constraints: Constraints) -> bool:
-    return bool(constraints.state or constraints.token)
 
 
 def _different(scope: Scope, one: NamedAccount, other: NamedAccount) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mcpsol_py.model.program import AccountBumpValue, AccountValue, ConstValue, Pda, ProgramIdValue
+from mcpsol_py.model.program import AccountValue, ConstValue, Pda, ProgramIdValue
 from mcpsol_py.render.account_lookup import CannotCheck, NamedAccount
+from mcpsol_py.render.faults import seeds_check
 from mcpsol_py.render.rust import code, doc
 from mcpsol_py.render.view.accounts.scope import Scope
 from mcpsol_py.render.view.accounts.seeds import SeedForm, seed_form
@@ -49,7 +50,7 @@ def _checked_bump(
     """Adds the check of the address. Returns the variable with its bump, or None if nobody signs for the address."""
     stored = _stored_bump(scope, a, pda)
     given = f"{a.name}, &[{', '.join(seed.check for seed in seeds)}]"
-    fault = _fault(scope, a)
+    fault = scope.fault(a, "seeds", seeds_check(a.constraints))
     if program == "program_id" and stored is not None:
         scope.line(f"checks::derived({given}, {stored}, program_id, {fault})?;")
         return stored
@@ -64,12 +65,6 @@ def _checked_bump(
         return None
     scope.line(f"let {bump} = {found}")
     return bump
-
-
-def _fault(scope: Scope, a: NamedAccount) -> str:
-    token = a.constraints.token
-    is_associated = token is not None and token.kind == "associated"
-    return scope.fault(a, "seeds", "ConstraintAssociated" if is_associated else "ConstraintSeeds")
 
 
 def _stored_bump(scope: Scope, a: NamedAccount, pda: Pda) -> str | None:
@@ -87,12 +82,8 @@ def _stored_bump(scope: Scope, a: NamedAccount, pda: Pda) -> str | None:
 
 def _bump_argument(scope: Scope, a: NamedAccount) -> str | None:
     """The argument that gives the bump of the account's address, if it is decoded."""
-    if a.model.constraints is None or scope.arg_names is None:
-        return None
-    for arg, value in scope.ix.arg_values:
-        if value == AccountBumpValue(a.path) and arg in scope.arg_names:
-            return scope.arg_names[arg]
-    return None
+    names = scope.arg_names or {}
+    return names.get(scope.lookup.bump_argument(a))
 
 
 def _program(scope: Scope, a: NamedAccount, pda: Pda) -> str:
@@ -101,12 +92,7 @@ def _program(scope: Scope, a: NamedAccount, pda: Pda) -> str:
         case None | ProgramIdValue():
             return "program_id"
         case ConstValue(str(text), _):
-            named = scope.lookup.find(text, a)
-            return (
-                f"&{scope.constant(a, 'seeds_program', text)}"
-                if named is None
-                else scope.address(named)
-            )
+            return scope.address_of(text, a, "seeds_program")
         case AccountValue(account=path, field=()):
             owner = scope.lookup.required(path)
             if owner is not None:
@@ -138,8 +124,7 @@ def _may_sign(scope: Scope, a: NamedAccount, bump: str) -> bool:
     """
     if scope.context.author.names(bump, f"{a.stem}_seeds"):
         return True
-    stores_bump = a.model.pda is not None and a.model.pda.bump is not None
-    if a.constraints.init is not None and not stores_bump:
+    if a.constraints.init is not None and a.model.stored_bump is None:
         return True
     if scope.ix.remaining or any(map(_is_any_program, scope.accounts)):
         return True

@@ -86,6 +86,13 @@ class Scope:
         """The expression for the account's address."""
         return self.target.address(a.name)
 
+    def address_of(self, name: str, beside: NamedAccount, purpose: str) -> str:
+        """The address of the account *name*, or of a constant if *name* is an address."""
+        named = self.lookup.find(name, beside)
+        if named is not None:
+            return self.address(named)
+        return f"&{self.constant(beside, purpose, name)}"
+
     def check(self, a: NamedAccount, *statements: str) -> None:
         """Adds checks, which run only if the account is there."""
         self.view.checks += map(code, self.guarded(a, *statements))

@@ -27,6 +27,7 @@ from mcpsol_py.render.account_lookup import (
     is_byte_array,
 )
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_string, code, doc
+from mcpsol_py.render.type_traits import byte_order
 from mcpsol_py.render.view.accounts.scope import Scope
 from mcpsol_py.render.view.accounts.views import Kept
 
@@ -175,10 +176,10 @@ def _stored(scope: Scope, a: NamedAccount, index: int, value: _Value) -> SeedFor
 
 def _as_bytes(kind: Type, value: _Value) -> tuple[int, str]:
     """The size of the value in bytes, and the expression for an array of them. Raises CannotCheck."""
-    if isinstance(kind, Int) and can_be_number_seed(kind, value.encoding):
-        is_big_endian = kind.big_endian or value.encoding == "be"
-        return kind.bits // 8, f"{value.text}.to_{'be' if is_big_endian else 'le'}_bytes()"
-    if isinstance(kind, Array) and is_byte_array(kind):
+    if can_be_number_seed(kind, value.encoding):
+        order = byte_order(kind, value.encoding)
+        return kind.bits // 8, f"{value.text}.to_{order}_bytes()"
+    if is_byte_array(kind):
         size = kind.count
         if isinstance(size, int) and size <= _MOST_BYTES:
             is_reference = value.text.startswith("args")

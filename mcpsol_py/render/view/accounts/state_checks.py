@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpsol_py.model.program import AccountSeed, Pda, Seed
-from mcpsol_py.render.account_lookup import NamedAccount, is_created_always
+from mcpsol_py.render.account_lookup import NamedAccount
 from mcpsol_py.render.view.accounts.scope import Scope
 from mcpsol_py.render.view.state import StateView
 
@@ -21,7 +21,7 @@ def add_state_checks(scope: Scope) -> None:
     """Adds the checks of each account that has state before the instruction."""
     wanted = _wanted_fields(scope)
     for account in scope.accounts:
-        if account.constraints.state is not None and not is_created_always(account):
+        if account.constraints.state is not None and not account.constraints.is_always_created:
             _check_state(scope, account, wanted.get(account.path, []))
 
 

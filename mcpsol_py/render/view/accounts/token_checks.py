@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpsol_py.model.program import TokenConstraint
-from mcpsol_py.render.account_lookup import NamedAccount, is_created_always
+from mcpsol_py.render.account_lookup import NamedAccount
 from mcpsol_py.render.view.accounts.scope import Scope
 
 __all__ = ["add_token_checks"]
@@ -13,7 +13,7 @@ def add_token_checks(scope: Scope) -> None:
     """Adds the checks of each token account and mint that exists before the instruction."""
     for account in scope.accounts:
         token = account.constraints.token
-        if token is not None and not is_created_always(account):
+        if token is not None and not account.constraints.is_always_created:
             _check_token(scope, account, token)
 
 
