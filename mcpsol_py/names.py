@@ -161,6 +161,11 @@ def forms(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((name, snake(name), camel(name), pascal(name))))
 
 
+def by_form(names: Iterable[str]) -> dict[str, str]:
+    """Return every form of *names* -> the first name that has it."""
+    return {form: name for name in reversed(list(names)) for form in forms(name)}
+
+
 def aliases(names: Iterable[str]) -> dict[str, str]:
     """Return every form of *names* (as written, snake, camel, Pascal) -> the name.
 

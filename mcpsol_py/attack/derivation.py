@@ -39,6 +39,8 @@ __all__ = [
     "is_associated",
     "is_created",
     "is_mint",
+    "is_program",
+    "is_sysvar",
     "located",
     "must_sign",
     "pda_of",
@@ -60,6 +62,16 @@ def constraints_of(leaf: Leaf) -> Constraints:
 def must_sign(leaf: Leaf) -> bool:
     """Must this account sign? False for one that may sign or not."""
     return leaf.account.signer is True
+
+
+def is_program(leaf: Leaf) -> bool:
+    """Must this account be a program?"""
+    return constraints_of(leaf).executable
+
+
+def is_sysvar(leaf: Leaf) -> bool:
+    """Must this account be a sysvar?"""
+    return bool(constraints_of(leaf).sysvar)
 
 
 def is_created(leaf: Leaf) -> bool:

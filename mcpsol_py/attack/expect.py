@@ -170,12 +170,11 @@ def _failure_of_called(logs: Iterable[str], program_id: str) -> str:
 
 
 def _coded_name(model: ProgramModel, error: Any) -> str:
-    inner = error.get("InstructionError") if isinstance(error, dict) else None
-    if not isinstance(inner, list):
-        return str(error)
-    reason = inner[1]
-    if not isinstance(reason, dict) or "Custom" not in reason:
-        return str(reason)
-    code = reason["Custom"]
-    names = {e.code: e.name for e in model.errors} | {code: name for code, name, _ in CHECKS}
-    return names.get(code, f"Custom({code})")
+    match error:
+        case {"InstructionError": [_, {"Custom": number}]}:
+            names = {e.code: e.name for e in model.errors}
+            names |= {code: name for code, name, _ in CHECKS}
+            return names.get(number, f"Custom({number})")
+        case {"InstructionError": [_, reason]}:
+            return str(reason)
+    return str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +67,7 @@ def render_crate(
     model = program if isinstance(program, ProgramModel) else program.model
     out = Path(out)
     source = source or _source_name(model, out)
-    model = replace(
-        model, instructions=tuple(ix for ix in model.instructions if not answers_schema(ix))
-    )
+    model = replace(model, instructions=tuple(filterfalse(answers_schema, model.instructions)))
     pages: dict[str, Any] = {"form": form, "descriptions": descriptions, "lossless": lossless}
     if facade is not None:
         if target != "pinocchio":
@@ -213,9 +212,10 @@ class _Plan:
 
     def usage(self, generated: Mapping[str, str], handlers: Mapping[str, str]) -> Usage:
         """What the crate uses of its library files: by generated files, by handlers and by the author."""
-        pages_out = {p: t for p, t in generated.items() if p != "src/schema.rs"}
+        searched = dict(generated)
+        del searched["src/schema.rs"]
         stubs = [text for path, text in handlers.items() if path not in self.author]
-        usage = Usage.of_generated([*pages_out.values(), _SCHEMA_USES, *stubs])
+        usage = Usage.of_generated([*searched.values(), _SCHEMA_USES, *stubs])
         usage.add(Usage.of_author("\n".join(self.author.values())))
         usage.calls.update(_FOR_HANDLERS)
         if {"token_account", "mint_account"} & usage.calls:

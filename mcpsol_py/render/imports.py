@@ -47,11 +47,8 @@ class Imports:
         if not mark:
             return code(text)
         paths = self.paths | dict(local or {})
-        wanted = [
-            _joined(paths[name], name)
-            for name in used_names(body)
-            if name in paths and paths[name] != home
-        ]
+        known = used_names(body) & paths.keys()
+        wanted = [_joined(paths[name], name) for name in known if paths[name] != home]
         return code(head + use_lines(wanted) + body)
 
 

@@ -119,7 +119,7 @@ class _Item:
             case "fn":
                 return self.name in usage.calls
             case _:
-                return self.name in usage.words and (not self.trait or self.trait in usage.words)
+                return usage.words.issuperset(filter(None, (self.name, self.trait)))
 
 
 @dataclass(slots=True)

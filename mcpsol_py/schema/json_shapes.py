@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from mcpsol_py.names import forms
+from mcpsol_py.names import by_form
 from mcpsol_py.schema.schema_parts import opened
 
 __all__ = [
@@ -252,10 +252,7 @@ class _ObjectConverter:
 
 def _names_of_members(members: Sequence[Member]) -> dict[str, str]:
     """Return every way to write a property -> its key. Exact names win over names in another case."""
-    names: dict[str, str] = {}
-    for member in members:
-        for form in forms(member.key):
-            names.setdefault(form, member.key)
+    keys = [member.key for member in members]
+    names = by_form(keys)
     names |= {member.name: member.key for member in members}
-    names |= {member.key: member.key for member in members}
-    return names
+    return names | dict(zip(keys, keys, strict=True))

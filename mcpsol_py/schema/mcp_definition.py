@@ -19,11 +19,12 @@ from mcpsol_py.model.program import (
     UnknownSeed,
 )
 from mcpsol_py.model.types import Field
-from mcpsol_py.names import clean_text, forms
+from mcpsol_py.names import by_form, clean_text
 from mcpsol_py.schema.client_profiles import Profile
 from mcpsol_py.schema.json_schema import Schemas
 from mcpsol_py.schema.json_shapes import Member, object_converter
 from mcpsol_py.schema.schema_parts import (
+    by_property,
     described,
     join,
     object_schema,
@@ -137,13 +138,9 @@ class ToolDefinition:
 
 
 def _accounts_by_name(items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
-    found: dict[str, AccountItem] = {}
-    for item in items:
-        for form in forms(item.name):
-            found.setdefault(form, item)
-    found |= dict(zip(property_names(item.name for item in items), items, strict=True))
-    found |= {item.name: item for item in items}
-    return found
+    own = {item.name: item for item in items}
+    forms = {form: own[name] for form, name in by_form(own).items()}
+    return forms | by_property(items) | own
 
 
 def _argument_members(instruction: Instruction, schemas: Schemas) -> list[Member]:
@@ -217,7 +214,7 @@ def _accounts_schema(
         return None
     properties: dict[str, Any] = {}
     required: list[str] = []
-    for name, item in zip(property_names(item.name for item in items), items, strict=True):
+    for name, item in by_property(items).items():
         schema, needed = _item_schema(item, group, must, profile)
         if schema is None:
             continue
@@ -287,12 +284,9 @@ def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile
     """Return one list, or an object of lists if there are several."""
     if len(remaining) == 1:
         return _address_list(remaining[0], profile)
-    names = property_names(accounts.name for accounts in remaining)
-    properties = {
-        name: _address_list(accounts, profile)
-        for name, accounts in zip(names, remaining, strict=True)
-    }
-    return object_schema(properties, names if profile.all_required else [], profile)
+    lists = by_property(remaining)
+    properties = {name: _address_list(accounts, profile) for name, accounts in lists.items()}
+    return object_schema(properties, list(lists) if profile.all_required else [], profile)
 
 
 def _address_list(accounts: RemainingAccounts, profile: Profile) -> dict[str, Any]:

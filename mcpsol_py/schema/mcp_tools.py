@@ -16,11 +16,11 @@ from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.program import AccountGroup, AccountItem, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.usable import only_itself, unusable
-from mcpsol_py.names import forms
+from mcpsol_py.names import by_form
 from mcpsol_py.schema.client_profiles import PROFILES
 from mcpsol_py.schema.json_schema import Schemas
 from mcpsol_py.schema.mcp_definition import MustGive, ToolDefinition, accounts_to_give
-from mcpsol_py.schema.schema_parts import opened, property_names
+from mcpsol_py.schema.schema_parts import by_property, opened
 from mcpsol_py.schema.tool import leaves
 from mcpsol_py.schema.tool_names import (
     NAME_BUDGET,
@@ -157,15 +157,15 @@ def _refuse_unknown(tool: ToolDefinition, args: Mapping[str, Any], where: str) -
 
 
 def _is_argument_name(name: str, instruction: Instruction) -> bool:
-    return any(name in forms(arg.name) for arg in instruction.args)
+    return name in by_form(arg.name for arg in instruction.args)
 
 
 def _account_hint(name: str, instruction: Instruction) -> str:
     """Return a hint if an account was given as an argument."""
     places = {path[-1]: ".".join(path) for path, _ in reversed(list(leaves(instruction.accounts)))}
-    for account, place in places.items():
-        if name in forms(account):
-            return f"It is an account: write it as accounts.{place}."
+    account = by_form(places).get(name)
+    if account is not None:
+        return f"It is an account: write it as accounts.{places[account]}."
     args = {arg.name for arg in instruction.args}
     near = get_close_matches(name, [*args, *places], n=1, cutoff=0.7)
     if args.issuperset(near):
@@ -226,8 +226,8 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
 
 def _names_of_lists(instruction: Instruction) -> dict[str, str]:
     """Return the names of the lists of remaining accounts: property -> the source's name."""
-    own = [accounts.name for accounts in instruction.remaining]
-    return dict(zip(property_names(own), own, strict=True))
+    lists = by_property(instruction.remaining)
+    return {name: accounts.name for name, accounts in lists.items()}
 
 
 def _first_remaining(instruction: Instruction, where: str) -> str:

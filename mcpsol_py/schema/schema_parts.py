@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.client_profiles import Profile
 
-__all__ = ["described", "given", "join", "object_schema", "opened", "property_names", "quoted"]
+__all__ = [
+    "by_property",
+    "described",
+    "given",
+    "join",
+    "object_schema",
+    "opened",
+    "property_names",
+    "quoted",
+]
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
 
 _PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 
@@ -33,6 +50,11 @@ def property_names(names: Iterable[str]) -> list[str]:
         return wanted
     namer = _PropertyNamer(accepted)
     return [namer.name(name, place) for place, name in enumerate(wanted)]
+
+
+def by_property(items: Sequence[N]) -> dict[str, N]:
+    """Return *items* by the property names of their own names, in order."""
+    return dict(zip(property_names(item.name for item in items), items, strict=True))
 
 
 class _PropertyNamer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
-from itertools import combinations
+from itertools import combinations, filterfalse
 
 from solders.account import Account
 from solders.pubkey import Pubkey
@@ -16,6 +16,8 @@ from mcpsol_py.attack.derivation import (
     has_address,
     has_fixed_address,
     is_created,
+    is_program,
+    is_sysvar,
     must_sign,
 )
 from mcpsol_py.attack.good_call import Baseline
@@ -104,9 +106,7 @@ def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
 
 def fake_program(calls: Variations) -> Iterator[Attack]:
     """Another program is in the place of the one that the instruction calls."""
-    for leaf in calls.base.present:
-        if not constraints_of(leaf).executable:
-            continue
+    for leaf in filter(is_program, calls.base.present):
         if has_fixed_address(leaf):
             yield _attackers_program(calls, leaf)
             yield from _other_token_program(calls, leaf)
@@ -165,9 +165,7 @@ def _other_token_program(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
 
 def fake_sysvar(calls: Variations) -> Iterator[Attack]:
     """A copy of a sysvar is at another address."""
-    for leaf in calls.base.present:
-        if constraints_of(leaf).sysvar is None:
-            continue
+    for leaf in filter(is_sysvar, calls.base.present):
         sysvar = calls.base.account(leaf)
         data = bytes(64) if sysvar is None else bytes(sysvar.data)
         fake = calls.stranger(f"sysvar {leaf.name}")
@@ -185,10 +183,7 @@ def fake_sysvar(calls: Variations) -> Iterator[Attack]:
 
 def other_address(calls: Variations) -> Iterator[Attack]:
     """Another account is in the place of one whose address is fixed."""
-    for leaf in calls.base.present:
-        constraints = constraints_of(leaf)
-        if leaf.account.address is None or constraints.executable or constraints.sysvar:
-            continue
+    for leaf in filter(_has_plain_address, calls.base.present):
         trial = _with_copy(calls, leaf, leaf.name)
         yield calls.attack(
             kind="other-address",
@@ -197,6 +192,12 @@ def other_address(calls: Variations) -> Iterator[Attack]:
             expected=calls.names.address(leaf),
             trial=trial,
         )
+
+
+def _has_plain_address(leaf: Leaf) -> bool:
+    """Is the address of this account fixed, which is no program and no sysvar?"""
+    is_special = is_program(leaf) or is_sysvar(leaf)
+    return leaf.account.address is not None and not is_special
 
 
 def _with_copy(calls: Variations, leaf: Leaf, label: str) -> Trial:
@@ -255,27 +256,25 @@ def unbound(calls: Variations) -> Iterator[Attack]:
 
     The program refuses it by a name, or nothing binds the account. Whether that is right is for the author to say.
     """
-    for leaf in calls.base.present:
-        if not _is_bound(leaf):
-            trial = _with_copy(calls, leaf, f"{leaf.name} of their own")
-            yield Attack(
-                kind="unbound",
-                target=leaf.name,
-                what="is an account of the attacker's",
-                expected=frozenset(),
-                trial=trial,
-                may_pass=True,
-                open_is_fine=True,
-            )
+    for leaf in filterfalse(_is_bound, calls.base.present):
+        trial = _with_copy(calls, leaf, f"{leaf.name} of their own")
+        yield Attack(
+            kind="unbound",
+            target=leaf.name,
+            what="is an account of the attacker's",
+            expected=frozenset(),
+            trial=trial,
+            may_pass=True,
+            open_is_fine=True,
+        )
 
 
 def _is_bound(leaf: Leaf) -> bool:
     """Does the account's own constraint say which account, type or signature it must be?"""
-    constraints = constraints_of(leaf)
     if must_sign(leaf) or not _anyone_may_own(leaf):
         return True
-    is_program = bool(constraints.one_of) or constraints.executable
-    return is_program or constraints.sysvar is not None or constraints.state is not None
+    constraints = constraints_of(leaf)
+    return any((constraints.one_of, constraints.executable, constraints.sysvar, constraints.state))
 
 
 def duplicate(calls: Variations) -> Iterator[Attack]:
