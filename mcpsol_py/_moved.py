@@ -241,6 +241,11 @@ NAMES: dict[str, dict[str, str]] = {
         "VariantView": "mcpsol_py.render.type_views:VariantForm",
         "array_text": "mcpsol_py.render.type_traits:slice_text",
     },
+    "mcpsol_py.schema.wire": {
+        "read_tool": "mcpsol_py.schema.wire_read:read_tool",
+        "write_compact": "mcpsol_py.schema.wire_write:write_compact",
+        "write_verbose": "mcpsol_py.schema.wire_write:write_verbose",
+    },
     "mcpsol_py.x402.chain": {
         "AccountData": "solders.account:Account",
         "Chain": "PaymentChain",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.model.resolve import Resolver
@@ -150,3 +151,7 @@ def _argument_reason(arg: ArgParam, resolver: Resolver) -> str | None:
     if word_of(arg.type, resolver) is None:
         return f"argument {arg.name!r} is {type_text(arg.type)}, for which mcpsol has no word"
     return None
+
+
+def __getattr__(name: str) -> Any:
+    return renamed(__name__, name)
