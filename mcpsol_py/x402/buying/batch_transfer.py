@@ -133,21 +133,21 @@ async def send_until_landed(
 
     Raises PaymentError(OUTCOME_UNKNOWN) if neither is certain after *timeout* seconds.
     """
-    deadline = time.monotonic() + timeout
+    started = time.monotonic()
     blockhash = VersionedTransaction.from_bytes(wire).message.recent_blockhash
     may_have_arrived = False
-    while time.monotonic() < deadline:
+    while (waited := time.monotonic() - started) < timeout:
         arrived_before = may_have_arrived
         try:
             # Expiry is asked before the status: it may land between the two, never after both.
-            expired = await in_thread(chain.blockhash_expired, blockhash)
-            if not expired:
+            gone = await in_thread(chain.can_no_longer_land, blockhash, int(waited * 1000))
+            if not gone:
                 may_have_arrived = True  # a send whose answer is lost may have arrived
                 await in_thread(chain.send, wire)
             status = await in_thread(chain.status, signature)
             if status.state == "landed":
                 return True
-            if status.state == "failed" or expired:
+            if status.state == "failed" or gone:
                 return False
         except ChainRejected:
             may_have_arrived = arrived_before

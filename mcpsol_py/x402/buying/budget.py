@@ -70,6 +70,8 @@ class Spending:
     payment_key: str | None = None
     signature: str | None = None
     created_ms: int = 0
+    #: When the state last changed: for a "signed" payment, when it was signed.
+    touched_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +383,11 @@ class Budget:
         )
         return [_spending(r) for r in self._db.run(lambda c, _: c.execute(out).all())]
 
+    def age_ms(self, spending: Spending) -> int:
+        """Return the milliseconds since the state of this spending last changed."""
+        now: int = self._db.run(lambda connection, _: self._now(connection))
+        return now - spending.touched_ms
+
     # -- SQL ----
 
     def _is(self, payment_id: str) -> Any:
@@ -426,4 +433,5 @@ def _spending(row: Any) -> Spending:
         payment_key=row.payment_key,
         signature=row.signature,
         created_ms=int(row.created_ms),
+        touched_ms=int(row.touched_ms),
     )

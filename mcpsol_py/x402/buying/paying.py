@@ -411,7 +411,8 @@ async def reconcile(budget: Budget, chain: PaymentChain) -> int:
         text = transaction_text(parse_payment(row.payment)) if row.payment else None
         if text is None:
             continue
-        found = await in_thread(chain.find, bytes(read_transaction(text)))
+        age_ms = await in_thread(budget.age_ms, row)
+        found = await in_thread(chain.find, bytes(read_transaction(text)), age_ms=age_ms)
         if found.state == "landed":
             assert found.signature is not None  # a landed message was found by it
             await in_thread(budget.spent, row.payment_id, found.signature)

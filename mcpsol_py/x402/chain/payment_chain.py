@@ -24,7 +24,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.client.transport import History, Transport, run
+from mcpsol_py.client.transport import History, HistoryEntry, Transport, run
 from mcpsol_py.errors import TransportError
 from mcpsol_py.x402.protocol.networks import DEVNET, network_of_genesis
 
@@ -46,9 +46,13 @@ _T = TypeVar("_T")
 #: How many of an account's newest signatures `find` reads. A payment is looked for within minutes
 #: of its creation.
 _NEWEST = 100
-#: If an account has more signatures than that, the oldest one read must be this old (seconds)
-#: before `find` calls a payment expired.
-_SEARCHED_SECONDS = 24 * 3600
+#: For this long (milliseconds) a node is trusted to have kept the whole history of an account.
+_KEPT_MS = 24 * 3600 * 1000
+#: How far the clocks of a chain and of this machine may differ, in seconds.
+_CLOCKS_DIFFER = 300
+#: A payment may land for 60 to 90 seconds after it was signed. A node that is behind does not know
+#: its blockhash yet and calls it expired. So none is called expired before this age.
+_CERTAIN_AFTER_MS = 150_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,15 @@ class PaymentChain:
     *network* is the CAIP-2 name that payment requirements use for this cluster.
     """
 
-    def __init__(self, transport: Transport, *, network: str) -> None:
+    def __init__(
+        self, transport: Transport, *, network: str, certain_after_ms: int = _CERTAIN_AFTER_MS
+    ) -> None:
+        """*certain_after_ms*: the age of a signed transaction before which it is never called
+        expired. 0 only for a chain in this process, which cannot be behind.
+        """
         self.transport = transport
         self.network = network
+        self._certain_after_ms = certain_after_ms
         # LiteSVM must not be used by two threads at once; a node may.
         lock: AbstractContextManager[Any] | None = getattr(transport, "lock", None)
         self._lock: AbstractContextManager[Any] = lock or nullcontext()
@@ -119,8 +129,18 @@ class PaymentChain:
         return self._ask(self.transport.latest_blockhash()).value
 
     def blockhash_expired(self, blockhash: Hash) -> bool:
-        """Return True only if a transaction with this blockhash can no longer land."""
+        """Return True if the cluster takes no transaction with this blockhash.
+
+        A node that is behind says so of a blockhash that it does not know yet: see
+        `can_no_longer_land`.
+        """
         return not self._ask(self.transport.blockhash_valid(blockhash))
+
+    def can_no_longer_land(self, blockhash: Hash, age_ms: int) -> bool:
+        """Return True only if a transaction with this blockhash, signed *age_ms* milliseconds ago,
+        can no longer land.
+        """
+        return age_ms >= self._certain_after_ms and self.blockhash_expired(blockhash)
 
     def simulation_error(self, transaction: VersionedTransaction) -> str | None:
         """Simulate without checking signatures and return the error's text, None on success.
@@ -159,36 +179,57 @@ class PaymentChain:
         found = self._ask(self.transport.status(Signature.from_string(signature)))
         if found is None:
             return SignatureStatus("unknown")
+        if not found.confirmed:  # another fork may still run it, or run it differently
+            return SignatureStatus("unknown", None, found.slot)
         if found.err is not None:
             return SignatureStatus("failed", error_text(found.err), found.slot)
-        return SignatureStatus("landed" if found.confirmed else "unknown", None, found.slot)
+        return SignatureStatus("landed", None, found.slot)
 
-    def find(self, transaction: bytes) -> MessageStatus:
+    def find(self, transaction: bytes, *, age_ms: int | None = None) -> MessageStatus:
         """Look for a transaction's message among the newest transactions of its source account.
 
-        This is for payers, who do not know the fee payer's signature.
+        This is for payers, who do not know the fee payer's signature. *age_ms*: milliseconds since
+        the transaction was signed. It is "expired" only if its blockhash is, and the search covered
+        all the time since then. Without an age only the account's whole history covers it.
         """
         message = VersionedTransaction.from_bytes(transaction).message
         # Ask about expiry first: a message that lands after the search must not be called expired.
-        expired = self.blockhash_expired(message.recent_blockhash)
+        age = _CERTAIN_AFTER_MS if age_ms is None else age_ms
+        expired = self.can_no_longer_land(message.recent_blockhash, age)
         source = _source_account(message)
         if source is None:
-            return MessageStatus("expired" if expired else "unknown")
+            return MessageStatus("unknown")
         history = self._ask(self.transport.history(source, limit=_NEWEST))
-        signature = self._signature_of(message, history)
+        signature, read_all = self._search(message, history, age_ms)
         if signature is not None:
             return MessageStatus(self.status(signature).state, signature)
-        searched = history.complete or _long_ago(history.entries[-1].block_time)
-        return MessageStatus("expired" if expired and searched else "unknown")
+        covered = read_all and self._covers(history, age_ms)
+        return MessageStatus("expired" if expired and covered else "unknown")
 
-    def _signature_of(self, message: Any, history: History) -> str | None:
-        """Return the signature of the transaction with this message, None if *history* lacks it."""
-        wanted = to_bytes_versioned(message)
+    def _search(
+        self, message: Any, history: History, age_ms: int | None
+    ) -> tuple[str | None, bool]:
+        """Return the signature of the transaction with this message, None if *history* lacks it,
+        and whether every transaction that may hold the message could be read.
+        """
+        wanted, read_all = to_bytes_versioned(message), True
         for entry in history.entries:
             sent = self._ask(self.transport.sent_transaction(entry.signature))
-            if sent is not None and to_bytes_versioned(sent.message) == wanted:
-                return str(entry.signature)
-        return None
+            if sent is None:
+                read_all &= _is_before(entry, age_ms)
+            elif to_bytes_versioned(sent.message) == wanted:
+                return str(entry.signature), True
+        return None, read_all
+
+    def _covers(self, history: History, age_ms: int | None) -> bool:
+        """Whether *history* reaches back to the moment of signing.
+
+        A node drops old history, so a short one is the whole only for a while.
+        """
+        in_process = self._certain_after_ms == 0
+        if history.complete and (in_process or age_ms is None or age_ms <= _KEPT_MS):
+            return True
+        return any(_is_before(entry, age_ms) for entry in history.entries)
 
     def close(self) -> None:
         """Close the transport."""
@@ -218,7 +259,7 @@ def svm_chain(svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET) 
     token programs.
     """
     transport = svm if isinstance(svm, SvmTransport) else SvmTransport(svm)
-    return PaymentChain(transport, network=network)
+    return PaymentChain(transport, network=network, certain_after_ms=0)
 
 
 def error_text(error: str | dict[str, Any] | None) -> str | None:
@@ -257,5 +298,8 @@ def _source_account(message: Any) -> Pubkey | None:
     return writable[0] if writable else None
 
 
-def _long_ago(block_time: int | None) -> bool:
-    return block_time is not None and block_time < time.time() - _SEARCHED_SECONDS
+def _is_before(entry: HistoryEntry, age_ms: int | None) -> bool:
+    """Whether a transaction certainly landed before the payment of this age was signed."""
+    if age_ms is None or entry.block_time is None:
+        return False
+    return entry.block_time < time.time() - age_ms / 1000 - _CLOCKS_DIFFER

@@ -173,7 +173,8 @@ class BatchClient:
         if on_chain is not None and on_chain.deposit >= channel.deposit + channel.pending:
             return self._saw(channel, on_chain.deposit, "open")
         wire = read_transaction(channel.transaction)
-        if not self._chain.blockhash_expired(wire.message.recent_blockhash):
+        age_ms = self.channels.now_ms() - channel.touched_ms
+        if not self._chain.can_no_longer_land(wire.message.recent_blockhash, age_ms):
             return self.channels.get(channel.channel_id)
         # It may have landed just before it expired.
         latest = self._program.fetch(self._chain, channel.channel_id)

@@ -63,13 +63,11 @@ class UptoClient:
         extra = requirements.extra or {}
         parties, amount = self._read_terms(requirements)
         delay = read_delay(extra, _BAD, high=self._max_delay)
-        hint = extra.get("recentBlockhash")
-        blockhash = hint if isinstance(hint, str) and hint else str(self._chain.latest_blockhash())
         text = build_setup(
             self._program.open(parties, amount, delay),
             self._payer,
             parties.sponsor,
-            blockhash,
+            str(self._chain.latest_blockhash()),  # never the seller's: see ExactClient
             units=_OPEN_UNITS,
             note=read_note(extra, _BAD),
         )

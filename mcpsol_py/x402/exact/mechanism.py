@@ -141,8 +141,9 @@ class _ExactPayer:
                 "invalid_payment_requirements",
                 "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
-        hint = extra.get("recentBlockhash")
-        blockhash = hint if isinstance(hint, str) and hint else str(self._chain.latest_blockhash())
+        # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
+        # as expired while the payment can land.
+        blockhash = str(self._chain.latest_blockhash())
         message = build_message(
             terms, blockhash, compute_units=self._units, micro_lamports=self._price
         )

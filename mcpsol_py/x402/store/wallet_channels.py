@@ -64,6 +64,10 @@ class WalletChannels:
     def _now(self, connection: Connection) -> int:
         return self._database.now_ms(connection) if self._clock is None else self._clock()
 
+    def now_ms(self) -> int:
+        """Return the clock of the rows, in milliseconds since 1970."""
+        return self._run(lambda connection, _again: self._now(connection))
+
     def _run(self, work: Callable[[Connection, bool], T]) -> T:
         return self._database.run(work)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,13 +29,18 @@ from mcpsol_py.x402.chain.payment_chain import (
 from mcpsol_py.x402.protocol.networks import DEVNET
 from tests.unit.x402.payments import keypair
 
+HOUR, DAY = 3_600, 24 * 3_600
+
 
 class Node(RpcTransport):
-    """A node on which every blockhash has expired, and which lists *rows* for any account."""
+    """A node on which every blockhash has expired, and which lists *rows* for any account.
 
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
+    `kept`: the transaction that it returns for every signature, None if it no longer has it.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], kept: VersionedTransaction | None) -> None:
         super().__init__("http://node.test", blocking=True)
-        self.rows = rows
+        self.rows, self.kept = rows, kept
 
     async def request(self, method: str, params: Sequence[Any] = ()) -> Any:
         if method == "isBlockhashValid":
@@ -42,13 +48,15 @@ class Node(RpcTransport):
         if method == "getSignaturesForAddress":
             return self.rows[: params[1]["limit"]]
         assert method == "getTransaction"
-        return None  # the node no longer has it
+        if self.kept is None:
+            return None
+        return {"transaction": [base64.b64encode(bytes(self.kept)).decode(), "base64"]}
 
 
-def payment() -> VersionedTransaction:
+def payment(lamports: int = 1) -> VersionedTransaction:
     payer = keypair(1)
     move = transfer(
-        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=1)
+        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=lamports)
     )
     message = MessageV0.try_compile(payer.pubkey(), [move], [], Hash.default())
     return VersionedTransaction(message, [payer])
@@ -59,25 +67,56 @@ def scripted(**script: Any) -> PaymentChain:
 
 
 @pytest.mark.parametrize(
-    ("count", "age", "state"),
+    ("count", "listed", "signed", "state"),
     [
-        (0, 0, "expired"),
-        (99, 60, "expired"),  # the account's whole history was searched
-        (100, 60, "unknown"),  # a busy account: the payment may be older than these
-        (100, None, "unknown"),
-        (100, 2 * 24 * 3600, "expired"),  # two days of history do not hold it
+        (0, 0, None, "expired"),
+        (99, 60, None, "expired"),  # the account's whole history was searched
+        (100, 60, None, "unknown"),  # a busy account: the payment may be older than these
+        (100, None, None, "unknown"),
+        (100, 2 * DAY, None, "unknown"),  # the payment may be older still
+        (99, 60, HOUR, "expired"),
+        (99, 60, 2 * DAY, "unknown"),  # the node may have dropped what is older
+        (0, 0, 2 * DAY, "unknown"),
+        (100, 60, HOUR, "unknown"),
+        (100, HOUR, HOUR, "unknown"),  # the clocks may differ
+        (100, 2 * HOUR, HOUR, "expired"),
+        (100, None, HOUR, "unknown"),
+        (100, 25 * HOUR, 2 * DAY, "unknown"),  # a day of history does not reach the payment
+        (100, 3 * DAY, 2 * DAY, "expired"),
     ],
 )
 def test_a_payment_is_called_expired_only_if_the_search_reached_far_enough(
-    count: int, age: int | None, state: str
+    count: int, listed: int | None, signed: int | None, state: str
 ) -> None:
+    """*listed*: the age of the rows in seconds. *signed*: the age of the payment."""
+    chain = rpc_chain(Node(rows(count, listed), payment(2)), network=DEVNET)
+    age_ms = None if signed is None else signed * 1000
+    assert chain.find(bytes(payment()), age_ms=age_ms).state == state
+
+
+@pytest.mark.parametrize("listed", [60, None])
+def test_a_transaction_that_cannot_be_read_may_be_the_payment(listed: int | None) -> None:
+    chain = rpc_chain(Node(rows(3, listed), None), network=DEVNET)
+    assert chain.find(bytes(payment()), age_ms=HOUR * 1000).state == "unknown"
+    assert chain.find(bytes(payment())).state == "unknown"
+
+
+@pytest.mark.parametrize("age_ms", [-DAY * 1000, 0, 149_999])
+def test_a_payment_just_signed_is_never_called_expired(age_ms: int) -> None:
+    """A node that is behind does not know its blockhash yet."""
+    chain = rpc_chain(Node([], None), network=DEVNET)
+    assert not chain.can_no_longer_land(Hash.default(), age_ms)
+    assert chain.find(bytes(payment()), age_ms=age_ms).state == "unknown"
+    assert chain.can_no_longer_land(Hash.default(), 150_000)
+
+
+def rows(count: int, age: int | None) -> list[dict[str, Any]]:
+    """*count* transactions, *age* seconds old."""
     block_time = None if age is None else int(time.time()) - age
-    rows = [
+    return [
         {"signature": str(Signature(bytes([i]) * 64)), "blockTime": block_time}
         for i in range(count)
     ]
-    chain = rpc_chain(Node(rows), network=DEVNET)
-    assert chain.find(bytes(payment())).state == state
 
 
 @pytest.mark.parametrize(
@@ -85,6 +124,7 @@ def test_a_payment_is_called_expired_only_if_the_search_reached_far_enough(
     [
         (Status(confirmed=True), "landed"),
         (Status(confirmed=True, err="InsufficientFundsForFee"), "failed"),
+        (Status(confirmed=False, err="InsufficientFundsForFee"), "unknown"),  # on one fork
         (Status(confirmed=False), "unknown"),
         (None, "unknown"),
     ],
