@@ -32,7 +32,7 @@ from mcpsol_py.x402.buying.batch_transfer import (
 )
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimits
 from mcpsol_py.x402.buying.outcomes import Selector
-from mcpsol_py.x402.buying.paying import CallPayer, reconcile
+from mcpsol_py.x402.buying.paying import CallPayer, reconcile, released_unless_signed
 from mcpsol_py.x402.buying.wallet import wallet_payer
 from mcpsol_py.x402.chain.payment_chain import (
     ChainUnavailable,
@@ -283,15 +283,9 @@ class AgentWallet:
         )
         budget = self.budget()
         held = await in_thread(budget.reserve_all, spendings)
-        if any(row.state != "reserved" for row in held):
-            raise PaymentError("PAYMENT_ID_CONFLICT", "a payment of this batch was made before")
-        try:
+        async with released_unless_signed(budget, [row.payment_id for row in held]):
             transaction = await in_thread(self._sign_batch, batch)
-        except BaseException:
-            for row in held:
-                await in_thread(budget.abandon, row.payment_id)
-            raise
-        await self._keep_batch(budget, held, transaction)
+            await self._keep_batch(budget, held, transaction)
         signature = str(transaction.signatures[0])
         if not await send_until_landed(self.chain, bytes(transaction), signature, timeout):
             for row in held:
@@ -312,7 +306,7 @@ class AgentWallet:
         key = message_hash(transaction)
         for row in held:
             kept = await in_thread(
-                budget.signed, row.payment_id, payment, f"batch:{key}:{row.payment_id}"
+                budget.signed, row.payment_id, payment, f"batch:{key}:{row.payment_id}", held=row
             )
             if not kept:
                 raise PaymentError(

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, cast
 
 import orjson
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, case, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
@@ -26,6 +26,10 @@ __all__ = ["Budget", "SpendingLimit", "SpendingLimits", "Remaining", "Spending"]
 #: (asset, spent, limit, kind of the limit)
 Alert: TypeAlias = tuple[str, int, int, str]
 SpendingState = Literal["reserved", "signed", "spent", "released"]
+
+#: How long a reservation belongs to its call before a payment is signed, in milliseconds. A call
+#: that was killed or cancelled signs nothing.
+_LEASE_MS = 120_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +141,26 @@ class Budget:
         return self._reserve_all([(spending, limit)], since, cap)[0]
 
     def reserve_all(self, batch: Sequence[Spending]) -> list[Spending]:
-        """Reserve several payments of one asset, all or none. Raises as `reserve`."""
+        """Reserve several payments of one asset, all or none.
+
+        Raises as `reserve`, and PAYMENT_ID_CONFLICT if a payment was signed for one of the ids.
+        """
         limits = [(spending, self._allowed(spending, None)) for spending in batch]
         since: int = self._db.run(lambda connection, _: self._now(connection))
         cap = self._delegated(batch[0].asset)
-        return self._reserve_all(limits, since, cap)
+        return self._reserve_all(limits, since, cap, fresh=True)
 
     def _reserve_all(
-        self, batch: Sequence[tuple[Spending, SpendingLimit]], since: int, cap: int | None
+        self,
+        batch: Sequence[tuple[Spending, SpendingLimit]],
+        since: int,
+        cap: int | None,
+        *,
+        fresh: bool = False,
     ) -> list[Spending]:
-        """Reserve in one transaction, and raise the alerts after it."""
+        """Reserve in one transaction, and raise the alerts after it. *fresh*: nothing may be signed
+        for the ids yet.
+        """
 
         def work(connection: Connection, _again: bool) -> tuple[list[Spending], list[Alert]]:
             made: list[Spending] = []
@@ -155,6 +169,8 @@ class Budget:
                 one, its_alerts = self._reserve(connection, spending, limit, since, cap)
                 made.append(one)
                 alerts += its_alerts
+            if fresh and any(one.state != "reserved" for one in made):
+                raise PaymentError("PAYMENT_ID_CONFLICT", "a payment of this batch was made before")
             return made, alerts
 
         reserved, alerts = self._db.run(work)
@@ -172,25 +188,24 @@ class Budget:
     ) -> tuple[Spending, list[Alert]]:
         """Reserve one payment. If it runs again after a lost answer, it finds its own reservation."""
         now = self._now(connection)
-        # The wallet's row is the lock: the first to update it goes first (SQLite holds its own lock
-        # already).
-        connection.execute(
-            update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now)
-        )
+        day = self._take_turn(connection, now)
         known = self._get(connection, spending.payment_id)
         if known is not None and known.state != "released":
             if known.request != spending.request:
                 raise PaymentError(
                     "PAYMENT_ID_CONFLICT", "this payment id was used for another request"
                 )
+            if known.state == "reserved":  # this call is its owner now
+                its = update(spendings).where(self._is(spending.payment_id))
+                connection.execute(its.values(touched_ms=now))
             return known, []
         self._check_delegation(connection, spending, since, cap)
-        alerts = self._check_limits(connection, spending, limit, _day(now))
+        alerts = self._check_limits(connection, spending, limit, day)
         row = {
             "wallet": self.wallet,
             "payment_id": spending.payment_id,
             "session": self.session,
-            "day": _day(now),
+            "day": day,
             "network": spending.network,
             "asset": spending.asset,
             "amount": spending.amount,
@@ -210,6 +225,35 @@ class Budget:
         made = self._get(connection, spending.payment_id)
         assert made is not None  # written in this transaction
         return made, alerts
+
+    def _take_turn(self, connection: Connection, now: int) -> str:
+        """Lock the wallet's row and return the day that counts: the latest that was ever reserved
+        in, so that no day begins again when the clock is set back.
+
+        The first to update the row goes first. (SQLite holds its own lock already.)
+        """
+        latest = case(
+            (wallets.c.touched_ms < now, literal(now, BigInteger)), else_=wallets.c.touched_ms
+        )
+        touched = connection.execute(
+            update(wallets)
+            .where(wallets.c.address == self.wallet)
+            .values(touched_ms=latest)
+            .returning(wallets.c.touched_ms)
+        ).scalar_one()
+        self._release_left(connection, now)
+        return _day(int(touched))
+
+    def _release_left(self, connection: Connection, now: int) -> None:
+        """Release reservations whose call ended without signing. If such a call comes back, it
+        cannot sign any more (`signed`).
+        """
+        left = (
+            (spendings.c.wallet == self.wallet)
+            & (spendings.c.state == "reserved")
+            & ~spendings.c.touched_ms.between(now - _LEASE_MS, now + _LEASE_MS)
+        )
+        connection.execute(update(spendings).where(left).values(state="released", touched_ms=now))
 
     def _check_limits(
         self, connection: Connection, spending: Spending, limit: SpendingLimit, day: str
@@ -283,13 +327,14 @@ class Budget:
         payment_key: str,
         *,
         instead_of: str | None = None,
+        held: Spending | None = None,
     ) -> bool:
         """Store the signed payment, before it leaves this process.
 
-        *instead_of* is the key of the payment that this one replaces. Return False if another call
-        of the same payment id stored its payment first: send that one. Raises
-        PaymentError(RESERVATION_LOST) if the amount was released meanwhile. In both cases this
-        payment must not be sent.
+        *instead_of* is the key of the payment that this one replaces. *held*: the reservation that
+        it was signed for. Return False if another call of the same payment id stored its payment
+        first: send that one. Raises PaymentError(RESERVATION_LOST) if the amount was released
+        meanwhile, or reserved again on other terms. In both cases this payment must not be sent.
         """
         text = orjson.dumps(payment).decode()
         before = (
@@ -297,12 +342,19 @@ class Budget:
             if instead_of is None
             else spendings.c.payment_key == instead_of
         )
-        held = (spendings.c.state != "released") & before & self._is(payment_id)
+        mine = (spendings.c.state != "released") & before & self._is(payment_id)
+        if held is not None:
+            mine &= (
+                (spendings.c.amount == held.amount)
+                & (spendings.c.asset == held.asset)
+                & (spendings.c.pay_to == held.pay_to)
+                & (spendings.c.network == held.network)
+            )
 
         def work(connection: Connection, _again: bool) -> Spending | None:
             kept = (
                 update(spendings)
-                .where(held)
+                .where(mine)
                 .values(
                     state="signed",
                     payment=text,
@@ -314,7 +366,7 @@ class Budget:
             return self._get(connection, payment_id)
 
         kept: Spending | None = self._db.run(work)
-        if kept is None or kept.state == "released":
+        if kept is None or kept.state == "released" or kept.payment_key is None:
             raise PaymentError(
                 "RESERVATION_LOST",
                 f"the amount of {payment_id} was released before it was signed",
@@ -345,6 +397,10 @@ class Budget:
         its = update(spendings).where(self._is(payment_id), spendings.c.state == "reserved")
         self._db.run(lambda c, _: c.execute(its.values(state="released", touched_ms=self._now(c))))
 
+    def release_left(self) -> None:
+        """Release reservations whose call ended without signing, as each reservation does."""
+        self._db.run(lambda c, _: self._release_left(c, self._now(c)))
+
     def get(self, payment_id: str) -> Spending | None:
         """Return the spending of that payment id."""
         return self._db.run(lambda connection, _: self._get(connection, payment_id))
@@ -354,7 +410,11 @@ class Budget:
         limit = self.limits.assets.get(asset, SpendingLimit(0, 0, 0))
 
         def sums(connection: Connection, _again: bool) -> tuple[int, int]:
-            today = spendings.c.day == _day(self._now(connection))
+            now = self._now(connection)
+            self._release_left(connection, now)
+            touched = select(wallets.c.touched_ms).where(wallets.c.address == self.wallet)
+            latest = max(now, int(connection.execute(touched).scalar_one()))
+            today = spendings.c.day == _day(latest)
             return (
                 self._sum(connection, asset, spendings.c.session == self.session),
                 self._sum(connection, asset, today),

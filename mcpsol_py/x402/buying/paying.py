@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 import orjson
+from anyio import CancelScope
 from x402 import x402Client
 from x402.extensions.payment_identifier import (
     PAYMENT_IDENTIFIER,
@@ -192,10 +193,11 @@ class CallPayer:
                 raise PaymentError("PAY_FAILED", first.message or "no answer") from first.lost
             return Bought(first.result)
         chosen = self._choose(first.demand)
-        held = await self._reserve(call, first.demand, chosen)
         async with self._turn(chosen):
+            held = await self._reserve(call, first.demand, chosen)
             if held.payment is None:
-                held = await self._sign(held, first.demand, chosen)
+                async with released_unless_signed(self.budget, [held.payment_id]):
+                    held = await self._sign(held, first.demand, chosen)
             return await self._present(held, first.demand.dialect, call.ask, first.demand)
 
     @asynccontextmanager
@@ -257,16 +259,12 @@ class CallPayer:
 
     async def _sign(self, held: Spending, demand: Demand, chosen: Requirement) -> Spending:
         required = demand.required.model_copy(update={"accepts": [chosen]})
-        try:
-            payment = await self._signer.create_payment_payload(required)
-            if isinstance(required, PaymentRequired) and required.extensions:
-                extensions = dict(required.extensions)
-                if PAYMENT_IDENTIFIER in extensions:
-                    append_payment_identifier_to_extensions(extensions, held.payment_id)
-                payment = payment.model_copy(update={"extensions": extensions})
-        except BaseException:  # nothing left this process, so the amount is free again
-            await in_thread(self.budget.abandon, held.payment_id)
-            raise
+        payment = await self._signer.create_payment_payload(required)
+        if isinstance(required, PaymentRequired) and required.extensions:
+            extensions = dict(required.extensions)
+            if PAYMENT_IDENTIFIER in extensions:
+                append_payment_identifier_to_extensions(extensions, held.payment_id)
+            payment = payment.model_copy(update={"extensions": extensions})
         body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
         # If two calls share a payment id, the payment stored first counts; the other one is never
         # sent.
@@ -276,6 +274,7 @@ class CallPayer:
             body,
             payment_key(payment),
             instead_of=held.payment_key,
+            held=held,
         )
         kept = await in_thread(self.budget.get, held.payment_id)
         assert kept is not None  # signed() wrote it
@@ -400,6 +399,20 @@ class Wallets:
         return self._payers
 
 
+@asynccontextmanager
+async def released_unless_signed(budget: Budget, payment_ids: Sequence[str]) -> AsyncIterator[None]:
+    """Release these reservations if the block fails or is cancelled before a payment is stored for
+    them, since nothing has left this process then.
+    """
+    try:
+        yield
+    except BaseException:
+        with CancelScope(shield=True):
+            for payment_id in payment_ids:
+                await in_thread(budget.abandon, payment_id)
+        raise
+
+
 async def reconcile(budget: Budget, chain: PaymentChain) -> int:
     """Book payments that got no answer: as spent if they landed, as released if they can no longer
     land.
@@ -407,6 +420,7 @@ async def reconcile(budget: Budget, chain: PaymentChain) -> int:
     Return how many were booked.
     """
     settled = 0
+    await in_thread(budget.release_left)
     for row in await in_thread(budget.open):
         text = transaction_text(parse_payment(row.payment)) if row.payment else None
         if text is None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
+from typing import Any
 
+import anyio
+import pytest
 from solders.hash import Hash
+from x402 import x402Client
+from x402.schemas import PaymentRequired
 
 from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimit, SpendingLimits
-from mcpsol_py.x402.buying.paying import reconcile
+from mcpsol_py.x402.buying.outcomes import AskOutcome
+from mcpsol_py.x402.buying.paying import CallPayer, reconcile
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
+from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
 from mcpsol_py.x402.store.database import Database
@@ -97,3 +106,155 @@ async def test_a_payment_that_landed_after_its_blockhash_seemed_gone_is_found() 
     transport._landed |= world.transport._landed
     assert await reconcile(budget, chain) == 1
     assert [row.state for row in budget.history()] == ["spent"]
+
+
+# --- a reservation has an owner and an end --------------------------------------------------------
+
+
+def left(budget: Budget) -> int:
+    day = budget.remaining(str(USDC)).day
+    assert day is not None
+    return day
+
+
+def test_a_reservation_that_nobody_signed_for_ends() -> None:
+    """Its process was killed between reserving and signing."""
+    clock, database = Clock(), Database()
+    killed = budget_of(clock, database, per_day=100)
+    held = killed.reserve(spend(killed, "pay_1", 100))
+    clock.ms += MINUTE
+    again = budget_of(clock, database, per_day=100)
+    assert left(again) == 0
+    with pytest.raises(PaymentError, match="0 are left"):
+        again.reserve(spend(again, "pay_2", 1))
+    clock.ms += 2 * MINUTE
+    assert left(again) == 100
+    assert again.reserve(spend(again, "pay_2", 100)).state == "reserved"
+    with pytest.raises(PaymentError) as caught:  # it was only slow
+        killed.signed("pay_1", {"x": 1}, "tx:1", held=held)
+    assert caught.value.code == "RESERVATION_LOST"
+
+
+@pytest.mark.parametrize("how", ["reserve", "remaining", "release_left"])
+def test_each_use_of_the_budget_ends_what_nobody_signed_for(how: str) -> None:
+    clock = Clock()
+    budget = budget_of(clock, per_day=100)
+    budget.reserve(spend(budget, "pay_1", 60))
+    clock.ms -= 24 * HOUR  # the clock was ahead
+    if how == "reserve":
+        budget.reserve(spend(budget, "pay_2", 60))
+    elif how == "remaining":
+        assert left(budget) == 100
+    else:
+        budget.release_left()
+    row = budget.get("pay_1")
+    assert row is not None
+    assert row.state == "released"
+
+
+def test_a_signed_payment_does_not_end_with_time() -> None:
+    clock = Clock()
+    budget = budget_of(clock, per_session=100)
+    held = budget.reserve(spend(budget, "pay_1", 100))
+    budget.signed("pay_1", {"x": 1}, "tx:1", held=held)
+    clock.ms += 1_000 * HOUR
+    assert budget.remaining(str(USDC)).session == 0
+
+
+def test_nothing_is_signed_for_what_another_call_reserved_on_other_terms() -> None:
+    clock = Clock()
+    budget = budget_of(clock)
+    held = budget.reserve(spend(budget, "pay_1", 100))
+    clock.ms += HOUR
+    budget.reserve(spend(budget, "pay_1", 40))
+    with pytest.raises(PaymentError) as caught:
+        budget.signed("pay_1", {"x": 1}, "tx:1", held=held)
+    assert caught.value.code == "RESERVATION_LOST"
+
+
+def test_a_batch_with_a_payment_made_before_reserves_nothing() -> None:
+    clock = Clock()
+    budget = budget_of(clock, per_day=100)
+    held = budget.reserve(spend(budget, "pay_1", 10))
+    budget.signed("pay_1", {"x": 1}, "tx:1", held=held)
+    for n in range(9):
+        with pytest.raises(PaymentError) as caught:
+            budget.reserve_all([spend(budget, f"new_{n}", 10), spend(budget, "pay_1", 10)])
+        assert caught.value.code == "PAYMENT_ID_CONFLICT"
+    with pytest.raises(PaymentError, match="made before"):
+        budget.reserve_all([spend(budget, "pay_1", 10)])
+    assert left(budget) == 90
+
+
+class Signing:
+    """A scheme whose payment takes until the test says so, or fails."""
+
+    scheme = "exact"
+
+    def __init__(self, world: World) -> None:
+        self.world, self.started, self.error = world, asyncio.Event(), ValueError("broken")
+
+    async def create_payment_payload(self, required: PaymentRequired) -> Any:
+        self.started.set()
+        await asyncio.sleep(0.05)
+        raise self.error
+
+
+@pytest.mark.parametrize("ending", ["error", "cancelled", "scope"])
+async def test_a_call_that_ends_before_it_signed_gives_its_reservation_back(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, budget = World(), budget_of(Clock(), per_day=10_000)
+    signing, signer = Signing(world), x402Client()
+    signer.register(DEVNET, world.client)
+    monkeypatch.setattr(signer, "create_payment_payload", signing.create_payment_payload)
+    payer = CallPayer(signer, budget)
+    required = PaymentRequired(accepts=[world.requirements()])
+
+    async def ask(payment: Any, dialect: Any) -> AskOutcome[str]:
+        assert payment is None
+        return AskOutcome(demand=Demand(required))
+
+    async def call() -> None:
+        await payer.call(ask, {}, "https://seller.test/x")
+
+    if ending == "error":
+        with pytest.raises(ValueError, match="broken"):
+            await call()
+    elif ending == "cancelled":
+        task = asyncio.create_task(call())
+        await signing.started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        with anyio.move_on_after(0.03):
+            await call()
+    assert [row.state for row in budget.history()] == ["released"]
+    assert left(budget) == 10_000
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+def test_a_day_does_not_begin_again_when_the_clock_is_set_back() -> None:
+    clock, database = Clock(), Database()
+    budget = budget_of(clock, database, per_day=100)
+
+    def pay(payment_id: str, amount: int) -> None:
+        held = budget.reserve(spend(budget, payment_id, amount))
+        budget.signed(payment_id, {"x": 1}, f"tx:{payment_id}", held=held)
+
+    pay("pay_1", 100)
+    clock.ms += 24 * HOUR
+    pay("pay_2", 70)
+    clock.ms -= 24 * HOUR * 365
+    for one in (budget, budget_of(clock, database, per_day=100)):
+        assert left(one) == 30
+    with pytest.raises(PaymentError, match="30 are left"):
+        pay("pay_3", 31)
+    pay("pay_4", 30)
+    clock.ms += 24 * HOUR * 365
+    assert left(budget) == 0
+    clock.ms += 24 * HOUR
+    assert left(budget) == 100
