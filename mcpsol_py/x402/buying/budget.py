@@ -18,6 +18,8 @@ from sqlalchemy import BigInteger, Connection, case, func, insert, literal, sele
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.channels.voucher import read_u64
+from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import spendings, wallets
 
@@ -373,6 +375,33 @@ class Budget:
             )
         return kept.payment_key == payment_key
 
+    def covers(
+        self, payment_id: str, channel: str, cumulative: int, *, first: bool = False
+    ) -> bool:
+        """Whether the calls paid by vouchers of this channel reserved *cumulative* base units in
+        all, so that a voucher over that sum exceeds nothing.
+
+        *payment_id*: the call for which the voucher is meant. *first*: it was not corrected yet. A
+        channel that was opened outside this budget is not known here, so the first call on it
+        follows one correction.
+        """
+        held = self.get(payment_id)
+        if held is None:
+            return False
+        same = select(spendings).where(
+            spendings.c.wallet == self.wallet,
+            spendings.c.network == held.network,
+            spendings.c.asset == held.asset,
+            spendings.c.pay_to == held.pay_to,
+            spendings.c.state.in_(("signed", "spent")),
+        )
+        rows = map(_spending, self._db.run(lambda c, _: c.execute(same).all()))
+        paid = [row for row in rows if voucher_sum(row.payment, channel)]
+        is_foreign = mapping_at(held.payment, "payload").get("type") == "voucher" and [
+            row.payment_id for row in paid
+        ] == [payment_id]
+        return (is_foreign and first) or cumulative <= sum(row.amount for row in paid)
+
     def spent(self, payment_id: str, signature: str, *, amount: int | None = None) -> None:
         """Book the payment as landed. *amount* is the charge, if it is proved to be less than was
         reserved; more is never booked.
@@ -471,6 +500,22 @@ class Budget:
     def _set(self, payment_id: str, **values: Any) -> None:
         its = update(spendings).where(self._is(payment_id))
         self._db.run(lambda c, _: c.execute(its.values(**values, touched_ms=self._now(c))))
+
+
+def voucher_sum(payment: Mapping[str, Any] | None, channel: str) -> int | None:
+    """Return the sum of a payment by a voucher of this channel, None for another payment."""
+    if payment is None or mapping_at(payment, "accepted").get("scheme") != "batch-settlement":
+        return None
+    voucher = mapping_at(payment, "payload", "voucher")
+    if voucher.get("channelId") != channel:
+        return None
+    return read_u64(voucher.get("maxClaimableAmount"))
+
+
+def voucher_channel(payment: Mapping[str, Any] | None) -> str:
+    """Return the channel of a payment by a voucher, "" for another payment."""
+    channel = mapping_at(payment, "payload", "voucher").get("channelId")
+    return channel if isinstance(channel, str) else ""
 
 
 def _day(ms: int) -> str:

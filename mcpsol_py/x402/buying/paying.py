@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import orjson
 from anyio import CancelScope
@@ -33,7 +33,7 @@ from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402 import metrics
-from mcpsol_py.x402.buying.budget import Budget, Spending
+from mcpsol_py.x402.buying.budget import Budget, Spending, voucher_channel, voucher_sum
 from mcpsol_py.x402.buying.outcomes import (
     REFUSALS,
     RETRY_REFUSALS,
@@ -47,6 +47,7 @@ from mcpsol_py.x402.buying.outcomes import (
     vouchers_first,
 )
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
+from mcpsol_py.x402.channels.batch_client import corrected_sum
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
@@ -257,7 +258,9 @@ class CallPayer:
             )
         return held
 
-    async def _sign(self, held: Spending, demand: Demand, chosen: Requirement) -> Spending:
+    async def _sign(
+        self, held: Spending, demand: Demand, chosen: Requirement, *, first: bool = False
+    ) -> Spending:
         required = demand.required.model_copy(update={"accepts": [chosen]})
         payment = await self._signer.create_payment_payload(required)
         if isinstance(required, PaymentRequired) and required.extensions:
@@ -266,6 +269,10 @@ class CallPayer:
                 append_payment_identifier_to_extensions(extensions, held.payment_id)
             payment = payment.model_copy(update={"extensions": extensions})
         body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
+        if held.payment is not None and not await self._is_covered(held, body, first):
+            raise PaymentError(
+                "BUDGET_EXCEEDED", f"the next voucher would exceed what {held.payment_id} reserved"
+            )
         # If two calls share a payment id, the payment stored first counts; the other one is never
         # sent.
         await in_thread(
@@ -303,10 +310,16 @@ class CallPayer:
             if asked.demand is not None:
                 price = _same_price(held, asked.demand)
                 may_correct = corrected and corrections > 0 and demand is not None
-                if may_correct and price is not None:
+                if (
+                    may_correct
+                    and price is not None
+                    and await self._may_sign_again(held, asked.demand, corrections == _CORRECTIONS)
+                ):
                     # The seller proved, by our own signature, that this voucher does not follow.
                     # Sign the next one.
-                    held = await self._sign(held, asked.demand, price)
+                    held = await self._sign(
+                        held, asked.demand, price, first=corrections == _CORRECTIONS
+                    )
                     return await self._present(held, dialect, ask, demand, corrections - 1)
                 raise _rejection(held, asked.demand, asked.receipt)
             if asked.refused is not None and asked.refused not in RETRY_REFUSALS:
@@ -325,6 +338,25 @@ class CallPayer:
                     "call again with this payment id",
                 ) from asked.lost
             await asyncio.sleep(0.25)
+
+    async def _may_sign_again(self, held: Spending, again: Demand, first: bool) -> bool:
+        """Whether the calls of a channel reserved the sum that the seller proved, and one price
+        more. A voucher charged without an answer keeps its reservation.
+        """
+        channel = voucher_channel(held.payment)
+        charged = corrected_sum(again.required, channel)
+        if charged is None:  # the channel closed: its voucher may still be claimed
+            return False
+        total = charged + held.amount
+        return await in_thread(self.budget.covers, held.payment_id, channel, total, first=first)
+
+    async def _is_covered(self, held: Spending, body: Mapping[str, Any], first: bool) -> bool:
+        """Whether the calls of its channel reserved the sum of this voucher."""
+        channel = voucher_channel(body)
+        signed = voucher_sum(body, channel)
+        if signed is None or channel != voucher_channel(held.payment):
+            return False
+        return await in_thread(self.budget.covers, held.payment_id, channel, signed, first=first)
 
     async def _book(self, held: Spending, payment: Payment, receipt: SettleResponse | None) -> int:
         """Book a receipt and return the charge, in base units."""

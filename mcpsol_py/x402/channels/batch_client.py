@@ -34,7 +34,7 @@ from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
 from mcpsol_py.x402.store.wallet_channels import WalletChannel, WalletChannels
 
-__all__ = ["BatchClient", "DepositPolicy", "deposits"]
+__all__ = ["BatchClient", "DepositPolicy", "corrected_sum", "deposits"]
 
 #: Compute units of an `open`. A `top_up` takes less.
 _UNITS = 90_000
@@ -407,6 +407,12 @@ class _VoucherOffer:
 
 def _recovered(corrected: bool) -> RecoveredResponseResult | None:
     return RecoveredResponseResult() if corrected else None
+
+
+def corrected_sum(required: Any, channel_id: str) -> int | None:
+    """Return the sum that a demand says was charged on a channel, None if it names none."""
+    corrections = (_correction(accept, channel_id) for accept in getattr(required, "accepts", []))
+    return next((found[0] for found in corrections if found is not None), None)
 
 
 def _correction(accept: Any, channel_id: str) -> tuple[int, Mapping[str, Any] | None] | None:

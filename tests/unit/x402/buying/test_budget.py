@@ -22,6 +22,7 @@ from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import USDC, World
 
@@ -258,3 +259,77 @@ def test_a_day_does_not_begin_again_when_the_clock_is_set_back() -> None:
     assert left(budget) == 0
     clock.ms += 24 * HOUR
     assert left(budget) == 100
+
+
+# --- signed never exceeds reserved ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("proved", [True, False])
+async def test_corrections_of_a_seller_never_get_vouchers_beyond_the_budget(proved: bool) -> None:
+    """It lands the deposit, says that each voucher was charged, and asks for the next."""
+    world = ChannelWorld()
+    shop, database = BatchShop(world, Database()), Database()
+    terms = shop.terms(1_000)
+    limits = SpendingLimits({str(USDC): SpendingLimit(per_payment=1_000, per_day=3_000)})
+    budget = Budget(database, str(world.payer.pubkey()), limits, session="s")
+    signer = x402Client()
+    signer.register(DEVNET, batch_client(world, database))
+    payer, sums = CallPayer(signer, budget, patience=0.1), [0]
+
+    async def ask(payment: Any, dialect: Any) -> AskOutcome[str]:
+        extra = dict(terms.extra)
+        if payment is not None:
+            voucher = payment.payload["voucher"]
+            sums.append(int(voucher["maxClaimableAmount"]))
+            if payment.payload["type"] == "deposit":
+                shop.desk.settle(payment, payment.accepted)
+            charged = {"chargedCumulativeAmount": voucher["maxClaimableAmount"]}
+            extra["channelState"] = {"channelId": voucher["channelId"], **charged}
+            signed = {"signedMaxClaimable": voucher["maxClaimableAmount"], "expiresAt": 0}
+            if proved:
+                extra["voucherState"] = {**signed, "signature": voucher["signature"]}
+        demand = PaymentRequired(accepts=[terms.model_copy(update={"extra": extra})], error="no")
+        return AskOutcome(demand=Demand(demand))
+
+    for n in range(5):
+        with pytest.raises(PaymentError):
+            await payer.call(ask, {"q": n}, "mcp://tool/quote")
+        booked = sum(row.amount for row in budget.history() if row.state != "released")
+        assert max(sums) <= booked <= 3_000
+        recorded = WalletChannels(database, budget.wallet).all()
+        assert sum(channel.signed for channel in recorded) <= booked
+
+
+async def test_a_lost_answer_of_a_voucher_is_corrected_within_what_was_reserved() -> None:
+    """The call before was charged and not answered, so the next voucher follows it."""
+    world = ChannelWorld()
+    shop, database = BatchShop(world, Database()), Database()
+    terms = shop.terms(1_000)
+    limits = SpendingLimits({str(USDC): SpendingLimit()})
+    budget = Budget(database, str(world.payer.pubkey()), limits, session="s")
+    signer = x402Client()
+    signer.register(DEVNET, batch_client(world, database))
+    payer, seen = CallPayer(signer, budget, patience=0.0), list[Any]()
+
+    async def ask(payment: Any, dialect: Any) -> AskOutcome[str]:
+        extra = dict(terms.extra)
+        if payment is not None:
+            voucher = payment.payload["voucher"]
+            seen.append(voucher)
+            if len(seen) == 1:
+                shop.desk.settle(payment, payment.accepted)
+                return AskOutcome(lost=TimeoutError())
+            if voucher["maxClaimableAmount"] == "2000":
+                return AskOutcome(result="answer")
+            charged = {"chargedCumulativeAmount": "1000", "channelId": voucher["channelId"]}
+            signed = {"signedMaxClaimable": "1000", "expiresAt": 0}
+            extra["channelState"] = charged
+            extra["voucherState"] = {**signed, "signature": seen[0]["signature"]}
+        demand = PaymentRequired(accepts=[terms.model_copy(update={"extra": extra})], error="no")
+        return AskOutcome(demand=Demand(demand))
+
+    with pytest.raises(PaymentError):
+        await payer.call(ask, {"q": 1}, "mcp://tool/quote")
+    bought = await payer.call(ask, {"q": 2}, "mcp://tool/quote")
+    assert bought.result == "answer"
+    assert [row.amount for row in budget.history()] == [1_000, 1_000]
