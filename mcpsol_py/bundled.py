@@ -20,8 +20,8 @@ def bundled_programs() -> dict[str, Path]:
 
 
 def _programs_in(folder: Path) -> dict[str, Path]:
-    built = sorted(so.parent for so in folder.glob("*/*.so") if so.stem == so.parent.name)
-    return {path.name: path for path in built}
+    built = sorted(folder.glob("*/*.so"))
+    return {so.stem: so.parent for so in built if so.stem == so.parent.name}
 
 
 def bundled_so(name: str) -> Path:

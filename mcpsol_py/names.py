@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 __all__ = [
@@ -107,7 +107,7 @@ def words(name: str) -> tuple[str, ...]:
     if _CAMEL.match(name):
         return tuple(_CAMEL_PART.sub(r"_\1", name).lower().lstrip("_").split("_"))
     parts = filter(None, _SPLIT.split(name.removeprefix("r#")))
-    return tuple(word.lower() for part in parts for word in _split_at_case(part))
+    return tuple(map(str.lower, chain.from_iterable(map(_split_at_case, parts))))
 
 
 def _split_at_case(part: str) -> Iterator[str]:

@@ -148,4 +148,4 @@ def toml_file(path: Path) -> dict[str, Any]:
 
 
 def _under(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
+    return f"{at}.{key}".removeprefix(".")  # *at* is "" at the top of a file

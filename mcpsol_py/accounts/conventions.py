@@ -65,8 +65,7 @@ def event_part(names: AccountNames, leaf: Leaf) -> Literal["authority", "program
 
 def _follows_event_authority(names: AccountNames, leaf: Leaf) -> bool:
     before = names.leaves[leaf.index - 1]
-    same_group = before.path[:-1] == leaf.path[:-1]
-    return same_group and snake(before.account.name) == "event_authority"
+    return (*before.path[:-1], snake(before.account.name)) == (*leaf.path[:-1], "event_authority")
 
 
 def ata_of(names: AccountNames, leaf: Leaf) -> AtaOf | None:
@@ -75,8 +74,10 @@ def ata_of(names: AccountNames, leaf: Leaf) -> AtaOf | None:
     Returns None if the instruction lacks its owner or its mint.
     """
     owner = _ata_owner(names, leaf)
-    mint = None if owner is None else names.locate(("mint",), leaf)
-    if owner is None or mint is None:
+    if owner is None:
+        return None
+    mint = names.locate(("mint",), leaf)
+    if mint is None:
         return None
     return AtaOf(owner, mint, names.locate(("token_program",), leaf))
 

@@ -53,9 +53,9 @@ class Plan(AccountNames):
         """Return the type of an account type of this program, or None."""
         return self._state_types.get(name)
 
-    def walk_type(self, node: Type, path: Sequence[str]) -> Type | None:
+    def walk_type(self, node: Type | None, path: Sequence[str]) -> Type | None:
         """Return the type at *path* in *node*: fields by name, tuple members by number."""
-        found: Type | None = node
+        found = node
         for step in path:
             if found is None:
                 return None

@@ -245,16 +245,17 @@ class Resolution:
     # --- finding an address, in the order of the module's docstring ----------------------------
 
     def _find(self, leaf: Leaf) -> Pubkey | None:
-        why = ""
         found = self._from_model(leaf)
-        if found is None and leaf.account.relations:
-            found, why = self._from_relations(leaf)
+        if found is not None:
+            return found
+        found, why = self._from_relations(leaf)
         if found is None:
             found = self._from_event_pair(leaf)
-        if found is None and not leaf.account.optional:
-            found = self._from_name(leaf)
-            if found is None:
-                raise self.missing(leaf, why or self._why_unknown(leaf))
+        if found is not None or leaf.account.optional:
+            return found
+        found = self._from_name(leaf)
+        if found is None:
+            raise self.missing(leaf, why or self._why_unknown(leaf))
         return found
 
     def _from_model(self, leaf: Leaf) -> Pubkey | None:
@@ -334,9 +335,9 @@ class Resolution:
     def _token_program(self, leaf: Leaf) -> Pubkey:
         """Return SPL Token, or Token-2022 if that owns the instruction's mint."""
         mint_at = self.plan.locate(("mint",), leaf) if self.online else None
-        if mint_at is None or self.is_open(mint_at):
+        if mint_at is None:
             return TOKEN_PROGRAM
-        key = self._done.get(mint_at)
+        key = self._done.get(mint_at)  # None if it is absent, or being resolved
         mint = None if key is None else self.account_data(key)
         if mint is None or mint.owner != TOKEN_2022_PROGRAM:
             return TOKEN_PROGRAM

@@ -102,7 +102,7 @@ class _FieldReader:
         except McpsolError as error:
             raise self._missing(f": {error}") from error
         state_type = self.plan.state_type(name)
-        node = None if state_type is None else self.plan.walk_type(state_type, field)
+        node = self.plan.walk_type(state_type, field)
         value = member_at(state, field)
         if value is None or node is None:
             raise self._missing(f", and {name} has no such field")

@@ -108,8 +108,8 @@ class TransactionGroup:
 
     def _still_open(self, look: _GroupLook) -> list[Sent]:
         """Return the transactions that the node does not know and that can still land."""
-        unseen = [sent for at, sent in self.pending.items() if look.statuses.get(at) is None]
-        return [sent for sent in unseen if sent.lifetime not in look.over]
+        alive = {at: sent for at, sent in self.pending.items() if sent.lifetime not in look.over}
+        return [sent for at, sent in alive.items() if look.statuses.get(at) is None]
 
     async def _settle(self, look: _GroupLook) -> None:
         """Take the transactions that landed out of `pending`."""

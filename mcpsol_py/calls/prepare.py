@@ -198,7 +198,7 @@ def _extra_account(ix: ProgramInstruction, place: int, item: Any) -> AccountMeta
             raise UnknownName("property", str(name)[:80], _FLAGS, path)
     key = address_of(fields.get("address"))
     flags = [fields.get("signer", False), fields.get("writable", False)]
-    if key is None or not all(isinstance(flag, bool) for flag in flags):
+    if key is None or {*map(type, flags)} != {bool}:
         raise EncodeError(
             f"expected an address, or an object with address, signer and writable, got {abbr(item)}",
             value=item,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Protocol, runtime_checkable
 
 from solders.account import Account
@@ -206,7 +206,7 @@ async def _balances_of(
         mint: [associated_token(owner, mint, program) for program in TOKEN_PROGRAMS]
         for mint in mints
     }
-    keys = [owner, *mints, *(key for pair in associated.values() for key in pair)]
+    keys = [owner, *mints, *chain.from_iterable(associated.values())]
     states = dict(zip(keys, await transport.get_accounts(keys), strict=True))
     rows = [_associated_balance(mint, associated[mint], states) for mint in mints]
     return {"balances": [_sol_balance(owner, states[owner]), *rows]}

@@ -165,7 +165,7 @@ def _token_account_takeovers(change: _AccountChange, after: TokenAccount) -> Ite
     allowance = before.delegated_amount if before.delegate == after.delegate else 0
     if change.gives(None, after.delegate) and after.delegated_amount > allowance:
         amount = after.delegated_amount
-        units = "everything" if amount == _U64_MAX else f"{amount} base units"
+        units = {_U64_MAX: "everything"}.get(amount, f"{amount} base units")
         yield f"{after.delegate} may spend {units} of mint {after.mint} from token account {key}"
     if change.gives(before.close_authority, after.close_authority):
         yield f"{after.close_authority} may close token account {key}"

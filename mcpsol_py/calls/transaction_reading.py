@@ -209,7 +209,7 @@ async def decode_transaction(
     if note:
         out["note"] = note
     out |= extra.facts
-    events = [event for served in known.values() for event in _events_in(served, extra, rows)]
+    events = list(chain.from_iterable(_events_in(served, extra, rows) for served in known.values()))
     if events:
         out["events"] = events
     return out
@@ -235,9 +235,9 @@ def _events_in(
     """Give the events that a program logged, or sent to itself in a call."""
     assert served.program_id is not None
     behind = served.program.behind(served.program_id)
-    calls = [call for row in rows for call in row.get("calls", ())]
-    own_calls = [call for call in calls if call["program_id"] == str(behind)]
-    inner = [(behind, bytes.fromhex(call["data"][2:])) for call in own_calls]
+    calls = chain.from_iterable(row.get("calls", ()) for row in rows)
+    own_calls = [call["data"] for call in calls if call["program_id"] == str(behind)]
+    inner = [(behind, bytes.fromhex(data.removeprefix("0x"))) for data in own_calls]
     found = events_of(served.program, served.program_id, landed.logs, inner, json=True)
     for name, fields in found:
         yield {"program": served.program.name, "name": name, "fields": fields}
