@@ -180,7 +180,7 @@ def aliases(names: Iterable[str]) -> dict[str, str]:
                 shared.add(form)
     for form in shared:
         del out[form]
-    out.update((name, name) for name in names)
+    out.update(zip(names, names, strict=True))
     return out
 
 

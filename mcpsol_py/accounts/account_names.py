@@ -22,8 +22,7 @@ class _Group:
 
     def find(self, name: str) -> _Place | None:
         """Return the account or group of that name, in any case style."""
-        known = self.alias.get(name)
-        return None if known is None else self.items[known]
+        return self.items.get(self.alias.get(name, name))
 
 
 #: The index of an account, or a group.

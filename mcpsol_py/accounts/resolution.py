@@ -26,7 +26,7 @@ An account's address comes from the first of these that applies:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
@@ -52,6 +52,7 @@ __all__ = ["AccountData", "Resolution", "Resolver"]
 
 _MAX_DEPTH = 64
 _Path = tuple[str, ...]
+_Found = TypeVar("_Found")
 
 
 class AccountData(Protocol):
@@ -241,6 +242,12 @@ class Resolution:
     def missing(self, leaf: Leaf, why: str) -> MissingAccount:
         """Return the error for an account whose address cannot be found."""
         return MissingAccount(self.plan.instruction.name, leaf.name, why)
+
+    def require(self, found: _Found | None, leaf: Leaf, why: str) -> _Found:
+        """Return *found*. Raises MissingAccount with *why* if it is None."""
+        if found is None:
+            raise self.missing(leaf, why)
+        return found
 
     # --- finding an address, in the order of the module's docstring ----------------------------
 

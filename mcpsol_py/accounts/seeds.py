@@ -51,8 +51,7 @@ def _owning_program(resolution: Resolution, program: Value, leaf: Leaf) -> Pubke
         value = resolution.value(program, leaf)
     except MissingAccount as error:
         raise resolution.missing(leaf, f"{what}: {error.why}") from error
-    if value is None:
-        raise resolution.missing(leaf, f"{what} is not given")
+    value = resolution.require(value, leaf, f"{what} is not given")
     return require_address(value, resolution.plan.instruction.name, leaf.name)
 
 
@@ -84,12 +83,10 @@ class _SeedReader:
         """Return an argument of the call, or the part of one."""
         name = ".".join(seed.path)
         found = self.resolution.arguments.find(seed.path)
-        if found.value is None:
-            raise self._missing(f"{role} is the argument {name!r}, which is not given")
-        node = seed.type or found.type
-        if node is None:
-            raise self._missing(f"{role} is the argument {name!r}, whose type is not known")
-        return self._encode(node, found.value, seed.encoding, f"{role}, the argument {name!r}")
+        what = f"{role} is the argument {name!r}"
+        value = self.resolution.require(found.value, self.leaf, f"{what}, which is not given")
+        node = self._known_type(seed.type or found.type, f"{what}, whose type is not known")
+        return self._encode(node, value, seed.encoding, f"{role}, the argument {name!r}")
 
     def account(self, seed: AccountSeed, role: str) -> bytes:
         """Return the address of another account, or a field of its data."""
@@ -100,7 +97,7 @@ class _SeedReader:
         if seed.sort is None:
             return raw
         other = bytes(self.resolution.address_at(seed.other, self.leaf, role))
-        return min(raw, other) if seed.sort == "min" else max(raw, other)
+        return {"min": min, "max": max}[seed.sort](raw, other)
 
     def _field(self, seed: AccountSeed, role: str) -> bytes:
         found = read_field(
@@ -108,11 +105,9 @@ class _SeedReader:
         )
         if found.raw is not None and seed.encoding is None:
             return found.raw
-        node = seed.type or found.type
         account, field = ".".join(seed.account), ".".join(seed.field)
         where = f"{role}, the field {field!r} of account {account!r}"
-        if node is None:
-            raise self._missing(f"{where}, has no known type")
+        node = self._known_type(seed.type or found.type, f"{where}, has no known type")
         return self._encode(node, found.value, seed.encoding, where)
 
     def _encode(self, node: Type, value: Any, encoding: str | None, where: str) -> bytes:
@@ -140,6 +135,11 @@ class _SeedReader:
             why = f"{where}: expected a number for a big-endian seed, got another type"
             raise PdaError(self.path, why)
         return raw if node.big_endian else raw[::-1]
+
+    def _known_type(self, node: Type | None, why: str) -> Type:
+        if node is None:
+            raise self._missing(why)
+        return node
 
     def _missing(self, why: str) -> MissingAccount:
         return self.resolution.missing(self.leaf, why)

@@ -65,10 +65,8 @@ def _bump(resolution: Resolution, value: AccountBumpValue, leaf: Leaf) -> int:
     pda, default = other.account.pda, other.account.default
     if pda is None and isinstance(default, PdaValue):
         pda = default.pda
-    if pda is None:
-        why = f"it is the bump of account {other.name!r}, which has no seeds"
-        raise resolution.missing(leaf, why)
-    return derive(resolution, pda, other)[1]
+    why = f"it is the bump of account {other.name!r}, which has no seeds"
+    return derive(resolution, resolution.require(pda, leaf, why), other)[1]
 
 
 def _program_id(resolution: Resolution, value: ProgramIdValue, leaf: Leaf) -> Pubkey:
@@ -76,15 +74,13 @@ def _program_id(resolution: Resolution, value: ProgramIdValue, leaf: Leaf) -> Pu
 
 
 def _identity(resolution: Resolution, value: IdentityValue, leaf: Leaf) -> Pubkey:
-    if resolution.wallet is None:
-        raise resolution.missing(leaf, "it is the acting wallet, and no wallet was given")
-    return resolution.wallet
+    why = "it is the acting wallet, and no wallet was given"
+    return resolution.require(resolution.wallet, leaf, why)
 
 
 def _payer(resolution: Resolution, value: PayerValue, leaf: Leaf) -> Pubkey:
-    if resolution.payer is None:
-        raise resolution.missing(leaf, "it is the paying wallet, and no wallet was given")
-    return resolution.payer
+    why = "it is the paying wallet, and no wallet was given"
+    return resolution.require(resolution.payer, leaf, why)
 
 
 def _derived(resolution: Resolution, value: PdaValue, leaf: Leaf) -> Pubkey:

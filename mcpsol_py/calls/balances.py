@@ -235,12 +235,8 @@ def _transfer_fee_config(account: AccountState | None) -> TransferFeeConfig | No
 
 def _withheld(accounts: AccountMap, mint: Pubkey) -> int:
     """Return the transfer fees of *mint* that *accounts* withhold."""
-    return sum(_withheld_in(key, account, mint) for key, account in accounts.items())
-
-
-def _withheld_in(key: Pubkey, account: AccountState | None, mint: Pubkey) -> int:
-    parts = extensions(account)
-    if key == mint and (config := transfer_fee_config(parts)) is not None:
-        return config.withheld
-    token = read_token_account(account)
-    return withheld_fees(parts) if token is not None and token.mint == mint else 0
+    config = _transfer_fee_config(accounts.get(mint))
+    in_mint = 0 if config is None else config.withheld
+    tokens = readable(accounts.items(), read_token_account)
+    holders = [key for key, token in tokens if token.mint == mint]
+    return in_mint + sum(withheld_fees(extensions(accounts[key])) for key in holders)

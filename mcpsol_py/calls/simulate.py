@@ -145,11 +145,11 @@ async def _run(
     exact: bool,
 ) -> Outcome:
     keys = list(before.written)
-    if transaction is None and prepared.payer is None:
-        return await simulate_instructions(
-            transport, [prepared.instruction], Payers(), accounts=keys
-        )
     if transaction is None:
+        if prepared.payer is None:
+            return await simulate_instructions(
+                transport, [prepared.instruction], Payers(), accounts=keys
+            )
         transaction = unsigned(prepared.message(Hash.default()))
     if not exact:
         return await run_transaction(transport, transaction, accounts=keys)

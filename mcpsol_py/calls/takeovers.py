@@ -25,6 +25,7 @@ from mcpsol_py.solana.tokens import (
     Mint,
     TokenAccount,
     extensions,
+    nonzero_address,
     read_mint,
     read_token_account,
 )
@@ -283,8 +284,7 @@ def _replaced(
         for at in _offsets(old, address):
             place = new[at : at + 32]
             if place != address:
-                heir = Pubkey(place) if len(place) == 32 and any(place) else None
-                yield _Replaced(wallet, at, heir)
+                yield _Replaced(wallet, at, nonzero_address(place))
 
 
 def _first_heirs(found: Iterable[_Replaced]) -> Iterable[_Replaced]:

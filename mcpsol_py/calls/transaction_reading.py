@@ -122,7 +122,7 @@ class _Archive(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Landed:
-    """What the chain adds to a transaction that landed.
+    """A transaction in base64, and what the chain adds to one that landed.
 
     `loaded` are the addresses from lookup tables, writable ones first. `inner` are the calls that
     programs made, by the index of the instruction. `facts` go into the answer.
@@ -174,31 +174,33 @@ async def decode_signature(
         message = f"{transport.endpoint} does not know transaction {key}"
         raise DecodeError(message, path="signature")
     landed = _Landed.from_response(result)
-    return await decode_transaction(programs, landed.transaction, transport, landed)
+    return await _decode(programs, landed, transport)
 
 
 async def decode_transaction(
-    programs: Sequence[ServedProgram],
-    text: str,
-    transport: Transport | None = None,
-    landed: _Landed | None = None,
+    programs: Sequence[ServedProgram], text: str, transport: Transport | None = None
 ) -> dict[str, Any]:
     """Return a base64 transaction (or message), instruction by instruction.
 
     Instructions of unknown programs are shown as bytes. Address lookup tables are read from
     *transport*, if given. Raises DecodeError, TransportError.
     """
-    message = _message(text)
-    extra = _Landed(text) if landed is None else landed
+    return await _decode(programs, _Landed(text), transport)
+
+
+async def _decode(
+    programs: Sequence[ServedProgram], landed: _Landed, transport: Transport | None
+) -> dict[str, Any]:
+    message = _message(landed.transaction)
     lookups = list(getattr(message, "address_table_lookups", ()))
-    loaded, note = list(extra.loaded), ""
+    loaded, note = list(landed.loaded), ""
     if lookups and not loaded:
         loaded, note = await _load_addresses(lookups, transport)
     accounts = _MessageAccounts(message, loaded, sum(len(x.writable_indexes) for x in lookups))
     known = {str(served.program_id): served for served in programs if served.program_id is not None}
     reader = _InstructionReader(known, accounts)
     rows = [
-        reader.read_with_calls(_RawInstruction.from_message(ix), extra.inner.get(place, ()))
+        reader.read_with_calls(_RawInstruction.from_message(ix), landed.inner.get(place, ()))
         for place, ix in enumerate(message.instructions)
     ]
     out: dict[str, Any] = {
@@ -208,8 +210,10 @@ async def decode_transaction(
     }
     if note:
         out["note"] = note
-    out |= extra.facts
-    events = list(chain.from_iterable(_events_in(served, extra, rows) for served in known.values()))
+    out |= landed.facts
+    events = list(
+        chain.from_iterable(_events_in(served, landed, rows) for served in known.values())
+    )
     if events:
         out["events"] = events
     return out

@@ -36,6 +36,7 @@ __all__ = [
     "is_mint",
     "is_token_account",
     "mint_filter",
+    "nonzero_address",
     "owner_filter",
     "parse_mint",
     "parse_token_account",
@@ -381,7 +382,11 @@ def withheld_fees(found: dict[int, bytes]) -> int:
 
 def extension_address(found: dict[int, bytes], kind: Extension) -> Pubkey | None:
     """Return the address that an extension consists of, or None if it is missing or all zeros."""
-    data = found.get(kind, b"")
+    return nonzero_address(found.get(kind, b""))
+
+
+def nonzero_address(data: bytes) -> Pubkey | None:
+    """Return the address in *data*, or None if it is shorter than an address or all zeros."""
     return Pubkey(data) if len(data) == 32 and any(data) else None
 
 
