@@ -195,6 +195,7 @@ class BatchFacilitator(ChannelFacilitator):
             payer=p.payer,
             fee_payer=p.sponsor,
             note=note,
+            worth=(requirements.asset, payment.deposit),
             binding=None if is_open else binding_memo(terms.receiver_authorizer),
             note_required=True,
             caps=self._caps,
@@ -484,6 +485,7 @@ class BatchFacilitator(ChannelFacilitator):
             payer=p.payer,
             fee_payer=p.sponsor,
             note=None,
+            worth=(requirements.asset, 0),
             caps=self._caps,
         )
         channel = self._bound(terms)

@@ -70,6 +70,7 @@ class _OwnTransaction:
     payer: str
     fee_payer: str
     transaction: VersionedTransaction
+    most_lamports: int | None = None
 
 
 class ChannelFacilitator:

@@ -11,7 +11,7 @@ import base64
 import binascii
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from solders.hash import Hash
 from solders.instruction import CompiledInstruction, Instruction
@@ -22,6 +22,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.voucher import VoucherSigner
+from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, fee_lamports
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
@@ -48,6 +49,7 @@ class Caps:
 
     compute_units: int = 400_000
     micro_lamports: int = 5_000_000
+    fee: FeeLimit = field(default_factory=FeeLimit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class SponsoredTransaction:
     """A transaction that the sponsor may sign.
 
     `data`: the channel instruction's data after its discriminator. `key`: the message's hash.
+    `most_lamports`: the highest fee that the sponsor pays. A channel's rent comes on top; the
+    sponsor gets it back when the channel ends.
     """
 
     transaction: VersionedTransaction
@@ -63,6 +67,7 @@ class SponsoredTransaction:
     key: str
     data: bytes
     memos: tuple[bytes, ...]
+    most_lamports: int
 
 
 def build_setup(
@@ -117,6 +122,7 @@ def read_sponsored(
     payer: Pubkey,
     fee_payer: Pubkey,
     note: str | None,
+    worth: tuple[str, int],
     binding: str | None = None,
     note_required: bool = False,
     caps: Caps = Caps(),
@@ -125,7 +131,8 @@ def read_sponsored(
 
     *accounts* are the instruction's (key, is signer, is writable), complete and in order. *note*:
     the memo that must be there once. *binding*: another memo that must be there once.
-    *note_required*: besides it, some memo must be there. Raises PaymentError(*code*).
+    *note_required*: besides it, some memo must be there. *worth*: the mint and the base units that
+    the channel gets, which limit the fee. Raises PaymentError(*code*).
     """
     checks = _SponsorChecks(code, program_id, payer, fee_payer, caps)
     transaction = _decode(text, code)
@@ -154,6 +161,12 @@ def read_sponsored(
     memos = checks.suffix(instructions[at + 1 :], keys)
     checks.writable(message, {key for key, _, writable in accounts if writable})
     checks.memos(memos, note, binding, note_required)
+    most = caps.fee.most(*worth)
+    if fee_lamports(message) > most:
+        raise PaymentError(
+            code,
+            f"a fee of {fee_lamports(message):,} lamports; the sponsor pays at most {most:,} for it",
+        )
     return SponsoredTransaction(
         transaction=transaction,
         payer=str(payer),
@@ -161,6 +174,7 @@ def read_sponsored(
         key=message_hash(transaction),
         data=main.data[1:],
         memos=tuple(memos),
+        most_lamports=most,
     )
 
 

@@ -166,6 +166,7 @@ class UptoFacilitator(ChannelFacilitator):
             payer=parties.payer,
             fee_payer=parties.sponsor,
             note=read_note(requirements.extra or {}, _TERMS),
+            worth=(requirements.asset, read_u64(requirements.amount) or 0),
             caps=self._caps,
         )
 

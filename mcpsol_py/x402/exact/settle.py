@@ -23,7 +23,8 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
-from mcpsol_py.x402.exact.verify import VerifiedTransfer
+from mcpsol_py.x402.exact.sponsor_fee import fee_lamports
+from mcpsol_py.x402.exact.verify import FEE_TOO_HIGH, VerifiedTransfer
 
 __all__ = [
     "MemorySettlements",
@@ -177,7 +178,10 @@ class Settled:
 
 
 class Payable(Protocol):
-    """A payer's transaction, ready for the sponsor to sign and send. `key` is its message's hash."""
+    """A transaction that is ready for the sponsor to sign and send. `key` is its message's hash.
+
+    `most_lamports` is the highest fee that the sponsor pays for it; None: the sponsor made it.
+    """
 
     @property
     def key(self) -> str: ...
@@ -187,14 +191,26 @@ class Payable(Protocol):
     def fee_payer(self) -> str: ...
     @property
     def transaction(self) -> VersionedTransaction: ...
+    @property
+    def most_lamports(self) -> int | None: ...
 
 
 P = TypeVar("P", bound=Payable)
 
 
 def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
-    """Return the transaction with the sponsor's signature in slot 0."""
+    """Return the transaction with the sponsor's signature in slot 0.
+
+    Every signature of a sponsor is made here, so the highest fee is checked here once more. Raises
+    PaymentError if the fee is higher.
+    """
     message = transfer.transaction.message
+    if transfer.most_lamports is not None and fee_lamports(message) > transfer.most_lamports:
+        raise PaymentError(
+            FEE_TOO_HIGH,
+            f"a fee of {fee_lamports(message):,} lamports; the sponsor pays at most "
+            f"{transfer.most_lamports:,} for this payment",
+        )
     signature = sponsor.sign(transfer.fee_payer, to_bytes_versioned(message))
     return VersionedTransaction.populate(message, [signature, *transfer.transaction.signatures[1:]])
 

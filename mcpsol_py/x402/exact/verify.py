@@ -8,7 +8,7 @@ code.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from solders.instruction import CompiledInstruction
@@ -19,6 +19,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, fee_lamports
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
@@ -38,6 +39,7 @@ _PREFIX = "invalid_exact_svm_payload"
 _UNDECODABLE = f"{_PREFIX}_transaction_could_not_be_decoded"
 _UNIT_LIMIT = f"{_PREFIX}_transaction_instructions_compute_limit_instruction"
 _UNIT_PRICE = f"{_PREFIX}_transaction_instructions_compute_price_instruction"
+FEE_TOO_HIGH = f"{_UNIT_PRICE}_too_high"
 _SPONSOR_SPENDS = f"{_PREFIX}_transaction_fee_payer_transferring_funds"
 _SIGNATURE_INVALID = f"{_PREFIX}_signature_invalid"
 #: By index, the protocol's word for an instruction after the transfer; from the seventh on it has
@@ -51,17 +53,20 @@ _Refusal = tuple[str, str] | None
 @dataclass(frozen=True, slots=True)
 class SponsorLimits:
     """What a sponsor accepts: the highest price in micro-lamports a compute unit, the most compute
-    units, and the lowest and highest number of instructions.
+    units, the lowest and highest number of instructions, and the highest fee in all.
     """
 
     micro_lamports: int = 5_000_000
     compute_units: int = 1_400_000
     instructions: tuple[int, int] = (3, 7)
+    fee: FeeLimit = field(default_factory=FeeLimit)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTransfer:
-    """A verified payment. `destination` is the payee's token account, `key` the message's hash."""
+    """A verified payment. `destination` is the payee's token account, `key` the message's hash, and
+    `most_lamports` the highest fee that its sponsor pays.
+    """
 
     payer: str
     amount: int
@@ -71,6 +76,7 @@ class VerifiedTransfer:
     fee_payer: str
     key: str
     transaction: VersionedTransaction
+    most_lamports: int
 
 
 # The classes below are not frozen: a frozen dataclass takes longer to create, and every payment
@@ -161,6 +167,7 @@ def verify_transfer(
         fee_payer=asked.fee_payer,
         key=message_hash(transaction),
         transaction=transaction,
+        most_lamports=limits.fee.most(asset, transfer.amount),
     )
 
 
@@ -248,7 +255,7 @@ def _check_unit_price(envelope: _Envelope, asked: _Asked) -> _Refusal:
     most = asked.limits.micro_lamports
     if price > most:
         return (
-            f"{_UNIT_PRICE}_too_high",
+            FEE_TOO_HIGH,
             f"{price:,} micro-lamports a compute unit; the sponsor pays at most {most:,}",
         )
     return None
@@ -358,6 +365,17 @@ def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _A
     )
 
 
+def _check_fee(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+    fee = fee_lamports(envelope.message)
+    most = asked.limits.fee.most(asked.asset, transfer.amount)
+    if fee > most:
+        return (
+            FEE_TOO_HIGH,
+            f"a fee of {fee:,} lamports; the sponsor pays at most {most:,} for this payment",
+        )
+    return None
+
+
 def _check_signers(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
     signers = envelope.keys[: envelope.message.header.num_required_signatures]
     if len(signers) != 2 or signers[1] != transfer.authority:
@@ -390,6 +408,7 @@ _TRANSFER_CHECKS: tuple[Callable[[_Envelope, _TransferInstruction, _Asked], _Ref
     _check_destination,
     _check_amount,
     _check_signers,
+    _check_fee,
     _check_signatures,
 )
 

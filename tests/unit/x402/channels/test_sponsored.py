@@ -61,7 +61,7 @@ def read(text: object, **options: Any) -> SponsoredTransaction:
         accounts=OURS.open_accounts(PARTIES),
         payer=PAYER.pubkey(),
         fee_payer=SPONSOR.pubkey(),
-        **{"note": None, **options},
+        **{"note": None, "worth": (str(USDC), 10_000), **options},
     )
 
 
@@ -211,6 +211,13 @@ def test_other_memos_are_refused(memos: list[str | None], options: dict[str, Any
 def test_a_sponsor_may_be_stricter() -> None:
     with pytest.raises(PaymentError):
         read(wire(LIMIT, IX), caps=Caps(compute_units=89_999))
+
+
+def test_a_channel_that_costs_its_sponsor_too_much_is_refused() -> None:
+    dear = [compute_unit_limit(400_000), compute_unit_price(5_000_000)]
+    with pytest.raises(PaymentError, match="a fee of 2,010,000 lamports"):
+        read(wire(*dear, IX))
+    assert read(wire(*dear, IX), worth=(str(USDC), 2_000_000)).most_lamports == 2_500_000
 
 
 GOOD = base64.b64decode(wire(LIMIT, PRICE, IX, memo("inv-1")))
