@@ -33,7 +33,9 @@ __all__ = [
     "extension_address",
     "extensions",
     "forged_multisig",
+    "highest_transfer_fee",
     "is_mint",
+    "is_paused",
     "is_token_account",
     "mint_filter",
     "nonzero_address",
@@ -45,8 +47,11 @@ __all__ = [
     "read_mint",
     "read_multisig",
     "read_token_account",
+    "requires_memo",
     "state_field",
+    "takes_plain_transfers",
     "transfer_fee_config",
+    "transfer_hook",
     "withheld_fees",
 ]
 
@@ -61,6 +66,11 @@ _FIRST_EXTENSION = 166
 _TOKEN_ACCOUNT = struct.Struct("<32s32sQI32sBIQQI32s")
 # mint authority (tag, key), supply, decimals, initialized, freeze authority (tag, key)
 _MINT = struct.Struct("<I32sQBBI32s")
+# first epoch, highest fee, basis points: twice in a transfer fee config, from byte 72
+_TRANSFER_FEE = struct.Struct("<QQH")
+_TRANSFER_FEES = 72
+#: ConfidentialTransferAccount: the byte that allows transfers that are not confidential.
+_ALLOWS_PLAIN = 262
 _U64, _U32, _U8, _KEY = (struct.Struct(form) for form in ("<Q", "<I", "B", "32s"))
 
 #: Single fields: name -> (offset, format).
@@ -334,10 +344,14 @@ class Extension(IntEnum):
     TRANSFER_FEE_AMOUNT = 2
     MINT_CLOSE_AUTHORITY = 3
     CONFIDENTIAL_TRANSFER_ACCOUNT = 5
+    MEMO_TRANSFER = 8
+    NON_TRANSFERABLE = 9
     PERMANENT_DELEGATE = 12
+    TRANSFER_HOOK = 14
     CONFIDENTIAL_TRANSFER_FEE_CONFIG = 16
     CONFIDENTIAL_TRANSFER_FEE_AMOUNT = 17
     CONFIDENTIAL_MINT_BURN = 24
+    PAUSABLE = 26
 
 
 def extensions(account: OwnedData | None) -> dict[int, bytes]:
@@ -372,6 +386,40 @@ def transfer_fee_config(found: dict[int, bytes]) -> TransferFeeConfig | None:
     if len(data) < 72:
         return None
     return TransferFeeConfig(Pubkey(data[32:64]), _U64.unpack_from(data, 64)[0])
+
+
+def highest_transfer_fee(found: dict[int, bytes], amount: int) -> int:
+    """Return the fee of a transfer of *amount* base units, from a mint's extensions.
+
+    A mint has a fee until some epoch and one from then on. The higher one counts.
+    """
+    data = found.get(Extension.TRANSFER_FEE_CONFIG, b"")
+    if len(data) < _TRANSFER_FEES + 2 * _TRANSFER_FEE.size:
+        return 0
+    schedules = _TRANSFER_FEE.iter_unpack(data[_TRANSFER_FEES : _TRANSFER_FEES + 36])
+    return int(max(min(most, -(-amount * points // 10_000)) for _, most, points in schedules))
+
+
+def transfer_hook(found: dict[int, bytes]) -> Pubkey | None:
+    """Return the program that a mint's transfers call, from its extensions, or None."""
+    program = found.get(Extension.TRANSFER_HOOK, b"")[32:64]
+    return Pubkey(program) if len(program) == 32 and any(program) else None
+
+
+def is_paused(found: dict[int, bytes]) -> bool:
+    """Whether a mint is paused, from its extensions."""
+    return found.get(Extension.PAUSABLE, b"")[32:33] == b"\1"
+
+
+def requires_memo(found: dict[int, bytes]) -> bool:
+    """Whether a token account takes only transfers with a memo before them, from its extensions."""
+    return found.get(Extension.MEMO_TRANSFER, b"")[:1] == b"\1"
+
+
+def takes_plain_transfers(found: dict[int, bytes]) -> bool:
+    """Whether a token account takes transfers that are not confidential, from its extensions."""
+    data = found.get(Extension.CONFIDENTIAL_TRANSFER_ACCOUNT, b"")
+    return data[_ALLOWS_PLAIN : _ALLOWS_PLAIN + 1] != b"\0"
 
 
 def withheld_fees(found: dict[int, bytes]) -> int:

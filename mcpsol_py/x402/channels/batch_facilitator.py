@@ -230,7 +230,7 @@ class BatchFacilitator(ChannelFacilitator):
             balance, settled = channel.deposit + payment.deposit, channel.settled
             asked_at = channel.closure_started_at
         self._check_cumulative(payment, balance, settled)
-        self._check_accounts(payment.terms.parties, _READY)
+        self._check_accounts(payment.terms.parties, payment.deposit, _READY)
         self._check_setup(_READY)(self.chain, setup)
         return balance, settled, asked_at
 
@@ -453,7 +453,7 @@ class BatchFacilitator(ChannelFacilitator):
             )
         has_voucher = channel.settled < cumulative
         p = terms.parties
-        self._check_accounts(p, _READY)
+        self._check_accounts(p, 0, _READY)  # a fee must not keep what is owed in escrow
         instructions = [
             *([_proof(terms, cumulative, signature)] if has_voucher else []),
             self.program.settle_and_seal(terms.channel, p.sponsor, has_voucher=has_voucher),

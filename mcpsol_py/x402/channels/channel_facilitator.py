@@ -36,6 +36,7 @@ from mcpsol_py.x402.channels.sponsored import Caps, SponsoredTransaction
 from mcpsol_py.x402.channels.sponsorships import MemorySponsorships, Sponsorships
 from mcpsol_py.x402.channels.terms import address
 from mcpsol_py.x402.exact.mechanism import Mints
+from mcpsol_py.x402.exact.received import check_account, check_mint
 from mcpsol_py.x402.exact.settle import (
     MemorySettlements,
     Payable,
@@ -148,10 +149,11 @@ class ChannelFacilitator:
 
     # -- before anything is escrowed
 
-    def _check_accounts(self, parties: Parties, code: str) -> None:
+    def _check_accounts(self, parties: Parties, amount: int, code: str) -> None:
         """Check that payer, payee and treasury can receive tokens when the channel ends.
 
-        Otherwise nothing may go into escrow. A sponsor never creates a token account. Raises
+        Otherwise nothing may go into escrow, and nothing of a mint that would take a part of
+        *amount*. A sponsor never creates a token account. Raises
         PaymentError(*code*) with the account that its owner must repair.
         """
         p = parties
@@ -160,7 +162,13 @@ class ChannelFacilitator:
             name: associated_token_address(owner, p.mint, p.token_program)
             for name, owner in roles.items()
         }
-        found = self.chain.get_accounts([str(a) for a in tokens.values()])
+        minted, *found = self.chain.get_accounts([str(p.mint), *map(str, tokens.values())])
+        try:
+            check_mint(p.mint, minted, amount)
+            for (name, token), account in zip(tokens.items(), found, strict=True):
+                check_account(f"the token account of {name} ({token})", account)
+        except PaymentError as error:  # give this scheme's code
+            raise PaymentError(code, str(error)) from error
         for (name, token), account in zip(tokens.items(), found, strict=True):
             if _can_receive(account, roles[name], p):
                 continue

@@ -181,7 +181,7 @@ class UptoFacilitator(ChannelFacilitator):
             raise PaymentError(
                 "invalid_upto_svm_channel_already_open", f"{found.channel} exists already"
             )
-        self._check_accounts(found.parties, _SIMULATION)
+        self._check_accounts(found.parties, found.ceiling, _SIMULATION)
 
     def _check_times(self, found: _Authorization, timeout: int) -> None:
         now = int(self._clock())

@@ -26,8 +26,10 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.tokens import read_mint
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
+from mcpsol_py.x402.exact.received import check_account, check_mint
 from mcpsol_py.x402.exact.settle import (
     MemorySettlements,
     SettlementStore,
@@ -35,7 +37,12 @@ from mcpsol_py.x402.exact.settle import (
     check_on_chain,
     settle_transfer,
 )
-from mcpsol_py.x402.exact.transaction import PaymentTerms, build_message, wire_base64
+from mcpsol_py.x402.exact.transaction import (
+    PaymentTerms,
+    associated_token_address,
+    build_message,
+    wire_base64,
+)
 from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
 from mcpsol_py.x402.protocol.price import parse_price
@@ -69,6 +76,21 @@ class Mints:
                 )
             known = self._known[mint] = (account.owner, found.decimals)
         return known
+
+    def payable(self, mint: str, amount: int) -> tuple[Pubkey, int]:
+        """As `get`, for a token that is paid with: a payee must get all of *amount* base units.
+
+        Raises PaymentError with the reason of `check_mint` too.
+        """
+        known = self.get(mint)
+        if known[0] == TOKEN_2022_PROGRAM:  # its authorities may change fees and pause it any time
+            check_mint(mint, self._chain.get_accounts([mint])[0], amount)
+        return known
+
+
+def _base_units(amount: str) -> int:
+    """The amount, or 0 if it is not a number: another check refuses that."""
+    return int(amount) if amount.isascii() and amount.isdigit() else 0
 
 
 class _ExactPayer:
@@ -119,7 +141,7 @@ class _ExactPayer:
                 "extra.feePayer is missing, so nobody would pay the fee",
             )
         memo = extra.get("memo")
-        program, decimals = self._mints.get(requirements.asset)
+        program, decimals = self._mints.payable(requirements.asset, _base_units(amount))
         try:
             terms = PaymentTerms(
                 payer=self._payer.pubkey(),
@@ -141,6 +163,10 @@ class _ExactPayer:
                 "invalid_payment_requirements",
                 "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
+        if program == TOKEN_2022_PROGRAM:
+            payee = associated_token_address(terms.pay_to, terms.mint, program)
+            held = self._chain.get_accounts([str(payee)])[0]
+            check_account(f"the payee's token account {payee}", held)
         # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
         # as expired while the payment can land.
         blockhash = str(self._chain.latest_blockhash())

@@ -23,6 +23,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
+from mcpsol_py.x402.exact.received import check_account, check_received
 from mcpsol_py.x402.exact.sponsor_fee import fee_lamports
 from mcpsol_py.x402.exact.verify import FEE_TOO_HIGH, VerifiedTransfer
 
@@ -216,14 +217,18 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
 
 
 def check_on_chain(chain: PaymentChain, transfer: VerifiedTransfer) -> None:
-    """Simulate a transfer. Raises PaymentError, first with a reason that the buyer or the seller
-    can act on.
+    """Check that the payee would get the whole amount, and simulate the transfer. Raises
+    PaymentError, first with a reason that the buyer or the seller can act on.
     """
+    if transfer.has_extensions:  # a fee is not seen in a simulation
+        check_received(chain, transfer.mint, transfer.destination, transfer.amount)
     # Simulated without the sponsor's signature: an unpaid request must not make us sign anything.
     error = chain.simulation_error(transfer.transaction)
     if error is None:
         return
-    if chain.get_accounts([transfer.destination])[0] is None:
+    account = chain.get_accounts([transfer.destination])[0]
+    check_account(f"the payee's token account {transfer.destination}", account)
+    if account is None:
         raise PaymentError(
             "invalid_exact_svm_payload_recipient_mismatch",
             f"the token account of {transfer.pay_to} for {transfer.mint} does not exist yet; "

@@ -19,6 +19,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, fee_lamports
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
@@ -65,7 +66,8 @@ class SponsorLimits:
 @dataclass(frozen=True, slots=True)
 class VerifiedTransfer:
     """A verified payment. `destination` is the payee's token account, `key` the message's hash, and
-    `most_lamports` the highest fee that its sponsor pays.
+    `most_lamports` the highest fee that its sponsor pays. `has_extensions`: it is a Token-2022
+    transfer.
     """
 
     payer: str
@@ -77,6 +79,7 @@ class VerifiedTransfer:
     key: str
     transaction: VersionedTransaction
     most_lamports: int
+    has_extensions: bool = False
 
 
 # The classes below are not frozen: a frozen dataclass takes longer to create, and every payment
@@ -168,6 +171,7 @@ def verify_transfer(
         key=message_hash(transaction),
         transaction=transaction,
         most_lamports=limits.fee.most(asset, transfer.amount),
+        has_extensions=transfer.token_program == TOKEN_2022_PROGRAM,
     )
 
 

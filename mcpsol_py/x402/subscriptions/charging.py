@@ -70,7 +70,7 @@ class DelegatedCollector:
 
     def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
         """See Collector."""
-        program, decimals = self._mints.get(subscription.asset)
+        program, decimals = self._mints.payable(subscription.asset, amount)
         mint = Pubkey.from_string(subscription.asset)
         source, destination = (
             associated_token_address(Pubkey.from_string(owner), mint, program)
