@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -13,16 +14,17 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, select, text
 
 from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.bazaar import ServiceCatalog
 from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
 from mcpsol_py.x402.store.database import MIGRATIONS, Database
-from mcpsol_py.x402.store.executions import Executions
+from mcpsol_py.x402.store.executions import Executions, PaymentTaken
 from mcpsol_py.x402.store.receipts import Receipts
-from mcpsol_py.x402.store.schema import metadata
+from mcpsol_py.x402.store.schema import metadata, payment_owners
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from mcpsol_py.x402.store.webhooks import Webhooks
@@ -99,6 +101,17 @@ def test_the_receipt_is_known(old: Database) -> None:
     assert (receipt.payer, receipt.amount) == (PAYER, 10_000)
 
 
+def test_its_payments_and_channels_have_their_merchant(old: Database) -> None:
+    call = Executions(old).get(ID)
+    assert call is not None
+    with pytest.raises(PaymentTaken):
+        Executions(old, "another-shop").claim(replace(call, tenant="another-shop"))
+    with old.begin("default") as connection:
+        rows = connection.execute(select(payment_owners)).all()
+    owned = {str(key): str(tenant) for key, tenant in rows}
+    assert owned == {call.payment_key: "default", CHANNEL: "default"}
+
+
 def test_the_subscription_is_known(old: Database) -> None:
     store = SubscriptionStore(old)
     assert [plan.id for plan in store.plans()] == ["pro"]
@@ -157,7 +170,10 @@ def test_every_older_schema_is_upgraded(empty: str, revision: str) -> None:
     try:
         with database.engine.connect() as connection:
             context = MigrationContext.configure(connection)
-            assert context.get_current_revision() == REVISIONS[-1]
+            assert (
+                context.get_current_revision()
+                == ScriptDirectory.from_config(config).get_current_head()
+            )
             wallets = connection.execute(text("SELECT address FROM wallets")).scalars().all()
         assert wallets == (["w"] if has_wallets else [])
     finally:
