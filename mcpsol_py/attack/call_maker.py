@@ -17,6 +17,7 @@ from mcpsol_py.attack.derivation import (
     Derivation,
     NoBaseline,
     constraints_of,
+    find_account,
     has_address,
     has_fixed_address,
     is_created,
@@ -185,10 +186,7 @@ class CallMaker:
     # --- addresses ----------------------------------------------------------------------------------------------------
 
     def _find(self, name: str | None, beside: Leaf) -> Leaf | None:
-        if name is None:
-            return None
-        index = self.plan.locate(tuple(name.split(".")), beside)
-        return None if index is None or index in self.absent else self.plan.leaves[index]
+        return find_account(self.instruction, name, beside, self.absent)
 
     def address(self, leaf: Leaf) -> Pubkey:
         """Return a leaf's address, and make it if it is not known yet."""

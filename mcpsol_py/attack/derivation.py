@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ __all__ = [
     "Derivation",
     "NoBaseline",
     "constraints_of",
+    "find_account",
     "has_address",
     "has_fixed_address",
     "is_associated",
@@ -129,6 +130,16 @@ def token_program_of(leaf: Leaf, instruction: ProgramInstruction) -> Leaf | Pubk
 def _is_token_program(leaf: Leaf) -> bool:
     allowed = set(constraints_of(leaf).one_of)
     return leaf.account.address in _TOKEN_PROGRAMS or allowed == _TOKEN_PROGRAMS
+
+
+def find_account(
+    instruction: ProgramInstruction, name: str | None, beside: Leaf, absent: Collection[int]
+) -> Leaf | None:
+    """Return the account that a constraint of *beside* names. None for an account in *absent*."""
+    if name is None:
+        return None
+    index = instruction.plan.locate(tuple(name.split(".")), beside)
+    return None if index is None or index in absent else instruction.plan.leaves[index]
 
 
 def located(instruction: ProgramInstruction, path: tuple[str, ...], leaf: Leaf) -> Leaf:

@@ -10,7 +10,7 @@ from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.derivation import Derivation, NoBaseline, constraints_of
+from mcpsol_py.attack.derivation import Derivation, NoBaseline, constraints_of, find_account
 from mcpsol_py.attack.sandbox import Outcome, Scene
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.program import ProgramInstruction
@@ -69,10 +69,7 @@ class Baseline:
 
     def find(self, name: str | None, beside: Leaf) -> Leaf | None:
         """Return the account that a constraint of *beside* names."""
-        if name is None:
-            return None
-        index = self.instruction.plan.locate(tuple(name.split(".")), beside)
-        return None if index is None or index in self.absent else self.leaves[index]
+        return find_account(self.instruction, name, beside, self.absent)
 
     def account(self, leaf: Leaf) -> Account | None:
         """Return a leaf's account as it is before the call."""

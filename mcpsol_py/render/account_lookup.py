@@ -14,6 +14,7 @@ from mcpsol_py.model.program import (
     AccountItem,
     Constraints,
     Instruction,
+    ProgramModel,
 )
 from mcpsol_py.model.types import U8, Array, Int, Type
 from mcpsol_py.render.rust import Rust
@@ -27,6 +28,7 @@ __all__ = [
     "flatten",
     "is_byte_array",
     "is_token_program",
+    "need_instructions",
     "remaining_docs",
 ]
 
@@ -73,8 +75,9 @@ class AccountLookup:
                 return self.by_path[path]
         return None
 
-    def need(self, name: str, beside: NamedAccount) -> NamedAccount:
-        """Like `find`, but raises RenderError for an unknown name."""
+    def need(self, name: str | None, beside: NamedAccount) -> NamedAccount:
+        """Like `find`, but raises RenderError for an unknown name, and without a name."""
+        name = name or ""
         found = self.find(name, beside)
         if found is None:
             raise self.refusal(
@@ -138,6 +141,13 @@ def flatten(
         else:
             accounts.append((path, item))
     return accounts
+
+
+def need_instructions(model: ProgramModel) -> None:
+    """Raises RenderError if the program has no instruction."""
+    if not model.instructions:
+        name = model.name or "this program"
+        raise RenderError(f"{name} has no instruction, so there is nothing to render.")
 
 
 def remaining_docs(ix: Instruction) -> list[str]:

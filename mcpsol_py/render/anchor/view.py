@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import Constraints, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.render.account_lookup import flatten
+from mcpsol_py.render.account_lookup import flatten, need_instructions
 from mcpsol_py.render.anchor.instruction import (
     AnchorContext,
     AnchorInstruction,
@@ -75,9 +75,7 @@ def anchor_view(
     lossless: bool = True,
 ) -> AnchorView:
     """The view of *model*. Raises RenderError if something has no form in Anchor, SchemaError."""
-    if not model.instructions:
-        name = model.name or "this program"
-        raise RenderError(f"{name} has no instruction, so there is nothing to render.")
+    need_instructions(model)
     address = _address(model)
     name = crate_name(model.name)
     library = name.replace("-", "_")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
+from mcpsol_py.render.account_lookup import need_instructions
 from mcpsol_py.render.addresses import Addresses
 from mcpsol_py.render.own_errors import OwnErrors
 from mcpsol_py.render.rust import (
@@ -87,9 +87,7 @@ def crate_view(
 
     Raises RenderError, SchemaError.
     """
-    if not model.instructions:
-        name = model.name or "this program"
-        raise RenderError(f"{name} has no instruction, so there is nothing to render.")
+    need_instructions(model)
     errors = error_views(model.errors)
     context = _context(model, target, errors, AuthorCode(author))
     reachable = _reachable(model.instructions)

@@ -79,6 +79,7 @@ def _instruction(
     accounts = accounts_view(ix, context, args.names)
     returned = _returned(ix, context)
     has_accounts = bool(accounts.slots) or accounts.remaining
+    generics = target.generics if has_accounts else code("<'a>")
     return InstructionView(
         source_name=ix.name,
         module=module,
@@ -94,8 +95,8 @@ def _instruction(
         is_raw=args.is_raw,
         raw_why=comment([f"Not decoded: {args.raw_why}."]) if args.is_raw else (),
         accounts=accounts,
-        generics=target.generics if has_accounts else code("<'a>"),
-        handler_generics=_elided(target.generics) if has_accounts else code("<'a>"),
+        generics=generics,
+        handler_generics=_elided(generics),
         listed=target.listed if has_accounts else _elided(target.listed),
         returns=returned.type,
         has_returns=returned.has_value,

@@ -26,9 +26,14 @@ def _resize(scope: Scope, a: NamedAccount) -> None:
     if size is None or payer_name is None:
         return
     payer = scope.lookup.need(payer_name, a)
-    if a.model.optional or payer.model.optional:
-        raise scope.refusal(a, "an account that may be absent cannot be resized")
+    _refuse_absent(scope, a, payer, "resized")
     scope.view.changes.append(code(f"checks::resize({a.name}, {payer.name}, {size})?;"))
+
+
+def _refuse_absent(scope: Scope, a: NamedAccount, other: NamedAccount, change: str) -> None:
+    """Raises RenderError if one of the two accounts of a change is optional."""
+    if a.model.optional or other.model.optional:
+        raise scope.refusal(a, f"an account that may be absent cannot be {change}")
 
 
 def _creation(scope: Scope, a: NamedAccount, init: Init) -> list[str]:
@@ -89,10 +94,10 @@ def _create_token(
         return _create_associated(scope, a, payer, token, program)
     create = _create(scope, a, payer, "0", scope.address(program))
     if token.kind == "mint":
-        authority = scope.address(scope.lookup.need(token.authority or "", a))
+        authority = scope.address(scope.lookup.need(token.authority, a))
         return f"checks::create_mint({create}, {authority}, {token.decimals})?;"
-    mint = scope.lookup.need(token.mint or "", a)
-    authority = scope.address(scope.lookup.need(token.authority or "", a))
+    mint = scope.lookup.need(token.mint, a)
+    authority = scope.address(scope.lookup.need(token.authority, a))
     return f"checks::create_token_account({create}, {mint.name}, {authority})?;"
 
 
@@ -103,8 +108,8 @@ def _create_associated(
     token: TokenConstraint,
     token_program: NamedAccount,
 ) -> str:
-    wallet = scope.lookup.need(token.authority or "", a)
-    mint = scope.lookup.need(token.mint or "", a)
+    wallet = scope.lookup.need(token.authority, a)
+    mint = scope.lookup.need(token.mint, a)
     given = {
         "account": a,
         "payer": payer,
@@ -136,8 +141,7 @@ def add_closings(scope: Scope) -> None:
 
 
 def _close(scope: Scope, a: NamedAccount, destination: NamedAccount) -> None:
-    if a.model.optional or destination.model.optional:
-        raise scope.refusal(a, "an account that may be absent cannot be closed")
+    _refuse_absent(scope, a, destination, "closed")
     scope.view.is_heavy = True
     statement = f"checks::close(accounts.{a.name}, accounts.{destination.name})?;"
     scope.view.finish.append(code(statement))

@@ -97,6 +97,13 @@ class Scope:
         """Adds checks, which run only if the account is there."""
         self.view.checks += map(code, self.guarded(a, *statements))
 
+    def check_existing(self, a: NamedAccount, *statements: str) -> None:
+        """Adds checks, which run only if the account is there and this call does not create it."""
+        if a.constraints.init is None:
+            self.check(a, *statements)
+        else:
+            self.check(a, f"if !checks::is_new({a.name}) {{", *statements, "}")
+
     def line(self, text: str) -> None:
         """Adds one line to the checks."""
         self.view.checks.append(code(text))

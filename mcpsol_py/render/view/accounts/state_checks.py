@@ -40,9 +40,7 @@ def _check_state(scope: Scope, a: NamedAccount, wanted: list[str]) -> None:
         f"checks::state({a.name}, program_id)?;",
         *_block(block, captured),
     ]
-    if a.constraints.init is not None:
-        lines = [f"if !checks::is_new({a.name}) {{", *lines, "}"]
-    scope.check(a, *lines)
+    scope.check_existing(a, *lines)
 
 
 def _block(lines: list[str], captured: dict[str, str]) -> list[str]:

@@ -21,9 +21,7 @@ def _check_token(scope: Scope, a: NamedAccount, token: TokenConstraint) -> None:
     wanted = _wanted_mint(scope, a, token) if token.kind == "mint" else _wanted(scope, a, token)
     function = "mint_account" if token.kind == "mint" else "token_account"
     lines = [f"checks::{function}({a.name}, {wanted}, {_token_program(scope, a)})?;"]
-    if a.constraints.init is not None:
-        lines = [f"if !checks::is_new({a.name}) {{", *lines, "}"]
-    scope.check(a, *lines)
+    scope.check_existing(a, *lines)
 
 
 def _wanted_mint(scope: Scope, a: NamedAccount, token: TokenConstraint) -> str:
