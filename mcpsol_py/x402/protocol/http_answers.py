@@ -99,10 +99,12 @@ def was_cut(answer: httpx.Response) -> bool:
 
 
 def _unpacked(answer: httpx.Response, body: BoundedBody) -> httpx.Response:
-    kept = [(k, v) for k, v in answer.headers.multi_items() if k.lower() not in _OF_PACKED_FORM]
+    headers = answer.headers.multi_items()
+    if answer.request.method != "HEAD":  # whose answer has no body, but says how long it would be
+        headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKED_FORM]
     return httpx.Response(
         answer.status_code,
-        headers=kept,
+        headers=headers,
         content=bytes(body.content),
         request=answer.request,
         extensions={"cut": body.cut},
