@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from mcpsol_py.model.program import Account
 
-__all__ = ["Leaf"]
+__all__ = ["MAX_DEPTH", "Leaf"]
+
+#: How deep the derivation of one address from others may go.
+MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.accounts.conventions import ata_of, event_part, wallet_may_sign
 from mcpsol_py.accounts.known_names import known_address
-from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.accounts.leaf import MAX_DEPTH, Leaf
 from mcpsol_py.model.program import (
     AccountSeed,
     AccountValue,
@@ -46,13 +46,18 @@ class FillCheck:
         self.online = online
         #: index -> the answer, or None while it is being worked out
         self._answers: dict[int, bool | None] = {}
+        self._depth = 0  # how many accounts are being worked out
 
     def fills(self, leaf: Leaf) -> bool:
         """Return whether a call finds the address of *leaf* by itself."""
         if leaf.index in self._answers:
             return bool(self._answers[leaf.index])  # None: derived from itself in a ring
+        if self._depth > MAX_DEPTH:
+            return False  # as in a resolution, which refuses it
         self._answers[leaf.index] = None
+        self._depth += 1
         self._answers[leaf.index] = answer = self._fills_anew(leaf)
+        self._depth -= 1
         return answer
 
     def _fills_anew(self, leaf: Leaf) -> bool:

@@ -36,7 +36,7 @@ from mcpsol_py.accounts.conventions import ata_of, event_part, wallet_may_sign
 from mcpsol_py.accounts.given import GivenAccounts
 from mcpsol_py.accounts.inputs import require_address
 from mcpsol_py.accounts.known_names import known_address
-from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.accounts.leaf import MAX_DEPTH, Leaf
 from mcpsol_py.accounts.seeds import derive
 from mcpsol_py.accounts.state import read_field
 from mcpsol_py.accounts.values import value_of
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AccountData", "Resolution", "Resolver"]
 
-_MAX_DEPTH = 64
 _Path = tuple[str, ...]
 _Found = TypeVar("_Found")
 
@@ -189,7 +188,7 @@ class Resolution:
         if index in self._done:
             return self._done[index]
         leaf = self.plan.leaves[index]
-        if index in self._open or len(self._open) > _MAX_DEPTH:
+        if index in self._open or len(self._open) > MAX_DEPTH:
             raise self._ring(leaf)
         self._open.append(index)
         try:

@@ -192,8 +192,30 @@ def _instantiate(definition: TypeDef, link: Link) -> Type:
     if wanted != given:
         why = f"{link.name} takes {wanted} generic arguments, {given} are given"
         return Unsupported(link.name, why)
+    if _is_too_large(link):
+        return Unsupported(link.name, "its generic arguments nest too deep or are too many")
     pairs = zip(definition.generics, link.args, strict=True)
     return substitute(definition.type, {parameter.name: arg.value for parameter, arg in pairs})
+
+
+def _is_too_large(link: Link) -> bool:
+    """Do the arguments of *link* nest deeper than MAX_DEPTH, or have more than MAX_LINKS types?
+
+    A type can name itself with ever larger arguments.
+    """
+    todo, seen = [(child, 1) for child in _argument_types(link)], 0
+    while todo:
+        node, depth = todo.pop()
+        seen += 1
+        if depth > MAX_DEPTH or seen > MAX_LINKS:
+            return True
+        inner = _argument_types(node) if isinstance(node, Link) else children(node)
+        todo += [(child, depth + 1) for child in inner]
+    return False
+
+
+def _argument_types(link: Link) -> list[Type]:
+    return [arg.value for arg in link.args if not isinstance(arg.value, int)]
 
 
 class _UnusableSearch(GroupVisitor[[int], str | None]):

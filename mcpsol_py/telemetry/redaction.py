@@ -9,6 +9,11 @@ __all__ = ["clean", "clean_fields", "hide"]
 
 MASK = "[hidden]"
 _LONGEST = 2000
+#: The characters of a text that are searched for secrets, which bounds the patterns' cost. Of a longer
+#: text the last `_MARGIN` are left out: a secret may be cut there, so that no pattern finds it.
+_SEARCHED = 4096
+_MARGIN = 1024
+_MAX_DEPTH = 16
 
 #: Tokens and passphrases that this process was given.
 _hidden: list[str] = []
@@ -41,35 +46,40 @@ def hide(secret: str) -> None:
         _hidden.sort(key=len, reverse=True)  # longest first: one may contain another
 
 
-def clean(value: Any, *, name: str = "") -> Any:
-    """Return *value* with secrets masked, in containers too, and long texts cut."""
+def clean(value: Any, *, name: str = "", depth: int = 0) -> Any:
+    """Return *value* with secrets masked, in containers too, and long texts and deep nesting cut."""
     if isinstance(value, str):
         return _text(value, name)
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"{len(value)} bytes"
+    if depth > _MAX_DEPTH:
+        return "…"
     if isinstance(value, dict):
-        return clean_fields(value)
+        return clean_fields(value, depth=depth + 1)
     if isinstance(value, (list, tuple, set, frozenset)):
         if len(value) in (32, 64) and all(isinstance(item, int) for item in value):
             return MASK  # a key as a list of numbers
-        return [clean(item) for item in value]
+        return [clean(item, depth=depth + 1) for item in value]
     return _text(str(value), name)
 
 
-def clean_fields(fields: dict[str, Any]) -> dict[str, Any]:
+def clean_fields(fields: dict[str, Any], *, depth: int = 0) -> dict[str, Any]:
     """Return a copy: values under names that sound secret are masked, others cleaned."""
     return {
-        str(key): MASK if _NAME.search(str(key)) else clean(value, name=str(key))
-        for key, value in fields.items()
+        key: MASK if _NAME.search(key) else clean(value, name=key, depth=depth)
+        for key, value in ((str(key)[:_LONGEST], value) for key, value in fields.items())
     }
 
 
 def _text(text: str, name: str) -> str:
+    is_long = len(text) > _SEARCHED
+    text = text[:_SEARCHED]
     for secret in _hidden:
         text = text.replace(secret, MASK)
     if name != "signature":
         for shape, instead in _SHAPES:
             text = shape.sub(instead, text)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    shown = text[: max(0, len(text) - _MARGIN)] if is_long else text
+    return shown if len(shown) <= _LONGEST and not is_long else shown[:_LONGEST] + "…"

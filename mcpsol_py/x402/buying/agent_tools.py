@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import httpx
 import mcp_types as types
 import orjson
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from pydantic import BaseModel
 
 from mcpsol_py.errors import McpsolError, PaymentError, StorageError
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.x402.buying.agent import AgentWallet, Transfer
 from mcpsol_py.x402.buying.agent_tool_list import (
     ERROR_CODES,
@@ -39,6 +39,7 @@ from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 from mcpsol_py.x402.buying.outcomes import Bought
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, read_service
+from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.threads import in_thread
 
@@ -50,6 +51,8 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 _ANSWER_CHARS = 20_000
 #: How much of an answer is read.
 _ANSWER_BYTES = 1 << 20
+#: How much of any other text is returned. The longest is a transaction in base64.
+_FIELD_CHARS = 2_000
 _PUBLIC_HOSTS = AllowedHosts()
 
 
@@ -105,8 +108,11 @@ class AgentTools:
             # The text of such errors may hold a URL with an API key.
             text = f"no answer: {type(error).__name__}"
             return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), text)
+        except MCPError as error:
+            text = f"the server answered with an error: {seller_words(error.error.message)}"
+            return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), text)
         except McpsolError as error:
-            return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), clean_text(str(error), 500))
+            return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
 
     # --- the key and its delegation ---------------------------------------------------------------
 
@@ -319,6 +325,8 @@ def _bounded(text: str) -> str:
 
 
 def _answer(body: dict[str, Any]) -> dict[str, Any]:
+    bought = {key: body[key] for key in ("answer",) if key in body}  # is bounded by itself
+    body = {**clean_json(body, _FIELD_CHARS), **bought}
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
     return {
         "content": [{"type": "text", "text": text}],
@@ -328,5 +336,5 @@ def _answer(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error(code: str, message: str) -> dict[str, Any]:
-    body = {"error": code, "message": message}
+    body = {"error": code, "message": clean_text(message, _FIELD_CHARS)}
     return {"content": [{"type": "text", "text": orjson.dumps(body).decode()}], "isError": True}

@@ -12,6 +12,7 @@ from mcp import Client
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.buying.budget import Budget
 from mcpsol_py.x402.buying.mcp_buyer import connected
+from mcpsol_py.x402.protocol.foreign_words import has_names
 from mcpsol_py.x402.protocol.http_answers import send_bounded
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
 from mcpsol_py.x402.protocol.mcp_wire import read_demand
@@ -130,7 +131,7 @@ def _listed_price(tool: types.Tool) -> list[dict[str, Any]] | None:
     price = (tool.meta or {}).get("x402")
     if not isinstance(price, Mapping) or not isinstance(price.get("accepts"), list):
         return None
-    return [dict(terms) for terms in price["accepts"] if isinstance(terms, Mapping)]
+    return [dict(t) for t in price["accepts"] if isinstance(t, Mapping) and has_names(t)]
 
 
 def _terms(requirement: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import orjson
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, send_bounded
 from mcpsol_py.x402.protocol.http_wire import payment_headers, read_http_demand, read_http_receipt
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
@@ -151,7 +152,7 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx
     body = _json_object(response)
     code = body.get("error")
     if code in REFUSALS:
-        message = str(body.get("message", ""))[:300]
+        message = seller_words(body.get("message", ""))
         return AskOutcome(result=response, receipt=receipt, refused=code, message=message)
     if response.status_code in _GATEWAY_ERRORS:
         return AskOutcome(receipt=receipt, message=f"HTTP {response.status_code}")

@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcpsol_py.x402.buying.bounded_mcp import bounded_http
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.mcp_wire import (
     Demand,
     Dialect,
@@ -95,7 +96,7 @@ class Buyer:
             demand = read_demand_error(error.error.code, error.error.data)
             if demand is not None:
                 return AskOutcome(demand=demand)
-            return AskOutcome(lost=error, message=error.error.message)
+            return AskOutcome(lost=error, message=seller_words(error.error.message))
         except (OSError, TimeoutError) as error:
             return AskOutcome(lost=error, message=type(error).__name__)
 
@@ -168,7 +169,7 @@ def _read(result: types.CallToolResult) -> _Outcome:
     if demand is not None:
         return AskOutcome(demand=demand, receipt=receipt)
     texts = [block.get("text", "") for block in body.get("content") or []]
-    message = " ".join(texts)[:300]
+    message = seller_words(" ".join(texts))
     return AskOutcome(result=result, receipt=receipt, refused=_refusal(body), message=message)
 
 

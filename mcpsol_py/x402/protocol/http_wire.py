@@ -17,6 +17,7 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.foreign_words import cleaned_receipt
 from mcpsol_py.x402.protocol.json_form import decode_object, encode_object, json_of
 from mcpsol_py.x402.protocol.mcp_wire import Demand, parse_demand, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
@@ -88,7 +89,8 @@ def read_http_receipt(headers: Mapping[str, str]) -> SettleResponse | None:
         if name not in headers:
             continue
         try:
-            return SettleResponse.model_validate(decode_object(headers[name], f"the {name} header"))
+            receipt = cleaned_receipt(decode_object(headers[name], f"the {name} header"))
+            return SettleResponse.model_validate(receipt)
         except (PaymentError, ValidationError):
             return None
     return None

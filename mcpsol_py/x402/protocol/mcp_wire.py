@@ -16,6 +16,7 @@ from x402.schemas import PaymentPayload, PaymentRequired, SettleResponse
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.foreign_words import cleaned_demand, cleaned_receipt
 from mcpsol_py.x402.protocol.json_form import (
     MAX_PAYMENT_BYTES,
     decode_object,
@@ -201,7 +202,8 @@ def read_demand_error(code: int, data: object) -> Demand | None:
 
 def parse_demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
     """Return *value* as a demand of either protocol version, or None if it is not one."""
-    if not list_at(value, "accepts"):
+    value = cleaned_demand(mapping_at(value))
+    if not value["accepts"]:
         return None
     try:
         if mapping_at(value).get("x402Version") == 1:
@@ -222,7 +224,8 @@ def read_receipt(result: Mapping[str, Any]) -> SettleResponse | None:
         if candidate is None:
             continue
         try:
-            return SettleResponse.model_validate(decode_object(candidate, "the receipt"))
+            receipt = cleaned_receipt(decode_object(candidate, "the receipt"))
+            return SettleResponse.model_validate(receipt)
         except (PaymentError, ValidationError):
             continue
     return None

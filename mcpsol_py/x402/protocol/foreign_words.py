@@ -1,0 +1,63 @@
+"""The words of other parties: bounded and cleaned before they are stored, logged or shown.
+
+Names (schemes, networks, assets, addresses, transactions) must look like names. Sentences are cut, and
+lose their control and invisible characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mcpsol_py.names import clean_text
+from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
+
+__all__ = ["MAX_WORDS", "cleaned_demand", "cleaned_receipt", "has_names", "seller_words"]
+
+#: The characters of a seller's sentence that are kept: a reason, a description.
+MAX_WORDS = 300
+_MAX_URL = 2048
+_NAME = re.compile(r"[A-Za-z0-9:._/-]{1,128}")
+_TERMS = ("scheme", "network", "asset", "payTo")
+
+
+def seller_words(text: object) -> str:
+    """Return a sentence of another party, cleaned and cut to MAX_WORDS characters."""
+    return clean_text(str(text), MAX_WORDS)
+
+
+def has_names(terms: object) -> bool:
+    """Are the scheme, network, asset and payee in *terms* (as JSON) names, as far as they are given?"""
+    given = mapping_at(terms)
+    return all(_is_name(given[key]) for key in _TERMS if key in given)
+
+
+def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a demand as JSON without the terms whose names are no names, its texts cleaned."""
+    out = {**demand, "accepts": [terms for terms in list_at(demand, "accepts") if has_names(terms)]}
+    if isinstance(demand.get("error"), str):
+        out["error"] = seller_words(demand["error"])
+    resource = demand.get("resource")
+    if isinstance(resource, Mapping):
+        out["resource"] = {key: _cleaned_field(text) for key, text in resource.items()}
+    return out
+
+
+def cleaned_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a receipt as JSON. A transaction that is no name becomes "", other texts are cleaned."""
+    out = dict(receipt)
+    for key in ("errorReason", "errorMessage", "payer", "network"):
+        if isinstance(out.get(key), str):
+            out[key] = seller_words(out[key])
+    if "transaction" in out and not _is_name(out["transaction"]):
+        out["transaction"] = ""
+    return out
+
+
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def _cleaned_field(value: object) -> object:
+    return clean_text(value, _MAX_URL) if isinstance(value, str) else value
