@@ -202,7 +202,7 @@ def _verification() -> tuple[float, float]:
         "sponsor": bytes(world.sponsor).hex(),
         "blockhash": str(world.chain.latest_blockhash()),
         "accounts": {
-            str(k): [a.owner, a.data.hex()]
+            str(k): [str(a.owner), a.data.hex()]
             for k, a in zip(keys, found, strict=True)
             if a is not None
         },

@@ -41,15 +41,19 @@ class FeeLimit:
 
     def most(self, mint: str, amount: int) -> int:
         """Return the limit in lamports for a payment of *amount* base units of *mint*."""
-        return max(self.least_lamports, int(self.share * self._worth(mint, amount)))
+        return max(self.least_lamports, self._share_of(mint, amount))
 
-    def _worth(self, mint: str, amount: int) -> Fraction:
+    def _share_of(self, mint: str, amount: int) -> int:
+        share = self.share  # whole numbers only: arithmetic of Fraction takes longer than the rest
         if mint == NATIVE_MINT:
-            return Fraction(amount)
+            return amount * share.numerator // share.denominator
         decimals = _STABLECOINS.get(mint)
         if decimals is None:
-            return Fraction(0)
-        return Fraction(amount * LAMPORTS_PER_SOL, 10**decimals * self.dollars_per_sol)
+            return 0
+        base_units_per_sol: int = 10**decimals * self.dollars_per_sol
+        return (
+            amount * LAMPORTS_PER_SOL * share.numerator // (base_units_per_sol * share.denominator)
+        )
 
 
 def priority_fee(units: int, micro_lamports: int) -> int:
