@@ -221,6 +221,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Text": "TextBlock",
     },
     "mcpsol_py.bridge.policy": {"Limit": "OutflowLimit"},
+    "mcpsol_py.client.deploy": {"FEE": "mcpsol_py.solana.fees:LAMPORTS_PER_SIGNATURE"},
     "mcpsol_py.bridge.reading": {
         "Filter": "mcpsol_py.calls.account_filters:Filter",
         "data_of": "mcpsol_py.calls.transaction_reading:data_of",

@@ -13,7 +13,7 @@ _Item = TypeVar("_Item")
 
 
 def member_at(value: Any, path: Sequence[str]) -> Any:
-    """Return the part of *value* at *path*, or None if there is no such part.
+    """Return the part of *value* at *path*, or None if it does not exist.
 
     Fields are named in any case style, list items by number.
     """

@@ -39,6 +39,7 @@ from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import McpsolError, PolicyError, ProgramFailed, SendUnknown, TransportError
 from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
 from mcpsol_py.solana.tokens import OwnedData, read_token_account
 
 __all__ = ["Confirm", "OutgoingCall", "PolicySender", "Submission"]
@@ -51,8 +52,6 @@ Confirm = Callable[[str, str], Awaitable[bool | str]]
 _ASK_TIMES = 3
 #: Simulations until one ran while nobody else changed the wallet's balances.
 _SIMULATIONS = 3
-#: Lamports for the one signature of a transaction without a priority fee.
-_FEE = 5000
 
 logger = logging.getLogger(__name__)
 
@@ -316,7 +315,9 @@ class Submission:
         if signature is None or not _may_land(error):
             facts: dict[str, Any] = {"reason": error.reason}
             if isinstance(error, ProgramFailed) and await self._landed():
-                facts["outflow"] = {SOL: str(_FEE)}  # a failed transaction pays its fee, too
+                facts["outflow"] = {
+                    SOL: str(LAMPORTS_PER_SIGNATURE)
+                }  # a failed transaction pays its fee, too
             await self._note("failed", **facts)
             return error
         await self._note("unknown")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpsol_py.codec.compiled import Codecs
+from mcpsol_py.codec.field_filters import MAX_BYTES, without_padding
 from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.model.program import AccountType
-from mcpsol_py.model.types import Array, Link, Offset, Pubkey, Struct, Tuple, Type
+from mcpsol_py.model.types import Array, Link, Pubkey, Struct, Tuple, Type
 from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import Schemas, join, property_names, quoted
 
@@ -18,8 +19,6 @@ __all__ = ["Filter", "filterable"]
 
 #: Filters of one account type: all of them are listed to a client's model.
 _MAX_FILTERS = 16
-#: Bytes that a memcmp filter compares at most (solana: MAX_DATA_BASE58_SIZE).
-_MAX_BYTES = 128
 _PADDING = re.compile(r"_|(padding|reserved|pad|unused)\d*(_\d+)?$", re.IGNORECASE)
 _SCALARS = ("string", "integer", "boolean")
 
@@ -88,7 +87,7 @@ def _is_single_value(codecs: Codecs, node: Type) -> bool:
         return False
     if isinstance(node, Array) and not is_bytes(node):
         return False
-    return 0 < (codecs.layouts.fixed_size(node) or 0) <= _MAX_BYTES
+    return 0 < (codecs.layouts.fixed_size(node) or 0) <= MAX_BYTES
 
 
 def _most_useful(fields: list[_FixedField]) -> list[_FixedField]:
@@ -102,11 +101,11 @@ def _fixed_fields(
     codecs: Codecs, node: Type, at: int, outer: tuple[str, ...] = ()
 ) -> Iterator[_FixedField]:
     """Find the fields of a struct and of its inner structs, up to the first of variable size."""
-    node, at = _without_padding(codecs, node, at)
+    node, at = _opened(codecs, node, at)
     if not isinstance(node, Struct):
         return
     for member in node.fields:
-        inner, start = _without_padding(codecs, member.type, at)
+        inner, start = _opened(codecs, member.type, at)
         if isinstance(inner, Struct) and not outer:
             yield from _fixed_fields(codecs, inner, start, (member.name,))
         else:
@@ -117,13 +116,10 @@ def _fixed_fields(
         at += size
 
 
-def _without_padding(codecs: Codecs, node: Type, at: int) -> tuple[Type, int]:
+def _opened(codecs: Codecs, node: Type, at: int) -> tuple[Type, int]:
     """Return the type behind padding and links to structs, and the offset at which it begins."""
     while True:
-        if isinstance(node, Offset) and node.strategy == "padded":
-            at += node.amount if node.when == "pre" else 0
-            node = node.item
-            continue
+        node, at = without_padding(node, at)
         struct = _linked_struct(codecs, node)
         if struct is None:
             return node, at

@@ -26,14 +26,12 @@ from mcpsol_py.calls.transactions import (
 from mcpsol_py.client.errors import Errors, explain
 from mcpsol_py.client.simulation import Payers
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.solana.compute_budget import MAX_UNITS
+from mcpsol_py.solana.compute_budget import DEFAULT_UNITS, MAX_UNITS
 
 __all__ = ["Amount", "TransactionDraft", "draft_transaction"]
 
 #: A number, "auto" to measure it, or None to leave it out.
 Amount = int | Literal["auto"] | None
-#: The limit if a simulation succeeds without counting compute units.
-_USUAL_UNITS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ async def _measured_units(
     failed = explain(outcome, programs=[ix.program_id for ix in instructions], own=own)
     if failed is not None:
         raise failed
-    return with_headroom(outcome.units or _USUAL_UNITS)
+    return with_headroom(outcome.units or DEFAULT_UNITS)  # some nodes do not count them
 
 
 async def _recent_fee(transport: Transport, instructions: Sequence[Instruction]) -> int:

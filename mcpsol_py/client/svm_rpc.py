@@ -20,6 +20,7 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome, run
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import b58decode
+from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
 from mcpsol_py.solana.tokens import (
     is_token_account,
     mint_filter,
@@ -204,7 +205,8 @@ class SvmNode:
         from solders.message import from_bytes_versioned
 
         return _value(
-            5000 * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures
+            LAMPORTS_PER_SIGNATURE
+            * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures
         )
 
     # --- transactions
@@ -269,7 +271,7 @@ class SvmNode:
             "err": outcome.err,
             "logMessages": list(outcome.logs),
             "computeUnitsConsumed": outcome.units,
-            "fee": 5000,
+            "fee": LAMPORTS_PER_SIGNATURE,
         }
         wire = [base64.b64encode(bytes(transaction)).decode(), "base64"]
         return {

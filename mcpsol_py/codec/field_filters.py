@@ -14,7 +14,7 @@ from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import Link, Offset, Option, Struct, Type
 from mcpsol_py.names import aliases
 
-__all__ = ["FieldFilters"]
+__all__ = ["MAX_BYTES", "FieldFilters", "without_padding"]
 
 #: A node takes this many filters in one getProgramAccounts, the filter by size included.
 MAX_FILTERS = 4
@@ -59,7 +59,7 @@ def _compare(codecs: Codecs, kind: AccountType, path: str, value: Any) -> tuple[
         struct, offset = _struct(codecs.layouts, node, offset, place, path)
         node, offset = _field(codecs.layouts, struct, offset, name, place)
         place = f"{place}.{name}"
-    node, offset = _without_padding(node, offset)
+    node, offset = without_padding(node, offset)
     try:
         return offset, _encode(codecs, node, value)
     except EncodeError as error:
@@ -75,9 +75,9 @@ def _encode(codecs: Codecs, node: Type, value: Any) -> bytes:
 
 def _struct(layouts: Layouts, node: Type, offset: int, place: str, path: str) -> tuple[Struct, int]:
     """Return the struct that *node* is, and the offset of its first field."""
-    node, offset = _without_padding(node, offset)
+    node, offset = without_padding(node, offset)
     while isinstance(node, Link):
-        node, offset = _without_padding(layouts.resolver.expand(node)[1], offset)
+        node, offset = without_padding(layouts.resolver.expand(node)[1], offset)
     if not isinstance(node, Struct):
         raise NotUsable("filter", path, f"{place} is {type_text(node)}, not a struct with fields")
     return node, offset
@@ -101,8 +101,8 @@ def _field(
     return struct.fields[position].type, offset
 
 
-def _without_padding(node: Type, offset: int) -> tuple[Type, int]:
-    """Return what a padded type holds, and its offset."""
+def without_padding(node: Type, offset: int) -> tuple[Type, int]:
+    """Return the type inside a padded type, and the offset at which its value begins."""
     while isinstance(node, Offset) and node.strategy == "padded":
         offset += node.amount if node.when == "pre" else 0
         node = node.item

@@ -11,10 +11,7 @@ from solders.system_program import TransferParams, transfer
 
 from mcpsol_py.errors import DeployRefused
 
-__all__ = ["FEE", "Costs", "Step", "chunk_count", "chunks", "priority_fee", "refuse_poor", "top_up"]
-
-#: Lamports that each signature costs.
-FEE = 5_000
+__all__ = ["Costs", "Step", "chunk_count", "chunks", "refuse_poor", "top_up"]
 
 #: Called with a description of each step.
 Step = Callable[[str], None]
@@ -54,11 +51,6 @@ def chunks(wanted: bytes, there: bytes | None, size: int) -> list[tuple[int, byt
 def chunk_count(length: int, size: int) -> int:
     """Return the number of chunks of *size* bytes that *length* bytes need."""
     return -(-length // size)
-
-
-def priority_fee(units: int, price: int | None) -> int:
-    """Return the lamports for *units* compute units at *price* micro-lamports each, rounded up."""
-    return -(-units * (price or 0) // 1_000_000)
 
 
 def top_up(payer: Pubkey, to: Pubkey, lamports: int) -> list[Instruction]:

@@ -27,12 +27,10 @@ from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.client.loader import deployment, read_rent
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.deploy.funding import (
-    FEE,
     Costs,
     Step,
     chunk_count,
     chunks,
-    priority_fee,
     refuse_poor,
     top_up,
 )
@@ -52,6 +50,7 @@ from mcpsol_py.deploy.metadata_program import (
 )
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, priority_fee
 from mcpsol_py.solana.rent import RentRate
 
 __all__ = [
@@ -260,7 +259,9 @@ def _fees(parts: int, length: int, signatures: int, price: int | None) -> int:
     """Return the most that fees can be."""
     extensions = length // (_EXTENSIONS * GROWTH)
     units = _WRITE_UNITS * parts + 5 * _UNITS
-    return FEE * signatures * (parts + 4 + extensions) + priority_fee(units, price)
+    return LAMPORTS_PER_SIGNATURE * signatures * (parts + 4 + extensions) + priority_fee(
+        units, price
+    )
 
 
 def _costs(rent: RentRate, length: int, held: int, in_buffer: int | None, fees: int) -> Costs:

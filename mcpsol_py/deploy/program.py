@@ -40,22 +40,20 @@ from mcpsol_py.client.loader import current_slot, deployment, read_rent
 from mcpsol_py.client.simulation import Payers, run_instructions
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.deploy.funding import (
-    FEE,
     Costs,
     Step,
     chunk_count,
     chunks,
-    priority_fee,
     refuse_poor,
     top_up,
 )
 from mcpsol_py.errors import DeployRefused, TransportError
 from mcpsol_py.solana import loader
+from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, priority_fee
 from mcpsol_py.solana.loader import LOADER, DeployedProgram, ProgramBuffer
 from mcpsol_py.solana.rent import RentRate
 
 __all__ = [
-    "FEE",
     "Deployed",
     "DeploymentPlan",
     "Step",
@@ -333,7 +331,7 @@ def _action(program: DeployedProgram | None, elf: bytes, room: int) -> Action:
 def _fees(writes: int, signatures: int, price: int | None) -> int:
     """Return the most that fees can be: of the writes and three other transactions."""
     units = _WRITE_UNITS * writes + 3 * _DEPLOY_UNITS
-    return FEE * (signatures * (writes + 3) + 1) + priority_fee(units, price)
+    return LAMPORTS_PER_SIGNATURE * (signatures * (writes + 3) + 1) + priority_fee(units, price)
 
 
 def _costs(found: _Found, size: int, room: int, fees: int) -> Costs:

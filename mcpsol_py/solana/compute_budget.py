@@ -1,14 +1,22 @@
-"""Instructions of the Compute Budget program, and the runtime's limit of compute units."""
+"""Instructions of the Compute Budget program, and the runtime's limits of compute units."""
 
 from __future__ import annotations
 
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.instruction import Instruction
 
-__all__ = ["MAX_UNITS", "compute_budget", "compute_unit_limit", "compute_unit_price"]
+__all__ = [
+    "DEFAULT_UNITS",
+    "MAX_UNITS",
+    "compute_budget",
+    "compute_unit_limit",
+    "compute_unit_price",
+]
 
 #: The most compute units that a transaction can ask for.
 MAX_UNITS = 1_400_000
+#: The compute units of each instruction in a transaction that asks for none.
+DEFAULT_UNITS = 200_000
 
 
 def compute_unit_limit(units: int) -> Instruction:

@@ -195,7 +195,7 @@ def other_address(calls: Variations) -> Iterator[Attack]:
 
 
 def _has_plain_address(leaf: Leaf) -> bool:
-    """Is the address of this account fixed, which is no program and no sysvar?"""
+    """Does this account have a fixed address, other than a program or a sysvar?"""
     is_special = is_program(leaf) or is_sysvar(leaf)
     return leaf.account.address is not None and not is_special
 

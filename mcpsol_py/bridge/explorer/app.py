@@ -133,7 +133,7 @@ class Explorer:
             return self._renderer.not_found(f"Page {path[:100]} does not exist.")
         return page
 
-    # --- the pages: each returns None if there is no such page ----------------------------------
+    # --- the pages: each returns None for an unknown path ---------------------------------------
 
     async def _index(self, request: _PageRequest) -> HtmlPage:
         return index_page(self.site, self._renderer)

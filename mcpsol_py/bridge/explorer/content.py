@@ -88,7 +88,7 @@ class Section(Protocol):
     title: str
 
     async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
-        """Return the page at /<slug>/<path…>, or None if there is no such page.
+        """Return the page at /<slug>/<path…>, or None for an unknown path.
 
         Raises McpsolError, which is shown to the reader.
         """

@@ -135,12 +135,7 @@ class Budget:
         BUDGET_EXCEEDED (session or day), ASSET_NOT_ALLOWED, PAYEE_NOT_ALLOWED, PAYMENT_ID_CONFLICT
         (the id was used for another request).
         """
-        limit = self._allowed(spending, max_amount)
-        since: int = self._db.run(lambda connection, _: self._now(connection))
-        # Read outside the transaction, so a payment that lands meanwhile counts twice rather than
-        # not at all.
-        cap = self._delegated(spending.asset)
-        return self._reserve_all([(spending, limit)], since, cap)[0]
+        return self._reserve_all([(spending, self._allowed(spending, max_amount))])[0]
 
     def reserve_all(self, batch: Sequence[Spending]) -> list[Spending]:
         """Reserve several payments of one asset, all or none.
@@ -148,21 +143,21 @@ class Budget:
         Raises as `reserve`, and PAYMENT_ID_CONFLICT if a payment was signed for one of the ids.
         """
         limits = [(spending, self._allowed(spending, None)) for spending in batch]
-        since: int = self._db.run(lambda connection, _: self._now(connection))
-        cap = self._delegated(batch[0].asset)
-        return self._reserve_all(limits, since, cap, fresh=True)
+        return self._reserve_all(limits, fresh=True)
 
     def _reserve_all(
         self,
         batch: Sequence[tuple[Spending, SpendingLimit]],
-        since: int,
-        cap: int | None,
         *,
         fresh: bool = False,
     ) -> list[Spending]:
         """Reserve in one transaction, and raise the alerts after it. *fresh*: nothing may be signed
         for the ids yet.
         """
+        since: int = self._db.run(lambda connection, _: self._now(connection))
+        # Read outside the transaction, so a payment that lands meanwhile counts twice rather than
+        # not at all.
+        cap = self._delegated(batch[0][0].asset)
 
         def work(connection: Connection, _again: bool) -> tuple[list[Spending], list[Alert]]:
             made: list[Spending] = []

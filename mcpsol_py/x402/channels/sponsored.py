@@ -22,7 +22,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.voucher import VoucherSigner
-from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, fee_lamports
+from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, check_fee
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
@@ -162,11 +162,7 @@ def read_sponsored(
     checks.writable(message, {key for key, _, writable in accounts if writable})
     checks.memos(memos, note, binding, note_required)
     most = caps.fee.most(*worth)
-    if fee_lamports(message) > most:
-        raise PaymentError(
-            code,
-            f"a fee of {fee_lamports(message):,} lamports; the sponsor pays at most {most:,} for it",
-        )
+    check_fee(message, most, code)
     return SponsoredTransaction(
         transaction=transaction,
         payer=str(payer),

@@ -24,7 +24,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.received import check_account, check_received
-from mcpsol_py.x402.exact.sponsor_fee import fee_lamports
+from mcpsol_py.x402.exact.sponsor_fee import check_fee
 from mcpsol_py.x402.exact.verify import FEE_TOO_HIGH, VerifiedTransfer
 
 __all__ = [
@@ -206,12 +206,8 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
     PaymentError if the fee is higher.
     """
     message = transfer.transaction.message
-    if transfer.most_lamports is not None and fee_lamports(message) > transfer.most_lamports:
-        raise PaymentError(
-            FEE_TOO_HIGH,
-            f"a fee of {fee_lamports(message):,} lamports; the sponsor pays at most "
-            f"{transfer.most_lamports:,} for this payment",
-        )
+    if transfer.most_lamports is not None:
+        check_fee(message, transfer.most_lamports, FEE_TOO_HIGH)
     signature = sponsor.sign(transfer.fee_payer, to_bytes_versioned(message))
     return VersionedTransaction.populate(message, [signature, *transfer.transaction.signatures[1:]])
 

@@ -1,4 +1,4 @@
-"""The fee of a transaction, and the highest fee that a sponsor pays for a payment.
+"""The highest fee that a sponsor pays for a payment.
 
 The payer chooses limit and price of compute, and the sponsor pays for them. So the fee is limited
 by a share of what the payment is worth.
@@ -11,17 +11,13 @@ from fractions import Fraction
 
 from solders.message import Message, MessageV0, MessageV1
 
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, LAMPORTS_PER_SOL, fee_lamports
 from mcpsol_py.solana.ids import NATIVE_MINT
-from mcpsol_py.x402.exact.transaction import COMPUTE_BUDGET
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS
 
-__all__ = ["FeeLimit", "fee_lamports", "priority_fee"]
+__all__ = ["FeeLimit", "check_fee"]
 
-LAMPORTS_PER_SIGNATURE = 5_000
-LAMPORTS_PER_SOL = 10**9
-#: Compute units of a transaction that sets no limit: so many for each instruction, to a maximum.
-_UNITS_PER_INSTRUCTION, _MOST_UNITS = 200_000, 1_400_000
-_SET_LIMIT, _SET_PRICE = (2, 5), (3, 9)
 #: The decimals of stablecoins by mint.
 _STABLECOINS = {a.mint: a.decimals for assets in DEFAULT_ASSETS.values() for a in assets}
 
@@ -56,20 +52,11 @@ class FeeLimit:
         )
 
 
-def priority_fee(units: int, micro_lamports: int) -> int:
-    """Return the lamports for *units* compute units at a price for each."""
-    return -(-units * micro_lamports // 10**6)
-
-
-def fee_lamports(message: Message | MessageV0 | MessageV1) -> int:
-    """Return the fee of a transaction: its signatures and its priority."""
-    keys, instructions = message.account_keys, message.instructions
-    budget = {
-        (ix.data[0], len(ix.data)): int.from_bytes(ix.data[1:], "little")
-        for ix in instructions
-        if ix.data and keys[ix.program_id_index] == COMPUTE_BUDGET
-    }
-    default_units = min(_UNITS_PER_INSTRUCTION * len(instructions), _MOST_UNITS)
-    units = budget.get(_SET_LIMIT, default_units)
-    signatures = message.header.num_required_signatures * LAMPORTS_PER_SIGNATURE
-    return signatures + priority_fee(units, budget.get(_SET_PRICE, 0))
+def check_fee(message: Message | MessageV0 | MessageV1, most: int, code: str) -> None:
+    """Raise PaymentError(*code*) if the transaction's fee is above *most* lamports."""
+    fee = fee_lamports(message)
+    if fee > most:
+        raise PaymentError(
+            code,
+            f"a fee of {fee:,} lamports; the sponsor pays at most {most:,} for this payment",
+        )

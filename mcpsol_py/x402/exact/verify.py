@@ -20,7 +20,8 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
-from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, fee_lamports
+from mcpsol_py.solana.compute_budget import MAX_UNITS
+from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, check_fee
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
@@ -58,7 +59,7 @@ class SponsorLimits:
     """
 
     micro_lamports: int = 5_000_000
-    compute_units: int = 1_400_000
+    compute_units: int = MAX_UNITS
     instructions: tuple[int, int] = (3, 7)
     fee: FeeLimit = field(default_factory=FeeLimit)
 
@@ -370,13 +371,8 @@ def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _A
 
 
 def _check_fee(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
-    fee = fee_lamports(envelope.message)
     most = asked.limits.fee.most(asked.asset, transfer.amount)
-    if fee > most:
-        return (
-            FEE_TOO_HIGH,
-            f"a fee of {fee:,} lamports; the sponsor pays at most {most:,} for this payment",
-        )
+    check_fee(envelope.message, most, FEE_TOO_HIGH)
     return None
 
 

@@ -34,7 +34,7 @@ def has_names(terms: object) -> bool:
 
 
 def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a demand as JSON without the terms whose names are no names, its texts cleaned."""
+    """Return a demand as JSON, with clean texts, and without terms that have odd names."""
     out = {**demand, "accepts": [terms for terms in list_at(demand, "accepts") if has_names(terms)]}
     if isinstance(demand.get("error"), str):
         out["error"] = seller_words(demand["error"])
@@ -45,7 +45,7 @@ def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cleaned_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a receipt as JSON. A transaction that is no name becomes "", other texts are cleaned."""
+    """Return a receipt as JSON. A transaction that is not a plain name becomes "". Other texts are cleaned."""
     out = dict(receipt)
     for key in ("errorReason", "errorMessage", "payer", "network"):
         if isinstance(out.get(key), str):

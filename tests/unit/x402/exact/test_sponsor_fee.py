@@ -9,10 +9,11 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.fees import fee_lamports
 from mcpsol_py.solana.ids import NATIVE_MINT
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, sponsored
-from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, fee_lamports
+from mcpsol_py.x402.exact.sponsor_fee import FeeLimit
 from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
 from tests.unit.x402.payments import USDC, World
