@@ -264,40 +264,68 @@ def test_a_day_does_not_begin_again_when_the_clock_is_set_back() -> None:
 # --- signed never exceeds reserved ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("proved", [True, False])
-async def test_corrections_of_a_seller_never_get_vouchers_beyond_the_budget(proved: bool) -> None:
-    """It lands the deposit, says that each voucher was charged, and asks for the next."""
-    world = ChannelWorld()
-    shop, database = BatchShop(world, Database()), Database()
-    terms = shop.terms(1_000)
-    limits = SpendingLimits({str(USDC): SpendingLimit(per_payment=1_000, per_day=3_000)})
-    budget = Budget(database, str(world.payer.pubkey()), limits, session="s")
-    signer = x402Client()
-    signer.register(DEVNET, batch_client(world, database))
-    payer, sums = CallPayer(signer, budget, patience=0.1), [0]
+class GreedySeller:
+    """It lands the deposit, says that each voucher was charged, and asks for the next. *proved*: with proof."""
 
-    async def ask(payment: Any, dialect: Any) -> AskOutcome[str]:
-        extra = dict(terms.extra)
+    def __init__(self, proved: bool) -> None:
+        self.world, self.proved, self.sums = ChannelWorld(), proved, [0]
+        self.shop = BatchShop(self.world, Database())
+        self.terms = self.shop.terms(1_000)
+
+    def payer(self, database: Database) -> CallPayer:
+        limits = SpendingLimits({str(USDC): SpendingLimit(per_payment=1_000, per_day=3_000)})
+        budget = Budget(database, str(self.world.payer.pubkey()), limits, session="s")
+        signer = x402Client()
+        signer.register(DEVNET, batch_client(self.world, database))
+        return CallPayer(signer, budget, patience=0.1)
+
+    async def ask(self, payment: Any, dialect: Any) -> AskOutcome[str]:
+        extra = dict(self.terms.extra)
         if payment is not None:
             voucher = payment.payload["voucher"]
-            sums.append(int(voucher["maxClaimableAmount"]))
+            self.sums.append(int(voucher["maxClaimableAmount"]))
             if payment.payload["type"] == "deposit":
-                shop.desk.settle(payment, payment.accepted)
+                self.shop.desk.settle(payment, payment.accepted)
             charged = {"chargedCumulativeAmount": voucher["maxClaimableAmount"]}
             extra["channelState"] = {"channelId": voucher["channelId"], **charged}
             signed = {"signedMaxClaimable": voucher["maxClaimableAmount"], "expiresAt": 0}
-            if proved:
+            if self.proved:
                 extra["voucherState"] = {**signed, "signature": voucher["signature"]}
-        demand = PaymentRequired(accepts=[terms.model_copy(update={"extra": extra})], error="no")
-        return AskOutcome(demand=Demand(demand))
+        terms = self.terms.model_copy(update={"extra": extra})
+        return AskOutcome(demand=Demand(PaymentRequired(accepts=[terms], error="no")))
 
+
+@pytest.mark.parametrize("proved", [True, False])
+async def test_corrections_of_a_seller_never_get_vouchers_beyond_the_budget(proved: bool) -> None:
+    seller, database = GreedySeller(proved), Database()
+    payer = seller.payer(database)
     for n in range(5):
         with pytest.raises(PaymentError):
-            await payer.call(ask, {"q": n}, "mcp://tool/quote")
-        booked = sum(row.amount for row in budget.history() if row.state != "released")
-        assert max(sums) <= booked <= 3_000
-        recorded = WalletChannels(database, budget.wallet).all()
+            await payer.call(seller.ask, {"q": n}, "mcp://tool/quote")
+        booked = sum(row.amount for row in payer.budget.history() if row.state != "released")
+        assert max(seller.sums) <= booked <= 3_000
+        recorded = WalletChannels(database, payer.budget.wallet).all()
         assert sum(channel.signed for channel in recorded) <= booked
+
+
+async def test_a_voucher_beyond_what_was_reserved_is_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The seller's claim seemed covered, and the voucher that was signed is not."""
+    seller = GreedySeller(proved=True)
+    payer = seller.payer(Database())
+    covers, asked = payer.budget.covers, list[int]()
+
+    def covers_the_claim(payment_id: str, channel: str, total: int, *, first: bool = False) -> bool:
+        asked.append(total)
+        return len(asked) == 1 or covers(payment_id, channel, total, first=first)
+
+    monkeypatch.setattr(payer.budget, "covers", covers_the_claim)
+    with pytest.raises(PaymentError) as caught:
+        await payer.call(seller.ask, {"q": 1}, "mcp://tool/quote")
+    assert caught.value.code == "BUDGET_EXCEEDED"
+    assert asked == [2_000, 2_000]
+    assert seller.sums == [0, 1_000]
 
 
 async def test_a_lost_answer_of_a_voucher_is_corrected_within_what_was_reserved() -> None:
