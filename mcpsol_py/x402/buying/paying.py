@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -48,6 +48,7 @@ from mcpsol_py.x402.buying.outcomes import (
 )
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_client import corrected_sum
+from mcpsol_py.x402.exact import received
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
@@ -85,6 +86,10 @@ UNSIGNED = (
     "DEPOSIT_NOT_ALLOWED",
     "NO_DELEGATION",
     "DELEGATION_EXPIRED",
+    "INVALID_REQUIREMENT",
+    "invalid_payment_requirements",
+    "network_mismatch",
+    *received.REFUSALS,
 )
 #: How often a voucher is signed anew because the seller showed that the last one did not follow.
 _CORRECTIONS = 3
@@ -193,13 +198,31 @@ class CallPayer:
             if first.result is None:
                 raise PaymentError("PAY_FAILED", first.message or "no answer") from first.lost
             return Bought(first.result)
-        chosen = self._choose(first.demand)
-        async with self._turn(chosen):
-            held = await self._reserve(call, first.demand, chosen)
-            if held.payment is None:
-                async with released_unless_signed(self.budget, [held.payment_id]):
-                    held = await self._sign(held, first.demand, chosen)
-            return await self._present(held, first.demand.dialect, call.ask, first.demand)
+        return await self._pay(call, first.demand)
+
+    async def _pay(self, call: _Call[R], demand: Demand) -> Bought[R]:
+        """Pay in the first of the ways offered in which this wallet can pay now."""
+        refused: PaymentError | None = None
+        for chosen in self._choices(demand):
+            async with self._turn(chosen):
+                try:
+                    held = await self._signed(call, demand, chosen)
+                except PaymentError as error:
+                    if error.code not in UNSIGNED:
+                        raise
+                    refused = refused or error
+                    continue
+                return await self._present(held, demand.dialect, call.ask, demand)
+        assert refused is not None  # there is at least one choice
+        raise refused
+
+    async def _signed(self, call: _Call[R], demand: Demand, chosen: Requirement) -> Spending:
+        """Reserve the price and sign the payment. A failure leaves nothing reserved."""
+        held = await self._reserve(call, demand, chosen)
+        if held.payment is None:
+            async with released_unless_signed(self.budget, [held.payment_id]):
+                held = await self._sign(held, demand, chosen)
+        return held
 
     @asynccontextmanager
     async def _turn(self, chosen: Requirement) -> AsyncIterator[None]:
@@ -218,16 +241,19 @@ class CallPayer:
 
     # --- one step each ----------------------------------------------------------------------------
 
-    def _choose(self, demand: Demand) -> Requirement:
-        chosen = self._select([r for r in demand.required.accepts if self._can_pay(r)])
+    def _choices(self, demand: Demand) -> Iterator[Requirement]:
+        """Return the ways to pay that this wallet understands, in the order of its selector.
+
+        Raises PaymentError (NO_REQUIREMENTS) if there is none.
+        """
+        options = [r for r in demand.required.accepts if self._can_pay(r)]
+        chosen = self._select(options)
         if chosen is None:
-            asked = ", ".join(
-                f"{r.scheme} on {r.network} of {r.asset}" for r in demand.required.accepts[:5]
-            )
-            raise PaymentError(
-                "NO_REQUIREMENTS", f"this wallet cannot pay in any of the ways offered: {asked}"
-            )
-        return chosen
+            raise PaymentError("NO_REQUIREMENTS", _cannot_pay(demand))
+        while chosen is not None:
+            yield chosen
+            options = [option for option in options if option is not chosen]
+            chosen = self._select(options)
 
     def _can_pay(self, requirement: Requirement) -> bool:
         if requirement.asset not in self.budget.limits.assets or _amount(requirement) <= 0:
@@ -501,6 +527,14 @@ def _rejection(held: Spending, again: Demand, receipt: SettleResponse | None) ->
     )
 
 
+def _cannot_pay(demand: Demand) -> str:
+    offered = demand.required.accepts
+    if not offered:
+        return "the server demands payment, but none of its ways to pay can be read"
+    asked = ", ".join(f"{r.scheme} on {r.network} of {r.asset}" for r in offered[:5])
+    return f"this wallet cannot pay in any of the ways offered: {asked}"
+
+
 def _terms(spending: Spending) -> tuple[str, str, str, int]:
     return spending.network, spending.asset, spending.pay_to, spending.amount
 
@@ -524,5 +558,5 @@ def _amount(requirement: Requirement) -> int:
 def _resource(demand: Demand) -> str | None:
     required = demand.required
     if isinstance(required, PaymentRequiredV1):
-        return required.accepts[0].resource
+        return required.accepts[0].resource if required.accepts else None
     return required.resource.url if required.resource is not None else None

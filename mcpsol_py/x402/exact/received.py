@@ -15,7 +15,18 @@ from mcpsol_py.solana import tokens
 from mcpsol_py.solana.tokens import Extension, TokenAccountState
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 
-__all__ = ["check_account", "check_mint", "check_received"]
+__all__ = ["REFUSALS", "check_account", "check_mint", "check_received"]
+
+#: The reasons of the refusals here.
+REFUSALS = (
+    "token_non_transferable",
+    "token_paused",
+    "token_confidential_only",
+    "token_transfer_hook",
+    "token_transfer_fee",
+    "token_account_frozen",
+    "token_memo_required",
+)
 
 
 def check_mint(mint: str | Pubkey, account: Account | None, amount: int) -> None:

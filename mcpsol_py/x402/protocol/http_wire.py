@@ -102,14 +102,13 @@ def read_http_demand(url: str, headers: Mapping[str, str], body: bytes) -> Deman
     Looks at the headers of version 2, then at the body (either version), then at the older headers.
     *headers* by lower-case names.
     """
-    for text in _demand_texts(headers, body):
-        found = parse_demand(decode_or_none(text))
-        if found is not None:
-            return Demand(found)
+    read = [parse_demand(decode_or_none(text)) for text in _demand_texts(headers, body)]
+    found = [demand for demand in read if demand is not None]
     terms = _older_terms(headers)
-    if terms is None:
-        return None
-    return Demand(PaymentRequired(accepts=[terms], resource=ResourceInfo(url=url)))
+    if terms is not None:
+        found.append(PaymentRequired(accepts=[terms], resource=ResourceInfo(url=url)))
+    found.sort(key=lambda demand: not demand.accepts)  # first those with terms that can be read
+    return Demand(found[0]) if found else None
 
 
 def _demand_texts(headers: Mapping[str, str], body: bytes) -> Iterator[str]:

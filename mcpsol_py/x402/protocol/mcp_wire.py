@@ -6,13 +6,19 @@ never appears in an error or a log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-from pydantic import ValidationError
-from x402.schemas import PaymentPayload, PaymentRequired, SettleResponse
+from pydantic import BaseModel, ValidationError
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequired,
+    PaymentRequirements,
+    ResourceInfo,
+    SettleResponse,
+)
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
@@ -201,16 +207,63 @@ def read_demand_error(code: int, data: object) -> Demand | None:
 
 
 def parse_demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
-    """Return *value* as a demand of either protocol version, or None if it is not one."""
-    value = cleaned_demand(mapping_at(value))
-    if not value["accepts"]:
+    """Return *value* as a demand of either protocol version, or None if it is not one.
+
+    Terms that cannot be read are left out: of another chain's form, or with fields that are missing
+    or of another type. The demand may then have none.
+    """
+    given = mapping_at(value)
+    if not list_at(given, "accepts"):
         return None
+    version, (model, terms_model) = _demand_models(given)
+    demand = _readable_parts(cleaned_demand(given))
+    demand["accepts"] = [t for t in demand["accepts"] if _reads(terms_model, t)]
+    if not demand["accepts"] and given.get("x402Version") != version:
+        return None  # an answer of another kind, with a list of this name
     try:
-        if mapping_at(value).get("x402Version") == 1:
-            return PaymentRequiredV1.model_validate(value)
-        return PaymentRequired.model_validate(value)
+        return model.model_validate(demand)
     except ValidationError:
         return None
+
+
+_Demands = type[PaymentRequired] | type[PaymentRequiredV1]
+_Terms = type[PaymentRequirements] | type[PaymentRequirementsV1]
+
+
+def _demand_models(given: Mapping[str, Any]) -> tuple[int, tuple[_Demands, _Terms]]:
+    """The protocol version of a demand, and the models of its messages."""
+    if given.get("x402Version") == 1:
+        return 1, (PaymentRequiredV1, PaymentRequirementsV1)
+    return 2, (PaymentRequired, PaymentRequirements)
+
+
+def _readable_parts(demand: Mapping[str, Any]) -> dict[str, Any]:
+    """A demand without the optional parts that cannot be read, and without fields that are null."""
+    out = {key: part for key, part in demand.items() if part is not None}
+    out["accepts"] = [
+        {key: part for key, part in terms.items() if part is not None}
+        for terms in demand["accepts"]
+        if isinstance(terms, Mapping)
+    ]
+    for key, reads in _OPTIONAL.items():
+        if key in out and not reads(out[key]):
+            del out[key]
+    return out
+
+
+def _reads(model: type[BaseModel], value: object) -> bool:
+    try:
+        model.model_validate(value)
+    except ValidationError:
+        return False
+    return True
+
+
+_OPTIONAL: Mapping[str, Callable[[object], bool]] = {
+    "error": lambda part: isinstance(part, str),
+    "resource": lambda part: _reads(ResourceInfo, part),
+    "extensions": lambda part: isinstance(part, Mapping),
+}
 
 
 # -- receipts ----------------------------------------------------------------------------------

@@ -72,11 +72,15 @@ class Offer:
         """Return `accepts` for peers of protocol version 1, which has the scheme "exact" and named
         networks only.
         """
+        return [v1 for v1, _ in self.v1_terms()]
+
+    def v1_terms(self) -> list[tuple[PaymentRequirementsV1, PaymentRequirements]]:
+        """Return each of the terms in `v1`, with those of `accepts` that it was made of."""
         found = []
         for terms in self.accepts:
             network = v1_name(terms.network)
             if network is not None and terms.scheme == "exact":
-                found.append(self._v1_terms(terms, network))
+                found.append((self._v1_terms(terms, network), terms))
         return found
 
     def _v1_terms(self, terms: PaymentRequirements, network: str) -> PaymentRequirementsV1:

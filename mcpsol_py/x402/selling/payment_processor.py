@@ -239,16 +239,29 @@ def _not_settled(error: Exception, requirements: Requirements) -> SettleResponse
 def _match_v1(
     offer: Offer, payment: PaymentPayloadV1
 ) -> tuple[PaymentRequirements, PaymentRequirementsV1]:
-    for v1 in offer.v1():
-        if (v1.scheme, v1.network) != (payment.scheme, payment.network):
-            continue
-        for terms in offer.accepts:
-            if (terms.scheme, terms.network) == (v1.scheme, caip2(v1.network)):
-                return terms, v1
-    raise PaymentError(
-        "no_matching_requirements",
-        "the payment's scheme or network is not accepted here",
-    )
+    """A payment of version 1 does not repeat its terms: its transaction tells which token it pays."""
+    matches = [
+        (terms, v1)
+        for v1, terms in offer.v1_terms()
+        if (v1.scheme, v1.network) == (payment.scheme, payment.network)
+    ]
+    if not matches:
+        raise PaymentError(
+            "no_matching_requirements",
+            "the payment's scheme or network is not accepted here",
+        )
+    # The verifier refuses a payment of a token that is not accepted, with its own reason.
+    used = _accounts(payment)
+    return next((match for match in matches if match[0].asset in used), matches[0])
+
+
+def _accounts(payment: PaymentPayloadV1) -> frozenset[str]:
+    """The accounts of a payment's transaction, none if it cannot be read."""
+    try:
+        message = read_transaction(transaction_text(payment)).message
+    except PaymentError:
+        return frozenset()
+    return frozenset(map(str, message.account_keys))
 
 
 def _amount(settled: SettleResponse, requirements: Any) -> int:

@@ -43,8 +43,10 @@ def assert_clean(text: str) -> None:
 @pytest.mark.parametrize("value", [EVIL, "two words", "x\u200b", "x\n", "", "x" * 129, 5, ["x"]])
 def test_terms_whose_names_are_no_names_are_skipped(field: str, value: Any) -> None:
     odd = {**TERMS, field: value}
-    assert parse_demand(demand(odd)) is None
-    assert parse_demand({**demand(odd), "x402Version": 1}) is None
+    for version in (2, 1):
+        nothing = parse_demand({**demand(odd), "x402Version": version})
+        assert nothing is not None
+        assert nothing.accepts == []
     found = parse_demand(demand(odd, TERMS))
     assert found is not None
     assert [r.asset for r in found.accepts] == [TERMS["asset"]]
