@@ -472,24 +472,23 @@ def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
 
 
 def key_file(path: Path) -> Keypair:
-    """Read the key pair of a file.
+    """Read the key pair of a file that only its owner can read.
 
     The file is one of the Solana CLI (a JSON list of 64 numbers), or one of `idl2mcp wallet new`, which needs its
     passphrase. Raises SourceError. Messages never show a file's content.
     """
     from solders.keypair import Keypair
 
+    from mcpsol_py.client.keys import open_keypair, read_private_file
+
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_private_file(path))
         if isinstance(document, dict) and "sealed" in document:
             from idl2mcp.passphrases import passphrase
-            from mcpsol_py.client.keys import open_keypair
 
             return open_keypair(path, passphrase(path))
         return Keypair.from_bytes(bytes(document))
-    except OSError as error:
-        raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise SourceError(
             "expected a key file: a JSON list of 64 numbers (Solana CLI), or one of `idl2mcp wallet new`",
             origin=str(path),

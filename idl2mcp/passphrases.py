@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
+import click
+
 from mcpsol_py import telemetry
+from mcpsol_py.client.keys import keystore_address, refuse_existing
 from mcpsol_py.errors import SourceError
 
-__all__ = ["VARIABLE", "address_of", "forget", "passphrase", "remember"]
+__all__ = ["VARIABLE", "forget", "passphrase", "remember"]
 
 VARIABLE = "IDL2MCP_PASSPHRASE"
+#: The terminal of this process, on Windows its console.
+_TERMINAL = "/dev/tty" if os.name == "posix" else "CONIN$"
 #: The service name in the keyring; the user name is the key's address.
 _SERVICE = "idl2mcp keystore"
 _INSTALL = "pip install '.[keyring]' in a clone of mcpsol-py"
@@ -22,28 +26,53 @@ def passphrase(path: Path, *, new: bool = False) -> str:
     """Return the passphrase of the keystore *path*.
 
     It comes from $IDL2MCP_PASSPHRASE, else from the system keyring, else from the terminal (asked twice if *new*).
-    Raises SourceError if none of them has it.
+
+    Raises SourceError if none of them has it. Before anybody is asked, it raises SourceError for a file that is not a
+    keystore or, if *new*, exists already.
     """
-    found = os.environ.get(VARIABLE) or (None if new else _remembered(path))
+    address = _checked(path, new)
+    found = os.environ.get(VARIABLE) or (None if new else _remembered(path, address))
     if not found:
         found = _from_terminal(path, new)
     telemetry.hide(found)
     return found
 
 
-def _from_terminal(path: Path, new: bool) -> str:
-    try:
-        with open("/dev/tty", "r+") as terminal:  # noqa: PTH123  # stdin may be the protocol's
-            from getpass import getpass
+def _checked(path: Path, new: bool) -> str:
+    """Return the keystore's address, or "" for a new one."""
+    if new:
+        refuse_existing(path)
+        return ""
+    return keystore_address(path)
 
-            text = getpass(f"Passphrase of {path.name}: ", terminal)
-            if new and getpass("Again: ", terminal) != text:
-                raise SourceError("the two passphrases differ", origin=str(path))
-            return text
+
+def _from_terminal(path: Path, new: bool) -> str:
+    """Ask the person at the terminal. stdin is not read: it may be a pipe, or an MCP client's."""
+    try:
+        os.close(os.open(_TERMINAL, os.O_RDWR))  # getpass would read stdin instead
     except OSError as error:
         raise SourceError(
             f"needs a passphrase, and there is no terminal to ask. Set ${VARIABLE}, or store it in the system keyring "
             "with `idl2mcp wallet remember`",
+            origin=str(path),
+        ) from error
+    text = _typed(path, f"Passphrase of {path.name}: ")
+    if new and _typed(path, "Again: ") != text:
+        raise SourceError("the two passphrases differ", origin=str(path))
+    return text
+
+
+def _typed(path: Path, prompt: str) -> str:
+    """Return a line that is typed without being shown. Raises click.Abort if the person ends the input."""
+    from getpass import getpass
+
+    try:
+        return getpass(prompt)
+    except EOFError as error:
+        raise click.Abort from error
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"the terminal sent bytes that are not {error.encoding} text; set the locale to the terminal's encoding",
             origin=str(path),
         ) from error
 
@@ -59,7 +88,7 @@ def remember(path: Path, address: str, text: str) -> None:
     keyring = _keyring(path)
     try:
         keyring.set_password(_SERVICE, address, text)
-    except keyring.errors.KeyringError as error:
+    except (keyring.errors.KeyringError, UnicodeEncodeError) as error:
         raise _no_keyring(path, error) from error
 
 
@@ -97,7 +126,7 @@ def _no_keyring(path: Path, error: Exception) -> SourceError:
     )
 
 
-def _remembered(path: Path) -> str | None:
+def _remembered(path: Path, address: str) -> str | None:
     """Return the passphrase in the keyring. None without a keyring, or if it does not have it."""
     try:
         import keyring
@@ -105,19 +134,7 @@ def _remembered(path: Path) -> str | None:
     except ImportError:
         return None
     try:
-        found: str | None = _keyring(path).get_password(_SERVICE, address_of(path))
+        found: str | None = _keyring(path).get_password(_SERVICE, address)
     except (SourceError, keyring.errors.KeyringError):
         return None
     return found
-
-
-def address_of(path: Path) -> str:
-    """The address in a keystore file: a file that moves keeps its passphrase. Raises SourceError."""
-    try:
-        return str(json.loads(path.read_bytes())["address"])
-    except OSError as error:
-        raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise SourceError(
-            "expected a keystore made by `idl2mcp wallet new`", origin=str(path)
-        ) from error

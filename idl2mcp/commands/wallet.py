@@ -29,12 +29,13 @@ def new(file: Path, keyring: bool, as_json: bool) -> None:
     from solders.keypair import Keypair
 
     from idl2mcp import passphrases
-    from mcpsol_py.client.keys import create_keystore
+    from mcpsol_py.client.keys import create_keystore, refuse_existing
     from mcpsol_py.errors import SourceError
 
     key = Keypair()
     address = str(key.pubkey())
     if keyring:
+        refuse_existing(file)
         text = secrets.token_urlsafe(24)
         passphrases.remember(file, address, text)
         try:
@@ -87,8 +88,9 @@ def remember(file: Path, as_json: bool) -> None:
 def forget(file: Path, as_json: bool) -> None:
     """Take the passphrase of FILE out of the system keyring. A key made with --keyring cannot be opened afterwards."""
     from idl2mcp import passphrases
+    from mcpsol_py.client.keys import keystore_address
 
-    address = passphrases.address_of(file)
+    address = keystore_address(file)
     passphrases.forget(file, address)
     report.emit(
         {"file": str(file), "address": address},

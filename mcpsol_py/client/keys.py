@@ -35,12 +35,19 @@ __all__ = [
     "KeypairSigner",
     "Signer",
     "create_keystore",
+    "keystore_address",
     "open_keypair",
     "open_keystore",
+    "read_private_file",
+    "refuse_existing",
 ]
 
 #: How many bytes of a signing service's answer are read.
 _ANSWER = 64 * 1024
+#: The most bytes of a key file. A keystore has about 500.
+_LONGEST_FILE = 64 * 1024
+#: Hosts of this machine. They may be asked over plain http, and are never asked through a proxy.
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _FORMAT = "mcpsol keystore 1"
 _N, _R, _P = 1 << 17, 8, 1
@@ -109,17 +116,19 @@ class HttpSigner:
     """A signing service at *url*.
 
     It is sent ``{"address", "message"}`` (base58, base64) by POST, and answers ``{"signature"}`` (base58), or
-    ``{"error"}`` with a status of 400 or more. *token* is sent as a bearer token. Plain http is allowed for loopback
-    addresses only. Raises SourceError for an invalid URL.
+    ``{"error"}`` with a status of 400 or more. *token* is sent as a bearer token, to this URL only: redirects are not
+    followed, and a service on this machine is not asked through a proxy. Plain http is allowed for loopback addresses
+    only. Raises SourceError for an invalid URL.
     """
 
     def __init__(
         self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0
     ) -> None:
         parts = _http_url(url)
-        if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
             raise SourceError("a signer on another machine needs an https URL", path="signer.url")
         self._address, self._url, self._token, self._timeout = address, url, token, timeout
+        self._local = parts.hostname in _LOOPBACK
         self._host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
     def __repr__(self) -> str:
@@ -168,8 +177,11 @@ class HttpSigner:
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
         request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
+        # None takes the environment's proxies, {} takes none.
+        proxies = urllib.request.ProxyHandler({} if self._local else None)
+        opener = urllib.request.build_opener(Stay, proxies)
         try:
-            with urllib.request.build_opener(Stay).open(request, timeout=self._timeout) as answer:
+            with opener.open(request, timeout=self._timeout) as answer:
                 return answer.status, answer.read(_ANSWER)
         except urllib.error.HTTPError as error:
             with error:
@@ -202,10 +214,13 @@ def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
     return made
 
 
+# --- the key file -----------------------------------------------------------------------------------------------------
+
+
 def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
     """Write *keypair* to *path*, encrypted and readable by its owner only.
 
-    Raises SourceError if the file exists, or the passphrase has fewer than 8 characters.
+    Raises SourceError if the file exists, or the passphrase has fewer than 8 characters or cannot be encoded.
     """
     if len(passphrase) < 8:
         raise SourceError(
@@ -217,20 +232,28 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
         "kdf": {"name": "scrypt", "n": _N, "r": _R, "p": _P, "salt": secrets.token_hex(16)},
         "cipher": {"name": "aes-256-gcm", "nonce": secrets.token_hex(12)},
     }
-    sealed = _gcm(passphrase, header).encrypt(
+    sealed = _gcm(path, passphrase, header).encrypt(
         bytes.fromhex(header["cipher"]["nonce"]), keypair.secret(), _authenticated(header)
     )
     text = json.dumps({**header, "sealed": sealed.hex()}, indent=1) + "\n"
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise SourceError(
-            "the file exists already; a key is never overwritten", origin=str(path)
-        ) from error
+        raise _exists(path) from error
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     with os.fdopen(handle, "w") as file:
         file.write(text)
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise SourceError if there is a file where a new key is to be written. `create_keystore` never overwrites one."""
+    if path.exists():
+        raise _exists(path)
+
+
+def _exists(path: Path) -> SourceError:
+    return SourceError("the file exists already; a key is never overwritten", origin=str(path))
 
 
 def open_keystore(path: Path, passphrase: str) -> KeypairSigner:
@@ -250,18 +273,38 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
     return keypair
 
 
-def _read_keystore(path: Path) -> dict[str, Any]:
-    """Read the file's JSON. Raises SourceError if it is not a keystore, or others may read it."""
+def keystore_address(path: Path) -> str:
+    """Return the address in a keystore file, without its passphrase.
+
+    Raises SourceError if there is no file, it is not a keystore, or others may read it.
+    """
+    return str(_read_keystore(path).get("address"))
+
+
+def read_private_file(path: Path) -> bytes:
+    """Return the content of a file with a key, of any format. Raises SourceError if others may read it."""
     try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        document = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            content = file.read(_LONGEST_FILE + 1)
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (ValueError, RecursionError) as error:
-        raise SourceError("not a keystore: it is not JSON", origin=str(path)) from error
     if os.name == "posix" and mode & 0o077:
         why = f"others may read this key (mode {mode:o}); run chmod 600 on it"
         raise SourceError(why, origin=str(path))
+    if len(content) > _LONGEST_FILE:
+        raise SourceError(
+            f"expected a key file, got one of over {_LONGEST_FILE:,} bytes", origin=str(path)
+        )
+    return content
+
+
+def _read_keystore(path: Path) -> dict[str, Any]:
+    """Read the file's JSON. Raises SourceError if it is not a keystore, or others may read it."""
+    try:
+        document = json.loads(read_private_file(path))
+    except (ValueError, RecursionError) as error:
+        raise SourceError("not a keystore: it is not JSON", origin=str(path)) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise SourceError(f'not a keystore: expected "format": {_FORMAT!r}', origin=str(path))
     return document
@@ -275,7 +318,7 @@ def _decrypt(path: Path, document: dict[str, Any], passphrase: str) -> Keypair:
     try:
         sealed = bytes.fromhex(document["sealed"])
         nonce = bytes.fromhex(document["cipher"]["nonce"])
-        seed = _gcm(passphrase, header).decrypt(nonce, sealed, _authenticated(header))
+        seed = _gcm(path, passphrase, header).decrypt(nonce, sealed, _authenticated(header))
     except InvalidTag:
         why = "the passphrase does not open it, or the file was changed"
         raise SourceError(why, origin=str(path)) from None
@@ -289,21 +332,43 @@ def _authenticated(header: dict[str, Any]) -> bytes:
     return json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _gcm(passphrase: str, header: dict[str, Any]) -> Any:
+def _gcm(path: Path, passphrase: str, header: dict[str, Any]) -> Any:
+    """Return the cipher of a keystore. Raises KeyError, TypeError or ValueError for a header that is damaged."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     kdf, cipher = header["kdf"], header["cipher"]
-    n, r, p = kdf["n"], kdf["r"], kdf["p"]
     known = kdf["name"] == "scrypt" and cipher["name"] == "aes-256-gcm"
-    if not (known and _N_MIN <= n <= _N_MAX and r == _R and p == _P):
+    if not (known and _is_cost(kdf["n"]) and kdf["r"] == _R and kdf["p"] == _P):
         raise ValueError("unknown parameters")
-    key = hashlib.scrypt(
-        passphrase.encode(),
-        salt=bytes.fromhex(kdf["salt"]),
-        n=n,
-        r=r,
-        p=p,
-        maxmem=256 * n * r,
-        dklen=32,
-    )
-    return AESGCM(key)
+    salt = bytes.fromhex(kdf["salt"])
+    return AESGCM(_derived_key(path, _passphrase_bytes(path, passphrase), salt, kdf["n"]))
+
+
+def _is_cost(n: object) -> bool:
+    """Whether scrypt takes *n*, a power of two, and this module accepts it."""
+    return type(n) is int and _N_MIN <= n <= _N_MAX and n.bit_count() == 1
+
+
+def _derived_key(path: Path, passphrase: bytes, salt: bytes, n: int) -> bytes:
+    """Run scrypt. Raises SourceError if this machine has too little memory for it."""
+    needed = 128 * _R * (n + _P + 2)  # RFC 7914: the table of n blocks, and what is mixed with it
+    try:
+        return hashlib.scrypt(
+            passphrase, salt=salt, n=n, r=_R, p=_P, maxmem=needed + (1 << 20), dklen=32
+        )
+    except (MemoryError, ValueError) as error:  # OpenSSL reports a failed allocation as ValueError
+        raise SourceError(
+            f"opening it takes {needed >> 20:,} MiB of memory, and they are not free here",
+            origin=str(path),
+        ) from error
+
+
+def _passphrase_bytes(path: Path, passphrase: str) -> bytes:
+    """Encode a passphrase as UTF-8. Bytes that were none (in an environment variable) are taken as they are."""
+    try:
+        return passphrase.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            "the passphrase has half of a surrogate pair, which is not a character; use another passphrase",
+            origin=str(path),
+        ) from error

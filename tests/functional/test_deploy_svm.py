@@ -38,6 +38,7 @@ from mcpsol_py.solana.loader import LOADER, programdata_address, read_buffer
 from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import COUNTER_SO, VAULT_SO, DeployingChain, Moving
 from tests.functional.svm_node import listening
+from tests.support.key_files import write_key
 
 COUNTER, VAULT = COUNTER_SO.read_bytes(), VAULT_SO.read_bytes()
 #: mainnet's genesis hash
@@ -293,9 +294,7 @@ class Deploying:
         self.payer = self.key_file("payer.json", chain.wallet)
 
     def key_file(self, name: str, key: Keypair) -> Path:
-        path = self.cli.folder / name
-        path.write_text(json.dumps(list(bytes(key))))
-        return path
+        return write_key(self.cli.folder / name, key)
 
     def __call__(self, *more: object) -> Ran:
         return self.cli(
@@ -459,6 +458,16 @@ def test_a_priority_fee_is_paid_and_counted(deploying: Deploying) -> None:
         )
         assert 5000 * ran.json["written"] + 3_500 * 50_000 * ran.json["written"] // 10**6 < spent
         assert spent <= ran.json["fees_lamports"]
+
+
+@pytest.mark.parametrize("option", ["--payer", "--authority", "--program-id"])
+def test_a_key_that_others_may_read_signs_nothing(deploying: Deploying, option: str) -> None:
+    readable = deploying.key_file("readable.json", deploying.chain.wallet)
+    readable.chmod(0o640)
+    ran = deploying(option, readable)
+    assert ran.code == 1
+    assert "others may read this key (mode 640); run chmod 600" in ran.err
+    assert deploying.chain.sent == 0
 
 
 def test_keys_never_show(deploying: Deploying) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from tests.functional.loaded import COUNTER_SO, DeployingChain, Moving
 from tests.functional.svm_node import listening
+from tests.support.key_files import write_key
 
 
 class Scripts:
@@ -21,8 +21,7 @@ class Scripts:
 
     def __init__(self, repo: Path, chain: DeployingChain, url: str, folder: Path) -> None:
         self.repo, self.chain = repo, chain
-        payer = folder / "payer.json"
-        payer.write_text(json.dumps(list(bytes(chain.wallet))))
+        payer = write_key(folder / "payer.json", chain.wallet)
         self.env = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +11,15 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import fail
 from keyring.errors import KeyringLocked, PasswordDeleteError
+from solders.keypair import Keypair
 
 from idl2mcp import passphrases
+from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.errors import SourceError
 from tests.functional.cli import Cli
 
-ADDRESS = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
+KEY = Keypair.from_seed(bytes([5] * 32))
+ADDRESS = str(KEY.pubkey())
 
 
 class Memory(KeyringBackend):
@@ -66,7 +69,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def keystore(tmp_path: Path) -> Path:
     path = tmp_path / "agent.json"
-    path.write_text(json.dumps({"address": ADDRESS}))
+    create_keystore(path, KEY, "correct horse")
     return path
 
 
@@ -102,7 +105,8 @@ def test_the_environment_wins_and_a_new_key_asks(
 ) -> None:
     keyring.set_keyring(Memory())
     passphrases.remember(keystore, ADDRESS, "from the keyring")
-    assert passphrases.passphrase(keystore, new=True) == "typed by a person"
+    made = keystore.with_name("new.json")
+    assert passphrases.passphrase(made, new=True) == "typed by a person"
     monkeypatch.setenv(passphrases.VARIABLE, "from the environment")
     assert passphrases.passphrase(keystore) == "from the environment"
     assert len(asked) == 1
@@ -124,25 +128,36 @@ def test_without_terminal_environment_and_keyring_it_says_what_would_do(
     keystore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keyring.set_keyring(fail.Keyring())  # type: ignore[no-untyped-call]  # the library's
-
-    def no_terminal(*_: object) -> None:
-        raise OSError(6, "No such device or address")
-
-    monkeypatch.setattr("builtins.open", no_terminal)
+    monkeypatch.setattr(passphrases, "_TERMINAL", str(keystore.with_name("no-such-terminal")))
     with pytest.raises(SourceError) as failed:
-        passphrases.passphrase(keystore, new=True)
+        passphrases.passphrase(keystore)
     assert passphrases.VARIABLE in str(failed.value)
     assert "wallet remember" in str(failed.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "no json"])
-def test_a_file_that_is_no_keystore_has_no_address(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(text)
-    with pytest.raises(SourceError, match="expected a keystore"):
-        passphrases.address_of(path)
-    with pytest.raises(SourceError):
-        passphrases.address_of(tmp_path / "absent.json")
+def test_nobody_is_asked_about_a_file_that_cannot_be_used(
+    keystore: Path, asked: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(passphrases.VARIABLE, "from the environment")
+    with pytest.raises(SourceError, match="No such file"):
+        passphrases.passphrase(keystore.with_name("absent.json"))
+    with pytest.raises(SourceError, match="never overwritten"):
+        passphrases.passphrase(keystore, new=True)
+    keystore.chmod(0o644)
+    with pytest.raises(SourceError, match="chmod 600"):
+        passphrases.passphrase(keystore)
+    assert asked == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="environment variables are bytes on POSIX only")
+def test_a_passphrase_that_is_no_text_opens_what_it_sealed(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environb, b"IDL2MCP_PASSPHRASE", b"caf\xe9 is closed")
+    assert cli("wallet", "new", "agent.json").code == 0
+    assert cli("wallet", "show", "agent.json").code == 0
+    monkeypatch.setitem(os.environb, b"IDL2MCP_PASSPHRASE", b"caf\xe8 is closed")
+    assert cli("wallet", "show", "agent.json").code == 1
 
 
 def test_a_wallet_kept_by_the_keyring_opens_without_a_question(cli: Cli) -> None:

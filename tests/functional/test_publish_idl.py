@@ -28,6 +28,7 @@ from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import REPO, DeployingChain, Moving
 from tests.functional.svm_node import SvmNode, listening
+from tests.support.key_files import write_key
 from tests.support.publishing import ELF, Publishing, document
 
 
@@ -199,7 +200,7 @@ class Command:
 
     def __init__(self, cli: Cli, chain: Publishing, node: Moving, url: str) -> None:
         self.cli, self.chain, self.node, self.url = cli, chain, node, url
-        self.payer = cli.write("payer.json", json.dumps(list(bytes(chain.wallet))))
+        self.payer = write_key(cli.folder / "payer.json", chain.wallet)
 
     def publish(self, source: object, *more: object) -> Ran:
         program = self.chain.program.pubkey()
@@ -290,7 +291,7 @@ def test_the_command_on_a_cluster_without_the_program_exits_3(cli: Cli) -> None:
     chain = DeployingChain()
     chain.deploy(ELF)
     with listening(SvmNode(chain)) as url:
-        payer = cli.write("payer.json", json.dumps(list(bytes(chain.wallet))))
+        payer = write_key(cli.folder / "payer.json", chain.wallet)
         program = chain.program.pubkey()
         ran = cli(
             "publish-idl", "counter", "--program", program, "--url", url, "--payer", payer, "--json"

@@ -16,6 +16,7 @@ from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.bridges import cluster
 from tests.functional.cli import TOKEN_IDL
 from tests.functional.svm_node import SvmNode
+from tests.support.key_files import write_key
 
 COUNTER = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
 
@@ -38,6 +39,5 @@ class Node:
             program = Pubkey.from_string(at)
             data = bytes(40) + struct.pack("<I", len(packed)) + packed
             self.local.svm.set_account(anchor_idl_address(program), Account(10**9, data, program))
-        self.key = folder / "alice.json"
-        self.key.write_text(json.dumps(list(bytes(wallet("alice")))))
+        self.key = write_key(folder / "alice.json", wallet("alice"))
         self.url = ""

@@ -34,6 +34,7 @@ from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.pda import find_pda
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
 from tests.functional.validator.node import Validator
+from tests.support.key_files import write_key
 from tests.support.policy_scene import SYSTEM, SYSTEM_IDL
 
 pytestmark = pytest.mark.validator
@@ -70,7 +71,7 @@ async def test_changes_on_a_real_node_reach_the_clients(
     validator: Validator, wallet: Keypair, tmp_path: Path
 ) -> None:
     payer, so = tmp_path / "payer.json", tmp_path / "program.so"
-    payer.write_text(json.dumps(list(bytes(wallet))))
+    write_key(payer, wallet)
     so.write_bytes(PROGRAMS[COUNTER].read_bytes())
     first = await deploy(so, validator.url, payer)
     program = Pubkey.from_string(first["program_id"])

@@ -20,6 +20,7 @@ from mcpsol_py.solana.pda import find_pda
 from tests.functional.cli import Cli
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
 from tests.functional.validator.node import Proxy, Validator, call
+from tests.support.key_files import write_key
 
 pytestmark = pytest.mark.validator
 
@@ -44,7 +45,7 @@ def balance(url: str, key: Pubkey) -> int:
 def key_files(tmp_path: Path, wallet: Keypair) -> dict[str, Path]:
     """The wallet's key file, and the two programs as files of one name."""
     files = {"payer": tmp_path / "payer.json", "so": tmp_path / "program.so"}
-    files["payer"].write_text(json.dumps(list(bytes(wallet))))
+    write_key(files["payer"], wallet)
     files["so"].write_bytes(PROGRAMS[COUNTER].read_bytes())
     return files
 
@@ -158,8 +159,7 @@ def test_who_may_not_deploy(
     cli: Cli, validator: Validator, wallet: Keypair, key_files: dict[str, Path], tmp_path: Path
 ) -> None:
     so, payer = key_files["so"], key_files["payer"]
-    poor = tmp_path / "poor.json"
-    poor.write_text(json.dumps(list(bytes(Keypair()))))
+    poor = write_key(tmp_path / "poor.json", Keypair())
     refused = cli("deploy", so, "--url", validator.url, "--payer", poor, "--json")
     assert refused.code == 1
     assert refused.json["error"]["reason"] == "deploy_refused"

@@ -18,6 +18,7 @@ from mcpsol_py.client.keys import CallableSigner, HttpSigner, create_keystore, o
 from mcpsol_py.errors import PolicyError, SourceError, TransportError
 
 PASSPHRASE = "correct horse battery"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +205,21 @@ def test_a_service_that_does_not_sign_is_an_error_and_is_asked_once(
     assert "T0KEN" not in str(failed.value)
 
 
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY"])
+def test_a_service_on_this_machine_is_not_asked_through_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    proxied: list[dict[str, str]] = []
+    seen: list[dict[str, str]] = []
+    for variable in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    with service(signs, proxied) as proxy, service(signs, seen) as url:
+        monkeypatch.setenv(name, proxy)
+        asyncio.run(HttpSigner(KEY.pubkey(), url, token="T0KEN").sign(b"m"))
+    assert proxied == []
+    assert len(seen) == 1
+
+
 def test_a_service_that_is_not_there_is_a_transport_error() -> None:
     with pytest.raises(TransportError, match="did not answer"):
         asyncio.run(HttpSigner(KEY.pubkey(), "http://127.0.0.1:1/x").sign(b"m"))
@@ -225,6 +241,49 @@ def test_a_keystore_that_is_cheap_to_guess_is_refused(
         create_keystore(tmp_path / "weak.json", keystore[1], PASSPHRASE)
     with pytest.raises(SourceError, match="damaged"):
         open_keystore(tmp_path / "weak.json", PASSPHRASE)
+
+
+@pytest.mark.slow
+def test_the_dearest_keystore_that_is_accepted_opens(tmp_path: Path) -> None:
+    path = tmp_path / "dear.json"
+    path.touch(0o600)
+    path.write_text((FIXTURES / "keys" / "cost_2_20.json").read_text())
+    assert open_keystore(path, PASSPHRASE).address == Keypair.from_seed(bytes([9] * 32)).pubkey()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ValueError("memory limit exceeded")])
+def test_too_little_memory_is_not_called_damage(
+    keystore: tuple[Path, Keypair], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def scrypt(*_: object, **__: object) -> bytes:
+        raise error
+
+    monkeypatch.setattr("hashlib.scrypt", scrypt)
+    with pytest.raises(SourceError, match="takes 128 MiB of memory"):
+        open_keystore(keystore[0], PASSPHRASE)
+
+
+@pytest.mark.parametrize("n", [(1 << 17) + 1, float(1 << 17), True, "131072", 1 << 21, None])
+def test_a_cost_that_scrypt_does_not_take_is_refused(
+    keystore: tuple[Path, Keypair], tmp_path: Path, n: object
+) -> None:
+    kdf = json.loads(keystore[0].read_text())["kdf"]
+    with pytest.raises(SourceError, match="damaged"):
+        open_keystore(copy(keystore, tmp_path, kdf={**kdf, "n": n}), PASSPHRASE)
+
+
+def test_half_of_a_surrogate_pair_is_refused_in_plain_words(
+    keystore: tuple[Path, Keypair], tmp_path: Path
+) -> None:
+    with pytest.raises(SourceError, match="surrogate pair"):
+        open_keystore(keystore[0], "\ud83d is half")
+    with pytest.raises(SourceError, match="surrogate pair"):
+        create_keystore(tmp_path / "new.json", Keypair(), "\ud83d is half")
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_the_address_is_read_without_a_passphrase(keystore: tuple[Path, Keypair]) -> None:
+    assert keys.keystore_address(keystore[0]) == str(keystore[1].pubkey())
 
 
 @pytest.mark.parametrize(
