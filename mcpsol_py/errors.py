@@ -678,9 +678,8 @@ class StorageError(McpsolError):
 
     reason = "storage_error"
 
-    def __init__(self, why: str) -> None:
+    def __init__(
+        self, why: str, *, advice: str = "Repeat the same call later, and do not pay again."
+    ) -> None:
         self.why = why
-        super().__init__(
-            f"the payment database cannot be used now: {why}. "
-            "Repeat the same call later, and do not pay again."
-        )
+        super().__init__(f"the payment database cannot be used now: {why}. {advice}")

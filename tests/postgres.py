@@ -21,6 +21,8 @@ from tests.afterwards import Afterwards
 
 #: Debian's place; elsewhere they stand on PATH.
 _DEBIAN = Path("/usr/lib/postgresql")
+#: The merchants of the tests.
+MERCHANTS = ("default", "mine", "theirs", "one", "two")
 ADVICE = "PostgreSQL's server is not installed: run .ci/postgres.sh (Debian, as root)"
 
 
@@ -35,7 +37,7 @@ def binaries() -> Path | None:
 
 class Cluster:
     """One server. `superuser` owns it, `mcpsol` owns the databases and migrates them, `replica` is a member of
-    mcpsol_merchant and owns nothing."""
+    mcpsol_merchant, owns nothing, and acts for the merchants of `MERCHANTS`. `stranger` is one that acts for nobody."""
 
     def __init__(self, bin_folder: Path) -> None:
         self._bin = bin_folder
@@ -57,7 +59,10 @@ class Cluster:
         Database(self.url("migrated")).close()
         with self._admin() as connection:
             connection.exec_driver_sql("CREATE ROLE replica LOGIN IN ROLE mcpsol_merchant")
+            connection.exec_driver_sql("CREATE ROLE stranger LOGIN IN ROLE mcpsol_merchant")
             connection.exec_driver_sql("CREATE ROLE customer LOGIN IN ROLE mcpsol_subscriber")
+        for merchant in MERCHANTS:
+            self.bind("migrated", "replica", "merchant", merchant)
 
     def _call(self, command: Sequence[str]) -> None:
         # cwd: nobody may not enter the caller's folder. A file, not a pipe: the server would keep a pipe open.
@@ -113,6 +118,13 @@ class Cluster:
         name = f"test_{self._count}"
         self._create(name, "migrated" if migrated else None)
         return name
+
+    def bind(self, database: str, login: str, acts_as: str, subject: str) -> None:
+        """Lets a login act for a merchant or a subscriber, as the owner of the tables does."""
+        with self._admin(database) as connection:
+            connection.exec_driver_sql(
+                f"INSERT INTO logins VALUES ('{login}', '{acts_as}', '{subject}')"
+            )
 
     def drop(self, names: Sequence[str]) -> None:
         """Removes databases, whoever is still connected."""

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio.to_thread
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from mcpsol_py.errors import StorageError
+from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine, without_secrets
 from mcpsol_py.x402.store.group_commit import GroupCommitThread
 
 __all__ = ["Database", "now_ms"]
@@ -30,7 +31,6 @@ T = TypeVar("T")
 _Failure: TypeAlias = Literal["busy", "lost", "full", "other"]
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-_IN_MEMORY = ("sqlite://", "sqlite:///:memory:")
 #: Locks that migrations on PostgreSQL queue for.
 _MIGRATION_LOCK = 0x6D637073
 
@@ -50,6 +50,12 @@ _MESSAGES = {
     "full": "its disk is full",
 }
 
+#: Names the merchant of this transaction and asks the policies' own question about it.
+_BECOME = text(
+    "SELECT may_act_as('merchant', :tenant) FROM set_config('app.merchant', :tenant, true)"
+)
+_TAKE_ROLE = text("SELECT set_config('role', :role, true)")
+
 
 def now_ms() -> int:
     """Return this machine's clock: UTC milliseconds since 1970."""
@@ -62,13 +68,14 @@ class Database:
 
     SQLite runs in WAL mode. Every writing transaction takes its lock at the start (BEGIN
     IMMEDIATE), so two writers queue instead of failing in the middle. On PostgreSQL a transaction
-    for a merchant sets `app.merchant`; the row-level policies of migration 0003 apply it to every
-    statement. *role* is the role that such a transaction takes (mcpsol_merchant, which owns
-    nothing).
+    for a merchant sets `app.merchant`; the row-level policies of the migrations 0003 and 0013 apply
+    it to every statement, if the login may act for that merchant. *role* is the role that such a
+    transaction takes (mcpsol_merchant, which owns nothing).
 
     A transaction is run again for up to *patience* seconds if its connection breaks or the database
     is locked, so a fail-over during a payment only delays it. Raises StorageError if that was not
-    enough, or if the disk is full.
+    enough, or if the disk is full, and SourceError if the URL cannot be read. No error shows the
+    URL, its password or the values of a row.
     """
 
     def __init__(
@@ -79,22 +86,35 @@ class Database:
         role: str | None = None,
         patience: float = 15.0,
     ) -> None:
-        self.url, self.role, self.patience = url, role, patience
-        self.engine: Engine = create_engine(url, **_engine_options(url))
-        self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self.writer = GroupCommitThread(self.group)
+        self.role, self.patience = role, patience
         # .connection: of the group commit that this thread runs now. .passing: that commit need not
         # reach the disk.
         self._joined = threading.local()
-        if self.is_sqlite:
-            _tune_sqlite(self.engine, max(int(patience * 1000), 1), self._joined)
+        self.engine = open_engine(url, max(int(patience * 1000), 1), self._joined)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._in_memory = url in IN_MEMORY
+        self.writer = GroupCommitThread(self.group)
         if migrate:
             self.migrate()
+
+    @property
+    def url(self) -> str:
+        """The database's URL, without its password."""
+        return str(self.engine.url)
 
     def migrate(self) -> None:
         """Run the migrations that the database has not seen. Processes that start together queue
         for it.
+
+        Raises StorageError if the database cannot be opened.
         """
+        try:
+            self._migrate()
+        except OperationalError as error:
+            why = without_secrets(str(error.orig), self.engine.url)
+            raise StorageError(why, advice="Check its URL, and that it runs.") from None
+
+    def _migrate(self) -> None:
         from alembic import command
         from alembic.config import Config
 
@@ -126,14 +146,19 @@ class Database:
             yield connection
 
     def _become(self, connection: Connection, tenant: str) -> None:
-        """Let the row-level policies of PostgreSQL see *tenant* in this transaction."""
-        settings = {"app.merchant": tenant}
-        if self.role is not None:
-            settings["role"] = self.role
-        for name, value in settings.items():
-            connection.execute(
-                text("SELECT set_config(:name, :value, true)"), {"name": name, "value": value}
+        """Let the row-level policies of PostgreSQL see *tenant* in this transaction.
+
+        Raises StorageError if the login may not act for it: the policies would hide every row, and
+        no rows are no answer.
+        """
+        may = connection.execute(_BECOME, {"tenant": tenant}).scalar_one()
+        if not may:
+            raise StorageError(
+                f"its login {self.engine.url.username!r} may not act for the merchant {tenant!r}; "
+                "the owner of the tables enters it in the table logins"
             )
+        if self.role is not None:
+            connection.execute(_TAKE_ROLE, {"role": self.role})
 
     def run(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
         """Run *work*(connection, again) in one transaction. Repeat it while the database is away or
@@ -187,7 +212,7 @@ class Database:
         """Whether group commit helps. SQLite syncs its file for each commit; PostgreSQL groups
         commits itself.
         """
-        return self.is_sqlite and self.url not in _IN_MEMORY
+        return self.is_sqlite and not self._in_memory
 
     def group(self, pieces: Iterable[Callable[[], None]], lasting: bool = True) -> None:
         """Run *pieces* and commit all their transactions together. They may be run again: see
@@ -240,16 +265,6 @@ def _invalidate(_connection: Any, record: ConnectionPoolEntry) -> None:
     record.invalidate()
 
 
-def _engine_options(url: str) -> dict[str, Any]:
-    if url in _IN_MEMORY:
-        # one connection only: a second one would open another, empty database
-        return {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
-    options: dict[str, Any] = {"pool_pre_ping": True}
-    if url.startswith("postgresql"):
-        options["connect_args"] = {"connect_timeout": 5}
-    return options
-
-
 @contextmanager
 def _savepoint(connection: Connection) -> Iterator[None]:
     """A savepoint sent straight to the driver: SQLAlchemy's own takes ten times as long."""
@@ -281,25 +296,3 @@ def _failure(error: DBAPIError) -> _Failure:
 def _is_psycopgs_own(error: DBAPIError) -> bool:
     """Whether psycopg itself reports it: the connection could not be made, or broke."""
     return isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg")
-
-
-def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:
-    @event.listens_for(engine, "connect")
-    def _connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # _begin below sends BEGIN; pysqlite's comes too late
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout={busy_ms}")
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Any) -> None:
-        # NORMAL does not sync the log at this commit. The next FULL commit syncs everything before
-        # it.
-        wanted = "NORMAL" if getattr(joined, "passing", False) else "FULL"
-        if connection.info.get("synchronous", "FULL") != wanted:
-            connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")
-            connection.info["synchronous"] = wanted
-        connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -2,7 +2,7 @@
 
 Amounts are base units in BIGINT, so prices above 2**63-1 are refused earlier. Times are UTC milliseconds since 1970 in
 BIGINT, because SQLite and PostgreSQL store and compare those alike. Rows with a `tenant` belong to one merchant, and
-PostgreSQL shows them to no other (migration 0003).
+PostgreSQL shows them to no other (migrations 0003 and 0013).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
     "deliveries",
     "executions",
     "leases",
+    "logins",
     "metadata",
     "payment_owners",
     "plans",
@@ -402,4 +403,13 @@ catalog = Table(
     Column("body", Text, nullable=False),  # the listing, as JSON
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "touched_ms"),
+)
+
+#: The merchants and wallets that each login of PostgreSQL may act for; only the tables' owner writes it.
+logins = Table(
+    "logins",
+    metadata,
+    Column("login", String(63), primary_key=True),
+    Column("acts_as", String(10), primary_key=True),  # merchant, subscriber
+    Column("subject", String(64), primary_key=True),  # the tenant, or the subscriber's wallet
 )

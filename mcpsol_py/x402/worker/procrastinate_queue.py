@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from sqlalchemy import make_url
-
+from mcpsol_py.x402.store.engine import read_url
 from mcpsol_py.x402.worker.periodic_jobs import PeriodicJob, PeriodicJobs, run_job
 
 __all__ = ["run_on_procrastinate"]
@@ -33,7 +32,7 @@ async def run_on_procrastinate(
     import procrastinate
     from procrastinate import PsycopgConnector
 
-    conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    conninfo = read_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     await _create_tables(conninfo)
     connector = PsycopgConnector(conninfo=conninfo, kwargs={"options": f"-c search_path={_SCHEMA}"})
     app = procrastinate.App(connector=connector)

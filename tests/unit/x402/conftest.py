@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 from mcpsol_py.x402.store.database import Database
 from tests.postgres import ADVICE, Cluster, binaries
@@ -27,6 +28,18 @@ class Storage:
     def open(self, **options: Any) -> Database:
         options.setdefault("migrate", self.cluster is None)
         database = Database(self.url, **options)
+        self.opened.append(database)
+        return database
+
+    @property
+    def name(self) -> str:
+        """The database's name."""
+        return str(make_url(self.url).database)
+
+    def login(self, user: str) -> Database:
+        """Opens it as another login of PostgreSQL."""
+        assert self.cluster is not None
+        database = Database(self.cluster.url(self.name, user), migrate=False)
         self.opened.append(database)
         return database
 

@@ -14,8 +14,6 @@ import httpx
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import text
-from sqlalchemy.exc import ProgrammingError
 
 from idl2mcp.x402.worker import run_worker
 from mcpsol_py.errors import PaymentError, StorageError
@@ -26,11 +24,9 @@ from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.store.database import MIGRATIONS, Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.receipts import Receipts
-from mcpsol_py.x402.store.schema import deliveries, metadata
+from mcpsol_py.x402.store.schema import deliveries
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import BACKOFF_S, Webhooks
-from mcpsol_py.x402.subscriptions.store import SubscriptionStore
-from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.worker import (
     PeriodicJob,
     PeriodicJobs,
@@ -44,7 +40,7 @@ from mcpsol_py.x402.worker.webhooks import deliver_due, verify
 from tests.postgres import Cluster
 from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.conftest import Storage
-from tests.unit.x402.payments import USDC, keypair
+from tests.unit.x402.payments import USDC
 
 # -- turns ------------------------------------------------------------------------------------------------------------
 
@@ -360,80 +356,7 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(
     assert shop.paid == 10_000
 
 
-# -- merchants apart --------------------------------------------------------------------------------------------------
-
-
-def test_a_merchant_sees_its_own_rows_only(postgres_storage: Storage) -> None:
-    """By the database's policies: also a statement that names no merchant, or another's."""
-    database = postgres_storage.open()
-    for tenant in ("mine", "theirs"):
-        Webhooks(database, tenant).add("https://shop.example/hook")
-    for tenant in ("mine", "theirs"):
-        with database.begin(tenant) as connection:
-            found = connection.execute(text("SELECT tenant FROM webhooks")).scalars().all()
-        assert found == [tenant]
-    with database.begin() as connection:
-        assert connection.execute(text("SELECT count(*) FROM webhooks")).scalar_one() == 0
-    with database.begin("mine") as connection:
-        moved = connection.execute(text("UPDATE webhooks SET url = 'x' WHERE tenant = 'theirs'"))
-        assert moved.rowcount == 0
-        assert (
-            connection.execute(text("DELETE FROM webhooks WHERE tenant = 'theirs'")).rowcount == 0
-        )
-
-
-def test_nobody_writes_rows_of_another_merchant_or_changes_the_audit_log(
-    postgres_storage: Storage,
-) -> None:
-    database = postgres_storage.open()
-    row = "('theirs', 'n', 'o', 0, 0)"
-    for statement in (
-        f"INSERT INTO leases (tenant, name, owner, until_ms, ran_ms) VALUES {row}",
-        "UPDATE audit_log SET actor = 'x'",
-        "DELETE FROM audit_log",
-        "ALTER TABLE webhooks DISABLE ROW LEVEL SECURITY",
-        "DROP POLICY webhooks_merchant ON webhooks",
-        "CREATE TABLE mine (x int)",
-    ):
-        with pytest.raises(ProgrammingError), database.begin("mine") as connection:
-            connection.execute(text(statement))
-
-
-def test_every_table_of_merchants_has_its_policy(
-    postgres: Cluster, postgres_storage: Storage
-) -> None:
-    with postgres_storage.open().begin() as connection:
-        held = connection.execute(
-            text("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")
-        ).scalars()
-        assert {t.name for t in metadata.sorted_tables if "tenant" in t.c} == set(held)
-
-
-def test_a_customer_reads_own_subscriptions_only(
-    postgres: Cluster, postgres_storage: Storage
-) -> None:
-
-    book = SubscriptionStore(postgres_storage.open())
-    payee, asset = str(keypair(3).pubkey()), str(USDC)
-    book.add_plan(SubscriptionPlan("p", "P", DEVNET, asset, payee, 5, "monthly"))
-    wallets = [str(keypair(n).pubkey()) for n in (1, 2)]
-    for wallet in wallets:
-        book.pay("p", wallet, f"pay {wallet}", "sig")
-    customer = Storage(postgres_storage.url.replace("replica", "customer"), postgres)
-    database = customer.open()
-    postgres_storage.opened.append(database)
-    for wallet in wallets:
-        with database.begin() as connection:
-            connection.execute(text("SELECT set_config('app.user_id', :w, true)"), {"w": wallet})
-            assert connection.execute(
-                text("SELECT subscriber FROM subscriptions")
-            ).scalars().all() == [wallet]
-            assert connection.execute(text("SELECT count(*) FROM charges")).scalar_one() == 1
-
-
-def test_a_replica_that_owns_nothing_opens_the_database_as_it_is(postgres_storage: Storage) -> None:
-    database = postgres_storage.open(migrate=True)
-    assert Webhooks(database).all() == []
+# -- the queue, and migrations ----------------------------------------------------------------------------------------
 
 
 async def test_the_command_runs_on_procrastinate_until_it_is_told_to_stop(
