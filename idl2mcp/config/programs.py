@@ -196,11 +196,11 @@ def _compared_with_lock(
     source: inputs.Source, entry: ProgramEntry, slot: int | None
 ) -> tuple[str, str]:
     """Compare the schema with its lock: (the reason not to serve it, or "", and a note for the user, or "")."""
+    if entry.lock is None:
+        return "", ""
     from idl2mcp.lock_file import read_locked
     from idl2mcp.schema_diff import differences, facts
 
-    if entry.lock is None:
-        return "", ""
     locked = read_locked(entry.lock)
     drift = differences(facts(source.model), locked.facts)
     if drift:

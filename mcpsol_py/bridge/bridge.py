@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from solders.pubkey import Pubkey
 
@@ -26,18 +26,20 @@ from mcpsol_py.bridge.mcp.progress import (
     ProgressListener,
 )
 from mcpsol_py.bridge.policy.audit_log import AuditLog
-from mcpsol_py.bridge.policy.rules import Policy
+from mcpsol_py.bridge.policy.rules import Confirm, Policy
 from mcpsol_py.bridge.read_tools import ReadTools
 from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, error_reply
-from mcpsol_py.bridge.sender import Confirm, OutgoingCall, PolicySender
 from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
-from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, PolicyError
 from mcpsol_py.names import clean_text
+
+if TYPE_CHECKING:
+    from mcpsol_py.bridge.sender import OutgoingCall, PolicySender
+    from mcpsol_py.client.keys import Signer
+    from mcpsol_py.client.watching import AccountWatch
 
 __all__ = ["Bridge", "Confirm", "Reply"]
 
@@ -80,7 +82,7 @@ class Bridge:
         self.signer = signer
         self.policy = policy or Policy()
         self.audit = audit or AuditLog()
-        self.sender = None if signer is None else PolicySender(signer, self.policy, self.audit)
+        self.sender = None if signer is None else _sender(signer, self.policy, self.audit)
         self.registry = ProgramRegistry(
             programs,
             mode=mode,
@@ -242,6 +244,13 @@ class Bridge:
         parts = self._builder.arguments(tool, arguments)
         ix = tool.served.program.instruction(tool.target)
         return sender.outgoing(tool.name, tool.served, ix, parts)
+
+
+def _sender(signer: Signer, policy: Policy, audit: AuditLog) -> PolicySender:
+    """A sender. Its modules are imported here because most bridges only build."""
+    from mcpsol_py.bridge.sender import PolicySender
+
+    return PolicySender(signer, policy, audit)
 
 
 def _inner_call(tool: BridgeTool, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -19,7 +19,7 @@ from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, json_text, read_reply
 from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
-from mcpsol_py.calls import reading, transaction_reading
+from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import DecodeError, EncodeError, abbr
 
@@ -91,6 +91,8 @@ class ReadTools:
         return {"programs": [self._registry.info(served, full=full) for served in programs]}
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        from mcpsol_py.calls import transaction_reading  # a server starts sooner without it
+
         given = [key for key in _DECODABLE if key in arguments]
         if len(given) != 1:
             what = " and ".join(given) or "none of them"

@@ -23,7 +23,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py import telemetry
 from mcpsol_py.bridge.mcp.progress import SEND_STEPS, CallProgress, run_to_completion
 from mcpsol_py.bridge.policy.audit_log import AuditLog
-from mcpsol_py.bridge.policy.rules import Policy, ProgramRule, cluster_of
+from mcpsol_py.bridge.policy.rules import Confirm, Policy, ProgramRule, cluster_of
 from mcpsol_py.bridge.replies import Reply
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import describe, text_of
@@ -42,11 +42,7 @@ from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
 from mcpsol_py.solana.tokens import OwnedData, read_token_account
 
-__all__ = ["Confirm", "OutgoingCall", "PolicySender", "Submission"]
-
-#: Asks a person to confirm the text. The digest says what exactly is asked. Returns whether the person agreed, or text:
-#: an agreement with a mark, by which it is recognised if it is brought a second time.
-Confirm = Callable[[str, str], Awaitable[bool | str]]
+__all__ = ["OutgoingCall", "PolicySender", "Submission"]
 
 #: How often a person is asked again because the outflow grew meanwhile.
 _ASK_TIMES = 3

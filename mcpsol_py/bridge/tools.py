@@ -36,7 +36,6 @@ from mcpsol_py.names import snake
 from mcpsol_py.program import Program
 from mcpsol_py.schema.client_profiles import fitted
 from mcpsol_py.schema.json_schema import PROFILES
-from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import (
     NAME_BUDGET,
     ToolCall,
@@ -46,6 +45,7 @@ from mcpsol_py.schema.mcp_tools import (
     title_of,
     unique_names,
 )
+from mcpsol_py.schema.tool_lint import tool_error
 
 __all__ = [
     "MAX_LISTED",
@@ -53,7 +53,6 @@ __all__ = [
     "Mode",
     "Surface",
     "Toolbox",
-    "lint_error",
     "required_arguments",
 ]
 
@@ -173,7 +172,7 @@ class Toolbox:
         if tool.kind != "instruction":
             schema = fitted(tool.definition["inputSchema"], self._profile)
             tool = replace(tool, definition={**tool.definition, "inputSchema": schema})
-        error = lint_error(tool.definition, self._client)
+        error = tool_error(tool.definition, self._client)
         if error is not None:
             self.quarantined[name] = error
             return
@@ -407,11 +406,3 @@ def required_arguments(schema: Mapping[str, Any]) -> list[str]:
     accounts = schema["properties"].get("accounts", {})
     plain = [name for name in schema.get("required", ()) if name != "accounts"]
     return plain + [f"accounts.{name}" for name in accounts.get("required", ())]
-
-
-def lint_error(definition: ToolDefinition, client: str = "default") -> str | None:
-    """Return the first lint error (schema/lint.py) that would break a client's list, or None."""
-    for finding in lint_tools([dict(definition)], client):
-        if finding.level == "error":
-            return f"{finding.path}: {finding.message}"
-    return None

@@ -29,7 +29,7 @@ in the same place afterwards, ownership has probably passed to someone else. Tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,7 +40,11 @@ from mcpsol_py.names import snake
 from mcpsol_py.solana import ids
 from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, checked
 
-__all__ = ["CLUSTERS", "OutflowLimit", "Policy", "ProgramRule", "cluster_of"]
+__all__ = ["CLUSTERS", "Confirm", "OutflowLimit", "Policy", "ProgramRule", "cluster_of"]
+
+#: Asks a person to confirm the text. The digest says what exactly is asked. Returns whether the person agreed, or text:
+#: an agreement with a mark, by which it is recognised if it is brought a second time.
+Confirm = Callable[[str, str], Awaitable[bool | str]]
 
 #: Genesis hash -> cluster name.
 CLUSTERS = {

@@ -12,7 +12,7 @@ from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.program import Program
-from mcpsol_py.schema.lint import lint_tools
+from mcpsol_py.schema.tool_lint import lint_tools
 
 COUNTER = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
 VAULT = "J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK"

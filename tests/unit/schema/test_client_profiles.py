@@ -14,7 +14,7 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.schema.client_profiles import fitted
 from mcpsol_py.schema.json_schema import PROFILES
-from mcpsol_py.schema.lint import lint_tools
+from mcpsol_py.schema.tool_lint import lint_tools
 
 OURS: dict[str, Any] = {
     "type": "object",

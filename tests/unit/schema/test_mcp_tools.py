@@ -12,8 +12,8 @@ from mcpsol_py.errors import UnknownName
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
 from mcpsol_py.schema.json_schema import PROFILES
-from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import ToolMap, safe_name, tools, unique_names
+from mcpsol_py.schema.tool_lint import lint_tools
 from tests.models import real
 
 KEY = "11111111111111111111111111111111"
