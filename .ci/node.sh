@@ -25,5 +25,7 @@ install() {
     fi
     ln -sfn "$store/node_modules" "$folder/node_modules"
 }
+mkdir -p "$MCPSOL_CACHE/node"
+exec 9>"$MCPSOL_CACHE/node/.lock" && flock 9 # other checkouts on this machine install into the same cache
 install tests/oracles
 install tests/oracles/x402
