@@ -189,7 +189,7 @@ class PolicySender:
                 await progress.reached("built", SEND_STEPS)
                 simulated = await simulate(prepared, unsigned(new.message), exact=True)
                 await raise_failure(prepared, simulated)
-                effects = effects_of(prepared, simulated, self.signer.address)
+                effects = effects_of([prepared.instruction], simulated, self.signer.address)
             except BaseException:
                 messages.release(new.message)
                 raise

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from mcpsol_py.calls.balances import Change
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
-from mcpsol_py.calls.summary import AccountLine, CallSummary, one_line
+from mcpsol_py.calls.summary import AccountLine, InstructionSummary, SimulationSummary, one_line
 from mcpsol_py.names import clean_text
 
-__all__ = ["describe", "text_of"]
+__all__ = ["describe", "simulation_json", "simulation_lines", "text_of"]
 
 
 def text_of(
@@ -21,35 +20,39 @@ def text_of(
     why_not: str = "no chain was given",
 ) -> list[str]:
     """Return the call as lines for people. *why_not*: why it was not simulated."""
-    summary = CallSummary(
+    instruction = InstructionSummary(
         program=prepared.served.program.name,
         program_id=str(prepared.instruction.program_id),
         instruction=prepared.ix.name,
         doc=" ".join(prepared.ix.model.docs),
-        args=dict(prepared.args),
+        args=prepared.args,
         accounts=prepared.accounts,
         payer=None if prepared.payer is None else str(prepared.payer),
-        simulated=f"not run: {why_not}",
     )
+    return [
+        *instruction.lines(),
+        *instruction.payer_line,
+        *simulation_lines(simulated, why_not=why_not),
+    ]
+
+
+def simulation_lines(simulated: SimulatedCall | None, *, why_not: str) -> list[str]:
+    """Return a simulation as lines for people. *why_not*: why it was not run."""
     if simulated is None:
-        return summary.lines()
-    summary.simulated = _result_words(simulated)
-    summary.changes = simulated.changes
-    summary.units = simulated.outcome.units
-    summary.returned = simulated.returned
-    return [*summary.lines(), *map(_event_line, simulated.events)]
+        return SimulationSummary(f"not run: {why_not}").lines()
+    return SimulationSummary(
+        result=_result_words(simulated),
+        changes=simulated.changes,
+        units=simulated.outcome.units,
+        returned=simulated.returned,
+        events=simulated.events,
+    ).lines()
 
 
 def _result_words(simulated: SimulatedCall) -> str:
     if simulated.failure is None:
         return "succeeded"
     return f"failed: {one_line(str(simulated.failure), 600)}"
-
-
-def _event_line(event: tuple[str, Any]) -> str:
-    name, fields = event
-    text = json.dumps(fields, ensure_ascii=False)
-    return f"  event {one_line(name)}: {one_line(text, 300)}"
 
 
 def describe(prepared: PreparedCall, simulated: SimulatedCall | None) -> dict[str, Any]:
@@ -65,7 +68,7 @@ def describe(prepared: PreparedCall, simulated: SimulatedCall | None) -> dict[st
     if prepared.payer is not None:
         out["fee_payer"] = str(prepared.payer)
     if simulated is not None:
-        out["simulation"] = _simulation(simulated)
+        out["simulation"] = simulation_json(simulated)
     return out
 
 
@@ -78,7 +81,8 @@ def _account(account: AccountLine) -> dict[str, Any]:
     }
 
 
-def _simulation(simulated: SimulatedCall) -> dict[str, Any]:
+def simulation_json(simulated: SimulatedCall) -> dict[str, Any]:
+    """Return a simulation as JSON, in the form of the tools' output schema."""
     out: dict[str, Any] = {"succeeded": simulated.failure is None}
     if simulated.outcome.units is not None:
         out["compute_units"] = simulated.outcome.units

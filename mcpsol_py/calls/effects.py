@@ -1,14 +1,14 @@
-"""Effects of a call on its wallet, from the simulation of the very bytes that are signed. The policy judges them."""
+"""Effects of a transaction on a wallet, from the simulation of the very bytes that are signed. A policy judges them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import Change, Outflow, changes, minted, outflows, withheld_taken
-from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.signing_power import SigningPower, signing_power
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.takeovers import handed_over, takeovers
@@ -18,7 +18,7 @@ __all__ = ["Effects", "effects_of"]
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The effects of a call on its wallet.
+    """The effects of a transaction on a wallet.
 
     `flows` is what leaves the wallet, or leaves accounts that it can spend from. `taken` and `handed_over` are
     sentences about power that it gives away. `still` is False if others changed those balances between the reads
@@ -31,10 +31,12 @@ class Effects:
     still: bool
 
 
-def effects_of(prepared: PreparedCall, simulated: SimulatedCall, wallet: Pubkey) -> Effects:
-    """Return the effects on *wallet* of a call whose exact simulation succeeded."""
+def effects_of(
+    instructions: Sequence[Instruction], simulated: SimulatedCall, wallet: Pubkey
+) -> Effects:
+    """Return the effects on *wallet* of a transaction of *instructions* whose exact simulation succeeded."""
     before, after, aside = simulated.before, simulated.after, simulated.aside
-    power = signing_power(wallet, prepared.instruction.program_id, {**aside, **before})
+    power = signing_power(wallet, instructions, {**aside, **before})
     made = minted(before, after, power.owners)
     for mint, amount in withheld_taken(before, after, aside, power.owners).items():
         made[mint] = made.get(mint, 0) + amount
@@ -48,7 +50,7 @@ def effects_of(prepared: PreparedCall, simulated: SimulatedCall, wallet: Pubkey)
 
 
 def _disturbed(found: Sequence[Change], meanwhile: Sequence[Change], power: SigningPower) -> bool:
-    """Whether *meanwhile* touches a balance of the wallet, or an account that the call takes from."""
+    """Whether *meanwhile* touches a balance of the wallet, or an account that the transaction takes from."""
     reachable = set(map(str, power.accounts))
     watched = {change.address for change in found if change.delta < 0} & reachable
     return any(change.owner in power.owners or change.address in watched for change in meanwhile)

@@ -3,16 +3,16 @@
 - Token accounts of a multisig that the wallet signs for.
 - Token accounts of others that name the wallet as delegate or close authority, or whose mint names it as permanent
   delegate; and the lamports of mints.
-- In a direct call of a native or token program, all accounts of the call. Those programs add no signature of their
-  own, so the wallet's signature allowed all that they take, for example from an address derived from the wallet's
-  with a seed.
+- In an instruction of a native or token program, all its accounts. Those programs add no signature of their own, so the
+  wallet's signature allowed all that they take, for example from an address derived from the wallet's with a seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import AccountMap, readable
@@ -53,17 +53,19 @@ class SigningPower:
     accounts: frozenset[Pubkey] = frozenset()
 
 
-def signing_power(wallet: Pubkey, program_id: Pubkey, accounts: AccountMap) -> SigningPower:
-    """Return the signing power of *wallet* in a call of *program_id*.
+def signing_power(
+    wallet: Pubkey, instructions: Sequence[Instruction], accounts: AccountMap
+) -> SigningPower:
+    """Return the signing power of *wallet* in a transaction of *instructions*.
 
-    *accounts* are all accounts of the call, as they are before it.
+    *accounts* are all accounts of the transaction, as they are before it.
     """
     multisigs = readable(accounts.items(), read_multisig)
     signed_for = [str(key) for key, multisig in multisigs if wallet in multisig.signers]
     owners = frozenset([str(wallet), *signed_for])
-    if program_id in _DIRECT:
-        return SigningPower(owners, frozenset(accounts))
-    return SigningPower(owners, frozenset(_reachable(accounts, owners)))
+    direct = [ix.accounts for ix in instructions if ix.program_id in _DIRECT]
+    taken_from = {meta.pubkey for metas in direct for meta in metas}
+    return SigningPower(owners, frozenset(taken_from).union(_reachable(accounts, owners)))
 
 
 def _reachable(accounts: AccountMap, owners: Collection[str]) -> Iterator[Pubkey]:

@@ -1,9 +1,9 @@
-"""Simulating a prepared call and measuring every balance that it changes."""
+"""Simulating a call, or a whole transaction, and measuring every balance that it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from solders.account import Account
@@ -17,7 +17,7 @@ from mcpsol_py import telemetry
 from mcpsol_py.calls.balances import Change, changes, decimals_of, readable
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.transactions import check_compiles
-from mcpsol_py.client.errors import explain
+from mcpsol_py.client.errors import Errors, explain
 from mcpsol_py.client.events import events_of
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
 from mcpsol_py.client.transport import Outcome, Transport
@@ -30,7 +30,13 @@ from mcpsol_py.errors import (
 from mcpsol_py.names import clean_json
 from mcpsol_py.solana.tokens import read_token_account
 
-__all__ = ["AccountStates", "SimulatedCall", "simulate", "simulate_instructions"]
+__all__ = [
+    "AccountStates",
+    "SimulatedCall",
+    "simulate",
+    "simulate_instructions",
+    "simulate_transaction",
+]
 
 AccountStates: TypeAlias = Mapping[Pubkey, Account | None]
 
@@ -97,44 +103,81 @@ async def simulate(
     """
     transport = prepared.served.transport
     assert transport is not None
-    before = await _read_before(prepared, transport, exact)
-    keys = list(before.written)
+    metas = prepared.instruction.accounts
+    writable = [meta.pubkey for meta in metas if meta.is_writable]
+    others = [meta.pubkey for meta in metas]
+    before = await _read_before(transport, [*writable, *prepared.payers], others, exact)
     outcome = await _run(prepared, transport, transaction, before, exact)
-    telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
     failure = explain(outcome, programs=[prepared.instruction.program_id], own=prepared.errors)
+    simulated = await _measured(transport, before, outcome, failure, exact)
+    if failure is not None:
+        return simulated
+    returned, return_error = _returned(prepared, outcome)
+    events = _events(prepared, outcome)
+    return replace(simulated, returned=returned, return_error=return_error, events=events)
+
+
+@telemetry.traced("simulate")
+async def simulate_transaction(
+    transport: Transport,
+    transaction: VersionedTransaction,
+    *,
+    written: Iterable[Pubkey],
+    others: Iterable[Pubkey],
+    programs: Sequence[Pubkey],
+    own: Errors,
+    exact: bool,
+) -> SimulatedCall:
+    """Simulate *transaction*. *written* are the accounts that it may write, *others* may name them again.
+
+    *programs* are those of its instructions, *own* has their errors. The result has no return value and no events.
+    With *exact*, it keeps its own blockhash. Raises TransportError. A program's failure is in the result.
+    """
+    before = await _read_before(transport, written, others, exact)
+    outcome = await _run_transaction(transport, transaction, before, exact)
+    failure = explain(outcome, programs=programs, own=own)
+    return await _measured(transport, before, outcome, failure, exact)
+
+
+async def _read_before(
+    transport: Transport, written: Iterable[Pubkey], others: Iterable[Pubkey], exact: bool
+) -> _Before:
+    keys = list(dict.fromkeys(written))
+    if not exact:
+        return _Before(dict(zip(keys, await transport.get_accounts(keys), strict=True)), {})
+    every = list(dict.fromkeys([*keys, *others]))
+    slot, found = await transport.accounts_at(every)
+    states = list(zip(every, found, strict=True))
+    return _Before(dict(states[: len(keys)]), dict(states[len(keys) :]), slot)
+
+
+async def _measured(
+    transport: Transport,
+    before: _Before,
+    outcome: Outcome,
+    failure: ProgramFailed | None,
+    exact: bool,
+) -> SimulatedCall:
+    """Return what a simulation changed. Nothing is measured if it failed."""
+    telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
     if failure is not None:
         return SimulatedCall(outcome, failure, (), before.written, before.written)
+    keys = list(before.written)
     after = _states_after(keys, outcome, transport)
     again: AccountStates = {}
     if exact:
         _, found = await transport.accounts_at(keys, since=outcome.slot)
         again = dict(zip(keys, found, strict=True))
     decimals = await _decimals(transport, before.written, after)
-    returned, return_error = _returned(prepared, outcome)
     return SimulatedCall(
         outcome,
         None,
         tuple(changes(before.written, after, decimals)),
         before.written,
         after,
-        returned,
-        return_error,
-        _events(prepared, outcome),
-        before.aside,
-        again,
+        aside=before.aside,
+        again=again,
     )
-
-
-async def _read_before(prepared: PreparedCall, transport: Transport, exact: bool) -> _Before:
-    metas = prepared.instruction.accounts
-    writable = [meta.pubkey for meta in metas if meta.is_writable]
-    keys = list(dict.fromkeys([*writable, *prepared.payers]))
-    if not exact:
-        return _Before(dict(zip(keys, await transport.get_accounts(keys), strict=True)), {})
-    every = list(dict.fromkeys([*keys, *(meta.pubkey for meta in metas)]))
-    slot, found = await transport.accounts_at(every)
-    states = list(zip(every, found, strict=True))
-    return _Before(dict(states[: len(keys)]), dict(states[len(keys) :]), slot)
 
 
 async def _run(
@@ -144,13 +187,19 @@ async def _run(
     before: _Before,
     exact: bool,
 ) -> Outcome:
-    keys = list(before.written)
     if transaction is None:
         if prepared.payer is None:
             return await simulate_instructions(
-                transport, [prepared.instruction], Payers(), accounts=keys
+                transport, [prepared.instruction], Payers(), accounts=list(before.written)
             )
         transaction = unsigned(prepared.message(Hash.default()))
+    return await _run_transaction(transport, transaction, before, exact)
+
+
+async def _run_transaction(
+    transport: Transport, transaction: VersionedTransaction, before: _Before, exact: bool
+) -> Outcome:
+    keys = list(before.written)
     if not exact:
         return await run_transaction(transport, transaction, accounts=keys)
     return await transport.simulate(

@@ -6,7 +6,7 @@ Names and docs come from the program and are not trusted: they are cleaned, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -15,7 +15,15 @@ from mcpsol_py.calls.balances import SOL, Change, ui_amount
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
-__all__ = ["AccountLine", "CallSummary", "change_line", "one_line", "short"]
+__all__ = [
+    "AccountLine",
+    "InstructionSummary",
+    "SimulationSummary",
+    "amount_text",
+    "change_line",
+    "one_line",
+    "short",
+]
 
 _WIDEST = 300
 
@@ -39,14 +47,20 @@ def short(address: str) -> str:
 
 def change_line(change: Change) -> str:
     """Return a balance change as a line: "-1.5 SOL at 7xKX…9fQa"."""
-    amount = ui_amount(change.delta, change.decimals)
+    amount = amount_text(change.delta, change.mint, change.decimals)
     if change.delta >= 0:
         amount = f"+{amount}"
     if change.mint == SOL:
-        return f"{amount} SOL at {change.address}"
-    if change.decimals is None:
-        amount = f"{amount} base units of"
-    return f"{amount} mint {change.mint} in {change.address} of {change.owner}"
+        return f"{amount} at {change.address}"
+    return f"{amount} in {change.address} of {change.owner}"
+
+
+def amount_text(amount: int, mint: str, decimals: int | None) -> str:
+    """Return an amount with its unit: "1.5 SOL", "1.5 mint EPjF…", or "5 base units of mint EPjF…"."""
+    if mint == SOL:
+        return f"{ui_amount(amount, 9)} SOL"
+    unit = "base units of mint" if decimals is None else "mint"
+    return f"{ui_amount(amount, decimals)} {unit} {mint}"
 
 
 def one_line(text: str, limit: int = 80) -> str:
@@ -54,21 +68,17 @@ def one_line(text: str, limit: int = 80) -> str:
     return " ".join(clean_text(text, limit).split())
 
 
-@dataclass(slots=True)
-class CallSummary:
-    """The contents of a summary. `simulated` says how the simulation went, like "succeeded"."""
+@dataclass(frozen=True, slots=True)
+class InstructionSummary:
+    """One instruction: its program, arguments and accounts. `payer` pays the fee of the transaction."""
 
     program: str
     program_id: str
     instruction: str
     doc: str
-    args: dict[str, Any]
+    args: Mapping[str, Any]
     accounts: Sequence[AccountLine]
-    payer: str | None
-    simulated: str
-    changes: Sequence[Change] = ()
-    units: int | None = None
-    returned: Any = None
+    payer: str | None = None
 
     def lines(self) -> list[str]:
         """Return the summary, one string a line."""
@@ -78,14 +88,7 @@ class CallSummary:
         if self.doc:
             out.append(f"  the program says: {one_line(self.doc, _WIDEST)}")
         out += [f"  {one_line(name)} = {_value(value)}" for name, value in self.args.items()]
-        out += self._account_lines()
-        if self._pays_from_outside():
-            out.append(f"  fee payer  {self.payer}")
-        out.append(self._simulation_line())
-        out += [f"    {change_line(change)}" for change in self.changes]
-        if self.returned is not None:
-            out.append(f"  returns {_value(self.returned)}")
-        return out
+        return out + self._account_lines()
 
     def _account_lines(self) -> list[str]:
         names = [one_line(account.name) for account in self.accounts]
@@ -95,13 +98,36 @@ class CallSummary:
             for name, account in zip(names, self.accounts, strict=True)
         ]
 
-    def _pays_from_outside(self) -> bool:
-        """Whether the fee payer is not among the accounts of the instruction."""
-        return self.payer not in {None, *(account.address for account in self.accounts)}
+    @property
+    def payer_line(self) -> list[str]:
+        """A line with the fee payer, if it is not among the accounts."""
+        shown = {None, *(account.address for account in self.accounts)}
+        return [] if self.payer in shown else [f"  fee payer  {self.payer}"]
 
-    def _simulation_line(self) -> str:
+
+@dataclass(frozen=True, slots=True)
+class SimulationSummary:
+    """What a simulation showed. `result` says how it went, like "succeeded"."""
+
+    result: str
+    changes: Sequence[Change] = ()
+    units: int | None = None
+    returned: Any = None
+    events: Sequence[tuple[str, Any]] = ()
+
+    def lines(self) -> list[str]:
+        """Return the summary, one string a line."""
         used = "" if self.units is None else f", {self.units:,} compute units"
-        return f"  simulation: {self.simulated}{used}"
+        out = [f"  simulation: {self.result}{used}"]
+        out += [f"    {change_line(change)}" for change in self.changes]
+        if self.returned is not None:
+            out.append(f"  returns {_value(self.returned)}")
+        return [*out, *map(_event_line, self.events)]
+
+
+def _event_line(event: tuple[str, Any]) -> str:
+    name, fields = event
+    return f"  event {one_line(name)}: {_value(fields)}"
 
 
 def _value(value: Any) -> str:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.account import Account
+from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from idl2mcp.local_cluster import LocalCluster, wallet
@@ -225,7 +226,7 @@ def flows_of(
     before: dict[Pubkey, Account | None], after: dict[Pubkey, Account | None]
 ) -> dict[str, int]:
     """What counts as outflow of a call of SOMETHING."""
-    reach = signing_power(ME, SOMETHING, before)
+    reach = signing_power(ME, [Instruction(SOMETHING, b"", [])], before)
     made = minted(before, after, reach.owners)
     for mint, amount in withheld_taken(before, after, {}, reach.owners).items():
         made[mint] = made.get(mint, 0) + amount
@@ -392,13 +393,22 @@ def test_a_lockup_that_the_wallet_itself_lifts_is_its_own_matter() -> None:
     ],
 )
 def test_what_is_no_multisig_of_the_wallets(account: Account | None) -> None:
-    assert signing_power(ME, SOMETHING, {JOINT: account}).owners == {str(ME)}
+    assert signing_power(ME, [Instruction(SOMETHING, b"", [])], {JOINT: account}).owners == {
+        str(ME)
+    }
 
 
 def test_in_a_direct_call_of_a_native_program_everything_is_in_reach() -> None:
     accounts = {BOX: token(THIRD, 5), SEEDED: Account(5, b"", SYSTEM_PROGRAM)}
-    assert signing_power(ME, SYSTEM_PROGRAM, accounts).accounts == {BOX, SEEDED}
-    assert signing_power(ME, SOMETHING, accounts) == SigningPower(frozenset({str(ME)}))
+    every = [AccountMeta(address, False, True) for address in accounts]
+    direct = Instruction(SYSTEM_PROGRAM, b"", every)
+    assert signing_power(ME, [direct], accounts).accounts == {BOX, SEEDED}
+    indirect = Instruction(SOMETHING, b"", every)
+    part = Instruction(SYSTEM_PROGRAM, b"", every[:1])
+    assert signing_power(ME, [indirect, part], accounts).accounts == {BOX}
+    assert signing_power(ME, [Instruction(SOMETHING, b"", [])], accounts) == SigningPower(
+        frozenset({str(ME)})
+    )
 
 
 # --- balances that change while they are measured ---------------------------------------------------------------------

@@ -1,7 +1,13 @@
 """What people are told of a call."""
 
 from mcpsol_py.calls.balances import SOL, Change
-from mcpsol_py.calls.summary import AccountLine, CallSummary, change_line, short
+from mcpsol_py.calls.summary import (
+    AccountLine,
+    InstructionSummary,
+    SimulationSummary,
+    change_line,
+    short,
+)
 
 ALICE = "7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU"
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
@@ -20,11 +26,10 @@ def told(**changed: object) -> list[str]:
             AccountLine("system", SYSTEM, False, False, False),
         ],
         "payer": ALICE,
-        "simulated": "succeeded",
-        "units": 12345,
     }
-    summary = CallSummary(**{**values, **changed})  # type: ignore[arg-type]  # the names are its fields
-    return summary.lines()
+    summary = InstructionSummary(**{**values, **changed})  # type: ignore[arg-type]  # the names are its fields
+    simulation = SimulationSummary("succeeded", units=12345)
+    return [*summary.lines(), *summary.payer_line, *simulation.lines()]
 
 
 def test_a_call_is_told_line_by_line() -> None:
