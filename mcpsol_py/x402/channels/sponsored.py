@@ -21,6 +21,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.fees import fee_lamports
 from mcpsol_py.x402.channels.voucher import VoucherSigner
 from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, check_fee
 from mcpsol_py.x402.exact.transaction import (
@@ -162,7 +163,7 @@ def read_sponsored(
     checks.writable(message, {key for key, _, writable in accounts if writable})
     checks.memos(memos, note, binding, note_required)
     most = caps.fee.most(*worth)
-    check_fee(message, most, code)
+    check_fee(fee_lamports(message), most, code)
     return SponsoredTransaction(
         transaction=transaction,
         payer=str(payer),

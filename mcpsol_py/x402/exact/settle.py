@@ -22,6 +22,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.fees import fee_lamports
 from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.received import check_account, check_received
 from mcpsol_py.x402.exact.sponsor_fee import check_fee
@@ -207,7 +208,7 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
     """
     message = transfer.transaction.message
     if transfer.most_lamports is not None:
-        check_fee(message, transfer.most_lamports, FEE_TOO_HIGH)
+        check_fee(fee_lamports(message), transfer.most_lamports, FEE_TOO_HIGH)
     signature = sponsor.sign(transfer.fee_payer, to_bytes_versioned(message))
     return VersionedTransaction.populate(message, [signature, *transfer.transaction.signatures[1:]])
 

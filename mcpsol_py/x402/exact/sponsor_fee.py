@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from solders.message import Message, MessageV0, MessageV1
-
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, LAMPORTS_PER_SOL, fee_lamports
+from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, LAMPORTS_PER_SOL
 from mcpsol_py.solana.ids import NATIVE_MINT
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS
 
@@ -52,9 +50,8 @@ class FeeLimit:
         )
 
 
-def check_fee(message: Message | MessageV0 | MessageV1, most: int, code: str) -> None:
-    """Raise PaymentError(*code*) if the transaction's fee is above *most* lamports."""
-    fee = fee_lamports(message)
+def check_fee(fee: int, most: int, code: str) -> None:
+    """Raise PaymentError(*code*) if a transaction's *fee* is above *most* lamports."""
     if fee > most:
         raise PaymentError(
             code,

@@ -21,16 +21,17 @@ from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.compute_budget import MAX_UNITS
+from mcpsol_py.solana.fees import fee_of
 from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, check_fee
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
     MEMO,
     associated_token_address,
-    message_hash,
     read_transaction,
 )
 from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022
+from mcpsol_py.x402.protocol.payment_transaction import signed_hash
 
 __all__ = ["SponsorLimits", "VerifiedTransfer", "verify_transfer"]
 
@@ -106,6 +107,7 @@ class _Envelope:
 
     transaction: VersionedTransaction
     message: Message | MessageV0
+    signed: bytes  # what the signatures sign
     keys: list[Pubkey]
     instructions: list[CompiledInstruction]
     program_indices: list[int]
@@ -169,7 +171,7 @@ def verify_transfer(
         pay_to=pay_to,
         destination=str(transfer.destination),
         fee_payer=asked.fee_payer,
-        key=message_hash(transaction),
+        key=signed_hash(envelope.signed),
         transaction=transaction,
         most_lamports=limits.fee.most(asset, transfer.amount),
         has_extensions=transfer.token_program == TOKEN_2022_PROGRAM,
@@ -196,7 +198,14 @@ def _open(transaction: VersionedTransaction) -> _Envelope:
         raise PaymentError(_UNDECODABLE, "the message is neither legacy nor version 0")
     instructions = message.instructions
     indices = [instruction.program_id_index for instruction in instructions]
-    return _Envelope(transaction, message, message.account_keys, instructions, indices)
+    return _Envelope(
+        transaction,
+        message,
+        to_bytes_versioned(message),
+        message.account_keys,
+        instructions,
+        indices,
+    )
 
 
 # --- the transaction around the transfer ----------------------------------------------------------
@@ -372,7 +381,8 @@ def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _A
 
 def _check_fee(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
     most = asked.limits.fee.most(asked.asset, transfer.amount)
-    check_fee(envelope.message, most, FEE_TOO_HIGH)
+    signatures = envelope.message.header.num_required_signatures
+    check_fee(fee_of(envelope.keys, envelope.instructions, signatures), most, FEE_TOO_HIGH)
     return None
 
 
@@ -392,7 +402,7 @@ def _check_signatures(
     """The payer's signature is right; the sponsor's is right or still empty."""
     sponsor, payer = envelope.keys[:2]
     signatures = envelope.transaction.signatures
-    signed = to_bytes_versioned(envelope.message)
+    signed = envelope.signed
     if len(signatures) != 2 or not signatures[1].verify(payer, signed):
         return _SIGNATURE_INVALID, "the payer's signature does not sign this message"
     if signatures[0] != Signature.default() and not signatures[0].verify(sponsor, signed):

@@ -13,7 +13,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 
-__all__ = ["message_hash", "read_transaction"]
+__all__ = ["message_hash", "read_transaction", "signed_hash"]
 
 _UNDECODABLE = "invalid_exact_svm_payload_transaction_could_not_be_decoded"
 #: Characters of base64 that are decoded. A packet of 1,232 bytes takes 1,644.
@@ -48,4 +48,9 @@ def message_hash(transaction: VersionedTransaction) -> str:
 
     It stays the same when the sponsor adds its signature, so it identifies one payment.
     """
-    return hashlib.sha256(to_bytes_versioned(transaction.message)).hexdigest()
+    return signed_hash(to_bytes_versioned(transaction.message))
+
+
+def signed_hash(signed: bytes) -> str:
+    """Return the `message_hash` of a transaction by the bytes that its signatures sign."""
+    return hashlib.sha256(signed).hexdigest()
