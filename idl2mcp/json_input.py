@@ -9,7 +9,17 @@ from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
 
-__all__ = ["json_list", "json_object"]
+__all__ = ["json_list", "json_object", "json_value", "text_value"]
+
+
+def json_value(text: str, option: str) -> Any:
+    """Read an option's JSON value of any kind. Raises SourceError with line and column."""
+    return _json(text, option)[0]
+
+
+def text_value(text: str, option: str) -> str:
+    """Read an option's text: as given, of `@file`, or of stdin for `-`. Raises SourceError."""
+    return _text(text, option)[0]
 
 
 def json_object(text: str | None, option: str) -> dict[str, Any]:

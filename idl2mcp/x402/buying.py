@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +16,9 @@ from idl2mcp.x402.storage import database_option, open_chain, open_database
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
-    from mcpsol_py.x402.buying.budget import Budget
-    from mcpsol_py.x402.buying.paying import Bought, CallPayer
+    from mcpsol_py.x402.buying.budget import Budget, SpendingLimit
+    from mcpsol_py.x402.buying.outcomes import Bought
+    from mcpsol_py.x402.buying.purchases import Purchase, Purchased, PurchaseOptions
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.protocol.price import Price
 
@@ -23,14 +26,31 @@ __all__ = ["history", "pay", "wallet"]
 
 
 @click.command("pay")
-@click.argument("resource", metavar="URL")
+@click.argument("url", metavar="URL")
 @click.argument("tool", required=False)
+@click.option("--resource", metavar="URI", help="Read this resource of the MCP server at URL.")
+@click.option("--prompt", metavar="NAME", help="Get this prompt of the MCP server at URL.")
 @click.option(
-    "--args", "arguments", default="{}", metavar="JSON", help="The tool's arguments, as an object."
+    "--args", "arguments", metavar="JSON", help="The arguments of the tool or prompt, as an object."
 )
-@click.option("--url", required=True, help="The cluster's JSON-RPC.")
+@click.option("--method", help="The HTTP method (default: GET, or POST with a body).")
+@click.option(
+    "-H", "--header", "headers", multiple=True, metavar="NAME:VALUE", help="May be repeated."
+)
+@click.option(
+    "--body", metavar="TEXT", help="The HTTP request's body: text, @file, or - for stdin."
+)
+@click.option("--json-body", metavar="JSON", help="The HTTP request's body as JSON.")
+@click.option(
+    "--form",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A field of the HTTP request's body, sent as a form. May be repeated.",
+)
+@click.option("--url", "cluster", required=True, metavar="CLUSTER", help="The cluster's JSON-RPC.")
 @click.option(
     "--wallet",
+    "wallet_file",
     required=True,
     metavar="FILE",
     help='The payer\'s key file (`idl2mcp wallet new`), or "@alice" of a local cluster (serve --demo --paid).',
@@ -51,79 +71,147 @@ __all__ = ["history", "pay", "wallet"]
 @click.option(
     "--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice."
 )
-@click.option("--method", default="GET", show_default=True)
 @database_option
 @report.json_option
-def pay(
-    resource: str,
-    tool: str | None,
-    arguments: str,
-    url: str,
-    wallet: str,
-    most: str,
-    per_day: str | None,
-    deposit: str | None,
-    payment_id: str | None,
-    method: str,
-    database: str | None,
-    as_json: bool,
-) -> None:
+def pay(**given: Any) -> None:
     """Get URL, or call TOOL of the MCP server at URL, and pay its price, at most --max.
 
     Prints the answer; with --json also the receipt. The same --id again gets the same answer, and is not charged again.
     """
-    from idl2mcp.json_input import json_object
-    from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
-    from mcpsol_py.x402.buying.wallet import wallet_payer
+    _pay(_PayOptions(**given))
 
-    given = json_object(arguments, "--args")
-    chain = open_chain(url)
-    keypair = _payer(wallet, chain.network)
-    cap = _price(most, chain.network, "--max")
-    day = _price(per_day, chain.network, "--per-day") if per_day is not None else None
-    if day is not None and day.mint != cap.mint:
-        raise click.BadParameter(
-            "another token than --max: it would limit nothing", param_hint="--per-day"
-        )
-    limit = SpendingLimit(per_payment=cap.amount, per_day=day.amount if day is not None else None)
-    opened = open_database(database)
+
+@dataclass(frozen=True, slots=True)
+class _PayOptions:
+    """The options of `pay`, as click parsed them."""
+
+    url: str
+    tool: str | None
+    resource: str | None
+    prompt: str | None
+    arguments: str | None
+    method: str | None
+    headers: tuple[str, ...]
+    body: str | None
+    json_body: str | None
+    form: tuple[str, ...]
+    cluster: str
+    wallet_file: str
+    most: str
+    per_day: str | None
+    deposit: str | None
+    payment_id: str | None
+    database: str | None
+    as_json: bool
+
+    def purchase(self) -> Purchase:
+        """What to buy. Raises SourceError, PaymentError."""
+        from idl2mcp.json_input import json_object, json_value, text_value
+        from mcpsol_py.x402.buying.purchases import purchase
+
+        given: dict[str, Any] = {
+            "url": self.url,
+            "tool": self.tool,
+            "resource": self.resource,
+            "prompt": self.prompt,
+            "arguments": self.arguments and json_object(self.arguments, "--args"),
+            "method": self.method,
+            "headers": _pairs(self.headers, ":", "--header"),
+            "body": self.body and text_value(self.body, "--body"),
+            "form": _pairs(self.form, "=", "--form"),
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        if self.json_body is not None:
+            given["json"] = json_value(self.json_body, "--json-body")
+        return purchase(given)
+
+    def limit(self, network: str) -> tuple[str, SpendingLimit]:
+        """The token of --max, and the limits for it."""
+        from mcpsol_py.x402.buying.budget import SpendingLimit
+
+        cap = _price(self.most, network, "--max")
+        day = _price(self.per_day, network, "--per-day") if self.per_day is not None else None
+        if day is not None and day.mint != cap.mint:
+            raise click.BadParameter(
+                "another token than --max: it would limit nothing", param_hint="--per-day"
+            )
+        return cap.mint, SpendingLimit(cap.amount, per_day=day.amount if day is not None else None)
+
+
+def _pairs(texts: Sequence[str], separator: str, option: str) -> dict[str, Any] | None:
+    """Read NAME:VALUE or NAME=VALUE. A name that repeats has a list of values."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, separated, value = text.partition(separator)
+        if not separated:
+            raise click.BadParameter(f"expected NAME{separator}VALUE", param_hint=option)
+        found.setdefault(name.strip(), []).append(value.strip() if separator == ":" else value)
+    return {name: v[0] if len(v) == 1 else v for name, v in found.items()} or None
+
+
+def _pay(options: _PayOptions) -> None:
+    from mcpsol_py.errors import TransportError
+    from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
+    from mcpsol_py.x402.buying.purchases import buy
+    from mcpsol_py.x402.buying.wallet import wallet_payer
+    from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
+
+    wanted = options.purchase()
+    chain = open_chain(options.cluster)
+    keypair = _payer(options.wallet_file, chain.network)
+    mint, limit = options.limit(chain.network)
+    opened = open_database(options.database)
     budget = Budget(
-        opened, str(keypair.pubkey()), SpendingLimits({cap.mint: limit}), session="command line"
+        opened, str(keypair.pubkey()), SpendingLimits({mint: limit}), session="command line"
     )
-    lock = _price(deposit, chain.network, "--deposit") if deposit is not None else None
-    payer = wallet_payer(
-        keypair, chain, budget, opened, locks={} if lock is None else {lock.mint: lock.amount}
-    )
+    lock = _price(options.deposit, chain.network, "--deposit") if options.deposit else None
+    locks = {} if lock is None else {lock.mint: lock.amount}
+    payer = wallet_payer(keypair, chain, budget, opened, locks=locks)
     with report.progress("paying"):
         asyncio.run(_reconcile(budget, chain))
-        if tool is None:
-            done = asyncio.run(_get(payer, method, resource, payment_id))
-        else:
-            done = asyncio.run(_call(payer, resource, tool, given, payment_id))
-    receipt = (
-        done.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-        if done.receipt
-        else None
-    )
-    answer = _answer(done.result)
-    document = {
-        **answer,
-        "paid": str(done.amount),
-        "asset": done.asset,
-        "paymentId": done.payment_id,
-        "repeated": done.repeated,
-        "receipt": receipt,
-    }
-    if receipt is not None:
+        try:
+            done = asyncio.run(buy(wanted, payer, _purchase_options(options)))
+        except ChainUnavailable as error:
+            raise TransportError("the cluster", str(error)) from error
+    _report(done, chain.network, as_json=options.as_json)
+
+
+def _purchase_options(options: _PayOptions) -> PurchaseOptions:
+    import httpx
+
+    from mcpsol_py.x402.buying.purchases import PurchaseOptions
+
+    return PurchaseOptions(lambda: httpx.AsyncClient(timeout=60), payment_id=options.payment_id)
+
+
+def _report(done: Purchased, network: str, *, as_json: bool) -> None:
+    """Print the answer, and leave with an exit code other than 0 if it is not a success."""
+    bought = done.bought
+    if done.is_of_mcp and bought.receipt is None:
+        raise click.UsageError(f"{done.failure}: idl2mcp x402 pay URL TOOL")
+    receipt = None
+    if bought.receipt is not None:
+        receipt = bought.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
         said = (
             "not charged again: paid before"
-            if done.repeated
-            else f"paid {_shown(done, chain.network)}"
+            if bought.repeated
+            else f"paid {_shown(bought, network)}"
         )
-        report.note(f"{said}, as {receipt.get('transaction')} (payment {done.payment_id})")
-    report.emit(document, str(answer["body"]), as_json=as_json)
-    if answer.get("isError"):
-        raise SystemExit(1)
+        report.note(f"{said}, as {receipt.get('transaction')} (payment {bought.payment_id})")
+    document = {
+        **_answer(done),
+        "paid": str(bought.amount),
+        "asset": bought.asset,
+        "paymentId": bought.payment_id,
+        "repeated": bought.repeated,
+        "receipt": receipt,
+    }
+    report.emit(document, done.text, as_json=as_json)
+    if done.failure is not None:
+        cost = "; nothing was paid" if receipt is None else ""
+        report.note(f"Error: {done.failure}{cost}")
+        code = report.INPUT if (done.status or 0) < 500 else report.CHAIN
+        click.get_current_context().exit(code)
 
 
 def _shown(done: Bought[Any], network: str) -> str:
@@ -161,39 +249,13 @@ async def _reconcile(budget: Budget, chain: PaymentChain) -> None:
         pass
 
 
-async def _get(payer: CallPayer, method: str, resource: str, payment_id: str | None) -> Bought[Any]:
-    import httpx
-
-    from mcpsol_py.x402.buying.http_buyer import HttpBuyer
-
-    async with httpx.AsyncClient(timeout=60) as client:
-        return await HttpBuyer(client, payer).request(method, resource, payment_id=payment_id)
-
-
-async def _call(
-    payer: CallPayer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None
-) -> Bought[Any]:
-    from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
-
-    return await connected(
-        server, lambda c: Buyer(c, payer).call_tool(tool, arguments, payment_id=payment_id)
-    )
-
-
-def _answer(result: Any) -> dict[str, Any]:
-    """What came back: of an HTTP response, or of a tool's call."""
-    if hasattr(result, "status_code"):
-        from mcpsol_py.x402.protocol.http_answers import was_cut
-
-        cut = {"cut": True} if was_cut(result) else {}  # the body was longer than is kept
-        return {"status": result.status_code, "body": result.text, **cut}
-    body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
-    texts = [block.get("text", "") for block in body.get("content") or []]
-    return {
-        "isError": bool(body.get("isError")),
-        "body": "\n".join(texts),
-        "result": body.get("structuredContent"),
-    }
+def _answer(done: Purchased) -> dict[str, Any]:
+    """The answer of an HTTP server, or the result of an MCP request."""
+    if done.status is not None:
+        cut = {"cut": True} if done.cut else {}  # the body was longer than is kept
+        return {"status": done.status, "body": done.text, **cut}
+    result = done.body.get("structuredContent") if "content" in done.body else done.body
+    return {"isError": done.failure is not None, "body": done.text, "result": result}
 
 
 @click.command("history")

@@ -22,9 +22,9 @@ from tests.support.x402_shop import Shop
 def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Server[Any]:
     offer = shop.offer()
     document = Offer(offer.resource.model_copy(update={"url": "doc://price-list"}), offer.accepts)
-    paid = Paid(
-        shop.paid_calls(), {"quote": offer, "doc://price-list": document}, v1_errors=v1_errors
-    )
+    brief = Offer(offer.resource.model_copy(update={"url": "mcp://prompt/brief"}), offer.accepts)
+    offers = {"quote": offer, "doc://price-list": document, "brief": brief}
+    paid = Paid(shop.paid_calls(), offers, v1_errors=v1_errors)
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         schema = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -62,8 +62,17 @@ def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Serve
             ]
         )
 
+    async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        shop.runs.append(params.name)
+        text = types.TextContent(type="text", text=f"About {(params.arguments or {}).get('city')}.")
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
     server: Server[Any] = Server(
-        "shop", on_list_tools=list_tools, on_call_tool=call_tool, on_read_resource=read_resource
+        "shop",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_read_resource=read_resource,
+        on_get_prompt=get_prompt,
     )
     server.middleware.append(paid)
     return server
@@ -93,8 +102,20 @@ def app_of(shop: Shop) -> PaidHttp:
     async def free(request: Request) -> Response:
         return Response("free")
 
+    async def echo(request: Request) -> Response:
+        body = await request.body()
+        kind = request.headers.get("content-type")
+        said = {"method": request.method, "type": kind, "body": body.decode()}
+        return JSONResponse({**said, "mark": request.headers.get("x-mark")})
+
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
     inner = Starlette(
-        routes=[Route("/weather", weather, methods=["GET", "POST"]), Route("/free", free)]
+        routes=[
+            Route("/weather", weather, methods=["GET", "POST"]),
+            Route("/free", free),
+            Route("/echo", echo, methods=methods),
+        ]
     )
     offers = {("GET", "/weather"): shop.offer(), ("POST", "/weather"): shop.offer()}
+    offers |= {(method, "/echo"): shop.offer() for method in methods}
     return PaidHttp(inner, shop.paid_calls(), offers)

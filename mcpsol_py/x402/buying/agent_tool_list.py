@@ -12,6 +12,7 @@ ERROR_CODES = (
     "SETUP_FAILED",
     "CHECK_FAILED",
     "PAY_FAILED",
+    "ANSWER_FAILED",
     "NO_REQUIREMENTS",
     "INVALID_REQUIREMENT",
     "AMOUNT_EXCEEDS_MAX",
@@ -34,7 +35,6 @@ ERROR_CODES = (
     "IN_PROGRESS",
     "INVALID_PARAMETERS",
 )
-_HTTP_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def _tool(
@@ -60,23 +60,28 @@ def _tool(
     return {"name": name, "description": description, "inputSchema": schema, "annotations": hints}
 
 
-_URL = {
-    "type": "string",
-    "description": "An HTTP resource, or with `tool` the URL of an MCP server.",
-}
 _TARGET = {
-    "url": _URL,
-    "tool": {
+    "url": {
         "type": "string",
-        "description": "The MCP tool to call. Without it, url is an HTTP resource.",
+        "description": "An HTTP resource; with tool, resource or prompt the URL of an MCP server.",
     },
-    "arguments": {"type": "object", "description": "The tool's arguments."},
+    "tool": {"type": "string", "description": "The MCP tool to call."},
+    "resource": {"type": "string", "description": "The URI of an MCP resource to read."},
+    "prompt": {"type": "string", "description": "The MCP prompt to get."},
+    "arguments": {"type": "object", "description": "The arguments of the tool or prompt."},
     "method": {
         "type": "string",
-        "enum": list(_HTTP_METHODS),
-        "description": "The HTTP method (default: GET).",
+        "pattern": "^[A-Za-z-]{1,20}$",
+        "description": "The HTTP method (default: GET, or POST with a body).",
     },
-    "body": {"type": "string", "description": "The HTTP request's body."},
+    "headers": {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": "The HTTP request's headers.",
+    },
+    "json": {"description": "The HTTP request's body as JSON."},
+    "form": {"type": "object", "description": "The HTTP request's body as the fields of a form."},
+    "body": {"type": "string", "description": "The HTTP request's body as text."},
 }
 _ACCOUNT = {
     "type": "string",
@@ -105,7 +110,8 @@ TOOLS = (
     ),
     _tool(
         "x402_pay",
-        "Get an HTTP resource or call an MCP tool, and pay its price (x402) within the wallet's limits. "
+        "Send an HTTP request, call an MCP tool, read an MCP resource or get an MCP prompt, and pay "
+        "its price (x402) within the wallet's limits. "
         "A repeat with the same paymentId gets the same answer and is not charged again. After "
         "OUTCOME_UNKNOWN, repeat with it.",
         {

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 import httpx
 import mcp_types as types
 import orjson
-from mcp import Client, MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from pydantic import BaseModel
 
@@ -34,12 +33,9 @@ from mcpsol_py.x402.buying.agent_tool_list import (
 from mcpsol_py.x402.buying.allowed_hosts import AllowedHosts
 from mcpsol_py.x402.buying.budget import Spending
 from mcpsol_py.x402.buying.cost_estimate import estimate_cost, http_price, tool_price
-from mcpsol_py.x402.buying.http_buyer import HttpBuyer
-from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
-from mcpsol_py.x402.buying.outcomes import Bought
+from mcpsol_py.x402.buying.purchases import Purchased, PurchaseOptions, buy, purchase
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, read_service
-from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.threads import in_thread
 
@@ -100,6 +96,8 @@ class AgentTools:
                 self, f"_{name.removeprefix('x402_')}"
             )
             return _answer(await tool(given))
+        except ConnectionError as error:  # its text names the host only
+            return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
         except PaymentError as error:
             return _error(_code(error, name), str(error))
         except StorageError as error:
@@ -107,9 +105,6 @@ class AgentTools:
         except (ChainUnavailable, httpx.HTTPError, OSError, TimeoutError) as error:
             # The text of such errors may hold a URL with an API key.
             text = f"no answer: {type(error).__name__}"
-            return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), text)
-        except MCPError as error:
-            text = f"the server answered with an error: {seller_words(error.error.message)}"
             return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), text)
         except McpsolError as error:
             return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
@@ -175,46 +170,15 @@ class AgentTools:
 
     async def _pay_once(self, given: dict[str, Any]) -> dict[str, Any]:
         await self._hosts.check(given["url"])
-        answer, bought = await (self._pay_tool(given) if "tool" in given else self._pay_http(given))
-        return {
-            "answer": answer,
-            "paid": str(bought.amount),
-            "asset": bought.asset,
-            "paymentId": bought.payment_id,
-            "repeated": bought.repeated,
-            "transaction": bought.receipt.transaction if bought.receipt is not None else None,
-        }
-
-    async def _pay_tool(
-        self, given: dict[str, Any]
-    ) -> tuple[dict[str, Any], Bought[types.CallToolResult]]:
+        wanted = purchase(given)
         payer = await in_thread(self.wallet.payer)
-
-        async def call(client: Client) -> Bought[types.CallToolResult]:
-            return await Buyer(client, payer).call_tool(
-                given["tool"], given.get("arguments"), **_payment_options(given)
-            )
-
-        bought = await connected(given["url"], call)
-        body = bought.result.model_dump(by_alias=True, exclude_none=True, mode="json")
-        texts = [block.get("text", "") for block in body.get("content") or []]
-        answer = {"isError": bool(body.get("isError")), "text": _bounded("\n".join(texts))}
-        return answer, bought
-
-    async def _pay_http(
-        self, given: dict[str, Any]
-    ) -> tuple[dict[str, Any], Bought[httpx.Response]]:
-        payer = await in_thread(self.wallet.payer)
-        async with self._http() as client:
-            buyer = HttpBuyer(client, payer, max_answer=_ANSWER_BYTES)
-            bought = await buyer.request(
-                given.get("method", "GET"),
-                given["url"],
-                content=given.get("body", "").encode(),
-                **_payment_options(given),
-            )
-        response = bought.result
-        return {"status": response.status_code, "text": _bounded(response.text)}, bought
+        options = PurchaseOptions(
+            self._http,
+            max_amount=int(given["maxAmount"]) if "maxAmount" in given else None,
+            payment_id=given.get("paymentId"),
+            max_answer=_ANSWER_BYTES,
+        )
+        return _purchase_body(await buy(wanted, payer, options))
 
     async def _pay_batch(self, given: dict[str, Any]) -> dict[str, Any]:
         batch = [
@@ -291,9 +255,22 @@ def _checked(name: str, arguments: object) -> dict[str, Any]:
     return given
 
 
-def _payment_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    most = int(given["maxAmount"]) if "maxAmount" in given else None
-    return {"max_amount": most, "payment_id": given.get("paymentId")}
+def _purchase_body(done: Purchased) -> dict[str, Any]:
+    """What x402_pay answers. An answer that is an error has `error` too, and what was paid for it."""
+    bought = done.bought
+    kind = {"isError": done.failure is not None} if done.status is None else {"status": done.status}
+    body = {
+        "answer": {**kind, "text": _bounded(done.text)},
+        "paid": str(bought.amount),
+        "asset": bought.asset,
+        "paymentId": bought.payment_id,
+        "repeated": bought.repeated,
+        "transaction": bought.receipt.transaction if bought.receipt is not None else None,
+    }
+    if done.failure is None:
+        return body
+    cost = "nothing was paid" if bought.receipt is None else "the payment settled"
+    return {"error": "ANSWER_FAILED", "message": f"{done.failure}; {cost}", **body}
 
 
 def _code(error: PaymentError, name: str) -> str:
@@ -328,11 +305,10 @@ def _answer(body: dict[str, Any]) -> dict[str, Any]:
     bought = {key: body[key] for key in ("answer",) if key in body}  # is bounded by itself
     body = {**clean_json(body, _FIELD_CHARS), **bought}
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
-    return {
-        "content": [{"type": "text", "text": text}],
-        "structuredContent": body,
-        "isError": False,
-    }
+    content = [{"type": "text", "text": text}]
+    if "error" in body:
+        return {"content": content, "isError": True}
+    return {"content": content, "structuredContent": body, "isError": False}
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -13,8 +12,10 @@ import httpx
 import orjson
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.buying.failures import unreachable
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, send_bounded
 from mcpsol_py.x402.protocol.http_wire import payment_headers, read_http_demand, read_http_receipt
@@ -58,30 +59,48 @@ class HttpBuyer:
         max_amount: int | None = None,
         payment_id: str | None = None,
         content: bytes = b"",
-        headers: dict[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> BoughtResponse:
-        """Make one logical request, paid at most once.
+        """Make one logical request, paid at most once. Options and errors as `send`."""
+        request = WebRequest(method.upper(), url, content, headers or {})
+        return await self.send(request, max_amount=max_amount, payment_id=payment_id)
+
+    async def send(
+        self,
+        request: WebRequest,
+        *,
+        max_amount: int | None = None,
+        payment_id: str | None = None,
+    ) -> BoughtResponse:
+        """Send *request*, paid at most once.
 
         Options and errors as CallPayer.call; NO_REQUIREMENTS also for a 402 without payment
-        requirements.
+        requirements. Raises ConnectionError if the server does not answer before anything is paid.
         """
-        request = _HttpRequest(method, url, content, headers or {})
 
         async def ask(payment: Payment | None, _dialect: Dialect) -> AskOutcome[httpx.Response]:
             if payment is not None:
                 return await self._ask_paying(request, payment)
-            asked = _read(url, await self._send(request), paid=False)
-            if asked.demand is None or self._subscriber is None:
-                return asked
-            return await self._prove(request, asked, asked.demand, self._subscriber, payment_id)
+            try:
+                return await self._ask_free(request, payment_id)
+            except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+                raise unreachable(request.url, error) from error
 
-        identity = [method.upper(), url, content.hex()]
+        identity = [request.method, request.url, request.content.hex()]
         return await self._payer.call(
-            ask, identity, url, max_amount=max_amount, payment_id=payment_id
+            ask, identity, request.url, max_amount=max_amount, payment_id=payment_id
         )
 
+    async def _ask_free(
+        self, request: WebRequest, payment_id: str | None
+    ) -> AskOutcome[httpx.Response]:
+        asked = _read(request.url, await self._send(request), paid=False)
+        if asked.demand is None or self._subscriber is None:
+            return asked
+        return await self._prove(request, asked, asked.demand, self._subscriber, payment_id)
+
     async def _send(
-        self, request: _HttpRequest, more: Mapping[str, str] | None = None
+        self, request: WebRequest, more: Mapping[str, str] | None = None
     ) -> httpx.Response:
         message = self._client.build_request(
             request.method,
@@ -92,7 +111,7 @@ class HttpBuyer:
         return await send_bounded(self._client, message, limit=self._max_answer)
 
     async def _ask_paying(
-        self, request: _HttpRequest, payment: Payment
+        self, request: WebRequest, payment: Payment
     ) -> AskOutcome[httpx.Response]:
         try:
             response = await self._send(request, payment_headers(payment))
@@ -102,7 +121,7 @@ class HttpBuyer:
 
     async def _prove(
         self,
-        request: _HttpRequest,
+        request: WebRequest,
         asked: AskOutcome[httpx.Response],
         demand: Demand,
         subscriber: Subscriber,
@@ -129,14 +148,6 @@ class HttpBuyer:
         return asked if granted.demand is not None else granted
 
 
-@dataclass(frozen=True, slots=True)
-class _HttpRequest:
-    method: str
-    url: str
-    content: bytes
-    headers: Mapping[str, str] = field(repr=False)
-
-
 def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx.Response]:
     headers = {k.lower(): v for k, v in response.headers.items()}
     receipt = read_http_receipt(headers)
@@ -144,7 +155,8 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx
         demand = read_http_demand(url, headers, response.content)
         if demand is None:
             raise PaymentError(
-                "NO_REQUIREMENTS", "the server answered 402 without payment requirements"
+                "PAYMENT_REJECTED" if paid else "NO_REQUIREMENTS",
+                "the server answered 402 without payment requirements",
             )
         return AskOutcome(demand=demand, receipt=receipt)
     if not paid or response.status_code not in _MAY_REFUSE:

@@ -1,20 +1,24 @@
-"""Pay for tool calls: wraps a client of the official MCP SDK."""
+"""Pay for MCP requests (tools, resources, prompts): wraps a client of the official MCP SDK."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import BaseModel, ValidationError
 
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.bounded_mcp import bounded_http
+from mcpsol_py.x402.buying.failures import unreachable
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets
 from mcpsol_py.x402.protocol.foreign_words import seller_words
+from mcpsol_py.x402.protocol.json_form import json_of, list_at, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import (
     Demand,
     Dialect,
@@ -29,19 +33,34 @@ from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 __all__ = ["Buyer", "Paid", "connected"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=BaseModel)
 Paid: TypeAlias = Bought[types.CallToolResult]
-_Outcome: TypeAlias = AskOutcome[types.CallToolResult]
 
 #: How often a proof is presented again while the seller works on the call, and the seconds in
 #: between.
 _PROOF_ATTEMPTS, _PROOF_PAUSE = 20, 0.25
 _BUSY = ("in_progress", "storage_unavailable")
+#: The SDK raises these for an answer that is not of the protocol, or not of the tool's own schema.
+_UNREADABLE = (ValidationError, RuntimeError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request(Generic[R]):
+    """One request of the protocol: how to send it with a `_meta`, and what identifies it.
+
+    `asked` is what a subscription's proof is signed for, in the seller's words.
+    """
+
+    send: Callable[[Any], Awaitable[R]]
+    identity: list[Any]
+    uri: str
+    asked: dict[str, Any]
 
 
 class Buyer:
-    """Calls tools and pays with *payer* if they demand it.
+    """Calls tools, reads resources and gets prompts, and pays with *payer* if they demand it.
 
-    If *subscriber* has a subscription that grants a call, it presents that instead of a payment.
+    If *subscriber* has a subscription that grants a request, it presents that instead of a payment.
     """
 
     def __init__(
@@ -61,84 +80,108 @@ class Buyer:
         """Call a tool and pay its price. Options and errors as CallPayer.call; other errors
         are the SDK's.
         """
-        call = _ToolCall(name, arguments, read_timeout_seconds)
 
-        async def ask(payment: Payment | None, dialect: Dialect) -> _Outcome:
+        async def send(meta: Any) -> types.CallToolResult:
+            return await self._client.call_tool(
+                name, arguments, meta=meta, read_timeout_seconds=read_timeout_seconds
+            )
+
+        asked = {"tool": name, "arguments": arguments or {}}
+        request = _Request(send, [name, arguments or {}], f"mcp://tool/{name}", asked)
+        return await self._buy(request, max_amount, payment_id)
+
+    async def read_resource(
+        self, uri: str, *, max_amount: int | None = None, payment_id: str | None = None
+    ) -> Bought[types.ReadResourceResult]:
+        """Read a resource and pay its price, as `call_tool`."""
+
+        async def send(meta: Any) -> types.ReadResourceResult:
+            return await self._client.read_resource(uri, meta=meta)
+
+        request = _Request(send, ["resource", uri], uri, {"resource": uri})
+        return await self._buy(request, max_amount, payment_id)
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, str] | None = None,
+        *,
+        max_amount: int | None = None,
+        payment_id: str | None = None,
+    ) -> Bought[types.GetPromptResult]:
+        """Get a prompt and pay its price, as `call_tool`."""
+
+        async def send(meta: Any) -> types.GetPromptResult:
+            return await self._client.get_prompt(name, arguments, meta=meta)
+
+        asked = {"prompt": name, "arguments": arguments or {}}
+        identity = ["prompt", name, arguments or {}]
+        request = _Request(send, identity, f"mcp://prompt/{name}", asked)
+        return await self._buy(request, max_amount, payment_id)
+
+    async def _buy(
+        self, request: _Request[R], max_amount: int | None, payment_id: str | None
+    ) -> Bought[R]:
+        async def ask(payment: Payment | None, dialect: Dialect) -> AskOutcome[R]:
             if payment is not None:
-                return await self._ask_paying(call, payment, dialect)
-            first = await self._ask_free(call)
+                return await _ask_paying(request, payment, dialect)
+            first = await _ask_free(request, None)
             if first.demand is None or self._subscriber is None:
                 return first
-            return await self._prove(call, first, first.demand, self._subscriber, payment_id)
+            return await self._prove(request, first, first.demand, self._subscriber, payment_id)
 
         return await self._payer.call(
-            ask, [name, arguments or {}], call.uri, max_amount=max_amount, payment_id=payment_id
+            ask, request.identity, request.uri, max_amount=max_amount, payment_id=payment_id
         )
-
-    async def _send(self, call: _ToolCall, meta: Any) -> types.CallToolResult:
-        return await self._client.call_tool(
-            call.name, call.arguments, meta=meta, read_timeout_seconds=call.timeout
-        )
-
-    async def _ask_free(self, call: _ToolCall) -> _Outcome:
-        try:
-            return _read(await self._send(call, None))
-        except MCPError as error:
-            demand = read_demand_error(error.error.code, error.error.data)
-            if demand is None:
-                raise
-            return AskOutcome(demand=demand)
-
-    async def _ask_paying(self, call: _ToolCall, payment: Payment, dialect: Dialect) -> _Outcome:
-        try:
-            return _read(await self._send(call, payment_meta(payment, dialect)))
-        except MCPError as error:
-            demand = read_demand_error(error.error.code, error.error.data)
-            if demand is not None:
-                return AskOutcome(demand=demand)
-            return AskOutcome(lost=error, message=seller_words(error.error.message))
-        except (OSError, TimeoutError) as error:
-            return AskOutcome(lost=error, message=type(error).__name__)
 
     async def _prove(
         self,
-        call: _ToolCall,
-        first: _Outcome,
+        request: _Request[R],
+        first: AskOutcome[R],
         demand: Demand,
         subscriber: Subscriber,
         payment_id: str | None,
-    ) -> _Outcome:
-        """Call again with a subscription's proof. Return *first* if the seller does not
+    ) -> AskOutcome[R]:
+        """Ask again with a subscription's proof. Return *first* if the seller does not
         accept one or still wants payment.
         """
-        arguments = {"tool": call.name, "arguments": call.arguments or {}}
-        proof = subscriber.answer(demand, call.uri, arguments, payment_id)
+        proof = subscriber.answer(demand, request.uri, request.asked, payment_id)
         if proof is None:
             return first
+        granted = first
         for _ in range(_PROOF_ATTEMPTS):  # a proof counts once, however often it is presented
-            granted = _read(await self._send(call, proof_meta(proof)))
+            granted = await _ask_free(request, proof_meta(proof))
             if granted.refused not in _BUSY:
                 break
             await asyncio.sleep(_PROOF_PAUSE)
         return first if granted.demand is not None else granted
 
 
-@dataclass(frozen=True, slots=True)
-class _ToolCall:
-    name: str
-    arguments: dict[str, Any] | None
-    timeout: float | None
+async def _ask_free(request: _Request[R], meta: Any) -> AskOutcome[R]:
+    try:
+        return _read(await request.send(meta))
+    except MCPError as error:
+        asked = _read_error(error)
+        if asked.lost is not None:
+            raise
+        return asked
 
-    @property
-    def uri(self) -> str:
-        return f"mcp://tool/{self.name}"
+
+async def _ask_paying(request: _Request[R], payment: Payment, dialect: Dialect) -> AskOutcome[R]:
+    try:
+        return _read(await request.send(payment_meta(payment, dialect)))
+    except MCPError as error:
+        return _read_error(error)
+    except (OSError, *_UNREADABLE) as error:
+        return AskOutcome(lost=error, message=type(error).__name__)
 
 
 async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
     """Return the result of *work* with a client of the MCP server at a URL.
 
-    Exceptions of *work* pass unchanged, not inside the connection's exception group. Raises
-    ConnectionError if the server cannot be reached.
+    Exceptions of *work* pass unchanged, not inside the connection's exception group, but an error
+    of the server becomes PaymentError (SERVER_ERROR). Raises ConnectionError if the server cannot
+    be reached.
     """
     failed: Exception | None = None
     try:
@@ -152,31 +195,41 @@ async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
                 failed = error
     except Exception as error:
         if failed is None:
-            raise ConnectionError(
-                f"the MCP server does not answer: {type(_first(error)).__name__}"
-            ) from error
+            raise unreachable(server, error) from error
     assert failed is not None  # else work's result was returned
+    if isinstance(failed, MCPError):
+        said = seller_words(failed.error.message)
+        raise PaymentError("SERVER_ERROR", f"the server answered with an error: {said}") from failed
+    if isinstance(failed, _UNREADABLE):
+        raise PaymentError("SERVER_ERROR", "the server's answer cannot be read") from failed
     raise failed
 
 
-def _first(error: BaseException) -> BaseException:
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
-
-
-def _read(result: types.CallToolResult) -> _Outcome:
-    body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
+def _read(result: R) -> AskOutcome[R]:
+    body = json_of(result)
     receipt, demand = read_receipt(body), read_demand(body)
     if demand is not None:
         return AskOutcome(demand=demand, receipt=receipt)
-    texts = [block.get("text", "") for block in body.get("content") or []]
+    structured = mapping_at(body, "structuredContent") if body.get("isError") else {}
+    texts = [str(mapping_at(block).get("text", "")) for block in list_at(body, "content")]
     message = seller_words(" ".join(texts))
-    return AskOutcome(result=result, receipt=receipt, refused=_refusal(body), message=message)
+    return AskOutcome(result, None, receipt, _refusal(structured), message)
 
 
-def _refusal(body: Mapping[str, Any]) -> str | None:
-    """Return the refusal code in an error result of our sellers."""
-    structured = body.get("structuredContent")
-    if not body.get("isError") or not isinstance(structured, Mapping):
-        return None
+def _read_error(error: MCPError) -> AskOutcome[Any]:
+    """Read a JSON-RPC error: a demand, a refusal of our sellers, or neither, which is `lost`."""
+    data, message = error.error.data, seller_words(error.error.message)
+    receipt = read_receipt({"structuredContent": data})
+    demand = read_demand_error(error.error.code, data)
+    if demand is not None:
+        return AskOutcome(demand=demand, receipt=receipt)
+    refused = _refusal(mapping_at(data))
+    if refused is not None:
+        return AskOutcome(receipt=receipt, refused=refused, message=message)
+    return AskOutcome(lost=error, message=message)
+
+
+def _refusal(structured: Mapping[str, Any]) -> str | None:
+    """Return the refusal code in an error of our sellers."""
     reason = structured.get("reason")
     return reason if isinstance(reason, str) and reason in REFUSALS else None

@@ -439,7 +439,7 @@ class Wallets:
                     ask, request, resource, max_amount=max_amount, payment_id=call_id
                 )
             except PaymentError as error:
-                if error.code not in UNSIGNED:
+                if error.code not in UNSIGNED or await _has_signed(payer, call_id):
                     raise
                 refused = refused or error
         assert refused is not None  # there is at least one payer
@@ -451,10 +451,17 @@ class Wallets:
         """
         if payment_id is not None:
             for payer in self._payers:
-                known = await in_thread(payer.budget.get, payment_id)
-                if known is not None and known.state != "released":
+                if await _has_signed(payer, payment_id, or_reserved=True):
                     return [payer]
         return self._payers
+
+
+async def _has_signed(payer: CallPayer, payment_id: str, *, or_reserved: bool = False) -> bool:
+    """Whether a payer has signed a payment for this call that may still land."""
+    known = await in_thread(payer.budget.get, payment_id)
+    if known is None or known.state == "released":
+        return False
+    return or_reserved or known.state != "reserved"
 
 
 @asynccontextmanager

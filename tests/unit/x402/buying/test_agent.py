@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from mcp import Client
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -28,8 +25,9 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.bazaar import read_service
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
-from tests.support.x402_sellers import app_of, serve
+from tests.support.x402_sellers import serve
 from tests.support.x402_shop import Shop
+from tests.support.x402_shop_server import shop_server
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
 
 PASSPHRASE = "correct horse battery"
@@ -91,36 +89,11 @@ def agency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agency]:
     made.database.close()
 
 
-class _Listening(uvicorn.Server):
-    def install_signal_handlers(self) -> None: ...
-
-
 @pytest.fixture
 def url(agency: Agency) -> Iterator[str]:
     """The shop as a real server on loopback: MCP at /mcp, HTTP below /web."""
-    mcp = serve(agency.shop).streamable_http_app(streamable_http_path="/mcp")
-    web = app_of(agency.shop)
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"].startswith("/web"):
-            await web(
-                {**scope, "path": scope["path"][4:], "raw_path": scope["path"][4:].encode()},
-                receive,
-                send,
-            )
-        else:
-            await mcp(scope, receive, send)
-
-    server = _Listening(uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with shop_server(agency.shop) as url:
+        yield url
 
 
 def tools(wallet: AgentWallet, **options: Any) -> AgentTools:
