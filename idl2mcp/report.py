@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from mcpsol_py.errors import (
+    LandedDifferently,
     McpsolError,
     NoProgram,
     NoSchema,
@@ -49,7 +50,7 @@ __all__ = [
 
 OK, INPUT, USAGE, CHAIN = 0, 1, 2, 3
 
-_CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, ProgramFailed)
+_CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, LandedDifferently, ProgramFailed)
 
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:

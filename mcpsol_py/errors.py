@@ -32,6 +32,7 @@ McpsolError                  base class; `reason` is a stable name for programs 
 │  ├─ NoProgram              there is no program at an address
 │  ├─ DeployRefused          a deployment would fail or lose something
 │  ├─ SendUnknown            a transaction was sent and its outcome is unknown
+│  ├─ LandedDifferently      a transaction took something else than its simulation showed
 │  └─ ProgramFailed          a program failed on chain
 ├─ PolicyError               the bridge's policy forbids the call
 ├─ PaymentError              an x402 payment failed or was refused
@@ -43,7 +44,7 @@ signature or a payment payload. Each class writes its own message, so equal erro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -62,6 +63,7 @@ __all__ = [
     "InvalidProgram",
     "InvalidSigner",
     "InvalidTransaction",
+    "LandedDifferently",
     "MalformedPage",
     "McpsolError",
     "MissingAccount",
@@ -618,6 +620,31 @@ class SendUnknown(ClientError):
     def transaction(self) -> VersionedTransaction | None:
         """The signed transaction, or None if the sender does not have it."""
         return self._transaction
+
+
+class LandedDifferently(ClientError):
+    """A transaction landed and took something else from the wallet than its simulation showed.
+
+    `simulated` and `landed` are the base units that left the wallet, by mint.
+    """
+
+    reason = "landed_differently"
+
+    def __init__(
+        self, signature: str, simulated: Mapping[str, int], landed: Mapping[str, int], advice: str
+    ) -> None:
+        self.signature = signature
+        self.simulated, self.landed = _amounts(simulated), _amounts(landed)
+        super().__init__(
+            f"transaction {signature} landed and took {self.landed} from the wallet; "
+            f"its simulation showed {self.simulated}. {advice}"
+        )
+
+
+def _amounts(flows: Mapping[str, int]) -> str:
+    """Return amounts by mint in words: "5,000 lamports, 7 base units of mint …"."""
+    units = {mint: f"base units of {mint}" for mint in flows} | {"SOL": "lamports"}
+    return ", ".join(f"{amount:,} {units[mint]}" for mint, amount in flows.items()) or "nothing"
 
 
 class ProgramFailed(ClientError):

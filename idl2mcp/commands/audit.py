@@ -1,4 +1,4 @@
-"""`idl2mcp audit FILE`: is the bridge's log whole, and what does it say?"""
+"""`idl2mcp audit FILE`: is the bridge's log whole, what does it say, and may a stopped wallet go on?"""
 
 from __future__ import annotations
 
@@ -11,20 +11,35 @@ from idl2mcp import report
 
 @click.command("audit")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--clear-stop",
+    is_flag=True,
+    help="Let wallets go on that were stopped because a transaction took something else than its simulation showed.",
+)
 @report.json_option
-def command(file: Path, as_json: bool) -> None:
+def command(file: Path, clear_stop: bool, as_json: bool) -> None:
     """Verify the hash chain of an audit log, and count its events.
 
     A log without its last lines is valid, too. To notice that, keep the last hash elsewhere.
     """
     from mcpsol_py.bridge.policy import AuditLog, verify_log
 
+    verify_log(file)
+    log = AuditLog(file)
+    stopped = log.stopped()
+    state = "stopped"
+    if clear_stop:
+        state = "cleared"
+        for wallet in stopped:
+            log.clear(wallet)
     count, last = verify_log(file)
-    entries = AuditLog(file).entries()
+    entries = log.entries()
     events: dict[str, int] = {}
     for entry in entries:
         events[str(entry.get("event"))] = events.get(str(entry.get("event")), 0) + 1
     total = report.count(count, "line")
     lines = [f"{file}: {total}, none changed or missing; last hash {last}"]
     lines += [f"  {event}: {number}" for event, number in sorted(events.items())]
-    report.emit({"lines": count, "last_hash": last, "events": events}, lines, as_json=as_json)
+    lines += [f"  {state}: wallet {wallet}: {why}" for wallet, why in stopped.items()]
+    document = {"lines": count, "last_hash": last, "events": events, state: stopped}
+    report.emit(document, lines, as_json=as_json)

@@ -48,6 +48,7 @@ _ERROR_LEVELS: dict[str, LogLevel] = {
     "policy_refused": "warning",
     "transport_error": "error",
     "send_unknown": "critical",
+    "landed_differently": "critical",
 }
 #: Attributes of an error that are logged to the client.
 _LOGGED = ("rule", "name", "signature")

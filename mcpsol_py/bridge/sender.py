@@ -21,6 +21,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
+from mcpsol_py.bridge.landing import Booking, settle_open_sends
 from mcpsol_py.bridge.mcp.progress import SEND_STEPS, CallProgress, run_to_completion
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Confirm, Policy, ProgramRule, cluster_of
@@ -29,6 +30,7 @@ from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import describe, text_of
 from mcpsol_py.calls.effects import Effects, effects_of
 from mcpsol_py.calls.hints import raise_failure
+from mcpsol_py.calls.landed import landed_outcome
 from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
 from mcpsol_py.calls.send import submit
 from mcpsol_py.calls.sent_messages import sent_messages
@@ -68,14 +70,31 @@ class OutgoingCall:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCall:
-    """A call that was simulated and may be sent, after a person has confirmed the outflows in `ask`."""
+    """A call that was simulated and may be sent, after a person has confirmed the outflows in `ask`.
+
+    `at_most` is what it may take at the most, by mint.
+    """
 
     prepared: PreparedCall
     new: NewMessage
     simulated: SimulatedCall
-    flows: Sequence[Outflow]
+    effects: Effects
     takeovers: Sequence[str]
     ask: Sequence[Outflow]
+    at_most: Mapping[str, int]
+
+    @property
+    def flows(self) -> dict[str, int]:
+        """What leaves the wallet in the simulation: base units by mint."""
+        return {flow.mint: flow.amount for flow in self.effects.flows}
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A transaction that landed. `outflow` is what it took, by mint, or None if the chain does not say yet."""
+
+    signature: str
+    outflow: Mapping[str, str] | None
 
 
 @dataclass
@@ -113,7 +132,7 @@ class PolicySender:
 
     async def rehearse(self, call: OutgoingCall) -> None:
         """Raise what would keep *call* from being sent now. Nothing is signed, and nobody is asked."""
-        async with self._sending, self._checked(call, CallProgress(None, call.tool)):
+        async with self._sending, self._checked(call, CallProgress(None, call.tool), {}):
             pass
 
     async def send(
@@ -133,14 +152,14 @@ class PolicySender:
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(self._sending)
                 still_served()
-                checked = await stack.enter_async_context(self._checked(call, progress))
+                checked = await stack.enter_async_context(self._checked(call, progress, approved))
                 lines = text_of(checked.prepared, checked.simulated)
                 if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
                     await asyncio.sleep(0)  # a cancellation that has arrived ends it here, unsigned
-                    signature = await run_to_completion(
+                    sent = await run_to_completion(
                         self._reserve_and_submit(checked, mark, progress)
                     )
-                    return _sent_reply(checked, lines, signature)
+                    return _sent_reply(checked, lines, sent)
             digest = _digest(call, checked.ask)
             mark = await _confirmed(confirm, checked.ask, lines, digest)
             approved = {flow.mint: flow.amount for flow in checked.ask}
@@ -152,9 +171,14 @@ class PolicySender:
 
     @asynccontextmanager
     async def _checked(
-        self, call: OutgoingCall, progress: CallProgress
+        self, call: OutgoingCall, progress: CallProgress, confirmed: Mapping[str, int]
     ) -> AsyncIterator[CheckedCall]:
-        """Build, simulate, and hold against the policy. On leaving, a message that was not sent is given back."""
+        """Build, simulate, and hold against the policy. On leaving, a message that was not sent is given back.
+
+        *confirmed* are the amounts that a person agreed to, by mint.
+        """
+        await settle_open_sends(self.audit, self._wallet, call.served.cluster, call.transport)
+        await asyncio.to_thread(self.audit.check_running, self._wallet)
         prepared = await prepare(
             call.served,
             call.ix,
@@ -174,7 +198,8 @@ class PolicySender:
                 takeovers += effects.handed_over
             spent = await asyncio.to_thread(self.audit.spent, self._wallet)
             ask = self.policy.check_effects(effects.flows, takeovers, spent)
-            yield CheckedCall(prepared, new, simulated, effects.flows, takeovers, ask)
+            at_most = self.policy.at_most(effects.mints, spent, confirmed)
+            yield CheckedCall(prepared, new, simulated, effects, takeovers, ask, at_most)
         finally:
             sent_messages(call.transport).release(new.message)
 
@@ -217,12 +242,13 @@ class PolicySender:
 
     async def _reserve_and_submit(
         self, checked: CheckedCall, mark: str, progress: CallProgress
-    ) -> str:
-        prepared = checked.prepared
+    ) -> SentCall:
+        prepared, effects = checked.prepared, checked.effects
 
         def check(spent: Mapping[str, int]) -> None:
             # Again, now that no other process can spend in between.
-            self.policy.check_effects(checked.flows, checked.takeovers, spent)
+            self.policy.check_effects(effects.flows, checked.takeovers, spent)
+            self.policy.check_reserved(checked.at_most, spent)
 
         # In a thread: another process may have locked the log, and the other calls must not wait for it.
         intent = await asyncio.to_thread(
@@ -233,7 +259,9 @@ class PolicySender:
             cluster=prepared.served.cluster,
             program_id=str(prepared.instruction.program_id),
             instruction=prepared.ix.name,
-            outflow={flow.mint: str(flow.amount) for flow in checked.flows},
+            outflow={mint: str(amount) for mint, amount in checked.flows.items()},
+            at_most={mint: str(amount) for mint, amount in checked.at_most.items() if amount},
+            expected=effects.expected.to_json(),
             confirmed=bool(checked.ask),
             message=base64.b64encode(bytes(checked.new.message)).decode(),
         )
@@ -255,7 +283,7 @@ class Submission:
     """One message on its way: signed, handed in, followed, and each step written to the audit log.
 
     The log ends with "sent", with "failed" if the transaction did not and cannot take effect, or with "unknown", which
-    counts as spent.
+    counts as spent with the most that it may take.
     """
 
     def __init__(
@@ -266,8 +294,8 @@ class Submission:
         self._signature: str | None = None
         self._handing_in = False
 
-    async def run(self) -> str:
-        """Sign and send once, and return the signature."""
+    async def run(self) -> SentCall:
+        """Sign and send once. Raises LandedDifferently if the transaction took something else than was simulated."""
         try:
             signature = await self._sign_and_submit()
         except McpsolError as error:
@@ -275,9 +303,23 @@ class Submission:
         except BaseException as error:
             await self._after_fault(error)
             raise
-        await self._note("sent")
+        sent = await self._book(signature)
         await self._progress.reached("confirmed", SEND_STEPS, signature=signature)
-        return signature
+        return sent
+
+    async def _book(self, signature: str) -> SentCall:
+        """Write down what the transaction took, as far as the chain says it now. Raises LandedDifferently."""
+        landed = await landed_outcome(self._transport, Signature.from_string(signature))
+        if landed is None or landed.balances is None:
+            await self._note("sent")
+            return SentCall(signature, None)
+        checked, expected = self._checked, self._checked.effects.expected
+        booking = Booking(self._sender.audit, signature, checked.flows, expected)
+        facts = booking.outflow(landed.balances)
+        await self._note("sent", **facts)
+        if "stopped" in facts:
+            raise booking.difference(expected.meter.outflow(landed.balances))
+        return SentCall(signature, facts["outflow"])
 
     async def _sign_and_submit(self) -> str:
         new, prepared, sender = self._checked.new, self._checked.prepared, self._sender
@@ -295,9 +337,8 @@ class Submission:
         async def handed_in() -> None:
             await self._progress.reached("sent", SEND_STEPS, signature=signature)
 
-        assert prepared.served.transport is not None
         await submit(
-            prepared.served.transport,
+            self._transport,
             transaction,
             new.lifetime,
             own=prepared.errors,
@@ -310,10 +351,8 @@ class Submission:
         signature = self._signature
         if signature is None or not _may_land(error):
             facts: dict[str, Any] = {"reason": error.reason}
-            if isinstance(error, ProgramFailed) and await self._landed():
-                facts["outflow"] = {
-                    SOL: str(LAMPORTS_PER_SIGNATURE)
-                }  # a failed transaction pays its fee, too
+            if isinstance(error, ProgramFailed):
+                facts |= await self._fee(signature)
             await self._note("failed", **facts)
             return error
         await self._note("unknown")
@@ -330,16 +369,28 @@ class Submission:
             kind = type(error).__name__
             raise SendUnknown(signature, f"an error of this bridge's own ({kind})") from error
 
-    async def _landed(self) -> bool:
+    async def _fee(self, signature: str | None) -> dict[str, Any]:
+        """Return the outflow of a transaction that failed: its fee if it is in a block, or may be."""
+        if signature is None or not await self._in_a_block(signature):
+            return {}
+        landed = await landed_outcome(self._transport, Signature.from_string(signature))
+        if landed is None or landed.balances is None:
+            return {"outflow": {SOL: str(LAMPORTS_PER_SIGNATURE)}}
+        taken = self._checked.effects.expected.meter.outflow(landed.balances)
+        return {"outflow": {mint: str(amount) for mint, amount in taken.items()}}
+
+    async def _in_a_block(self, signature: str) -> bool:
         """Return whether a transaction that failed is in a block, and True if the chain does not say."""
-        if self._signature is None:
-            return False
-        transport = self._checked.prepared.served.transport
-        assert transport is not None
         try:
-            return await transport.status(Signature.from_string(self._signature)) is not None
+            return await self._transport.status(Signature.from_string(signature)) is not None
         except TransportError:
             return True
+
+    @property
+    def _transport(self) -> Transport:
+        transport = self._checked.prepared.served.transport
+        assert transport is not None
+        return transport
 
     async def _note(self, event: str, **facts: Any) -> None:
         """Write the outcome to the audit log.
@@ -363,10 +414,18 @@ class Submission:
             await self._progress.log("critical", "audit log failed", outcome=event)
 
 
-def _sent_reply(checked: CheckedCall, lines: Sequence[str], signature: str) -> Reply:
-    text = "\n".join([*lines, f"  sent: {signature}"])
+def _sent_reply(checked: CheckedCall, lines: Sequence[str], sent: SentCall) -> Reply:
+    text = "\n".join([*lines, f"  sent: {sent.signature}", f"  {_landed_words(sent)}"])
     described = describe(checked.prepared, checked.simulated)
-    return Reply(text, {"summary": text, **described, "signature": signature})
+    facts: dict[str, Any] = {"signature": sent.signature, "outflow": sent.outflow}
+    return Reply(text, {"summary": text, **described, **facts})
+
+
+def _landed_words(sent: SentCall) -> str:
+    if sent.outflow is None:
+        return "landed, but the chain does not yet say what it took: it counts with the most that it may take"
+    taken = ", ".join(f"{int(amount):,} of {mint}" for mint, amount in sent.outflow.items())
+    return f"landed as it was simulated; base units that left the wallet: {taken or 'none'}"
 
 
 def _may_land(error: McpsolError) -> bool:

@@ -50,6 +50,10 @@ CALL_RESULT: dict[str, Any] = {
             "description": "base64, unsigned: sign it with the signers' keys and send it",
         },
         "signature": {"type": "string", "description": "of the transaction that was sent"},
+        "outflow": {
+            "type": ["object", "null"],
+            "description": "base units by mint that left the wallet; null if not known yet",
+        },
         "program_id": {"type": "string"},
         "instruction": {"type": "string"},
         "fee_payer": {"type": "string"},

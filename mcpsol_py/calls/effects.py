@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import Change, Outflow, changes, minted, outflows, withheld_taken
+from mcpsol_py.calls.balances import (
+    SOL,
+    AccountMap,
+    Change,
+    Outflow,
+    changes,
+    minted,
+    outflows,
+    readable,
+    withheld_taken,
+)
+from mcpsol_py.calls.landed import ExpectedOutflow
 from mcpsol_py.calls.signing_power import SigningPower, signing_power
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.takeovers import handed_over, takeovers
+from mcpsol_py.solana.tokens import read_mint, read_token_account
 
 __all__ = ["Effects", "effects_of"]
 
@@ -22,13 +34,17 @@ class Effects:
 
     `flows` is what leaves the wallet, or leaves accounts that it can spend from. `taken` and `handed_over` are
     sentences about power that it gives away. `still` is False if others changed those balances between the reads
-    before and after the simulation: then no effect can be trusted.
+    before and after the simulation: then no effect can be trusted. `mints` are the tokens that the transaction can
+    move, SOL among them. `expected` is compared with what lands.
     """
 
     flows: Sequence[Outflow]
     taken: Sequence[str]
     handed_over: Sequence[str]
     still: bool
+    power: SigningPower
+    mints: frozenset[str]
+    expected: ExpectedOutflow
 
 
 def effects_of(
@@ -46,7 +62,18 @@ def effects_of(
         taken=takeovers(before, after, power.owners, power.accounts),
         handed_over=handed_over(before, after, power.owners),
         still=not _disturbed(simulated.changes, meanwhile, power),
+        power=power,
+        mints=frozenset([SOL, *_mints(before), *_mints(after)]),
+        expected=ExpectedOutflow.of(power, simulated),
     )
+
+
+def _mints(accounts: AccountMap) -> Iterator[str]:
+    """Give the mints among *accounts* and those of their token accounts."""
+    for key, _ in readable(accounts.items(), read_mint):
+        yield str(key)
+    for _, token in readable(accounts.items(), read_token_account):
+        yield str(token.mint)
 
 
 def _disturbed(found: Sequence[Change], meanwhile: Sequence[Change], power: SigningPower) -> bool:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solders.account import Account
+from solders.address_lookup_table_account import AddressLookupTable
 from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -21,15 +23,20 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.transport import (
+    AccountBalance,
+    Balances,
     Blockhash,
     History,
     HistoryEntry,
     MemcmpFilter,
     Outcome,
     Status,
+    TokenBalance,
     matches,
 )
 from mcpsol_py.errors import TransportError
+from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
+from mcpsol_py.solana.tokens import read_token_account
 
 if TYPE_CHECKING:
     from solders.litesvm import LiteSVM
@@ -197,11 +204,14 @@ class SvmTransport:
                 before: Any = self.svm.simulate_transaction(transaction)
                 if hasattr(before, "err"):
                     return signature, _outcome(transaction, before.meta(), before.err())
+            keys = [*transaction.message.account_keys, *self.loaded_addresses(transaction)]
+            before_it = self._balances(keys)
             result: Any = self.svm.send_transaction(transaction)
             failed = hasattr(result, "err")
             outcome = _outcome(
                 transaction, result.meta() if failed else result, result.err() if failed else None
             )
+            outcome = replace(outcome, balances=Balances(before_it, self._balances(keys)))
             if outcome.err == "AlreadyProcessed" and signature in self._landed:
                 return signature, None  # a cluster ignores a transaction that it has executed
             self._landed[signature] = outcome
@@ -210,6 +220,31 @@ class SvmTransport:
                 self.forget(next(iter(self._landed)))
         self._changed()
         return signature, None
+
+    def loaded_addresses(self, transaction: VersionedTransaction) -> list[Pubkey]:
+        """Return what the transaction loads from lookup tables: the writable addresses, then the others."""
+        lookups = getattr(transaction.message, "address_table_lookups", ())
+        tables = [self._table(lookup.account_key) for lookup in lookups]
+        places = [
+            *(
+                (table, lookup.writable_indexes)
+                for table, lookup in zip(tables, lookups, strict=True)
+            ),
+            *(
+                (table, lookup.readonly_indexes)
+                for table, lookup in zip(tables, lookups, strict=True)
+            ),
+        ]
+        return [table[place] for table, found in places for place in found if place < len(table)]
+
+    def _table(self, key: Pubkey) -> Sequence[Pubkey]:
+        account = self._get(key)
+        if account is None or account.owner != ADDRESS_LOOKUP_TABLE_PROGRAM:
+            return ()
+        return AddressLookupTable.deserialize(bytes(account.data)).addresses
+
+    def _balances(self, keys: Sequence[Pubkey]) -> dict[Pubkey, AccountBalance]:
+        return {key: _balance(self._get(key)) for key in keys}
 
     def forget(self, signature: Signature) -> None:
         """Forget a transaction, as if it had never been sent."""
@@ -253,6 +288,12 @@ class SvmTransport:
 
     async def close(self) -> None:
         """Do nothing: it holds no resources."""
+
+
+def _balance(account: Account | None) -> AccountBalance:
+    token = read_token_account(account)
+    held = None if token is None else TokenBalance(token.mint, token.owner, token.amount)
+    return AccountBalance(0 if account is None else account.lamports, held)
 
 
 def _outcome(

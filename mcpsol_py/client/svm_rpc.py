@@ -17,7 +17,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.client.transport import Outcome, run
+from mcpsol_py.client.transport import Outcome, TokenBalance, run
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import b58decode
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
@@ -272,6 +272,8 @@ class SvmNode:
             "logMessages": list(outcome.logs),
             "computeUnitsConsumed": outcome.units,
             "fee": LAMPORTS_PER_SIGNATURE,
+            **self._balances(outcome),
+            **self._loaded(transaction),
         }
         wire = [base64.b64encode(bytes(transaction)).decode(), "base64"]
         return {
@@ -280,6 +282,44 @@ class SvmNode:
             "version": 0,
             "transaction": wire,
             "meta": meta,
+        }
+
+    def _balances(self, outcome: Outcome) -> dict[str, Any]:
+        if outcome.balances is None:
+            return {}
+        sides = {"pre": outcome.balances.before, "post": outcome.balances.after}
+        lamports = {
+            f"{side}Balances": [held.lamports for held in found.values()]
+            for side, found in sides.items()
+        }
+        tokens = {
+            f"{side}TokenBalances": [
+                self._token_row(place, held.token)
+                for place, held in enumerate(found.values())
+                if held.token is not None
+            ]
+            for side, found in sides.items()
+        }
+        return {**lamports, **tokens}
+
+    def _token_row(self, place: int, held: TokenBalance) -> dict[str, Any]:
+        (mint_account,) = run(self.transport.get_accounts([held.mint]))
+        mint = read_mint(mint_account)
+        decimals = 0 if mint is None else mint.decimals
+        return {
+            "accountIndex": place,
+            "mint": str(held.mint),
+            "owner": str(held.owner),
+            "uiTokenAmount": {"amount": str(held.amount), "decimals": decimals},
+        }
+
+    def _loaded(self, transaction: VersionedTransaction) -> dict[str, Any]:
+        message = transaction.message
+        lookups = getattr(message, "address_table_lookups", ())
+        found = [str(key) for key in self.transport.loaded_addresses(transaction)]
+        writable = sum(len(lookup.writable_indexes) for lookup in lookups)
+        return {
+            "loadedAddresses": {"writable": found[:writable], "readonly": found[writable:]},
         }
 
     def _error(self, signature: Signature) -> Any:

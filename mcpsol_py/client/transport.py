@@ -7,7 +7,7 @@ suspending, so it needs no event loop and also works inside a running one.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -18,12 +18,15 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 __all__ = [
+    "AccountBalance",
+    "Balances",
     "Blockhash",
     "History",
     "HistoryEntry",
     "MemcmpFilter",
     "Outcome",
     "Status",
+    "TokenBalance",
     "Transport",
     "blocking",
     "matches",
@@ -55,13 +58,39 @@ class Blockhash:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenBalance:
+    """The tokens in a token account: base units of `mint` that belong to `owner`."""
+
+    mint: Pubkey
+    owner: Pubkey
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccountBalance:
+    """The lamports of an account, and its tokens if it is a token account."""
+
+    lamports: int
+    token: TokenBalance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Balances:
+    """The balances of a transaction's accounts, right before and right after it. Both have the same accounts."""
+
+    before: Mapping[Pubkey, AccountBalance]
+    after: Mapping[Pubkey, AccountBalance]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of running a transaction: in a simulation, in a preflight, or for good.
 
     `err` is None, or the error in the JSON form of the RPC: "AccountNotFound", {"InstructionError": [0, {"Custom":
     6001}]}. `return_data`: (the program that set it last, its bytes). `accounts`: those asked for, after
     the run. `inner`: the calls that programs made, as (program, data), if the chain reports them. `slot`: the slot
-    whose state it ran on, 0 if the chain does not say.
+    whose state it ran on, 0 if the chain does not say. `balances`: those of a landed transaction, None if the chain
+    does not report them.
     """
 
     err: str | dict[str, Any] | None = None
@@ -71,6 +100,7 @@ class Outcome:
     accounts: tuple[Account | None, ...] = field(default=())
     inner: tuple[tuple[Pubkey, bytes], ...] = field(default=())
     slot: int = 0
+    balances: Balances | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +184,7 @@ class Transport(Protocol):
         """Return the statuses of recent signatures, in order. Any number: the transport asks in parts."""
 
     async def transaction(self, signature: Signature) -> Outcome | None:
-        """Return the logs and return data of a landed transaction, None if the chain does not have it (yet)."""
+        """Return the logs, return data and balances of a landed transaction, None if the chain has it not (yet)."""
 
     async def history(self, key: Pubkey, *, limit: int) -> History:
         """Return the newest transactions of an account: *limit* of them, or more if that costs nothing."""

@@ -9,14 +9,19 @@ from contextlib import AsyncExitStack
 import pytest
 from solana.rpc.async_api import AsyncClient
 from solana.rpc.models import MemcmpOpts, TokenAccountOpts
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.instruction import AccountMeta, Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentPayload, PaymentRequirements
 
+from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import GENESIS, SvmNode
+from mcpsol_py.client.transport import TokenBalance
+from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
 from mcpsol_py.x402.chain.payment_chain import rpc_chain, svm_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor
@@ -143,3 +148,43 @@ def test_a_batch_is_answered_one_by_one() -> None:
     answers = json.loads(node.respond(json.dumps(body).encode()))
     assert answers[0]["result"] == "ok"
     assert answers[1]["id"] == 2
+
+
+async def test_the_balances_around_a_transaction_are_the_same_over_json_rpc(
+    world: World, url: str, stack: AsyncExitStack
+) -> None:
+    """Those of accounts that a lookup table holds, too."""
+    payer, far, where = world.payer, keypair(9).pubkey(), keypair(10).pubkey()
+    world.transport.airdrop(payer.pubkey())
+    header = (1).to_bytes(4, "little") + (2**64 - 1).to_bytes(8, "little")
+    world.set_account(where, header.ljust(56, b"\0") + bytes(far), ADDRESS_LOOKUP_TABLE_PROGRAM)
+    world.svm.warp_to_slot(10)
+    source = associated_token_address(payer.pubkey(), USDC, TOKEN_PROGRAM)
+    target = associated_token_address(world.payee.pubkey(), USDC, TOKEN_PROGRAM)
+    metas = [AccountMeta(key, False, True) for key in (source, target)]
+    tokens = Instruction(
+        TOKEN_PROGRAM,
+        bytes([3]) + (20).to_bytes(8, "little"),
+        [*metas, AccountMeta(payer.pubkey(), True, False)],
+    )
+    sol = transfer(TransferParams(from_pubkey=payer.pubkey(), to_pubkey=far, lamports=10**6))
+    table = AddressLookupTableAccount(where, [far])
+    message = MessageV0.try_compile(
+        payer.pubkey(), [sol, tokens], [table], world.svm.latest_blockhash()
+    )
+    signature, refused = await world.transport.send(VersionedTransaction(message, [payer]))
+    assert refused is None
+    here = await world.transport.transaction(signature)
+    rpc = RpcTransport(url)
+    stack.push_async_callback(rpc.close)
+    there = await rpc.transaction(signature)
+    assert here is not None
+    assert here.err is None, here.logs
+    assert here.balances is not None
+    assert there is not None
+    assert there.balances == here.balances
+    before, after = here.balances.before, here.balances.after
+    assert (before[far].lamports, after[far].lamports) == (0, 10**6)
+    assert before[payer.pubkey()].lamports - after[payer.pubkey()].lamports == 10**6 + 5000
+    assert before[source].token == TokenBalance(USDC, payer.pubkey(), world.balance)
+    assert after[target].token == TokenBalance(USDC, world.payee.pubkey(), 20)

@@ -6,6 +6,10 @@ leaves a shorter but valid chain; keep the last hash elsewhere to notice that.
 A line is on disk before the step that it announces ("intent", and "signed" with the signature,
 before the transaction is sent); another line follows it ("sent", "failed", "unknown").
 
+An intent counts as spent with `at_most`, the most that the transaction may take. A later line with
+`outflow` replaces that by what it took: "sent", "failed", or "landed" if that was learnt later. If
+the line has `stopped` too, nothing more is reserved for the wallet until a line "cleared".
+
 A process that has the log open remembers the last line that it saw. If the log is cut, replaced or
 removed meanwhile, the next write notices it, and nothing is signed any more.
 """
@@ -24,13 +28,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
 from mcpsol_py.errors import PolicyError, SourceError
 
-__all__ = ["AuditLog", "verify_log"]
+__all__ = ["AuditLog", "OpenSend", "verify_log"]
 
 _START = "0" * 64
 #: Seconds to wait for another process's lock, and between two attempts.
@@ -101,11 +105,24 @@ def _line_error(why: str, path: Path, number: int) -> SourceError:
 
 @dataclass(slots=True)
 class _Intent:
-    """A transaction that the bridge was about to send. `amounts` are base units by mint."""
+    """A transaction that the bridge was about to send. `amounts` are base units by mint.
+
+    `entry` is its line until it is known what the transaction took.
+    """
 
     wallet: str
     day: str
     amounts: dict[str, int]
+    entry: Mapping[str, Any] | None
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSend:
+    """A signed transaction of which the log does not say what it took. `intent` is the line of its intent."""
+
+    intent: Mapping[str, Any]
+    signature: str
 
 
 @dataclass(slots=True)
@@ -116,6 +133,8 @@ class _LogState:
     intents: dict[int, _Intent] = field(default_factory=dict)
     #: Marks of confirmations that were used.
     marks: set[str] = field(default_factory=set)
+    #: Wallets that are stopped, and why.
+    stopped: dict[str, str] = field(default_factory=dict)
     #: Number and hash of the last line.
     count: int = 0
     last: str = _START
@@ -126,17 +145,38 @@ class _LogState:
     def add(self, entry: Mapping[str, Any]) -> None:
         """Take one more line into account."""
         self.count, self.last = entry["n"], entry["hash"]
-        event = entry.get("event")
+        event = str(entry.get("event"))
         if event == "intent":
-            day, wallet = str(entry.get("at", ""))[:10], str(entry.get("wallet"))
-            self.intents[self.count] = _Intent(wallet, day, _amounts(entry))
-            if "yes" in entry:
-                self.marks.add(str(entry["yes"]))
-        elif event == "failed":
-            intent = self.intents.get(entry.get("intent", 0))
-            if intent is not None:
-                # A failed transaction took only what its line says: nothing, or the fee.
-                intent.amounts = _amounts(entry)
+            self._add_intent(entry)
+        elif event == "cleared":
+            self.stopped.pop(str(entry.get("wallet")), None)
+        else:
+            self._add_step(event, entry)
+
+    def _add_intent(self, entry: Mapping[str, Any]) -> None:
+        day, wallet = str(entry.get("at", ""))[:10], str(entry.get("wallet"))
+        reserved = _amounts(entry, "at_most" if "at_most" in entry else "outflow")
+        self.intents[self.count] = _Intent(wallet, day, reserved, entry)
+        if "yes" in entry:
+            self.marks.add(str(entry["yes"]))
+
+    def _add_step(self, event: str, entry: Mapping[str, Any]) -> None:
+        """Take a line about an intent into account: signed, sent, failed, unknown or landed."""
+        intent = self.intents.get(entry.get("intent", 0))
+        if intent is None:
+            return
+        intent.signature = str(entry.get("signature", intent.signature))
+        if event == "failed" or "outflow" in entry:
+            # A failed transaction took only what its line says: nothing, or the fee.
+            intent.amounts = _amounts(entry)
+            intent.entry = None
+        if "stopped" in entry:
+            self.stopped[intent.wallet] = str(entry["stopped"])
+
+    def check_running(self, wallet: str) -> None:
+        """Raise PolicyError if *wallet* is stopped."""
+        if wallet in self.stopped:
+            raise PolicyError("stopped", self.stopped[wallet])
 
     def spent(self, wallet: str, day: str, *, and_later: bool) -> dict[str, int]:
         """Return base units by mint that left *wallet* on *day*, *and_later* if asked."""
@@ -147,9 +187,20 @@ class _LogState:
                 totals.update(intent.amounts)
         return dict(totals)
 
+    def open_sends(self, wallet: str, day: str) -> list[OpenSend]:
+        """Return the sends of *wallet* since *day* of which no line says what they took."""
+        return [
+            OpenSend(intent.entry, intent.signature)
+            for intent in self.intents.values()
+            if intent.entry is not None
+            and intent.signature
+            and intent.wallet == wallet
+            and intent.day >= day
+        ]
 
-def _amounts(entry: Mapping[str, Any]) -> dict[str, int]:
-    found = {str(mint): int(amount) for mint, amount in entry.get("outflow", {}).items()}
+
+def _amounts(entry: Mapping[str, Any], key: str = "outflow") -> dict[str, int]:
+    found = {str(mint): int(amount) for mint, amount in entry.get(key, {}).items()}
     if any(amount < 0 for amount in found.values()):
         raise ValueError("an amount below 0")
     return found
@@ -209,9 +260,24 @@ class AuditLog:
                 raise PolicyError(
                     "outflow.confirm_above", "this confirmation was already used for another call"
                 )
+            state.check_running(wallet)
             check(state.spent(wallet, _today(), and_later=True))
 
         return self._write("intent", {"wallet": wallet, **facts}, decide)
+
+    @property
+    def how_to_clear(self) -> str:
+        """How the owner lets a stopped wallet go on, as the end of a sentence."""
+        if self.path is None:
+            return "has restarted this bridge"
+        return f"has run `idl2mcp audit {self.path.name} --clear-stop`"
+
+    def clear(self, wallet: str) -> dict[str, Any]:
+        """Add the line "cleared": the owner has looked at why *wallet* was stopped, and it may go on.
+
+        Raises PolicyError as `append` does.
+        """
+        return self.append("cleared", wallet=wallet)
 
     def _write(
         self, event: str, facts: Mapping[str, Any], decide: Callable[[_LogState], None]
@@ -291,17 +357,41 @@ class AuditLog:
     def spent(self, wallet: str, day: str | None = None) -> dict[str, int]:
         """Return base units by mint that left *wallet* on *day* (UTC, "2026-11-27").
 
-        Counts every intent that did not fail, so a send whose outcome is unknown counts: it may
-        have landed. None: today, and any later day, in case the clock was set back.
+        Counts every intent that did not fail, so a send whose outcome is unknown counts, with the
+        most that it may take: it may have landed. None: today, and any later day, in case the clock was set back.
 
         Raises PolicyError as `append` does.
         """
+        with self._current() as state:
+            return state.spent(wallet, day or _today(), and_later=day is None)
+
+    def open_sends(self, wallet: str) -> list[OpenSend]:
+        """Return what *wallet* sent since yesterday and may have landed without a line that says what it took.
+
+        Raises PolicyError as `append` does.
+        """
+        with self._current() as state:
+            return state.open_sends(wallet, _day(-1))
+
+    def stopped(self) -> dict[str, str]:
+        """Return the wallets that are stopped, and why. Raises PolicyError as `append` does."""
+        with self._current() as state:
+            return dict(state.stopped)
+
+    def check_running(self, wallet: str) -> None:
+        """Raise PolicyError if *wallet* is stopped, and as `append` does."""
+        with self._current() as state:
+            state.check_running(wallet)
+
+    @contextmanager
+    def _current(self) -> Iterator[_LogState]:
+        """Give the state after all lines, those of other processes too."""
         with self._lock:
             if self.path is not None and (self._state.count or self.path.exists()):
                 with _policy_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
                     _lock_file(file.fileno(), exclusive=False)
                     self._catch_up(file)
-            return self._state.spent(wallet, day or _today(), and_later=day is None)
+            yield self._state
 
     def _next(self, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         entry = {
@@ -320,7 +410,12 @@ def _accept(state: _LogState) -> None:
 
 
 def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
+    return _day(0)
+
+
+def _day(distance: int) -> str:
+    """Return the day that is *distance* days from today (UTC)."""
+    return (datetime.now(UTC) + timedelta(days=distance)).date().isoformat()
 
 
 @contextmanager

@@ -29,7 +29,7 @@ in the same place afterwards, ownership has probably passed to someone else. Tha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -102,6 +102,12 @@ class OutflowLimit:
                 "outflow.per_day",
                 f"{leaving}, after {spent_today:,} today; the limit per day is {self.per_day:,}",
             )
+
+    def at_most(self, spent_today: int, confirmed: int | None) -> int:
+        """Return the most that one call may take. *confirmed*: the amount that a person agreed to, if any."""
+        left = max(0, self.per_day - spent_today)
+        agreed = self.confirm_above if confirmed is None else confirmed
+        return min(self.per_call, left, self.per_call if agreed is None else agreed)
 
     def needs_confirmation(self, flow: Outflow) -> bool:
         """Return True if a person must confirm *flow*."""
@@ -200,6 +206,31 @@ class Policy:
             if limit.needs_confirmation(flow):
                 to_confirm.append(flow)
         return to_confirm
+
+    def at_most(
+        self, mints: Iterable[str], spent_today: Mapping[str, int], confirmed: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Return the most of each of *mints* that one call may take; 0 without a limit.
+
+        *confirmed* are the amounts that a person agreed to.
+        """
+        limits = dict(self.limits)
+        return {
+            mint: limits[mint].at_most(spent_today.get(mint, 0), confirmed.get(mint))
+            if mint in limits
+            else 0
+            for mint in mints
+        }
+
+    def check_reserved(self, at_most: Mapping[str, int], spent_today: Mapping[str, int]) -> None:
+        """Raise PolicyError if *at_most* no longer fits into the day, because another process has spent meanwhile."""
+        for mint, limit in self.limits:
+            spent = spent_today.get(mint, 0)
+            if at_most.get(mint, 0) > max(0, limit.per_day - spent):
+                raise PolicyError(
+                    "outflow.per_day",
+                    f"{spent:,} base units of {mint} are spent or reserved by now; call again",
+                )
 
 
 def _listed(names: Collection[str]) -> str:

@@ -1,0 +1,180 @@
+"""What a landed transaction took from its wallet, by the chain's own balances before and after it.
+
+A program can behave differently in a simulation and on the chain. `OutflowMeter` measures both in one way, so that the
+two can be compared. It is made from the simulation and has a JSON form, so that a later process can compare too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from mcpsol_py.calls.balances import SOL, AccountMap, AccountState, Change, outflows, readable
+from mcpsol_py.calls.signing_power import SigningPower
+from mcpsol_py.calls.simulate import SimulatedCall
+from mcpsol_py.client.transport import (
+    AccountBalance,
+    Balances,
+    Outcome,
+    TokenBalance,
+    Transport,
+)
+from mcpsol_py.errors import TransportError
+from mcpsol_py.solana.addresses import NATIVE_MINT
+from mcpsol_py.solana.native_accounts import withdraw_authority
+from mcpsol_py.solana.tokens import extensions, read_mint, read_token_account, transfer_fee_config
+
+__all__ = ["ExpectedOutflow", "OutflowMeter", "landed_outcome"]
+
+#: How often to look for the record of a transaction that was seen to land, and the seconds in between.
+_LOOKS, _PAUSE = 10, 0.4
+
+
+async def landed_outcome(
+    transport: Transport, signature: Signature, *, looks: int = _LOOKS
+) -> Outcome | None:
+    """Return the record of a landed transaction with its balances, or None if the chain does not give it now.
+
+    Nodes have the record a moment after they have the status.
+    """
+    for look in range(looks):
+        if look:
+            await transport.sleep(_PAUSE)
+        try:
+            found = await transport.transaction(signature)
+        except TransportError:
+            continue
+        if found is not None and found.balances is not None:
+            return found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class OutflowMeter:
+    """Measures what leaves a wallet between two pictures of balances.
+
+    `owners` and `accounts` are its signing power. `withdrawers` has who may withdraw from accounts of native programs.
+    `issued` are mints whose new or withheld tokens the wallet can hand out: any that it did not receive went to others.
+    """
+
+    owners: frozenset[str]
+    accounts: frozenset[Pubkey]
+    withdrawers: Mapping[str, str]
+    issued: frozenset[str]
+
+    @classmethod
+    def of(cls, power: SigningPower, before: AccountMap, aside: AccountMap) -> OutflowMeter:
+        """Return the meter for a call with these accounts: those that may be written, and those that are only read."""
+        every = {**aside, **before}
+        return cls(
+            power.owners,
+            power.accounts,
+            {str(key): str(who) for key, who in readable(before.items(), _withdrawer)},
+            frozenset(str(key) for key, by in _issuers(every) if by & power.owners),
+        )
+
+    def outflow(self, balances: Balances) -> dict[str, int]:
+        """Return the base units that leave the wallet, by mint, "SOL" for lamports."""
+        found = list(self._changes(balances))
+        made: Counter[str] = Counter()
+        for change in found:
+            made[change.mint] += change.delta if change.mint in self.issued else 0
+        flows = outflows(found, self.owners, +made, self.accounts)
+        return {flow.mint: flow.amount for flow in flows}
+
+    def _changes(self, balances: Balances) -> Iterator[Change]:
+        for key, balance in balances.before.items():
+            old, new = self._held(key, balance), self._held(key, balances.after[key])
+            for owner, mint in dict.fromkeys([*old, *new]):
+                had, has = old.get((owner, mint), 0), new.get((owner, mint), 0)
+                if had != has:
+                    yield Change(str(key), owner, mint, had, has, None)
+
+    def _held(self, key: Pubkey, balance: AccountBalance) -> dict[tuple[str, str], int]:
+        """Return the balances of an account by (owner, mint), as `balances.changes` counts them."""
+        address, token = str(key), balance.token
+        if token is None:
+            return {(self.withdrawers.get(address, address), SOL): balance.lamports}
+        owner = str(token.owner)
+        held = {(owner, SOL): balance.lamports}
+        if token.mint != NATIVE_MINT:
+            held[owner, str(token.mint)] = token.amount
+        return held
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the meter as JSON. `from_json` is the inverse."""
+        return {
+            "owners": sorted(self.owners),
+            "accounts": sorted(map(str, self.accounts)),
+            "withdrawers": dict(self.withdrawers),
+            "issued": sorted(self.issued),
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> OutflowMeter:
+        """Return the meter that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            frozenset(found["owners"]),
+            frozenset(map(Pubkey.from_string, found["accounts"])),
+            dict(found["withdrawers"]),
+            frozenset(found["issued"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOutflow:
+    """What a transaction takes from its wallet if it lands as it was simulated: base units by mint."""
+
+    meter: OutflowMeter
+    outflow: Mapping[str, int]
+
+    @classmethod
+    def of(cls, power: SigningPower, simulated: SimulatedCall) -> ExpectedOutflow:
+        """Return what the exact simulation of a call took."""
+        meter = OutflowMeter.of(power, simulated.before, simulated.aside)
+        return cls(meter, meter.outflow(_simulated_balances(simulated.before, simulated.after)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON, with amounts as text. `from_json` is the inverse."""
+        amounts = {mint: str(amount) for mint, amount in self.outflow.items()}
+        return {"meter": self.meter.to_json(), "outflow": amounts}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> ExpectedOutflow:
+        """Return what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        amounts = {str(mint): int(amount) for mint, amount in found["outflow"].items()}
+        return cls(OutflowMeter.from_json(found["meter"]), amounts)
+
+
+def _simulated_balances(before: AccountMap, after: AccountMap) -> Balances:
+    """Return the balances of a simulation in the form of a landed transaction's."""
+    return Balances(
+        {key: _balance(account) for key, account in before.items()},
+        {key: _balance(after.get(key)) for key in before},
+    )
+
+
+def _balance(account: AccountState | None) -> AccountBalance:
+    if account is None:
+        return AccountBalance(0)
+    token = read_token_account(account)
+    if token is None:
+        return AccountBalance(account.lamports)
+    return AccountBalance(account.lamports, TokenBalance(token.mint, token.owner, token.amount))
+
+
+def _withdrawer(account: AccountState | None) -> Pubkey | None:
+    return None if account is None else withdraw_authority(account)
+
+
+def _issuers(accounts: AccountMap) -> Iterable[tuple[Pubkey, frozenset[str]]]:
+    """Give each mint with who can hand out its new or its withheld tokens."""
+    for key, mint in readable(accounts.items(), read_mint):
+        fees = transfer_fee_config(extensions(accounts[key]))
+        by = (mint.mint_authority, None if fees is None else fees.withdraw_authority)
+        yield key, frozenset(str(who) for who in by if who is not None)
