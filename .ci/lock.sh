@@ -29,3 +29,4 @@ lock_npm() {
 }
 lock_npm tests/oracles
 lock_npm tests/oracles/x402
+lock_npm tests/oracles/facilitators

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Node oracles, as tests/oracles/package-lock.json locks them, and the payment peers of tests/oracles/x402. They are
+# The Node oracles, as tests/oracles/package-lock.json locks them, and those of tests/oracles/x402 and facilitators. They are
 # kept in the cache, one folder a lock file, and node_modules beside each lock is a link to them. Node 22 comes with the
 # former as an npm package, since some ask for it and Debian
 # 12 has 18; any Node from 18 on will do to install them.
@@ -29,3 +29,4 @@ mkdir -p "$MCPSOL_CACHE/node"
 exec 9>"$MCPSOL_CACHE/node/.lock" && flock 9 # other checkouts on this machine install into the same cache
 install tests/oracles
 install tests/oracles/x402
+install tests/oracles/facilitators

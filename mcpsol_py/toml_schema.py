@@ -23,6 +23,7 @@ __all__ = [
     "TABLES",
     "TEXT",
     "TEXTS",
+    "TEXTS_OR_TABLES",
     "U64",
     "UNITS",
     "WHOLE",
@@ -86,6 +87,10 @@ U64 = Kind(
     "whole number of base units (0 to 2^64-1)",
 )
 TEXTS = Kind("list of texts", _is_list_of_texts)
+TEXTS_OR_TABLES = Kind(
+    "list of texts or tables",
+    lambda value: isinstance(value, list) and all(isinstance(item, (str, dict)) for item in value),
+)
 TABLE = Kind("table", lambda value: isinstance(value, dict))
 TABLES = Kind("list of tables", lambda value: isinstance(value, list))
 PRICE = Kind("price", _is_price)

@@ -13,12 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
+from idl2mcp.config.facilitators import (
+    FacilitatorEntry,
+    open_facilitators,
+    read_facilitators,
+)
 from idl2mcp.config.plans import PlanEntry, open_plans, read_plans
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError, SourceError, abbr
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checked
+from mcpsol_py.toml_schema import (
+    FLAG,
+    TABLE,
+    TABLES,
+    TEXT,
+    TEXTS,
+    TEXTS_OR_TABLES,
+    Keys,
+    checked,
+)
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -41,7 +55,7 @@ PAYMENTS: Keys = {
     "pay_to": TEXT,
     "prices": TABLE,
     "url": TEXT,
-    "facilitators": TEXTS,
+    "facilitators": TEXTS_OR_TABLES,
     "sponsors": TEXTS,
     "database": TEXT,
     "merchant": TEXT,
@@ -83,7 +97,7 @@ class Payments:
     pay_to: str
     prices: Mapping[str, tuple[Any, ...]]
     url: str | None = None
-    facilitators: tuple[str, ...] = ()
+    facilitators: tuple[FacilitatorEntry, ...] = ()
     sponsors: tuple[str, ...] = ()
     database: str | None = None
     merchant: str = "default"
@@ -126,8 +140,8 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
     }
     if "url" in values:
         values["url"] = inputs.endpoint(values["url"])
-    for key in ("facilitators", "sponsors"):
-        values[key] = tuple(values.get(key, ()))
+    values["facilitators"] = read_facilitators(values.get("facilitators", []), base)
+    values["sponsors"] = tuple(values.get("sponsors", ()))
     return Payments(**values, base=base)
 
 
@@ -262,7 +276,7 @@ class _Opening:
     def _settling(self) -> _Settling:
         """The facilitators of the configuration, or one in this process whose fees the sponsors pay."""
         if self.payments.facilitators:
-            return _Settling(_remote_facilitators(self.payments.facilitators))
+            return _Settling(open_facilitators(self.payments.facilitators))
         if not self.payments.sponsors:
             raise SourceError(
                 "needs facilitators or sponsors: somebody must settle the payments", path="payments"
@@ -341,6 +355,7 @@ class _Opening:
             grants=Grants(self.book, self.executions) if payments.plans else None,
             # What a remote facilitator reports is compared with the chain.
             witness=witness_of(self.chain) if payments.facilitators else None,
+            facilitators=self.settling.facilitator if payments.facilitators else None,
         )
 
     def _landed(self, signature: str) -> bool | None:
@@ -386,19 +401,6 @@ class _Opening:
             domain=self.payments.domain,
             collector=collector,
         )
-
-
-def _remote_facilitators(named: Sequence[str]) -> Any:
-    """Facilitators by URL, or by "module:name" for one of the user's own."""
-    from mcpsol_py.x402.selling.facilitators import (
-        Facilitators,
-        HttpFacilitator,
-        custom_facilitator,
-    )
-
-    return Facilitators(
-        [HttpFacilitator(one) if "://" in one else custom_facilitator(one) for one in named]
-    )
 
 
 def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitStack) -> Database:

@@ -10,8 +10,8 @@ import pytest
 from idl2mcp import local_cluster as local
 from idl2mcp.config import agent_wallet as purse
 from idl2mcp.config import bridge as serving
+from idl2mcp.config import facilitators, plans
 from idl2mcp.config import payments as selling
-from idl2mcp.config import plans
 from mcpsol_py.bridge.policy import rules as policy
 from mcpsol_py.toml_schema import Keys
 
@@ -26,6 +26,7 @@ TABLES: dict[str, Keys] = {
     "http.oauth": serving.OAUTH,
     "http.oauth.scopes": serving.SCOPES,
     "payments": selling.PAYMENTS,
+    "payments.facilitators": facilitators.FACILITATOR,
     "payments.plans": plans.PLAN,
     "Top of the wallet's file": purse.WALLET,
     "limits": purse.LIMITS,

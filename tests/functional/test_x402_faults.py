@@ -28,12 +28,12 @@ from mcpsol_py.x402.facilitator import LocalFacilitator, facilitator_app, make_f
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
-from mcpsol_py.x402.selling.facilitators import (
+from mcpsol_py.x402.selling.facilitator_client import (
     MAX_ANSWER,
     FacilitatorDown,
-    Facilitators,
     HttpFacilitator,
 )
+from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.payment_processor import witness_of
 from mcpsol_py.x402.store.executions import Executions

@@ -41,6 +41,8 @@ class Offer:
     public: ResourceInfo | None = None
     #: Signs the offers and the receipts (receipts.py).
     signatory: Signatory | None = None
+    #: Terms that were offered before with another fee payer. They are accepted, but not shown.
+    earlier: tuple[PaymentRequirements, ...] = ()
 
     def payment_required(self, error: str) -> PaymentRequired:
         """Return the 402 body."""

@@ -2,13 +2,13 @@
 seller.
 """
 
-from mcpsol_py.x402.selling.facilitators import (
+from mcpsol_py.x402.selling.facilitator_client import (
     FacilitatorClient,
     FacilitatorDown,
-    Facilitators,
     HttpFacilitator,
     custom_facilitator,
 )
+from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.http_seller import PaidHttp
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_calls import CallGrants, PaidCalls

@@ -40,6 +40,7 @@ from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
 from mcpsol_py.x402.protocol.repeat_proof import check_repeat_proof
+from mcpsol_py.x402.selling.facilitators import fee_payer_of
 from mcpsol_py.x402.selling.owned_row import OwnedRow
 from mcpsol_py.x402.selling.payment_processor import Landed, PaymentProcessor, Phase
 from mcpsol_py.x402.selling.replies import (
@@ -75,6 +76,9 @@ from mcpsol_py.x402.store.call_states import (
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions
 
+#: The reason for which a payment is not valid if no facilitator answered.
+_NO_ANSWER = "unexpected_verify_error"
+
 __all__ = ["PaidCall", "SharedParts", "decide_interrupted"]
 
 
@@ -89,6 +93,8 @@ class SharedParts:
     landed: Landed | None
     on_state: Callable[[str, str, str], None]
     fault: Callable[[str], None]
+    #: (offer, fee payer) -> the offer with fee payers of other facilitators than this one's.
+    without: Callable[[Offer, str | None], Offer]
 
 
 @dataclass(slots=True)
@@ -225,7 +231,10 @@ class PaidCall:
         await self.row.forget()
         reason = verified.invalid_reason or "unexpected_verify_error"
         message = verified.invalid_message or reason
-        required = await self.parts.processor.required(self.offer, self.payment, message)
+        offer = self.offer
+        if reason == _NO_ANSWER:  # a new payment should not depend on the same facilitator
+            offer = self.parts.without(offer, fee_payer_of(self.terms))
+        required = await self.parts.processor.required(offer, self.payment, message)
         return PaymentRequiredReply(required, reason)
 
     def _flow(self) -> str:

@@ -11,7 +11,8 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from x402 import x402ResourceServer
@@ -23,6 +24,7 @@ from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.payment_ids import Payment, fingerprint, named_id, payment_key
+from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.owned_row import OwnedRow, TakenOver
 from mcpsol_py.x402.selling.paid_call import PaidCall, SharedParts, decide_interrupted
 from mcpsol_py.x402.selling.payment_processor import Landed, PaymentProcessor, Witness
@@ -77,8 +79,9 @@ class PaidCalls:
     for the first one's answer.
 
     *landed* looks up the signature of a transaction that a tool broadcast. *grants* serves
-    subscribers. *witness* looks on chain whether a facilitator's answer is true. *on_state* is
-    called with (payment id, state, resource) as a call proceeds, and *fault* with the name of each
+    subscribers. *witness* looks on chain whether a facilitator's answer is true. *facilitators* are
+    those of *server*, if there are several: demands then name the fee payer of one that works.
+    *on_state* is called with (payment id, state, resource) as a call proceeds, and *fault* with the name of each
     step, for tests that stop there.
     """
 
@@ -93,10 +96,12 @@ class PaidCalls:
         landed: Landed | None = None,
         grants: CallGrants | None = None,
         witness: Witness | None = None,
+        facilitators: Facilitators | None = None,
         on_state: Callable[[str, str, str], None] = lambda _id, _state, _resource: None,
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self._executions, self._wait, self._grants = executions, wait, grants
+        self._facilitators = facilitators
         self._processor = PaymentProcessor(server, landed, witness, fault)
         self._parts = SharedParts(
             processor=self._processor,
@@ -106,6 +111,7 @@ class PaidCalls:
             landed=landed,
             on_state=on_state,
             fault=fault,
+            without=lambda offer, payer: self.current(offer, avoid=payer),
         )
 
     async def call(
@@ -128,6 +134,7 @@ class PaidCalls:
         *continuation* is the state that the tool gave its caller with a question (Unfinished), and
         that the caller brings back.
         """
+        offer = self.current(offer)
         request = _Request(offer, payment, arguments, run, proof, continuation)
         started = time.perf_counter()
         with telemetry.span("paid call", resource=offer.resource.url) as step:
@@ -141,6 +148,19 @@ class PaidCalls:
             step.set(outcome=outcome)
         metrics.observe_call(outcome, time.perf_counter() - started)
         return reply
+
+    def current(self, offer: Offer, *, avoid: str | None = None) -> Offer:
+        """Return *offer* with fee payers of facilitators that work now. *avoid*: the fee payer of
+        one that has just failed.
+        """
+        if self._facilitators is None:
+            return offer
+        self._facilitators.keep_fresh()
+        terms_now = partial(self._facilitators.current_terms, avoid=avoid)
+        accepts = tuple(map(terms_now, offer.accepts))
+        if accepts == offer.accepts:
+            return offer
+        return replace(offer, accepts=accepts, earlier=(*offer.accepts, *offer.earlier))
 
     async def knows(self, offer: Offer, payment: Payment) -> bool:
         """Return True if this payment, or its payment id, was seen before. False if it cannot be

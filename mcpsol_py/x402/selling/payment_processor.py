@@ -6,24 +6,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import anyio.to_thread
 from x402 import x402ResourceServer
 from x402.schemas import PaymentRequired, PaymentRequirements, SettleResponse, VerifyResponse
+from x402.schemas.errors import PaymentError as CorePaymentError
 from x402.schemas.hooks import ResourceVerifyResponse, VerifiedPaymentCancelOptions
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, MessageStatus, PaymentChain
+from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.payment_ids import Payment, transaction_text
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
-from mcpsol_py.x402.selling.facilitators import FACILITATOR_ERRORS, refusal_of_official_client
+from mcpsol_py.x402.selling.facilitator_answers import (
+    believed_settlement,
+    believed_verification,
+)
+from mcpsol_py.x402.selling.facilitator_client import (
+    FACILITATOR_ERRORS,
+    refusal_of_official_client,
+)
+from mcpsol_py.x402.selling.facilitators import with_fee_payer
 
 __all__ = ["Landed", "PaymentProcessor", "Phase", "Requirements", "Witness", "witness_of"]
 
@@ -73,7 +84,9 @@ class PaymentProcessor:
         """
         if isinstance(payment, PaymentPayloadV1):
             return _match_v1(offer, payment)
-        found = self.server.find_matching_requirements(list(offer.accepts), payment)
+        named = mapping_at(payment.accepted.extra).get("feePayer")
+        offered = [_for_fee_payer(terms, named) for terms in (*offer.accepts, *offer.earlier)]
+        found = self.server.find_matching_requirements(offered, payment)
         if found is None:
             raise PaymentError(
                 "no_matching_requirements",
@@ -114,11 +127,13 @@ class PaymentProcessor:
         """Ask whether the payment would settle."""
         with telemetry.span("verify payment", scheme=requirements.scheme):
             try:
-                return await self.server.verify_payment(
+                verified = await self.server.verify_payment(
                     payment, requirements, transport_context={"payment_id": payment_id}
                 )
-            except FACILITATOR_ERRORS as error:
+            except (*FACILITATOR_ERRORS, CorePaymentError) as error:
                 return ResourceVerifyResponse(_not_verified(error, requirements))
+        believed = believed_verification(payment, verified.verify)
+        return ResourceVerifyResponse(believed, verified.skip_handler)
 
     async def cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
         """Release anything that the scheme holds for a call that failed and is not charged."""
@@ -147,6 +162,7 @@ class PaymentProcessor:
         ) as step:
             settled = await self._ask(payment, requirements, payment_id, phase)
             self.fault("call.settled")
+            settled = believed_settlement(payment, requirements, settled)
             settled = await self._checked(payment, settled)
             if resumed and settled.error_reason == _DUPLICATE:
                 settled = await self._earlier_attempt(settled)
@@ -170,13 +186,9 @@ class PaymentProcessor:
                 payment, requirements, phase=phase, transport_context={"payment_id": payment_id}
             )
         except PaymentError as error:  # the scheme refused before it asked any facilitator
-            return SettleResponse(
-                success=False,
-                error_reason=error.code,
-                error_message=str(error),
-                transaction="",
-                network=requirements.network,
-            )
+            return _as_refused(requirements, error.code, str(error))
+        except CorePaymentError as error:  # no facilitator was asked
+            return _as_refused(requirements, "unsupported_scheme", str(error))
         except FACILITATOR_ERRORS as error:
             return _not_settled(error, requirements)
 
@@ -191,8 +203,11 @@ class PaymentProcessor:
         if settled.success and not settled.transaction:  # a voucher: nothing was sent
             return settled
         seen = await anyio.to_thread.run_sync(self.witness, payment)
-        if seen is None or settled.success == (seen.state == "landed"):
+        if seen is None:
             return settled
+        if settled.success == (seen.state == "landed"):
+            right = seen.signature if settled.success else None
+            return _changed(settled, transaction=right) if right else settled
         return _as_failed(settled, seen) if settled.success else _as_landed(settled, seen)
 
     async def _earlier_attempt(self, settled: SettleResponse) -> SettleResponse:
@@ -227,21 +242,38 @@ def _not_settled(error: Exception, requirements: Requirements) -> SettleResponse
     refused = None
     if isinstance(error, ValueError):
         refused = refusal_of_official_client(error, SettleResponse, requirements)
-    return refused or SettleResponse(
+    why = f"the facilitator gave no answer ({type(error).__name__})"
+    return refused or _as_refused(requirements, "unexpected_settle_error", why)
+
+
+def _as_refused(requirements: Requirements, reason: str, message: str) -> SettleResponse:
+    return SettleResponse(
         success=False,
-        error_reason="unexpected_settle_error",
-        error_message=f"the facilitator gave no answer ({type(error).__name__})",
+        error_reason=reason,
+        error_message=message,
         transaction="",
         network=requirements.network,
     )
 
 
+def _for_fee_payer(terms: PaymentRequirements, named: object) -> PaymentRequirements:
+    """*terms* with the fee payer that a payment names.
+
+    The seller does not mind who pays the fee, and the facilitator checks that it can sign. So a
+    payment, and a repeat of it, is known after its facilitator has changed its key or is away.
+    Channels have terms of their own for each sponsor.
+    """
+    if terms.scheme != "exact" or not isinstance(named, str) or not is_address(named):
+        return terms
+    return with_fee_payer(terms, named)
+
+
 def _match_v1(
     offer: Offer, payment: PaymentPayloadV1
 ) -> tuple[PaymentRequirements, PaymentRequirementsV1]:
-    """A payment of version 1 does not repeat its terms: its transaction tells which token it pays."""
+    """A payment of version 1 does not repeat its terms: its transaction tells the token and the fee payer."""
     matches = [
-        (terms, v1)
+        terms
         for v1, terms in offer.v1_terms()
         if (v1.scheme, v1.network) == (payment.scheme, payment.network)
     ]
@@ -252,16 +284,18 @@ def _match_v1(
         )
     # The verifier refuses a payment of a token that is not accepted, with its own reason.
     used = _accounts(payment)
-    return next((match for match in matches if match[0].asset in used), matches[0])
+    found = next((terms for terms in matches if terms.asset in used), matches[0])
+    found = _for_fee_payer(found, next(iter(used), None))
+    return found, replace(offer, accepts=(found,)).v1()[0]
 
 
-def _accounts(payment: PaymentPayloadV1) -> frozenset[str]:
-    """The accounts of a payment's transaction, none if it cannot be read."""
+def _accounts(payment: PaymentPayloadV1) -> list[str]:
+    """The accounts of a payment's transaction, the fee payer first; none if it cannot be read."""
     try:
         message = read_transaction(transaction_text(payment)).message
     except PaymentError:
-        return frozenset()
-    return frozenset(map(str, message.account_keys))
+        return []
+    return list(map(str, message.account_keys))
 
 
 def _amount(settled: SettleResponse, requirements: Any) -> int:

@@ -26,7 +26,8 @@ from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.protocol.offer import Offer
-from mcpsol_py.x402.selling.facilitators import Facilitators, HttpFacilitator
+from mcpsol_py.x402.selling.facilitator_client import HttpFacilitator
+from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.http_seller import PaidHttp
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.store.database import Database

@@ -26,7 +26,7 @@ from mcpsol_py.x402.protocol.http_answers import (
     send_bounded_sync,
     was_cut,
 )
-from mcpsol_py.x402.selling.facilitators import FacilitatorDown, HttpFacilitator
+from mcpsol_py.x402.selling.facilitator_client import FacilitatorDown, HttpFacilitator
 from mcpsol_py.x402.worker.alerts import webhook_alert
 from tests.unit.x402.payments import World
 

@@ -23,7 +23,8 @@ from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator import facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.selling.facilitators import FacilitatorDown, Facilitators, HttpFacilitator
+from mcpsol_py.x402.selling.facilitator_client import FacilitatorDown, HttpFacilitator
+from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.payment_processor import PaymentProcessor
 from tests.unit.x402.payments import World
 

@@ -1,0 +1,92 @@
+"""What a seller believes of a facilitator's answer: its decision, within what was asked.
+
+The payer of a transfer is read from the payment itself, because stored answers go to the payer. Texts
+are cleaned and bounded before they are stored or shown. A success that names no transaction is not
+known to be one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from x402.schemas import SettleResponse, VerifyResponse
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.x402.protocol.foreign_words import cleaned_receipt, seller_words
+from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
+
+__all__ = ["believed_settlement", "believed_verification"]
+
+_MAX_UNITS = 2**63 - 1
+#: Bytes of JSON in an answer's `extensions` and `extra` that are kept.
+_MAX_EXTENSIONS = 16 * 1024
+
+
+def believed_verification(payment: Payment, answer: VerifyResponse) -> VerifyResponse:
+    """Return what is believed of an answer to /verify."""
+    return answer.model_copy(
+        update={
+            "payer": _payer(payment, answer.payer),
+            "invalid_reason": _words(answer.invalid_reason),
+            "invalid_message": _words(answer.invalid_message),
+        }
+    )
+
+
+def believed_settlement(
+    payment: Payment, requirements: Any, answer: SettleResponse
+) -> SettleResponse:
+    """Return what is believed of an answer to /settle."""
+    clean = SettleResponse.model_validate(cleaned_receipt(json_of(answer)))
+    clean = clean.model_copy(
+        update={
+            "payer": _payer(payment, answer.payer),
+            "network": requirements.network,
+            "amount": _amount(payment, requirements, answer.amount),
+            "extension_responses": answer.extension_responses,
+        }
+    )
+    if payment.get_scheme() != "exact":
+        return clean
+    kept = {name: _if_short(getattr(clean, name, None)) for name in ("extensions", "extra")}
+    clean = clean.model_copy(update=kept)
+    if clean.success and not clean.transaction:
+        return clean.model_copy(
+            update={
+                "success": False,
+                "error_reason": "unexpected_settle_error",
+                "error_message": "the facilitator reports a success without a transaction",
+            }
+        )
+    return clean
+
+
+def _payer(payment: Payment, told: str | None) -> str | None:
+    if payment.get_scheme() == "exact":
+        try:
+            claimed = claimed_payer(payment)
+        except PaymentError:
+            claimed = None
+        if claimed is not None:
+            return claimed
+    return told if told is not None and is_address(told) else None
+
+
+def _amount(payment: Payment, requirements: Any, told: str | None) -> str | None:
+    """The settled amount. A transfer settles what was asked for, and nothing else."""
+    if told is None or not (told.isascii() and told.isdigit()):
+        return None
+    if payment.get_scheme() == "exact":
+        return told if told == str(requirements.get_amount()) else None
+    return told if int(told) <= _MAX_UNITS else None
+
+
+def _if_short(value: Any) -> Any:
+    return value if value is not None and len(orjson.dumps(value)) <= _MAX_EXTENSIONS else None
+
+
+def _words(text: str | None) -> str | None:
+    return None if text is None else seller_words(text)
