@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
+from idl2mcp.local_node import LocalNode, passing_time
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -252,14 +253,17 @@ class _Service:
         stop = asyncio.Event()
         jobs = asyncio.create_task(self.worker.run(stop)) if self.worker is not None else None
         try:
-            await self._serve()
+            async with AsyncExitStack() as stack:
+                if self.cluster is not None:
+                    await stack.enter_async_context(passing_time(self.cluster.transport))
+                await self._serve(stack)
         finally:
             stop.set()
             if jobs is not None:
                 await jobs
             await self._close()
 
-    async def _serve(self) -> None:
+    async def _serve(self, stack: AsyncExitStack) -> None:
         if self.settings is None:
             from mcpsol_py.bridge.mcp import run_stdio
 
@@ -267,9 +271,13 @@ class _Service:
             return
         from mcpsol_py.bridge.http import run_http
 
-        pages, names = {}, None
-        if self.cluster is not None:
-            pages, names = rpc_pages(self.settings, self.cluster), self.cluster.names
+        pages: dict[str, App] = {}
+        node = local_node(self.settings, self.cluster)
+        if node is not None:
+            pages["/rpc"] = node.page
+            node.announce()
+            await stack.enter_async_context(node.running())
+        names = None if self.cluster is None else self.cluster.names
         await run_http(
             self.server, self.bridge, self.settings, pages, sections=self.sections, names=names
         )
@@ -335,19 +343,17 @@ def _load_without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
-    """The page /rpc: the local cluster's JSON-RPC, so that wallets and other tools reach the same chain.
+def local_node(settings: HttpSettings, cluster: LocalCluster | None) -> LocalNode | None:
+    """The node of the local cluster, so that wallets and other tools reach the same chain.
 
     It has no authentication, so it is served on loopback only, and not if the bridge requires tokens.
     """
     from mcpsol_py.bridge.http import is_loopback
-    from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
 
-    if settings.tokens or settings.oauth is not None or not is_loopback(settings.host):
-        return {}
-    report.note(f"the local cluster's JSON-RPC: http://{settings.host}:{settings.port}/rpc")
-    hosts = {f"{name}:{settings.port}" for name in (settings.host, "127.0.0.1", "localhost")}
-    return {"/rpc": rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)}
+    needs_token = bool(settings.tokens) or settings.oauth is not None
+    if cluster is None or needs_token or not is_loopback(settings.host):
+        return None
+    return LocalNode(cluster.transport, settings.host, settings.port)
 
 
 def set_up_telemetry(log_format: str, log_level: str | None, traces: str | None) -> None:

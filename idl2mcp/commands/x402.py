@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import report
+from idl2mcp.local_node import LocalNode, passing_time
 from idl2mcp.x402 import buying, merchant
 from idl2mcp.x402.storage import KEY_FILE, database_option, open_chain, open_database
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
+
+    from mcpsol_py.x402.chain.payment_chain import PaymentChain
 
 
 @click.group("x402")
@@ -56,15 +60,16 @@ def facilitator(
 
     keys = [open_keypair(file, passphrase(file)) for file in wallet]
     routes: dict[str, Any] = {}
+    node: LocalNode | None = None
     with report.progress("reading the cluster"):
         if url is not None:
             if not keys:
                 raise click.UsageError("--wallet: somebody must pay the fees on a cluster")
             chain, kept = open_chain(url), open_database(database)
         else:
-            chain, rpc, sponsor = _own_chain(host, port)
+            chain, node, sponsor = _own_chain(host, port)
             keys, kept = keys or [sponsor], Database(database or "sqlite://")
-            routes["/rpc"] = rpc
+            routes["/rpc"] = node.page
         sponsors, settlements, sponsored = (
             KeypairSponsor(*keys),
             SqlSettlements(kept),
@@ -74,10 +79,9 @@ def facilitator(
         core = make_facilitator(chain, sponsors, settlements, channels=desks)
     payers = ", ".join(str(key.pubkey()) for key in keys)
     report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
-    if routes:
-        report.note(
-            f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there"
-        )
+    if node is not None:
+        node.announce()
+        report.note("@alice has 1 USDC of play money there")
     app = _beside(facilitator_app(core, catalog=ServiceCatalog(kept)), routes)
     jobs = PeriodicJobs()
     add_vouchers(jobs, tidying=[(desk, sponsored) for desk in desks])
@@ -86,7 +90,11 @@ def facilitator(
         stop = asyncio.Event()
         working = asyncio.create_task(Worker(kept, jobs).run(stop))
         try:
-            await serve_app(app, host, port)
+            async with AsyncExitStack() as stack:
+                if node is not None:
+                    await stack.enter_async_context(passing_time(node.transport))
+                    await stack.enter_async_context(node.running())
+                await serve_app(app, host, port)
         finally:
             stop.set()
             await working
@@ -103,12 +111,11 @@ def _beside(app: Any, routes: dict[str, Any]) -> Any:
     return chosen
 
 
-def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
-    """(a LiteSVM with the demo's money, the app of its JSON-RPC, a sponsor with SOL)."""
+def _own_chain(host: str, port: int) -> tuple[PaymentChain, LocalNode, Keypair]:
+    """(a LiteSVM with the demo's money, its node, a sponsor with SOL)."""
     from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bundled import bundled_so
-    from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
     from mcpsol_py.x402.chain.payment_chain import svm_chain
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.protocol.networks import LOCAL
@@ -116,6 +123,5 @@ def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     cluster = LocalCluster()
     cluster.apply(DEMO_PAYMENTS_SETUP)
     cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
-    hosts = {f"{name}:{port}" for name in (host, "127.0.0.1", "localhost")}
-    rpc = rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)
-    return svm_chain(cluster.transport, network=LOCAL), rpc, cluster.wallet("sponsor")
+    node = LocalNode(cluster.transport, host, port)
+    return svm_chain(cluster.transport, network=LOCAL), node, cluster.wallet("sponsor")

@@ -158,7 +158,7 @@ def _pay(options: _PayOptions) -> None:
 
     wanted = options.purchase()
     chain = open_chain(options.cluster)
-    keypair = _payer(options.wallet_file, chain.network)
+    keypair = _payer(options.wallet_file, chain)
     mint, limit = options.limit(chain.network)
     opened = open_database(options.database)
     budget = Budget(
@@ -220,18 +220,17 @@ def _shown(done: Bought[Any], network: str) -> str:
     return format_amount(done.amount, network, str(done.asset))
 
 
-def _payer(wallet: str, network: str) -> Keypair:
+def _payer(wallet: str, chain: PaymentChain) -> Keypair:
     """The key of --wallet. "@name" is the play-money wallet of that name, on a local cluster only."""
     from idl2mcp.local_cluster import is_local_name
     from idl2mcp.local_cluster import wallet as local_wallet
     from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
-    from mcpsol_py.x402.protocol.networks import LOCAL
 
     if not wallet.startswith("@"):
         path = Path(wallet)
         return open_keypair(path, passphrase(path))
-    if network != LOCAL or not is_local_name(wallet):
+    if not chain.embedded or not is_local_name(wallet):
         raise click.BadParameter(
             f"{wallet}: such names are wallets of a local cluster", param_hint="--wallet"
         )

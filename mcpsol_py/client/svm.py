@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -18,8 +19,10 @@ from solders.account import Account
 from solders.address_lookup_table_account import AddressLookupTable
 from solders.hash import Hash
 from solders.keypair import Keypair
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.signature import Signature
+from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.transport import (
@@ -47,6 +50,10 @@ __all__ = ["SvmTransport"]
 LOG_BYTES = 10_000
 #: How many transactions' outcomes are kept, the newest.
 KEPT = 100_000
+#: A transaction can land for this many blocks after its blockhash was the newest.
+VALID_BLOCKS = 150
+#: What the faucet holds before each airdrop, besides the airdrop itself.
+_FAUCET_LAMPORTS = 10**12
 
 
 def _renew_rent(svm: LiteSVM) -> None:
@@ -83,15 +90,19 @@ class SvmTransport:
             svm = LiteSVM()
         _renew_rent(svm)
         self.svm: LiteSVM = svm.with_log_bytes_limit(LOG_BYTES)
-        self._node = Keypair()
+        self._node, self._faucet = Keypair(), Keypair()
         self.svm.airdrop(self._node.pubkey(), 10**12)
         self._landed: dict[Signature, Outcome] = {}
         self._executed: dict[Signature, VersionedTransaction] = {}
         self._height = 1
+        #: Blockhashes before the newest -> the last block height at which they are valid.
+        self._recent: dict[Hash, int] = {}
         #: Held while the SVM works, because its checks are switched for each transaction, in any thread.
         self.lock = threading.RLock()
         #: Called after each change that was made through this object, in the thread that made it.
         self.on_change: list[Callable[[], None]] = []
+        #: Called after each block that `new_block` made.
+        self.on_block: list[Callable[[], None]] = []
 
     def _changed(self) -> None:
         for tell in list(self.on_change):
@@ -115,7 +126,8 @@ class SvmTransport:
 
     def airdrop(self, key: Pubkey, lamports: int = 10**9) -> None:
         """Add lamports to an address."""
-        self.svm.airdrop(key, lamports)
+        if hasattr(self.svm.airdrop(key, lamports), "err"):  # the same amount twice in a block
+            self.request_airdrop(key, lamports)
         self._changed()
 
     def set_account(self, key: Pubkey, account: Account) -> None:
@@ -125,14 +137,56 @@ class SvmTransport:
 
     def set_time(self, unix_timestamp: int) -> None:
         """Set the time of the clock sysvar, in seconds since 1970."""
-        clock = self.svm.get_clock()
-        clock.unix_timestamp = unix_timestamp
-        self.svm.set_clock(clock)
+        with self.lock:
+            clock = self.svm.get_clock()
+            clock.unix_timestamp = unix_timestamp
+            self.svm.set_clock(clock)
 
     def expire_blockhash(self) -> None:
-        """Move on by a block: earlier blockhashes become invalid."""
+        """Move on until all earlier blockhashes are invalid."""
         self.svm.expire_blockhash()
-        self._height += 151
+        self._height += VALID_BLOCKS + 1
+
+    def new_block(self, count: int = 1) -> None:
+        """Move on by *count* blocks and slots. As on a cluster, earlier blockhashes stay valid for 150 blocks."""
+        with self.lock:
+            self._recent[self.svm.latest_blockhash()] = self._height + VALID_BLOCKS
+            self.svm.expire_blockhash()
+            self._height += count
+            self._recent = {h: last for h, last in self._recent.items() if last >= self._height}
+            self.svm.warp_to_slot(self.current_slot + count)
+        for tell in list(self.on_block):
+            tell()
+
+    @property
+    def current_slot(self) -> int:
+        """The current slot."""
+        return int(self.svm.get_clock().slot)
+
+    @property
+    def unix_time(self) -> int:
+        """The time of the clock sysvar, in seconds since 1970; 0 if it was never set."""
+        return int(self.svm.get_clock().unix_timestamp)
+
+    def request_airdrop(self, key: Pubkey, lamports: int) -> Signature:
+        """Send lamports to an address by a transaction, any amount and as often as asked.
+
+        Raises TransportError if the transaction fails, as one does that leaves an account without its rent.
+        """
+        with self.lock:
+            self.new_block()  # so that a second airdrop of the same amount is another transaction
+            faucet = self._faucet.pubkey()
+            funds = min(lamports + _FAUCET_LAMPORTS, (1 << 64) - 1)
+            self.svm.set_account(faucet, Account(funds, b"", Pubkey.default()))
+            move = transfer(TransferParams(from_pubkey=faucet, to_pubkey=key, lamports=lamports))
+            message = MessageV0.try_compile(faucet, [move], [], self.svm.latest_blockhash())
+            signature, outcome = self._execute(VersionedTransaction(message, [self._faucet]))
+        self._changed()
+        if outcome.err is not None:
+            raise TransportError(
+                self.endpoint, f"an airdrop of {lamports:,} lamports to {key} fails: {outcome.err}"
+            )
+        return signature
 
     # --- the protocol --------------------------------------------------------------------------------------------
 
@@ -163,10 +217,30 @@ class SvmTransport:
         ]
 
     async def latest_blockhash(self) -> Blockhash:
-        return Blockhash(self.svm.latest_blockhash(), self._height + 150)
+        return Blockhash(self.svm.latest_blockhash(), self._height + VALID_BLOCKS)
 
     async def blockhash_valid(self, blockhash: Hash) -> bool:
-        return self.svm.latest_blockhash() == blockhash  # LiteSVM takes its newest one only
+        return self._is_recent(blockhash)
+
+    def _is_recent(self, blockhash: Hash) -> bool:
+        newest = self.svm.latest_blockhash()
+        return blockhash == newest or self._recent.get(blockhash, -1) >= self._height
+
+    @contextmanager
+    def _checking(
+        self, transaction: VersionedTransaction, *, signatures: bool, blockhash: bool
+    ) -> Iterator[None]:
+        """Let the SVM check the next transaction's signatures, and whether its blockhash is recent.
+
+        LiteSVM itself takes its newest blockhash only, and durable nonces.
+        """
+        with self.lock:
+            unknown = blockhash and not self._is_recent(transaction.message.recent_blockhash)
+            self.svm.with_sigverify(signatures).with_blockhash_check(unknown)
+            try:
+                yield
+            finally:
+                self.svm.with_sigverify(True).with_blockhash_check(True)
 
     async def block_height(self) -> int:
         return self._height
@@ -179,12 +253,8 @@ class SvmTransport:
         accounts: Sequence[Pubkey] = (),
         since: int = 0,
     ) -> Outcome:
-        with self.lock:
-            self.svm.with_sigverify(False).with_blockhash_check(not replace_blockhash)
-            try:
-                result: Any = self.svm.simulate_transaction(transaction)
-            finally:
-                self.svm.with_sigverify(True).with_blockhash_check(True)
+        with self._checking(transaction, signatures=False, blockhash=not replace_blockhash):
+            result: Any = self.svm.simulate_transaction(transaction)
         failed = hasattr(result, "err")
         after: dict[Pubkey, Account] = {} if failed else dict(result.post_accounts())
         return _outcome(
@@ -198,28 +268,36 @@ class SvmTransport:
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False
     ) -> tuple[Signature, Outcome | None]:
         signature = transaction.signatures[0]
-        with self.lock:
-            self.svm.with_sigverify(True).with_blockhash_check(True)
+        with self._checking(transaction, signatures=True, blockhash=True):
             if not skip_preflight:
                 before: Any = self.svm.simulate_transaction(transaction)
                 if hasattr(before, "err"):
                     return signature, _outcome(transaction, before.meta(), before.err())
-            keys = [*transaction.message.account_keys, *self.loaded_addresses(transaction)]
-            before_it = self._balances(keys)
-            result: Any = self.svm.send_transaction(transaction)
-            failed = hasattr(result, "err")
-            outcome = _outcome(
-                transaction, result.meta() if failed else result, result.err() if failed else None
-            )
-            outcome = replace(outcome, balances=Balances(before_it, self._balances(keys)))
-            if outcome.err == "AlreadyProcessed" and signature in self._landed:
-                return signature, None  # a cluster ignores a transaction that it has executed
-            self._landed[signature] = outcome
-            self._executed[signature] = transaction
-            if len(self._landed) > KEPT:
-                self.forget(next(iter(self._landed)))
-        self._changed()
+            known = signature in self._landed
+            _, outcome = self._execute(transaction)
+        if not (known and outcome.err == "AlreadyProcessed"):
+            self._changed()
         return signature, None
+
+    def _execute(self, transaction: VersionedTransaction) -> tuple[Signature, Outcome]:
+        """Run a transaction for good and remember its outcome. The caller holds the lock."""
+        signature = transaction.signatures[0]
+        keys = [*transaction.message.account_keys, *self.loaded_addresses(transaction)]
+        before = self._balances(keys)
+        result: Any = self.svm.send_transaction(transaction)
+        failed = hasattr(result, "err")
+        outcome = _outcome(
+            transaction, result.meta() if failed else result, result.err() if failed else None
+        )
+        if outcome.err == "AlreadyProcessed" and signature in self._landed:
+            return signature, outcome  # a cluster ignores a transaction that it has executed
+        balances = Balances(before, self._balances(keys))
+        outcome = replace(outcome, slot=self.current_slot, balances=balances)
+        self._landed[signature] = outcome
+        self._executed[signature] = transaction
+        if len(self._landed) > KEPT:
+            self.forget(next(iter(self._landed)))
+        return signature, outcome
 
     def loaded_addresses(self, transaction: VersionedTransaction) -> list[Pubkey]:
         """Return what the transaction loads from lookup tables: the writable addresses, then the others."""
@@ -259,7 +337,7 @@ class SvmTransport:
 
     async def status(self, signature: Signature) -> Status | None:
         landed = self._landed.get(signature)
-        return None if landed is None else Status(confirmed=True, err=landed.err)
+        return None if landed is None else Status(True, landed.err, landed.slot)
 
     async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
         return [await self.status(signature) for signature in signatures]

@@ -1,7 +1,8 @@
 """A JSON-RPC node whose chain is a LiteSVM: wallets, facilitators and other SDKs work with it offline.
 
 The wire format is the one of the RPC documentation, in the methods that clients use; a method not listed here is
-"Method not found". It has no forks, so every commitment is the same. `expire_blockhash` makes a block.
+"Method not found". It has no forks, so every commitment is the same. svm_blocks.py lets its time pass, and
+svm_pubsub.py has its subscriptions.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from solders.account import Account
+from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.client.transport import Outcome, TokenBalance, run
+from mcpsol_py.client.transport import Outcome, Status, TokenBalance, run
+from mcpsol_py.errors import TransportError
 from mcpsol_py.solana import ids
-from mcpsol_py.solana.base58 import b58decode
+from mcpsol_py.solana.base58 import b58decode, b58encode
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
 from mcpsol_py.solana.tokens import (
     is_token_account,
@@ -29,10 +32,13 @@ from mcpsol_py.solana.tokens import (
     read_token_account,
 )
 
-__all__ = ["GENESIS", "SvmNode", "rpc_app"]
+__all__ = ["GENESIS", "VERSION", "SvmNode", "account_json", "in_context", "rpc_app"]
 
 #: The genesis hash of every such chain: the hash of no real cluster.
 GENESIS = ids.EMBEDDED_GENESIS
+
+#: The release of Agave whose runtime LiteSVM has. SDKs read it as a version number.
+VERSION = "4.1.2"
 
 #: A request is at most this long (solana: 50 KiB is the limit of its own server).
 MAX_REQUEST = 256 * 1024
@@ -73,7 +79,14 @@ class SvmNode:
         try:
             with self.transport.lock:
                 found = handler(*params)
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        except (
+            TypeError,
+            ValueError,
+            KeyError,
+            IndexError,
+            AttributeError,
+            OverflowError,
+        ) as error:
             return _failed(number, -32602, f"Invalid params: {str(error)[:200]}")
         if isinstance(found, _Refusal):
             return {"jsonrpc": "2.0", "id": number, "error": found.error}
@@ -83,11 +96,11 @@ class SvmNode:
 
     def do_getAccountInfo(self, key: str, options: Any = None) -> Any:
         (account,) = run(self.transport.get_accounts([Pubkey.from_string(key)]))
-        return _value(_account(account, options))
+        return self._value(account_json(account, options))
 
     def do_getMultipleAccounts(self, keys: list[str], options: Any = None) -> Any:
         accounts = run(self.transport.get_accounts([Pubkey.from_string(k) for k in keys]))
-        return _value([_account(a, options) for a in accounts])
+        return self._value([account_json(a, options) for a in accounts])
 
     def do_getProgramAccounts(self, key: str, options: Any = None) -> Any:
         filters, size = [], None
@@ -99,8 +112,8 @@ class SvmNode:
         found = run(
             self.transport.program_accounts(Pubkey.from_string(key), filters=filters, size=size)
         )
-        rows = [{"pubkey": str(k), "account": _account(a, options)} for k, a in found]
-        return _value(rows) if (options or {}).get("withContext") else rows
+        rows = [{"pubkey": str(k), "account": account_json(a, options)} for k, a in found]
+        return self._value(rows) if (options or {}).get("withContext") else rows
 
     def do_getTokenAccountsByOwner(
         self, owner: str, which: Mapping[str, str], options: Any = None
@@ -116,9 +129,9 @@ class SvmNode:
                 self.transport.program_accounts(Pubkey.from_string(program), filters=filters)
             )
         ]
-        return _value(
+        return self._value(
             [
-                {"pubkey": str(k), "account": _account(a, options)}
+                {"pubkey": str(k), "account": account_json(a, options)}
                 for k, a in found
                 if is_token_account(a.data)
             ]
@@ -144,10 +157,10 @@ class SvmNode:
             "uiAmountString": text,
             "uiAmount": float(text),
         }
-        return _value(shown)
+        return self._value(shown)
 
     def do_getBalance(self, key: str, options: Any = None) -> Any:
-        return _value(self.transport.svm.get_balance(Pubkey.from_string(key)) or 0)
+        return self._value(self.transport.svm.get_balance(Pubkey.from_string(key)) or 0)
 
     def do_getMinimumBalanceForRentExemption(self, size: int, options: Any = None) -> int:
         return int(self.transport.svm.minimum_balance_for_rent_exemption(int(size)))
@@ -155,8 +168,10 @@ class SvmNode:
     def do_requestAirdrop(self, key: str, lamports: int, options: Any = None) -> Any:
         if not self.airdrops:
             return _Refusal(-32600, "airdrops are off here")
-        result: Any = self.transport.svm.airdrop(Pubkey.from_string(key), int(lamports))
-        return str(result.signature())
+        try:
+            return str(self.transport.request_airdrop(Pubkey.from_string(key), int(lamports)))
+        except TransportError as error:
+            return _Refusal(-32603, error.why)
 
     # --- blocks
 
@@ -164,7 +179,7 @@ class SvmNode:
         return "ok"
 
     def do_getVersion(self) -> Any:
-        return {"solana-core": "litesvm", "feature-set": 0}
+        return {"solana-core": VERSION, "feature-set": 0}
 
     def do_getGenesisHash(self) -> str:
         return self.genesis
@@ -173,7 +188,7 @@ class SvmNode:
         return {"identity": str(run(self.transport.identity()))}
 
     def do_getSlot(self, options: Any = None) -> int:
-        return int(self.transport.svm.get_clock().slot) or 1
+        return self.transport.current_slot
 
     def do_getBlockHeight(self, options: Any = None) -> int:
         return run(self.transport.block_height())
@@ -191,12 +206,12 @@ class SvmNode:
 
     def do_getLatestBlockhash(self, options: Any = None) -> Any:
         recent = run(self.transport.latest_blockhash())
-        return _value(
+        return self._value(
             {"blockhash": str(recent.value), "lastValidBlockHeight": recent.last_valid_block_height}
         )
 
     def do_isBlockhashValid(self, blockhash: str, options: Any = None) -> Any:
-        return _value(str(run(self.transport.latest_blockhash()).value) == blockhash)
+        return self._value(run(self.transport.blockhash_valid(Hash.from_string(blockhash))))
 
     def do_getRecentPrioritizationFees(self, keys: Any = None) -> Any:
         return []
@@ -204,7 +219,7 @@ class SvmNode:
     def do_getFeeForMessage(self, message: str, options: Any = None) -> Any:
         from solders.message import from_bytes_versioned
 
-        return _value(
+        return self._value(
             LAMPORTS_PER_SIGNATURE
             * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures
         )
@@ -216,7 +231,7 @@ class SvmNode:
         transaction = _transaction(text, options)
         keys = [Pubkey.from_string(k) for k in (options.get("accounts") or {}).get("addresses", ())]
         if options.get("sigVerify") and not all(transaction.verify_with_results()):
-            return _value(
+            return self._value(
                 {"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None}
             )
         replace = bool(options.get("replaceRecentBlockhash"))
@@ -224,7 +239,9 @@ class SvmNode:
             self.transport.simulate(transaction, replace_blockhash=replace, accounts=keys)
         )
         accounts = (
-            [_account(a, None) for a in outcome.accounts] if keys and outcome.err is None else None
+            [account_json(a, None) for a in outcome.accounts]
+            if keys and outcome.err is None
+            else None
         )
         shown = {**_outcome(outcome), "accounts": accounts}
         if replace:
@@ -233,7 +250,7 @@ class SvmNode:
                 "blockhash": str(recent.value),
                 "lastValidBlockHeight": recent.last_valid_block_height,
             }
-        return _value(shown)
+        return self._value(shown)
 
     def do_sendTransaction(self, text: str, options: Any = None) -> Any:
         options = options or {}
@@ -248,15 +265,16 @@ class SvmNode:
 
     def do_getSignatureStatuses(self, signatures: list[str], options: Any = None) -> Any:
         found = [run(self.transport.status(Signature.from_string(s))) for s in signatures]
-        return _value([None if s is None else _status(s.err) for s in found])
+        return self._value([None if s is None else _status(s) for s in found])
 
     def do_getSignaturesForAddress(self, key: str, options: Any = None) -> Any:
         wanted, limit = Pubkey.from_string(key), int((options or {}).get("limit") or 1000)
         newest_first = reversed(self.transport.executed().items())
         found = [s for s, tx in newest_first if wanted in tx.message.account_keys][:limit]
         return [
-            {"signature": str(s), **_status(self._error(s)), "memo": None, "blockTime": None}
+            {"signature": str(s), **_status(status), "memo": None, "blockTime": None}
             for s in found
+            if (status := run(self.transport.status(s))) is not None
         ]
 
     def do_getTransaction(self, signature: str, options: Any = None) -> Any:
@@ -271,18 +289,21 @@ class SvmNode:
             "err": outcome.err,
             "logMessages": list(outcome.logs),
             "computeUnitsConsumed": outcome.units,
-            "fee": LAMPORTS_PER_SIGNATURE,
+            "fee": LAMPORTS_PER_SIGNATURE * len(transaction.signatures),
             **self._balances(outcome),
             **self._loaded(transaction),
         }
         wire = [base64.b64encode(bytes(transaction)).decode(), "base64"]
         return {
-            "slot": self.do_getSlot(),
+            "slot": outcome.slot,
             "blockTime": None,
             "version": 0,
             "transaction": wire,
             "meta": meta,
         }
+
+    def _value(self, value: Any) -> dict[str, Any]:
+        return in_context(self.transport.current_slot, value)
 
     def _balances(self, outcome: Outcome) -> dict[str, Any]:
         if outcome.balances is None:
@@ -321,10 +342,6 @@ class SvmNode:
         return {
             "loadedAddresses": {"writable": found[:writable], "readonly": found[writable:]},
         }
-
-    def _error(self, signature: Signature) -> Any:
-        found = run(self.transport.status(signature))
-        return None if found is None else found.err
 
 
 def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[None]]:
@@ -370,17 +387,18 @@ def _failed(number: Any, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
 
 
-def _value(value: Any) -> dict[str, Any]:
-    return {"context": {"slot": 1, "apiVersion": "litesvm"}, "value": value}
+def in_context(slot: int, value: Any) -> dict[str, Any]:
+    """Return a value as the RPC gives it: with the slot whose state it is."""
+    return {"context": {"slot": slot, "apiVersion": VERSION}, "value": value}
 
 
-def _status(err: Any) -> dict[str, Any]:
-    result = {"Ok": None} if err is None else {"Err": err}
+def _status(status: Status) -> dict[str, Any]:
+    result = {"Ok": None} if status.err is None else {"Err": status.err}
     return {
         "confirmationStatus": "finalized",
         "confirmations": None,
-        "err": err,
-        "slot": 1,
+        "err": status.err,
+        "slot": status.slot,
         "status": result,
     }
 
@@ -401,16 +419,23 @@ def _bytes(memcmp: Mapping[str, Any]) -> bytes:
     return base64.b64decode(text) if memcmp.get("encoding") == "base64" else b58decode(text)
 
 
-def _account(account: Account | None, options: Any) -> Any:
+def account_json(account: Account | None, options: Any) -> Any:
+    """Return an account as the RPC gives it, None for one that does not exist.
+
+    The encoding is base58 if *options* ask for that, else base64, to which a node also falls back from "jsonParsed".
+    """
     if account is None:
         return None
     data = bytes(account.data)
     part = (options or {}).get("dataSlice")
     if part is not None:
         data = data[int(part["offset"]) : int(part["offset"]) + int(part["length"])]
+    in_base58 = (options or {}).get("encoding") == "base58"
     return {
         "lamports": account.lamports,
-        "data": [base64.b64encode(data).decode(), "base64"],
+        "data": [b58encode(data), "base58"]
+        if in_base58
+        else [base64.b64encode(data).decode(), "base64"],
         "owner": str(account.owner),
         "executable": account.executable,
         "rentEpoch": 0,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from mcpsol_py.errors import TransportError, abbr, suggest
 
-__all__ = ["CLUSTER_URLS", "cluster_url"]
+__all__ = ["CLUSTER_URLS", "cluster_url", "is_on_this_machine"]
 
 _LOCAL = "http://127.0.0.1:8899"
 _MAINNET = "https://api.mainnet-beta.solana.com"
@@ -18,6 +20,11 @@ CLUSTER_URLS = {
     "mainnet": _MAINNET,
     "mainnet-beta": _MAINNET,
 }
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Return True if *url* names this machine, where no public cluster is."""
+    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
 def cluster_url(name_or_url: str) -> str:

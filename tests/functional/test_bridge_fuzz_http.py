@@ -89,7 +89,13 @@ def test_every_tool_of_ten_programs_over_http(cli: Cli, shared_idls: Path) -> No
     port = free_port()
     with (
         http_server_at(
-            port, cli, "--config", "many.toml", "--surface", "full", IDL2MCP_STATE_KEY="ab" * 32
+            port,
+            cli.folder,
+            "--config",
+            "many.toml",
+            "--surface",
+            "full",
+            IDL2MCP_STATE_KEY="ab" * 32,
         ) as url,
         httpx2.Client(timeout=60, headers=HEADERS) as client,
     ):

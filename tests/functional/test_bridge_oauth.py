@@ -148,12 +148,7 @@ scopes = {{ read = "solana.read", build = "solana.build", send = "solana.send" }
 """
     (folder / "b.toml").write_text(config)
 
-    class _Cli:
-        pass
-
-    found = _Cli()
-    found.folder = folder  # type: ignore[attr-defined]  # all that is used of it
-    with http_server_at(port, found, "--config", "b.toml") as url:  # type: ignore[arg-type]  # as above
+    with http_server_at(port, folder, "--config", "b.toml") as url:
         yield Site(issuer, url)
     issuer.server.shutdown()
     issuer.server.server_close()

@@ -93,7 +93,7 @@ class Scene:
 
     def __init__(self, url: str, world: ChannelWorld) -> None:
         self.url, self.world = url, world
-        self.chain = rpc_chain(url, network=DEVNET)
+        self.chain = rpc_chain(url)
         seeds = {"SEED": (b"\1" * 32).hex(), "SPONSOR": (b"\2" * 32).hex()}
         self.env = {**os.environ, "RPC_URL": url, **seeds}
         self.peer = Peer(self.env)

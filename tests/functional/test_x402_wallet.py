@@ -139,7 +139,8 @@ def test_a_facilitator_without_a_cluster_brings_its_own(cli: Cli) -> None:
         try:
             _wait(f"http://127.0.0.1:{port}/supported")
             kinds = httpx.get(f"http://127.0.0.1:{port}/supported").json()["kinds"]
-            served = {("exact", LOCAL), ("upto", LOCAL), ("batch-settlement", LOCAL)}
+            served = {(scheme, LOCAL) for scheme in ("exact", "upto", "batch-settlement")}
+            served.add(("exact", "solana-devnet"))  # for clients of version 1
             assert {(k["scheme"], k["network"]) for k in kinds} == served
             chain = rpc_chain(f"http://127.0.0.1:{port}/rpc")
             fee_payer = next(k["extra"]["feePayer"] for k in kinds if k["scheme"] == "exact")

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tests.functional.cli import Cli
 from tests.ports import free_port
@@ -18,12 +19,12 @@ ACCOUNTS = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@
 
 @contextmanager
 def http_server(cli: Cli, *args: str, **env: str) -> Iterator[str]:
-    with http_server_at(free_port(), cli, *args, **env) as url:
+    with http_server_at(free_port(), cli.folder, *args, **env) as url:
         yield url
 
 
 @contextmanager
-def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]:
+def http_server_at(port: int, folder: Path, *args: str, **env: str) -> Iterator[str]:
     command = [
         sys.executable,
         "-m",
@@ -35,10 +36,10 @@ def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]
         "--port",
         str(port),
     ]
-    with (cli.folder / "stderr.txt").open("wb") as errors:
+    with (folder / "stderr.txt").open("wb") as errors:
         process = subprocess.Popen(
             command,
-            cwd=cli.folder,
+            cwd=folder,
             env={**os.environ, **env},
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -49,7 +50,7 @@ def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]
                 with socket.create_connection(("127.0.0.1", port), 1):
                     break
             except OSError:
-                assert process.poll() is None, (cli.folder / "stderr.txt").read_text()
+                assert process.poll() is None, (folder / "stderr.txt").read_text()
                 time.sleep(0.05)
         yield f"http://127.0.0.1:{port}"
     finally:

@@ -32,12 +32,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.errors import PolicyError, SourceError, abbr, suggest
 from mcpsol_py.names import snake
 from mcpsol_py.solana import ids
+from mcpsol_py.solana.clusters import is_on_this_machine
 from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, checked
 
 __all__ = ["CLUSTERS", "Confirm", "OutflowLimit", "Policy", "ProgramRule", "cluster_of"]
@@ -53,7 +53,6 @@ CLUSTERS = {
     ids.TESTNET_GENESIS: "testnet",
 }
 _CLUSTER_NAMES = (*dict.fromkeys(CLUSTERS.values()), "local")
-_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def cluster_of(genesis_hash: str, url: str = "") -> str:
@@ -64,7 +63,7 @@ def cluster_of(genesis_hash: str, url: str = "") -> str:
     """
     if genesis_hash in CLUSTERS:
         return CLUSTERS[genesis_hash]
-    is_local = not url or urlsplit(url).hostname in _LOCAL_HOSTS
+    is_local = not url or is_on_this_machine(url)
     return "local" if is_local else genesis_hash
 
 

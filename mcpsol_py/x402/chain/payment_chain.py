@@ -26,6 +26,8 @@ from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import History, HistoryEntry, Transport, run
 from mcpsol_py.errors import TransportError
+from mcpsol_py.solana import ids
+from mcpsol_py.solana.clusters import is_on_this_machine
 from mcpsol_py.x402.protocol.networks import DEVNET, network_of_genesis
 
 if TYPE_CHECKING:
@@ -96,17 +98,24 @@ class PaymentChain:
     """One cluster. Every method may raise ChainUnavailable.
 
     *transport* must block or never suspend (`blocking`, `SvmTransport`, `ScriptedTransport`).
-    *network* is the CAIP-2 name that payment requirements use for this cluster.
+    *network* is the CAIP-2 name that payment requirements use for this cluster. `embedded`: it is a
+    LiteSVM, in this process or behind a URL, so its wallets and tokens are play money.
     """
 
     def __init__(
-        self, transport: Transport, *, network: str, certain_after_ms: int = _CERTAIN_AFTER_MS
+        self,
+        transport: Transport,
+        *,
+        network: str,
+        certain_after_ms: int = _CERTAIN_AFTER_MS,
+        embedded: bool = False,
     ) -> None:
         """*certain_after_ms*: the age of a signed transaction before which it is never called
         expired. 0 only for a chain in this process, which cannot be behind.
         """
         self.transport = transport
         self.network = network
+        self.embedded = embedded
         self._certain_after_ms = certain_after_ms
         # LiteSVM must not be used by two threads at once; a node may.
         lock: AbstractContextManager[Any] | None = getattr(transport, "lock", None)
@@ -239,7 +248,7 @@ class PaymentChain:
 def rpc_chain(url: str | RpcTransport, *, network: str | None = None) -> PaymentChain:
     """Open the cluster of a node's *url*, or of a blocking RpcTransport.
 
-    The network's name comes from the genesis hash; *network* overrides it, for a local cluster that
+    The network's name comes from the genesis hash; *network* overrides it, for a cluster that
     stands in for a public one. Raises ChainUnavailable if the node does not answer.
     """
     transport = RpcTransport(url, blocking=True) if isinstance(url, str) else url
@@ -251,7 +260,8 @@ def rpc_chain(url: str | RpcTransport, *, network: str | None = None) -> Payment
         if isinstance(url, str):
             run(transport.close())
         raise ChainUnavailable(str(error)) from error
-    return PaymentChain(transport, network=network_of_genesis(str(genesis)))
+    found = network_of_genesis(str(genesis), local=is_on_this_machine(transport.url))
+    return PaymentChain(transport, network=found, embedded=genesis == ids.EMBEDDED_GENESIS)
 
 
 def svm_chain(svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET) -> PaymentChain:
@@ -259,7 +269,7 @@ def svm_chain(svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET) 
     token programs.
     """
     transport = svm if isinstance(svm, SvmTransport) else SvmTransport(svm)
-    return PaymentChain(transport, network=network, certain_after_ms=0)
+    return PaymentChain(transport, network=network, certain_after_ms=0, embedded=True)
 
 
 def error_text(error: str | dict[str, Any] | None) -> str | None:

@@ -22,8 +22,9 @@ __all__ = [
 MAINNET = f"solana:{ids.MAINNET_GENESIS[:32]}"
 DEVNET = f"solana:{ids.DEVNET_GENESIS[:32]}"
 TESTNET = f"solana:{ids.TESTNET_GENESIS[:32]}"
-#: The embedded LiteSVM (client/svm_rpc.py). Its tokens are worth nothing.
-LOCAL = f"solana:{ids.EMBEDDED_GENESIS[:32]}"
+#: The embedded LiteSVM (client/svm_rpc.py), whose tokens are worth nothing. x402 has no name for a local chain, and
+#: SDKs refuse a name that they do not know, so it takes devnet's.
+LOCAL = DEVNET
 
 _V1 = {"solana": MAINNET, "solana-devnet": DEVNET, "solana-testnet": TESTNET}
 _V1_OF = {caip: name for name, caip in _V1.items()}
@@ -58,7 +59,6 @@ DEFAULT_ASSETS: dict[str, tuple[Asset, ...]] = {
     ),
     DEVNET: _TEST_ASSETS,
     TESTNET: _TEST_ASSETS,
-    LOCAL: _TEST_ASSETS,
 }
 _BY_SYMBOL = {(n, a.symbol): a for n, assets in DEFAULT_ASSETS.items() for a in assets}
 _BY_MINT = {(n, a.mint): a for n, assets in DEFAULT_ASSETS.items() for a in assets}
@@ -79,13 +79,17 @@ def v1_name(network: str) -> str | None:
     return network if network in _V1 else _V1_OF.get(network)
 
 
-def network_of_genesis(genesis_hash: str) -> str:
+def network_of_genesis(genesis_hash: str, *, local: bool = False) -> str:
     """Return the CAIP-2 id of the cluster with this genesis hash, which is its first 32 characters.
+
+    An embedded chain, and a *local* one that is no public cluster, take the name of devnet (see `LOCAL`).
 
     >>> network_of_genesis("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d") == MAINNET
     True
     """
-    return f"solana:{genesis_hash[:32]}"
+    network = f"solana:{genesis_hash[:32]}"
+    is_private = genesis_hash == ids.EMBEDDED_GENESIS or (local and network not in DEFAULT_ASSETS)
+    return LOCAL if is_private else network
 
 
 def asset_by_symbol(network: str, symbol: str) -> Asset | None:

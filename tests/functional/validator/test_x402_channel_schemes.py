@@ -55,7 +55,7 @@ def held(chain: PaymentChain, owner: Pubkey) -> int:
 async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     validator.airdrop(SPONSOR.pubkey())
     chain, database = (
-        rpc_chain(validator.url, network=DEVNET),
+        rpc_chain(validator.url),
         Database(f"sqlite:///{tmp_path / 'shop.db'}"),
     )
     settlements, sponsored = SqlSettlements(database), SponsoredChannels(database)

@@ -31,7 +31,7 @@ PAYEE = keypair(3).pubkey()
 
 def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Path) -> None:
     validator.airdrop(keypair(2).pubkey())
-    chain = rpc_chain(validator.url, network=DEVNET)
+    chain = rpc_chain(validator.url)
     before = tokens(chain, PAYEE)
     ours = [
         sys.executable,
@@ -60,7 +60,7 @@ def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Pat
 
 async def test_our_client_pays_the_official_server(validator: Validator) -> None:
     validator.airdrop(keypair(2).pubkey())
-    chain = rpc_chain(validator.url, network=DEVNET)
+    chain = rpc_chain(validator.url)
     before = tokens(chain, PAYEE)
     theirs = [
         str(ORACLES / "x402/official_server.py"),

@@ -18,7 +18,6 @@ from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator import LocalFacilitator, make_facilitator
-from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
@@ -30,16 +29,16 @@ from mcpsol_py.x402.store.settlements import SqlSettlements
 async def main() -> None:
     url, seed, pay_to, mint, database_url = sys.argv[1:]
     database = Database(database_url)
-    chain = rpc_chain(url, network=DEVNET)
+    chain = rpc_chain(url)
     sponsor = KeypairSponsor(Keypair.from_seed(bytes.fromhex(seed)))
     core = x402ResourceServer(
         LocalFacilitator(make_facilitator(chain, sponsor, SqlSettlements(database)))
     )
-    core.register(DEVNET, ExactServer())
+    core.register(chain.network, ExactServer())
     core.initialize()
     price = AssetAmount(amount="3000", asset=mint)
     terms = ResourceConfig(
-        scheme="exact", network=DEVNET, pay_to=pay_to, price=price, max_timeout_seconds=60
+        scheme="exact", network=chain.network, pay_to=pay_to, price=price, max_timeout_seconds=60
     )
     accepts = tuple(core.build_payment_requirements(terms))
     paid = Paid(
