@@ -80,6 +80,26 @@ class Refresher:
         return self.registry.box.labels[label]
 
     async def _keep_current(self, label: str) -> None:
+        """Refresh one program until cancelled. Its errors never end the watch over the others.
+
+        After an error that nobody expected its tools are removed, since what it is now is not known.
+        """
+        while True:
+            try:
+                await self._follow(label)
+            except Exception as error:
+                logger.warning("watching %s failed", label, exc_info=error)
+                self._refuse(label, f"reading it anew raised {type(error).__name__}")
+            await asyncio.sleep(_RECONNECT_SECONDS)
+            self._changed[label].set()  # it may have changed while nobody watched
+
+    def _refuse(self, label: str, why: str) -> None:
+        """Remove a program's tools. Its old schema stays, from which the others' tools were made before."""
+        old = self._served(label)
+        self._replace(old, replace(old, refused=f"the program's schema is not known now: {why}"))
+
+    async def _follow(self, label: str) -> None:
+        """Watch one program, and refresh it when it changes."""
         changed = self._changed[label]
         served = self._served(label)
         async with contextlib.AsyncExitStack() as stack:
@@ -217,7 +237,7 @@ class Refresher:
             raise
         except McpsolError as error:
             raise _Unreadable(str(error)) from error
-        except Exception as error:  # a spec is Python code, which may raise anything
+        except (Exception, SystemExit) as error:  # a spec is Python code, which may raise anything
             logger.warning("reading %s again failed", label, exc_info=error)
             raise _Unreadable(f"reading it raised {type(error).__name__}") from error
         if after != before:

@@ -33,6 +33,7 @@ from tests.functional.cli import TOKEN_IDL, Cli, spec_idl
 from tests.functional.idl_accounts import anchor_account, metadata_account, mute, packed
 from tests.functional.svm_node import SvmNode, listening
 
+REPO = Path(__file__).resolve().parents[2]
 ERAS = ["auto", "legacy"]
 PROGRAM, WITH_ANCHOR, WITH_METADATA = (Pubkey(bytes([n] * 32)) for n in (51, 52, 53))
 COUNTER, VAULT = (bundled_so(n) for n in ("counter", "vault"))
@@ -309,6 +310,100 @@ async def test_a_lock_file_that_is_spoilt_refuses(cli: Cli, node: Node) -> None:
         await names(client)
         lock.write_text("{}")
         await until(lambda: bridge.health()["status"] == "degraded")
+        assert "increment" not in await names(client)
+
+
+# --- poisoned programs ------------------------------------------------------------------------------------------------
+
+
+class Poisoned:
+    """Two programs of files, of which the first is made to fail at *place* when it is read again."""
+
+    def __init__(
+        self, folder: Path, place: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.files = [folder / "token.json", folder / "spec.json"]
+        self.files[0].write_text(json.dumps(TOKEN_IDL))
+        self.files[1].write_text(json.dumps(spec_idl()))
+        entries = [ProgramEntry(str(file), Chain()) for file in self.files]
+        self.bridge, _ = make_bridge(BridgeConfig(entries))
+        self.labels = list(self.bridge.box.labels)
+        self.error = error
+        getattr(self, f"_{place}")(monkeypatch)
+
+    def _reading(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def again() -> Any:
+            raise self.error
+
+        self.bridge.box.labels[self.labels[0]].again = again
+
+    def _serving(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The tools of its new schema cannot be made."""
+        registry, serve = self.bridge.registry, self.bridge.registry.serve
+        first = registry.box.programs[0].program.model
+
+        def poisoned(programs: Any) -> None:
+            if programs[0].program.model != first and not programs[0].refused:
+                raise self.error
+            serve(programs)
+
+        monkeypatch.setattr(registry, "serve", poisoned)
+
+    def _comparing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The new schema cannot be compared with the old one."""
+        compared = refreshing._seen_by_clients
+
+        def poisoned(served: Any) -> Any:
+            if (
+                "go" in {i.name for i in served.program.model.instructions}
+                and served.label == (self.labels[0])
+            ):
+                raise self.error
+            return compared(served)
+
+        monkeypatch.setattr(refreshing, "_seen_by_clients", poisoned)
+
+    def _watching(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Its files cannot be watched any more."""
+        follow = refreshing.Refresher._follow
+
+        async def poisoned(refresher: Any, label: str) -> None:
+            if label == self.labels[0]:
+                raise self.error
+            await follow(refresher, label)
+
+        monkeypatch.setattr(refreshing.Refresher, "_follow", poisoned)
+
+
+@pytest.mark.parametrize("error", [RecursionError(), KeyError("x"), MemoryError()], ids=repr)
+@pytest.mark.parametrize("place", ["reading", "serving", "comparing", "watching"])
+async def test_a_poisoned_program_loses_its_tools_and_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, error: BaseException
+) -> None:
+    """Its old tools must not stay: what they would call is not what it is now."""
+    poisoned = Poisoned(tmp_path, place, error, monkeypatch)
+    bridge, first = poisoned.bridge, poisoned.labels[0]
+    assert {"token_transfer", "small_go"} <= set(bridge.box.tools)
+    async with client_of(bridge) as client:
+        await names(client)
+        await asyncio.sleep(0.2)
+        poisoned.files[0].write_text(json.dumps(spec_idl(address=TOKEN_IDL["address"])))
+        await until(lambda: not bridge.health()["programs"][first]["served"], 5)
+        assert "token_transfer" not in await names(client)
+        poisoned.files[1].write_text((REPO / "programs/counter/idl.json").read_text())
+        await until(lambda: "small_increment" in bridge.box.tools, 5)
+        assert "small_increment" in await names(client)
+
+
+async def test_a_spec_that_ends_the_process_ends_its_own_tools_alone(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_text((REPO / "programs/counter/spec.py").read_text())
+    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(spec), Chain())]))
+    async with client_of(bridge) as client:
+        assert "increment" in await names(client)
+        await asyncio.sleep(0.2)
+        spec.write_text("raise SystemExit(0)\n")
+        await until(lambda: bridge.health()["status"] == "degraded", 5)
         assert "increment" not in await names(client)
 
 
