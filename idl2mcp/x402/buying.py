@@ -66,7 +66,7 @@ __all__ = ["history", "pay", "wallet"]
 @click.option(
     "--deposit",
     metavar="PRICE",
-    help="Pay by vouchers where they are taken; the most a channel may lock.",
+    help="Pay by vouchers where they are taken; the most that channels may lock together.",
 )
 @click.option(
     "--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice."

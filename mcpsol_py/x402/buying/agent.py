@@ -314,7 +314,8 @@ class AgentWallet:
                 )
 
     def _sign_batch(self, batch: Sequence[Transfer]) -> VersionedTransaction:
-        program, decimals = self._mints.get(batch[0].mint)
+        for one in batch:
+            program, decimals = self._mints.payable(one.mint, one.amount, to=one.pay_to)
         return sign_batch(
             batch,
             self._key(),

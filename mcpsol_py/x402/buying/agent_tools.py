@@ -35,6 +35,7 @@ from mcpsol_py.x402.buying.budget import Spending
 from mcpsol_py.x402.buying.cost_estimate import estimate_cost, http_price, tool_price
 from mcpsol_py.x402.buying.purchases import Purchased, PurchaseOptions, buy, purchase
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
+from mcpsol_py.x402.exact import received
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, read_service
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.threads import in_thread
@@ -50,6 +51,13 @@ _ANSWER_BYTES = 1 << 20
 #: How much of any other text is returned. The longest is a transaction in base64.
 _FIELD_CHARS = 2_000
 _PUBLIC_HOSTS = AllowedHosts()
+#: Codes of the library that the tools report as INVALID_REQUIREMENT.
+_INVALID_REQUIREMENT = (
+    "invalid_payment_requirements",
+    "network_mismatch",
+    "unsupported_scheme",
+    *received.REFUSALS,
+)
 
 
 class AgentTools:
@@ -276,7 +284,7 @@ def _purchase_body(done: Purchased) -> dict[str, Any]:
 def _code(error: PaymentError, name: str) -> str:
     if error.code in ERROR_CODES:
         return error.code
-    if error.code in ("invalid_payment_requirements", "network_mismatch", "unsupported_scheme"):
+    if error.code in _INVALID_REQUIREMENT:
         return "INVALID_REQUIREMENT"
     return FALLBACK_CODES.get(name, "CHECK_FAILED")
 

@@ -39,27 +39,29 @@ __all__ = ["BatchClient", "DepositPolicy", "corrected_sum", "deposits"]
 #: Compute units of an `open`. A `top_up` takes less.
 _UNITS = 90_000
 _BAD = "invalid_payment_requirements"
-#: (mint, price, the seller's hint or None) -> base units to deposit, at least the price, or
-#: PaymentError
-DepositPolicy = Callable[[str, int, int | None], int]
+#: (mint, price, the seller's hint or None, what channels of this mint lock already) -> base units to
+#: deposit, at least the price, or PaymentError
+DepositPolicy = Callable[[str, int, int | None, int], int]
 
 
 def deposits(most: Mapping[str, int], *, calls: int = 50) -> DepositPolicy:
     """Return a policy that deposits the price of *calls* calls or the seller's hint, whichever is
     higher.
 
-    A deposit never exceeds *most* base units of its mint. It is not spent, but locked until the
-    channel is closed, so this limits how much a seller can lock.
+    All channels of a mint together lock at most *most* base units of it. A deposit is not spent,
+    but locked until its channel is closed, so this limits how much sellers can lock, whatever terms
+    they ask for.
     """
 
-    def policy(mint: str, price: int, hint: int | None) -> int:
+    def policy(mint: str, price: int, hint: int | None, locked: int) -> int:
         cap = most.get(mint, 0)
-        if price > cap:
+        if locked + price > cap:
             raise PaymentError(
                 "DEPOSIT_NOT_ALLOWED",
-                f"a channel would lock {price:,} base units of {mint}; at most {cap:,} are allowed",
+                f"a channel would lock {price:,} base units of {mint} and more; at most {cap:,} "
+                f"are allowed, and channels lock {locked:,} already",
             )
-        return min(max(price * calls, hint or 0), cap)
+        return min(max(price * calls, hint or 0), cap - locked)
 
     return policy
 
@@ -137,7 +139,7 @@ class BatchClient:
         if not price:
             raise PaymentError(_BAD, "the amount is not a positive u64")
         delay = read_delay(extra, _BAD, SHORTEST_DELAY, self._max_delay)
-        token_program, _ = self._mints.get(requirements.asset)
+        token_program, _ = self._mints.payable(requirements.asset, price, to=requirements.pay_to)
         if extra.get("tokenProgram") != str(token_program):
             raise PaymentError(_BAD, "extra.tokenProgram does not own the mint")
         sponsor = address(extra.get("feePayer"), _BAD, "extra.feePayer")
@@ -194,7 +196,7 @@ class BatchClient:
     def _open(self, offer: _VoucherOffer) -> dict[str, Any]:
         requirements, price, delay = offer.requirements, offer.price, offer.delay
         sponsor, authorizer, token_program = offer.sponsor, offer.authorizer, offer.token_program
-        amount = self._amount(offer)
+        amount, locked = self._amount(offer)
         parties = Parties(
             payer=self._payer.pubkey(),
             sponsor=sponsor,
@@ -229,16 +231,16 @@ class BatchClient:
             pending=amount,
             transaction=text,
         )
-        self.channels.begin(channel)
+        self.channels.begin(channel, locked=locked)
         return self._with_deposit(channel, price, price)
 
     def _top_up(
         self, channel: WalletChannel, offer: _VoucherOffer, cumulative: int
     ) -> dict[str, Any]:
         price = offer.price
-        if channel.transaction is not None and channel.deposit + channel.pending >= cumulative:
-            return self._with_deposit(channel, cumulative, price)  # sent already: the same again
-        amount = max(self._amount(offer), cumulative - channel.deposit)
+        if channel.transaction is not None:  # one deposit at a time: sent already, the same again
+            return self._with_deposit(channel, cumulative, price)
+        amount, locked = self._amount(offer)
         text = build_setup(
             self._program.top_up(self._parties(channel), amount),
             self._payer,
@@ -248,22 +250,46 @@ class BatchClient:
             note=read_note(offer.requirements.extra or {}, _BAD),
         )
         return self._with_deposit(
-            replace(channel, pending=amount, transaction=text), cumulative, price
+            replace(channel, pending=amount, transaction=text), cumulative, price, locked
         )
 
-    def _amount(self, offer: _VoucherOffer) -> int:
+    def _amount(self, offer: _VoucherOffer) -> tuple[int, int]:
+        """Return (base units to deposit, what channels of this mint lock already)."""
+        asset = offer.requirements.asset
         hint = read_u64((offer.requirements.extra or {}).get("minDeposit"))
-        amount = self._policy(offer.requirements.asset, offer.price, hint)
+        locked = self.channels.locked(self._chain.network, asset)
+        try:
+            amount = self._policy(asset, offer.price, hint, locked)
+        except PaymentError:  # a deposit that never landed may count
+            self._look_at_deposits(asset)
+            locked = self.channels.locked(self._chain.network, asset)
+            amount = self._policy(asset, offer.price, hint, locked)
         if not offer.price <= amount < 2**63:
             raise PaymentError(
                 "DEPOSIT_NOT_ALLOWED",
                 f"the deposit policy returned {amount:,} for a price of {offer.price:,}",
             )
-        return amount
+        return amount, locked
 
-    def _with_deposit(self, channel: WalletChannel, cumulative: int, price: int) -> dict[str, Any]:
+    def _look_at_deposits(self, asset: str) -> None:
+        for channel in self.channels.all():
+            is_ours = (channel.network, channel.asset) == (self._chain.network, asset)
+            if is_ours and channel.transaction is not None:
+                self._look(channel)
+
+    def _with_deposit(
+        self, channel: WalletChannel, cumulative: int, price: int, locked: int | None = None
+    ) -> dict[str, Any]:
+        """*locked*: what channels locked when a new deposit was decided; None: it is sent again."""
+        self.channels.sign(
+            channel.channel_id,
+            cumulative,
+            price,
+            pending=channel.pending,
+            transaction=channel.transaction,
+            locked=locked,
+        )
         pending, text = channel.pending, channel.transaction
-        self.channels.sign(channel.channel_id, cumulative, price, pending=pending, transaction=text)
         payload = self._payload("deposit", channel, cumulative)
         return {**payload, "deposit": {"amount": str(pending), "transaction": text}}
 

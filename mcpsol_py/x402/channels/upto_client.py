@@ -98,7 +98,7 @@ class UptoClient:
         amount = read_u64(requirements.amount)
         if not amount:
             raise PaymentError(_BAD, "the amount is not a positive u64")
-        token_program, _ = self._mints.payable(requirements.asset, amount)
+        token_program, _ = self._mints.payable(requirements.asset, amount, to=requirements.pay_to)
         if extra.get("tokenProgram", str(token_program)) != str(token_program):
             raise PaymentError(_BAD, "extra.tokenProgram does not own the mint")
         slot = read_slot(extra.get("recentSlot"))

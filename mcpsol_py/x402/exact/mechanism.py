@@ -77,14 +77,27 @@ class Mints:
             known = self._known[mint] = (account.owner, found.decimals)
         return known
 
-    def payable(self, mint: str, amount: int) -> tuple[Pubkey, int]:
-        """As `get`, for a token that is paid with: a payee must get all of *amount* base units.
+    def payable(self, mint: str, amount: int, *, to: str) -> tuple[Pubkey, int]:
+        """As `get`, for a payment that is about to be signed: the wallet *to* must get all of
+        *amount* base units.
 
-        Raises PaymentError with the reason of `check_mint` too.
+        Raises PaymentError with the reason of `check_mint` and `check_account` too.
         """
         known = self.get(mint)
-        if known[0] == TOKEN_2022_PROGRAM:  # its authorities may change fees and pause it any time
-            check_mint(mint, self._chain.get_accounts([mint])[0], amount)
+        if known[0] != TOKEN_2022_PROGRAM:  # whose mints have no extensions
+            return known
+        try:
+            payee = associated_token_address(
+                Pubkey.from_string(to), Pubkey.from_string(mint), TOKEN_2022_PROGRAM
+            )
+        except ValueError:
+            raise PaymentError(
+                "invalid_payment_requirements", "the payee's address cannot be read"
+            ) from None
+        # Read each time: its authorities may change fees, pause it and freeze accounts at any time.
+        minted, held = self._chain.get_accounts([mint, str(payee)])
+        check_mint(mint, minted, amount)
+        check_account(f"the payee's token account {payee}", held)
         return known
 
 
@@ -141,7 +154,9 @@ class _ExactPayer:
                 "extra.feePayer is missing, so nobody would pay the fee",
             )
         memo = extra.get("memo")
-        program, decimals = self._mints.payable(requirements.asset, _base_units(amount))
+        program, decimals = self._mints.payable(
+            requirements.asset, _base_units(amount), to=requirements.pay_to
+        )
         try:
             terms = PaymentTerms(
                 payer=self._payer.pubkey(),
@@ -163,10 +178,6 @@ class _ExactPayer:
                 "invalid_payment_requirements",
                 "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
-        if program == TOKEN_2022_PROGRAM:
-            payee = associated_token_address(terms.pay_to, terms.mint, program)
-            held = self._chain.get_accounts([str(payee)])[0]
-            check_account(f"the payee's token account {payee}", held)
         # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
         # as expired while the payment can land.
         blockhash = str(self._chain.latest_blockhash())

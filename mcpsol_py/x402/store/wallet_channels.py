@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, cast
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import wallet_channels as table
+from mcpsol_py.x402.store.schema import wallets
 
 __all__ = ["WalletChannel", "WalletChannels"]
 
@@ -117,13 +118,53 @@ class WalletChannels:
         )
         return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
 
-    def begin(self, channel: WalletChannel) -> None:
-        """Add a channel whose opening is about to be sent."""
+    def locked(self, network: str, asset: str) -> int:
+        """Return what the channels of a token that are not closed hold, and deposits on their way, less what
+        was charged.
+        """
+        return self._run(lambda c, _: self._locked(c, network, asset))
+
+    def _locked(self, connection: Connection, network: str, asset: str) -> int:
+        held = table.c.deposit + table.c.pending - table.c.charged
+        total = connection.execute(
+            select(func.coalesce(func.sum(held), 0)).where(
+                table.c.wallet == self.wallet,
+                table.c.network == network,
+                table.c.asset == asset,
+                table.c.state != "closed",
+            )
+        )
+        return int(total.scalar_one())
+
+    def _check_locked(
+        self, connection: Connection, network: str, asset: str, locked: int | None
+    ) -> None:
+        """Raise PaymentError(CHANNEL_CONFLICT) if another call has locked more than *locked* meanwhile.
+
+        Deposits of one wallet take turns by its row.
+        """
+        if locked is None:
+            return
+        mine = wallets.c.address == self.wallet
+        connection.execute(select(wallets.c.address).where(mine).with_for_update())
+        if self._locked(connection, network, asset) > locked:
+            raise PaymentError(
+                "CHANNEL_CONFLICT",
+                "another call made a deposit meanwhile: ask for the same call again",
+            )
+
+    def begin(self, channel: WalletChannel, *, locked: int | None = None) -> None:
+        """Add a channel whose opening is about to be sent.
+
+        *locked*: what the channels of its token locked when its deposit was decided. Raises
+        PaymentError(CHANNEL_CONFLICT) if they lock more by now.
+        """
         values = {name: getattr(channel, name) for name in _NAMES}
 
         def work(connection: Connection, again: bool) -> None:
             if again and self._read(connection, channel.channel_id) is not None:
                 return
+            self._check_locked(connection, channel.network, channel.asset, locked)
             now = self._now(connection)
             connection.execute(
                 insert(table).values({**values, "created_ms": now, "touched_ms": now})
@@ -139,14 +180,20 @@ class WalletChannels:
         *,
         pending: int = 0,
         transaction: str | None = None,
+        locked: int | None = None,
     ) -> None:
         """Record a voucher of *cumulative* (the confirmed charges plus *price*) before it is signed.
 
-        *pending*: base units that *transaction* deposits along with it. Raises PaymentError(CHANNEL_CONFLICT) if the
-        voucher does not continue from the confirmed sum, or exceeds the deposit.
+        *pending*: base units that *transaction* deposits along with it; *locked* as in `begin`, for a new deposit.
+        Raises PaymentError(CHANNEL_CONFLICT) if the voucher does not continue from the confirmed sum, or exceeds the
+        deposit.
         """
 
-        def work(connection: Connection, _again: bool) -> bool:
+        def work(connection: Connection, again: bool) -> bool:
+            if locked is not None and not again:
+                known = self._read(connection, channel_id)
+                if known is not None:
+                    self._check_locked(connection, known.network, known.asset, locked)
             mine = (
                 self._is(channel_id)
                 & (table.c.state != "closed")

@@ -70,7 +70,7 @@ class DelegatedCollector:
 
     def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
         """See Collector."""
-        program, decimals = self._mints.payable(subscription.asset, amount)
+        program, decimals = self._mints.payable(subscription.asset, amount, to=subscription.pay_to)
         mint = Pubkey.from_string(subscription.asset)
         source, destination = (
             associated_token_address(Pubkey.from_string(owner), mint, program)

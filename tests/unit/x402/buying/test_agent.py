@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,12 @@ from mcpsol_py.x402.buying.budget import SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.bazaar import read_service
-from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.networks import DEVNET, TOKEN_2022
 from mcpsol_py.x402.store.database import Database
 from tests.support.x402_sellers import serve
 from tests.support.x402_shop import Shop
 from tests.support.x402_shop_server import shop_server
-from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data
 
 PASSPHRASE = "correct horse battery"
 OWNER = keypair(21)
@@ -303,6 +304,19 @@ async def test_a_batch_is_one_transaction_all_or_none(agency: Agency) -> None:
     assert {(r["state"], r["transaction"]) for r in rows} == {("spent", done["transaction"])}
     assert len(rows) == 3
     assert agency.owners == 465_000
+
+
+async def test_a_batch_of_a_token_that_takes_a_fee_is_not_signed(agency: Agency) -> None:
+    wallet = agency.wallet(sources=False, per_day=60_000)
+    wallet.set_up()
+    fee = struct.pack("<QQH", 0, 10**6, 100)
+    extension = struct.pack("<HH", 1, 108) + bytes(72) + fee * 2
+    data = mint_data(6, 1_000_000).ljust(165, b"\0") + b"\1" + extension
+    agency.world.set_account(USDC, data, Pubkey.from_string(TOKEN_2022))
+    refused = await said(tools(wallet), "x402_pay_batch", **batch(10_000, 20_000))
+    assert refused["error"] == "INVALID_REQUIREMENT"
+    assert "the payee would get 9,900 of 10,000" in refused["message"]
+    assert wallet.budget().remaining(str(USDC)).day == 60_000
 
 
 async def test_a_batch_that_the_chain_refuses_costs_nothing(agency: Agency) -> None:

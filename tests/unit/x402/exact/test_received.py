@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from solders.account import Account
@@ -12,9 +13,14 @@ from x402.schemas import PaymentPayload
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.tokens import Extension, extensions, highest_transfer_fee
+from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
+from mcpsol_py.x402.channels.program import OURS
+from mcpsol_py.x402.channels.upto_client import UptoClient
 from mcpsol_py.x402.exact import mechanism
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import TOKEN_2022
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, mint_data, token_data
 
 PROGRAM = Pubkey.from_string(TOKEN_2022)
@@ -85,6 +91,27 @@ def test_a_buyer_does_not_sign_what_its_payee_would_not_get(name: str) -> None:
     with pytest.raises(PaymentError) as caught:
         world.pay(world.requirements())
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_channel_does_not_pay_what_its_payee_would_not_get(name: str) -> None:
+    code, make = REFUSED[name]
+    world = make()
+    record = WalletChannels(Database(), str(world.payer.pubkey()))
+    extra: dict[str, Any] = {
+        "receiverAuthorizer": str(world.payee.pubkey()),
+        "tokenProgram": TOKEN_2022,
+        "withdrawDelay": 900,
+    }
+    for client in (
+        BatchClient(world.payer, world.chain, OURS, record, deposit=deposits({str(USDC): 10**6})),
+        UptoClient(world.payer, world.chain, OURS),
+    ):
+        asked = world.requirements(**extra).model_copy(update={"scheme": client.scheme})
+        with pytest.raises(PaymentError) as caught:
+            client.create_payment_payload(asked)
+        assert caught.value.code == code
+    assert record.all() == []
 
 
 def signed_anyway(world: World, monkeypatch: pytest.MonkeyPatch) -> PaymentPayload:
