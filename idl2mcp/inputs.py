@@ -106,6 +106,11 @@ class Source:
         return self._program
 
 
+def program_id_of(source: Source) -> str | None:
+    """Return the id at which a source's program runs: the one given or found, else the one that it names itself."""
+    return source.model.address if source.program_id is None else str(source.program_id)
+
+
 source_argument = click.argument("source", metavar="SOURCE")
 
 

@@ -31,6 +31,7 @@ from mcpsol_py.names import clean_text
 __all__ = [
     "CHAIN",
     "INPUT",
+    "NOT_COMPARED",
     "OK",
     "USAGE",
     "Progress",
@@ -48,7 +49,7 @@ __all__ = [
     "write_whole",
 ]
 
-OK, INPUT, USAGE, CHAIN = 0, 1, 2, 3
+OK, INPUT, USAGE, CHAIN, NOT_COMPARED = 0, 1, 2, 3, 4
 
 _CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, LandedDifferently, ProgramFailed)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from idl2mcp.schema_facts import comparable, facts
 
-__all__ = ["KINDS", "Difference", "comparable", "differences", "facts", "kind_of"]
+__all__ = ["ABSENT", "KINDS", "Difference", "comparable", "differences", "facts", "kind_of"]
 
-_ABSENT = "nothing"
+#: Shown for a side that lacks a part.
+ABSENT = "nothing"
 
 #: Every kind of difference, and its meaning for callers.
 KINDS: dict[str, str] = {
@@ -23,16 +24,28 @@ KINDS: dict[str, str] = {
     "account": "an account was added, removed or renamed",
     "account-order": "the same accounts have a different order",
     "account-flags": "signer, writable, optional or a fixed address differs",
+    "default": "what a call fills in for an argument or account that is not given",
+    "remaining-accounts": "the accounts after the named ones",
     "seeds": "an address is derived differently, or only on one side",
     "return-type": "the return value is encoded differently",
     "account-type": "an account type has another discriminator or layout",
     "event": "an event has another discriminator or layout",
     "error": "an error code means something else",
+    "type": "a defined type has another layout",
+    "constant": "a constant has another type or value",
+    "order": "the same parts have a different order",
+    "model": "another part of the program's model",
     "docs": "descriptions for people and agents",
     "code": "the bytes of the compiled programs",
+    "program-id": "the program runs at a different address than the locked one",
+    "cluster": "the program runs on a different cluster than the locked one",
     "redeployed": "the program was deployed again after it was locked",
 }
-_SECTION_KINDS = {"accounts": "account-type", "events": "event", "errors": "error"}
+_SECTION_KINDS = {
+    "accounts": "account-type",
+    "events": "event",
+    "errors": "error",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +66,24 @@ def differences(
     *ignore* are kinds that do not count.
     """
     ignored = set(ignore)
-    found = [row for row in _without_details(_differing(left, right)) if row.kind not in ignored]
-    return sorted(found, key=lambda row: row.kind == "docs")
+    found = [row for row in _differing(left, right) if row.kind not in ignored]
+    return sorted(_without_details(found), key=lambda row: row.kind == "docs")
 
 
 def _differing(left: Mapping[str, str], right: Mapping[str, str]) -> list[Difference]:
     rows: list[Difference] = []
     for path in dict.fromkeys((*left, *right)):
-        one, other = left.get(path, _ABSENT), right.get(path, _ABSENT)
+        one, other = left.get(path, ABSENT), right.get(path, ABSENT)
         if one != other:
             rows.append(Difference(path, one, other, kind_of(path, one, other)))
     return rows
 
 
 def _without_details(rows: list[Difference]) -> list[Difference]:
-    """Leave out the parts of facts that one side lacks: for an instruction, one line is enough."""
-    absent = tuple(f"{row.path}." for row in rows if _ABSENT in (row.left, row.right))
-    return [row for row in rows if not row.path.startswith(absent)]
+    """Leave out what another row tells: parts of facts that one side lacks, and the bytes of a type that is shown."""
+    lacking = tuple(f"{row.path}." for row in rows if ABSENT in (row.left, row.right))
+    told = {f"{row.path} (bytes)" for row in rows}
+    return [row for row in rows if not row.path.startswith(lacking) and row.path not in told]
 
 
 def kind_of(path: str, left: str, right: str) -> str:
@@ -86,19 +100,25 @@ def _instruction_kind(parts: list[str], left: str, right: str) -> str:
     """Return the kind of a difference in an instruction; *parts* is the path behind its name."""
     match parts:
         case []:
-            if _ABSENT not in (left, right):
+            if ABSENT not in (left, right):
                 return "discriminator"
-            return "added-instruction" if right == _ABSENT else "removed-instruction"
+            return "added-instruction" if right == ABSENT else "removed-instruction"
         case ["args"]:
             return _list_kind("argument", left, right)
         case ["accounts"]:
             return _list_kind("account", left, right)
         case ["accounts", *_, "seeds"]:
             return "seeds"
+        case [*_, "default"] | ["constant", *_]:
+            return "default"
+        case ["remaining", *_]:
+            return "remaining-accounts"
+        case ["optional_accounts"]:
+            return "account-flags"
         case ["args", *_]:
-            return "argument" if _ABSENT in (left, right) else "argument-type"
+            return "argument" if ABSENT in (left, right) else "argument-type"
         case ["accounts", *_]:
-            return "account" if _ABSENT in (left, right) else "account-flags"
+            return "account" if ABSENT in (left, right) else "account-flags"
     return "return-type"
 
 

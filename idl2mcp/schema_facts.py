@@ -1,13 +1,16 @@
 """The facts of a program that callers rely on, as text by path.
 
-Facts are names, discriminators, arguments (order, types, bytes), accounts (order, flags, addresses, seeds), account
-types, events, errors and docs. Docs count because agents decide by them. The dialect and the names of helper types do
-not count: two sources with the same bytes are the same.
+Facts are names, discriminators, arguments (order, types, bytes, defaults), accounts (order, flags, addresses, seeds,
+defaults), account types, events, errors and docs. Docs count because agents decide by them. The dialect and the names
+of helper types do not count: two sources with the same bytes are the same.
+
+The path of a type's text has a second fact, "… (bytes)": the type's whole form, for what the text leaves out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from mcpsol_py.errors import UnresolvedName
@@ -23,14 +26,19 @@ from mcpsol_py.model.program import (
     ConstValue,
     Instruction,
     Pda,
+    PdaValue,
     ProgramIdSeed,
     ProgramModel,
+    RemainingAccounts,
     Seed,
+    Value,
 )
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.serial import to_json
+from mcpsol_py.model.serial_values import write_value
 from mcpsol_py.model.type_text import type_text
-from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, Variant
-from mcpsol_py.model.visit import map_children
+from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, TypeDef, Variant
+from mcpsol_py.model.visit import children, map_children
 from mcpsol_py.names import snake
 
 __all__ = ["comparable", "facts"]
@@ -75,15 +83,24 @@ def _instruction(resolver: Resolver, instruction: Instruction) -> _Facts:
     yield from _arguments(resolver, at, instruction)
     yield from _accounts(at, instruction)
     if instruction.returns is not None:
-        yield f"{at}.returns", _shape(resolver, instruction.returns)
+        yield from _type(resolver, f"{at}.returns", instruction.returns)
 
 
 def _arguments(resolver: Resolver, at: str, instruction: Instruction) -> _Facts:
-    given = [arg for arg in instruction.args if arg.default is None or not arg.default.omitted]
-    yield f"{at}.args", ", ".join(snake(arg.name) for arg in given)
-    for arg in given:
-        yield f"{at}.args.{snake(arg.name)}", _shape(resolver, arg.type)
-        yield from _docs(f"{at}.args.{snake(arg.name)}", arg.docs)
+    shown = [arg for arg in instruction.args if not arg.is_constant]
+    yield f"{at}.args", ", ".join(snake(arg.name) for arg in shown)
+    for arg in shown:
+        here = f"{at}.args.{snake(arg.name)}"
+        yield from _type(resolver, here, arg.type)
+        yield from _docs(here, arg.docs)
+        if arg.default is not None:
+            yield f"{here}.default", _json(write_value(arg.default.value))
+    for arg in instruction.args:
+        if arg.default is not None and arg.is_constant:
+            value = _json(write_value(arg.default.value))
+            yield f"{at}.constant.{snake(arg.name)}", f"{_exact(resolver, arg.type)} {value}"
+    for name, source in instruction.arg_values:
+        yield f"{at}.args.{snake(name)}.default", _json(to_json(source))
 
 
 def _accounts(at: str, instruction: Instruction) -> _Facts:
@@ -93,7 +110,13 @@ def _accounts(at: str, instruction: Instruction) -> _Facts:
         yield f"{at}.accounts.{name}", _flags(account)
         if account.pda is not None:
             yield f"{at}.accounts.{name}.seeds", _seeds(account.pda)
+        if account.default is not None:
+            yield f"{at}.accounts.{name}.default", _default(account.default)
         yield from _docs(f"{at}.accounts.{name}", account.docs)
+    for rest in instruction.remaining:
+        yield f"{at}.remaining.{snake(rest.name)}", _flags(rest)
+    if instruction.optional_accounts != "program_id":
+        yield f"{at}.optional_accounts", instruction.optional_accounts
 
 
 def _flat(
@@ -111,7 +134,9 @@ def _flat(
 def _types(resolver: Resolver, section: str, rows: Iterable[Any]) -> _Facts:
     for row in rows:
         yield f"{section}.{row.name}", "0x" + row.discriminator.value.hex()
-        yield f"{section}.{row.name}.type", _shape(resolver, row.type)
+        yield from _type(resolver, f"{section}.{row.name}.type", row.type)
+        if size := getattr(row, "size", None):
+            yield f"{section}.{row.name}.size", str(size)
         yield from _docs(f"{section}.{row.name}", row.docs)
 
 
@@ -122,7 +147,7 @@ def _docs(at: str, lines: Iterable[str]) -> _Facts:
         yield f"{at}.docs", text
 
 
-def _flags(account: Account) -> str:
+def _flags(account: Account | RemainingAccounts) -> str:
     marks = {
         "signer": account.signer is True,
         "maybe signer": account.signer == "either",
@@ -130,9 +155,14 @@ def _flags(account: Account) -> str:
         "optional": account.optional,
     }
     flags = [name for name, is_set in marks.items() if is_set]
-    if account.address:
+    if isinstance(account, Account) and account.address:
         flags.append(account.address)
     return " ".join(flags) or "read-only"
+
+
+def _default(value: Value) -> str:
+    """Describe the value that a call fills in for an account: a derived address in the words of seeds."""
+    return _seeds(value.pda) if isinstance(value, PdaValue) else _json(to_json(value))
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------
@@ -184,40 +214,95 @@ def _path(parts: Iterable[str]) -> str:
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-def _shape(resolver: Resolver, node: Type) -> str:
-    return type_text(_expanded(resolver, node, ()))
+def _type(resolver: Resolver, at: str, node: Type) -> _Facts:
+    """Yield a type's text for people, and its whole form."""
+    yield at, type_text(_expanded(resolver, node, (), _as_struct))
+    yield f"{at} (bytes)", _exact(resolver, node)
 
 
-def _expanded(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Type:
-    """Replace each Link by its type, so that names of helper types do not matter. A recursive type keeps its Link."""
+def _exact(resolver: Resolver, node: Type) -> str:
+    """Return the whole form of a type: the JSON form of the model, and the layouts of C types in it."""
+    layouts = [f"{each.layout} {each.align}" for each in _definitions(resolver, node)]
+    special = [text for text in layouts if text != "borsh None"]
+    form = to_json(_expanded(resolver, node, (), _with_values))
+    return _json([form, special] if special else form)
+
+
+def _json(form: Any) -> str:
+    return json.dumps(form, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _definitions(resolver: Resolver, node: Type) -> list[TypeDef]:
+    """Return the definitions that *node* leads to, each once, in order."""
+    found: dict[str, TypeDef] = {}
+    todo: list[Type] = [node]
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, Link):
+            if inner.name in found:
+                continue
+            try:
+                found[inner.name], inner = resolver.expand(inner)
+            except UnresolvedName:
+                continue
+        todo += reversed(children(inner))
+    return list(found.values())
+
+
+def _expanded(
+    resolver: Resolver, node: Type, open_links: tuple[Link, ...], enum: Callable[[Enum], Type]
+) -> Type:
+    """Replace each Link by its type, so that names of helper types do not matter. A recursive type keeps its Link.
+
+    *enum* gives the form of an enum.
+    """
 
     def expand(inner: Type) -> Type:
-        return _expanded(resolver, inner, open_links)
+        return _expanded(resolver, inner, open_links, enum)
 
     match node:
         case Link():
-            return _followed(resolver, node, open_links)
+            return _followed(resolver, node, open_links, enum)
         case Struct(fields):
-            return Struct(tuple(Field(snake(field.name), expand(field.type)) for field in fields))
-        case Enum(variants, tag):
-            if any(variant.payload for variant in variants):
-                return map_children(_as_struct(node), expand)
-            return Enum(tuple(Variant(variant.name) for variant in variants), tag)
+            return Struct(
+                tuple(
+                    Field(snake(field.name), expand(field.type), (), field.default)
+                    for field in fields
+                )
+            )
+        case Enum():
+            return map_children(enum(node), expand)
         case _:
             return map_children(node, expand)
 
 
-def _followed(resolver: Resolver, link: Link, open_links: tuple[Link, ...]) -> Type:
+def _followed(
+    resolver: Resolver, link: Link, open_links: tuple[Link, ...], enum: Callable[[Enum], Type]
+) -> Type:
     if link in open_links or len(open_links) > _MAX_DEPTH:
         return link
     try:
         _, body = resolver.expand(link)
     except UnresolvedName:
         return link
-    return _expanded(resolver, body, (*open_links, link))
+    return _expanded(resolver, body, (*open_links, link), enum)
 
 
-def _as_struct(enum: Enum) -> Struct:
-    """Return an enum with payloads as a struct of its variants and its tag."""
+def _as_struct(enum: Enum) -> Type:
+    """Return an enum as the text shows it: with payloads, as a struct of its variants and its tag."""
+    if not any(variant.payload for variant in enum.variants):
+        return Enum(tuple(Variant(variant.name) for variant in enum.variants), enum.tag)
     rows = [Field(variant.name, variant.payload or Tuple(())) for variant in enum.variants]
     return Struct((*rows, Field("tag", enum.tag)))
+
+
+def _with_values(enum: Enum) -> Type:
+    """Return an enum whose variants all say their tag."""
+    variants = enumerate(enum.variants)
+    return Enum(
+        tuple(
+            Variant(v.name, v.payload, index if v.value is None else v.value)
+            for index, v in variants
+        ),
+        enum.tag,
+    )

@@ -8,7 +8,6 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.lock_file import Place, lock_document, place_of, read_locked
-from idl2mcp.schema_diff import differences
 from mcpsol_py.errors import SourceError, abbr
 
 
@@ -18,21 +17,24 @@ from mcpsol_py.errors import SourceError, abbr
 @click.option(
     "--accept",
     is_flag=True,
-    help="Replace a lock of another schema. Review the differences first.",
+    help="Replace a lock of another program. Review the differences first.",
 )
 @inputs.chain_options
 @report.json_option
 def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: bool) -> None:
     """Record SOURCE as accepted: `verify --lock` and `serve --lock` then refuse a schema that has changed.
 
-    An existing lock file is replaced only if it has the same schema, or with --accept. With --url the lock also records
-    the slot of the program's last deployment, and `verify --lock` reports a later one.
+    The lock has the whole schema and the program's id. With --url it also has the cluster, the slot of the program's
+    last deployment and the hash of its code. An existing lock file is replaced only if it has the same schema, id and
+    cluster, or with --accept.
     """
     with report.progress(f"reading {source}") as running:
         loaded, place = _load(source, chain, running)
-        document = lock_document(loaded.model, loaded.how, place)
+        document = lock_document(
+            loaded.model, loaded.how, place, program_id=inputs.program_id_of(loaded)
+        )
         if out.exists() and not accept:
-            _refuse_change(source, out, document["facts"])
+            _refuse_change(source, out, loaded, place)
     report.write_whole(out, (report.as_json_text(document) + "\n").encode())
     report.emit(
         {"out": str(out), "sha256": document["sha256"], "deployed": document["deployed"]},
@@ -56,7 +58,9 @@ def _load(
         running.step("looking at the deployment")
         place = _place(chain.url, str(loaded.program_id))
     if place is None:
-        report.note(f"no deployment of {source} was found at the URL: its slot is not locked.")
+        report.note(
+            f"no deployment of {source} was found at the URL: its cluster, slot and code are not locked."
+        )
     return loaded, place
 
 
@@ -64,18 +68,22 @@ def _slot(place: Place | None) -> str:
     return f", deployed in slot {place.slot:,}" if place and place.slot is not None else ""
 
 
-def _refuse_change(source: str, out: Path, now: dict[str, str]) -> None:
-    """Raise SourceError if *out* is not a lock file, or locks another schema."""
+def _refuse_change(source: str, out: Path, now: inputs.Source, place: Place | None) -> None:
+    """Raise SourceError if *out* is not a lock file, or locks another program."""
     try:
-        drift = differences(now, read_locked(out).facts)
+        before = read_locked(out)
     except SourceError as error:
         raise SourceError(
             f"{error.text}. With --accept it is written over", origin=str(out)
         ) from error
-    if drift:
-        first, many = drift[0], report.count(len(drift), "difference")
+    cluster = "unknown, because no deployment was found" if place is None else place.cluster
+    rows = before.schema_changes(now.model, inputs.program_id_of(now))
+    rows += before.cluster_changes(cluster)
+    if rows:
+        first, many = rows[0], report.count(len(rows), "difference")
         raise SourceError(
-            f"it locks another schema: {many}, first {first.path}: now {abbr(first.left)}, locked {abbr(first.right)}. "
+            f"it locks another schema or place: {many}, first {first.path}: now {abbr(first.left)}, "
+            f"locked {abbr(first.right)}. "
             f"See all with `idl2mcp verify {source} --lock {out}`; with --accept it is written over",
             origin=str(out),
         )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local_cluster import LocalCluster
+    from idl2mcp.lock_file import Place
     from idl2mcp.schema_diff import Difference
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.rpc import RpcTransport
@@ -145,7 +146,7 @@ class Programs:
                 return self.read(entry)[0]  # fast, and LiteSVM is bound to this thread
             return (await asyncio.to_thread(self.read, entry))[0]
 
-        refused, note = _compared_with_lock(source, entry, slot)
+        refused, note = self._compared_with_lock(source, entry, slot)
         served = ServedProgram(
             source.program,
             source.program_id,
@@ -184,32 +185,46 @@ class Programs:
             return "rpc"
         from mcpsol_py.bridge.policy import cluster_of
 
-        if source.url not in self._genesis:
+        return cluster_of(self._genesis_at(source.url), source.url)
+
+    def _genesis_at(self, url: str) -> str:
+        """Return the genesis hash of the cluster at *url*. Raises TransportError."""
+        if url not in self._genesis:
             from mcpsol_py.client.transport import run
 
-            with inputs.endpoint_at(source.url) as transport:
-                self._genesis[source.url] = str(run(transport.request("getGenesisHash")))
-        return cluster_of(self._genesis[source.url], source.url)
+            with inputs.endpoint_at(url) as transport:
+                self._genesis[url] = str(run(transport.request("getGenesisHash")))
+        return self._genesis[url]
+
+    def _compared_with_lock(
+        self, source: inputs.Source, entry: ProgramEntry, slot: int | None
+    ) -> tuple[str, str]:
+        """Compare a program with its lock: (the reason not to serve it, or "", and a note for the user, or "")."""
+        from idl2mcp.lock_file import read_locked
+
+        if entry.lock is None:
+            return "", ""
+        locked = read_locked(entry.lock)
+        drift = locked.schema_changes(source.model, inputs.program_id_of(source))
+        if locked.deployed is not None:
+            drift += locked.cluster_changes(self._lock_cluster(source))
+        if drift:
+            return _drift_message(entry, drift), ""
+        return "", _redeployed_note(locked.deployed, slot)
+
+    def _lock_cluster(self, source: inputs.Source) -> str:
+        """Return the genesis hash of the cluster that a program is served on, in the form that locks have."""
+        if source.cluster is not None:
+            return "the local cluster"
+        return "no cluster" if source.url is None else self._genesis_at(source.url)
 
 
-def _compared_with_lock(
-    source: inputs.Source, entry: ProgramEntry, slot: int | None
-) -> tuple[str, str]:
-    """Compare the schema with its lock: (the reason not to serve it, or "", and a note for the user, or "")."""
-    if entry.lock is None:
-        return "", ""
-    from idl2mcp.lock_file import read_locked
-    from idl2mcp.schema_diff import differences, facts
-
-    locked = read_locked(entry.lock)
-    drift = differences(facts(source.model), locked.facts)
-    if drift:
-        return _drift_message(entry, drift), ""
-    locked_slot = locked.deployed.slot if locked.deployed is not None else None
-    if slot is None or locked_slot is None or slot == locked_slot:
-        return "", ""
-    slots = f"slot {locked_slot:,}, now {slot:,}"
-    return "", f"it was redeployed after it was locked ({slots}); its schema is the same"
+def _redeployed_note(locked: Place | None, slot: int | None) -> str:
+    """Return a note if the program was deployed again after it was locked."""
+    if locked is None or None in (locked.slot, slot) or slot == locked.slot:
+        return ""
+    slots = f"slot {locked.slot:,}, now {slot:,}"
+    return f"it was redeployed after it was locked ({slots}); its schema is the same"
 
 
 def _drift_message(entry: ProgramEntry, drift: Sequence[Difference]) -> str:
@@ -217,7 +232,9 @@ def _drift_message(entry: ProgramEntry, drift: Sequence[Difference]) -> str:
     rows = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]]
     if len(drift) > _MOST_ROWS:
         rows.append(f"and {len(drift) - _MOST_ROWS} more")
+    is_elsewhere = {d.kind for d in drift} <= {"program-id", "cluster"}
+    what = "program id or cluster" if is_elsewhere else "schema"
     return (
-        f"its schema differs from {entry.lock.name} ({'; '.join(rows)}). "
+        f"its {what} differs from {entry.lock.name} ({'; '.join(rows)}). "
         f"To accept the new one, run: idl2mcp lock {entry.source} --out {entry.lock.name} --accept"
     )

@@ -15,7 +15,8 @@ from mcpsol_py.calls.prepare import ServedProgram, chains_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import UnknownName
-from mcpsol_py.model.program import ErrorCode, ProgramModel
+from mcpsol_py.model.identity import model_hash
+from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import shown
 
@@ -55,7 +56,8 @@ class ProgramRegistry:
         self._named = known_names is not None
         self._wallet, self._client = wallet, client
         self._surface: Surface = surface
-        self._accepted: dict[str, ProgramModel] = {}
+        #: label -> the hash of the model that the bridge started with
+        self._accepted: dict[str, str] = {}
         self._watches: dict[int, AccountWatch] = {}
         self._watching: tuple[int, asyncio.Task[None]] | None = None
         self.box: Toolbox
@@ -79,9 +81,9 @@ class ProgramRegistry:
         refused: the policy names instructions, and what they do is what the schema says.
         """
         new.label = old.label
-        accepted = self._accepted.setdefault(new.label, old.program.model)
+        accepted = self._accepted.setdefault(new.label, model_hash(old.program.model))
         unlocked = self.mode == "send" and not new.refused and not new.locked
-        if unlocked and new.program.model != accepted:
+        if unlocked and model_hash(new.program.model) != accepted:
             new.refused = (
                 "its schema has changed since this bridge, which signs, was started. Its owner looks at it and starts "
                 "the bridge again, or locks it (idl2mcp lock)"

@@ -13,6 +13,7 @@ u32, lengths of vectors are u64, all little-endian.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,7 @@ __all__ = [
     "DeployedProgram",
     "ProgramBuffer",
     "close",
+    "code_sha256",
     "deploy",
     "deployment_slot",
     "extend",
@@ -110,6 +112,19 @@ class DeployedProgram:
     def holds(self, elf: bytes) -> bool:
         """Whether the program's bytes are *elf*, followed by zeros only."""
         return self.data[: len(elf)] == elf and not any(self.data[len(elf) :])
+
+    @property
+    def code_sha256(self) -> str:
+        """The sha256 of the program's bytes without the zeros at their end."""
+        return code_sha256(self.data)
+
+
+def code_sha256(elf: bytes) -> str:
+    """Return the sha256 of a program's bytes without the zeros at their end, in hex.
+
+    A deployed program may have zeros after its ELF, so they do not count.
+    """
+    return hashlib.sha256(elf.rstrip(b"\0")).hexdigest()
 
 
 def programdata_address(program_id: Pubkey) -> Pubkey:

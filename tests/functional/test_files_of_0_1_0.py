@@ -47,14 +47,24 @@ def test_a_keystore_refuses_another_passphrase(files: Path) -> None:
         open_keystore(files / "alice.keystore.json", "another passphrase")
 
 
-def test_a_lock_still_fits_its_program(files: Path, cli: Cli) -> None:
-    ran = cli("verify", "vault", "--lock", str(files / "vault.lock.json"))
-    assert ran.code == 0, ran.err
+def test_a_lock_says_how_to_renew_it(files: Path, cli: Cli) -> None:
+    lock = files / "vault.lock.json"
+    ran = cli("verify", "vault", "--lock", lock)
+    assert ran.code == 1
+    assert "is an old format" in ran.err
+    assert "idl2mcp lock SOURCE --out FILE --accept" in ran.err
+    assert cli("lock", "vault", "--out", lock).code == 1
+    assert cli("lock", "vault", "--out", lock, "--accept").code == 0
+    assert cli("verify", "vault", "--lock", lock).code == 0
 
 
-def test_a_lock_is_written_the_same_today(files: Path, cli: Cli) -> None:
-    assert cli("lock", "vault", "--out", "today.json").code == 0
-    assert (cli.folder / "today.json").read_text() == (files / "vault.lock.json").read_text()
+def test_an_old_lock_serves_nothing(files: Path, cli: Cli) -> None:
+    config = cli.write(
+        "b.toml", f'[[program]]\nsource = "vault"\nlock = "{files}/vault.lock.json"\n'
+    )
+    ran = cli("serve", "--config", config)
+    assert ran.code == 1
+    assert "is an old format" in ran.err
 
 
 def test_an_audit_log_is_whole(files: Path) -> None:

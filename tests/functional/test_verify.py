@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from idl2mcp.inputs import load_source
+from idl2mcp.lock_file import lock_document, read_locked
 from idl2mcp.schema_diff import KINDS, differences, facts
 from mcpsol_py.sources.detect import read
 from tests.functional.cli import Cli
@@ -305,21 +307,88 @@ def test_another_cluster_and_a_closed_program_are_told(deployed: Deployed, cli: 
     deployed.locked()
     with listening(SvmNode(deployed.chain, "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY")) as url:
         ran = cli("verify", deployed.id, "--lock", deployed.lock, "--url", url, "--json")
-    assert [d["path"] for d in ran.json["differences"]] == ["deployed.cluster"]
+    assert [(d["kind"], d["path"]) for d in ran.json["differences"]] == [
+        ("cluster", "deployed.cluster")
+    ]
+    locked = read_locked(deployed.lock)
+    gone = replace(locked.deployed, program_id=str(Pubkey(bytes([6] * 32))))  # type: ignore[type-var]
+    document = lock_document(locked.model, "a test", gone, program_id=locked.program_id)
+    deployed.lock.write_text(json.dumps(document))
+    ran = deployed.verify()
+    assert [d["left"] for d in ran.json["differences"]] == ["no program"]
+
+
+def test_an_edited_lock_accepts_nothing(deployed: Deployed) -> None:
+    deployed.locked()
     lock = json.loads(deployed.lock.read_text())
-    lock["deployed"]["program_id"] = str(Pubkey(bytes([6] * 32)))
+    for key, value in (("program_id", str(Pubkey.default())), ("deployed", None), ("facts", {})):
+        deployed.lock.write_text(json.dumps({**lock, key: value}))
+        ran = deployed.verify()
+        assert ran.code == 1
+        assert "was edited" in ran.err
+    lock["model"]["instructions"][0]["name"] = "take_all"
     deployed.lock.write_text(json.dumps(lock))
-    gone = deployed.verify()
-    assert [d["left"] for d in gone.json["differences"]] == ["no program"]
+    assert "was edited" in deployed.verify().err
+
+
+def test_a_lock_with_a_deployment_is_not_replaced_by_one_without(deployed: Deployed) -> None:
+    deployed.locked()
+    source = deployed.cli.write("counter.json", {**IDL, "address": str(deployed.id)})
+    ran = deployed.cli("lock", source, "--out", deployed.lock)
+    assert ran.code == 1
+    assert "it locks another schema or place" in ran.err
+
+
+def test_the_same_program_at_another_id_is_a_difference(cli: Cli) -> None:
+    assert cli("lock", cli.write("idl.json", IDL), "--out", "idl.lock").code == 0
+    moved = cli.write("moved.json", IDL)
+    ran = cli("verify", moved, "--program-id", Pubkey.default(), "--lock", "idl.lock", "--json")
+    assert ran.code == 1
+    assert [d["kind"] for d in ran.json["differences"]] == ["program-id"]
+
+
+#: a part of an Anchor IDL that calls do not show: every one is a difference from a lock
+UNSEEN: list[tuple[str, Change]] = [
+    ("constant", lambda idl: idl["constants"].append({"name": "X", "type": "u8", "value": "1"})),
+    ("type", lambda idl: idl["types"][0]["type"]["fields"].reverse()),
+    ("docs", _(lambda idl, ix: account(ix).update(docs=["Else."]))),
+    ("seeds", _(lambda idl, ix: account(ix)["pda"]["seeds"][0].update(value=[1]))),
+    ("order", lambda idl: idl["instructions"].reverse()),
+    ("model", lambda idl: idl["metadata"].update(version="9.9.9")),
+]
+
+
+@pytest.mark.parametrize(("kind", "change"), UNSEEN, ids=[kind for kind, _ in UNSEEN])
+def test_a_lock_fits_only_the_very_same_model(cli: Cli, kind: str, change: Change) -> None:
+    plain = {"constants": [], **{k: v for k, v in IDL.items() if k != "mcpsol"}}
+    assert cli("lock", cli.write("idl.json", plain), "--out", "idl.lock").code == 0
+    assert cli("verify", cli.folder / "idl.json", "--lock", "idl.lock").code == 0
+    changed = copy.deepcopy(plain)
+    change(changed)
+    ran = cli("verify", cli.write("idl.json", changed), "--lock", "idl.lock", "--json")
+    assert ran.code == 1
+    assert kind in {d["kind"] for d in ran.json["differences"]}
 
 
 def test_without_a_url_the_deployment_is_not_looked_at_and_that_is_said(deployed: Deployed) -> None:
     deployed.locked()
     ran = deployed.cli(
-        "verify", COUNTER_SO, "--lock", deployed.lock, "--json", "--ignore", "address"
+        "verify", COUNTER_SO, "--lock", deployed.lock, "--json", "--ignore", "program-id"
     )
     assert ran.json["redeployed"] is None
+    assert ran.json["same"] is False
     assert "give --url" in ran.err
+    assert ran.code == 4, ran.out
+
+
+def test_code_that_the_node_does_not_show_is_not_the_same_code(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("idl2mcp.commands.verify._place", lambda *_: None)
+    asked = ("--url", deployed.url, "--program-id", deployed.id, "--json", "--ignore", "address")
+    ran = deployed.cli("verify", COUNTER_SO, "--against", deployed.id, *asked)
+    assert (ran.code, ran.json["same"], ran.json["differences"]) == (4, False, [])
+    assert "not compared: the code" in ran.err
 
 
 def test_a_compiled_file_is_held_against_what_is_deployed(

@@ -185,6 +185,10 @@ def test_each_way_to_derive_an_address_has_its_own_words() -> None:
         '{"format": "mcpsol lock 2"}',
         '{"format": "mcpsol lock 2", "facts": {"a": 1}}',
         '{"format": "mcpsol lock 2", "facts": {"a": "1"}, "sha256": "00"}',
+        '{"format": "mcpsol lock 3"}',
+        '{"format": "mcpsol lock 3", "facts": {}, "model": {"name": 1}}',
+        '{"format": "mcpsol lock 3", "facts": {}, "program_id": 4, "model": {"name": "x"}}',
+        '{"format": "mcpsol lock 3", "facts": {}, "model": {"name": "x"}, "sha256": "00"}',
     ],
 )
 def test_a_file_that_is_no_lock_is_refused(tmp_path: Path, text: str) -> None:
