@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import solders.instruction
 
     from mcpsol_py.accounts.resolution import Resolver
+    from mcpsol_py.codec.reading import Reading
     from mcpsol_py.model.check import Finding
 
 __all__ = ["Argument", "Program", "ProgramInstruction", "load"]
@@ -268,6 +269,32 @@ class Program:
                 path=self.model.name,
             )
         return found.name, self.instruction(found.name).decode(data)
+
+    # --- reading what others wrote -----------------------------------------------------------------------------
+
+    def read_instruction(self, data: bytes) -> Reading:
+        """Read instruction data that landed, perhaps of another version of the program.
+
+        Returns what could be read, with notes on the rest. Raises DecodeError if no instruction begins like this.
+        """
+        from mcpsol_py.codec.reading import read_instruction
+
+        return read_instruction(self.codecs, data)
+
+    def read_event(self, data: bytes) -> Reading:
+        """Read an event as `read_instruction` does, from a log (base64 decoded) or the data of an event CPI."""
+        from mcpsol_py.codec.reading import read_event
+
+        return read_event(self.codecs, data)
+
+    def read_account(self, data: bytes, name: str | None = None) -> Reading:
+        """Read an account's data as `read_instruction` does. *name* is the account type; by default the data decide.
+
+        Raises also UnknownName.
+        """
+        from mcpsol_py.codec.reading import read_account
+
+        return read_account(self.codecs, data, name)
 
     def error(self, code: int) -> ErrorCode | None:
         """Return the program's own error with that code, None if it has none."""

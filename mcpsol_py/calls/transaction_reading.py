@@ -19,8 +19,9 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.calls.known_instructions import read_known
 from mcpsol_py.calls.prepare import ServedProgram
-from mcpsol_py.client.events import events_of
+from mcpsol_py.client.events import is_cut, read_events
 from mcpsol_py.client.transport import Transport
+from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, McpsolError, abbr
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 from mcpsol_py.solana.base58 import b58decode
@@ -67,11 +68,11 @@ def _data_bytes(text: str) -> bytes:
 def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()) -> dict[str, Any]:
     """Return one instruction's data as name and arguments, with *accounts* by name.
 
-    Raises DecodeError, NotUsable.
+    "notes" say what the source does not explain. Raises DecodeError if the program has no such instruction.
     """
-    name, _ = served.program.decode_instruction(data)
-    ix = served.program.instruction(name)
-    row: dict[str, Any] = {"instruction": name, "args": ix.decode_json(data)}
+    reading = served.program.read_instruction(data)
+    ix = served.program.instruction(reading.name)
+    row: dict[str, Any] = {"instruction": reading.name, "args": reading.json(), **_notes(reading)}
     if accounts:
         row["accounts"] = [
             {"name": _account_name(ix.accounts, place), "address": address}
@@ -80,12 +81,17 @@ def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()
     return row
 
 
+def _notes(reading: Reading) -> dict[str, list[str]]:
+    return {"notes": list(reading.notes)} if reading.notes else {}
+
+
 def decode_raw(
     programs: Sequence[ServedProgram], data: bytes, accounts: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return each reading of one instruction's data that fits one of *programs*.
 
-    Several may fit, because Anchor's programs share discriminators. Raises the DecodeError of the
+    Several may fit, because Anchor's programs share discriminators. Readings with notes are left out
+    if there is one without. Raises the DecodeError of the
     only program, or one error for all of them.
     """
     rows: list[dict[str, Any]] = []
@@ -95,6 +101,7 @@ def decode_raw(
             rows.append({"program": served.program.name, **decode_data(served, data, accounts)})
         except McpsolError as error:
             errors.append(error)
+    rows = [row for row in rows if "notes" not in row] or rows
     if len(rows) == 1:
         return {"instructions": rows}
     if rows:
@@ -216,6 +223,8 @@ async def _decode(
     )
     if events:
         out["events"] = events
+    if is_cut(landed.logs):
+        out["log_note"] = "the runtime cut the log, so events and reasons of errors may be missing"
     return out
 
 
@@ -242,9 +251,9 @@ def _events_in(
     calls = chain.from_iterable(row.get("calls", ()) for row in rows)
     own_calls = [call["data"] for call in calls if call["program_id"] == str(behind)]
     inner = [(behind, bytes.fromhex(data.removeprefix("0x"))) for data in own_calls]
-    found = events_of(served.program, served.program_id, landed.logs, inner, json=True)
-    for name, fields in found:
-        yield {"program": served.program.name, "name": name, "fields": fields}
+    for event in read_events(served.program, served.program_id, landed.logs, inner):
+        row = {"program": served.program.name, "name": event.name, "fields": event.json()}
+        yield {**row, **_notes(event)}
 
 
 # --- instructions ----------------------------------------------------------------------------

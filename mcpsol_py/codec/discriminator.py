@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from mcpsol_py.errors import DecodeError, NotUsable
 from mcpsol_py.model.program import Discriminator
 
-__all__ = ["Finder", "best_match", "check_discriminator", "leading", "matches"]
+__all__ = ["Finder", "best_match", "check_discriminator", "leading", "likely", "matches"]
 
 
 def leading(name: str, discriminator: Discriminator) -> bytes:
@@ -75,6 +75,24 @@ def best_match(
     if len(best) == 1 or fits is None:
         return best[0]
     return next(filter(fits, best), best[0])
+
+
+def likely(known: Iterable[_K], data: bytes) -> list[_K]:
+    """Return the candidates whose discriminating bytes *data* has, only those with the most bytes.
+
+    Sizes do not count here: data of another version have another size.
+    """
+    matching = [one for one in known if _starts(one, data)]
+    longest = max(map(_bytes_of, matching), default=0)
+    return [one for one in matching if _bytes_of(one) == longest]
+
+
+def _starts(one: _Known, data: bytes) -> bool:
+    return all(data.startswith(d.value, d.offset) for d in _discriminators(one) if d.value)
+
+
+def _bytes_of(one: _Known) -> int:
+    return sum(len(d.value) for d in _discriminators(one))
 
 
 def _discriminators(one: _Known) -> tuple[Discriminator, ...]:

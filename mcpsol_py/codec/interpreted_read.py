@@ -97,6 +97,14 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
         """Return a reader of *data*, a part of this data that starts at *start*."""
         return InterpretedReader(self.layouts, data, self.base + start, self.depth)
 
+    def _read_part(self, item: Type, data: bytes, start: int) -> tuple[Any, int]:
+        """Read *item* from *data*, a part of this data at *start*. Returns the value and the bytes that it took."""
+        return self._within(data, start).visit(item, 0)
+
+    def _refuse_rest(self, item: Type, end: int, why: str) -> None:
+        """Refuse bytes from *end* that a part does not use."""
+        raise self.refuse(item, end, why)
+
     def _read_at(self, step: str, node: Type, at: int) -> tuple[Any, int]:
         """Read a part of the value. *step* is its place in the paths of errors."""
         try:
@@ -162,18 +170,17 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
 
     def visit_size_prefixed(self, node: SizePrefixed, at: int) -> tuple[Any, int]:
         length, start = self._read_length(node.prefix, at)
-        inner = self._within(self.take(node.item, start, length), start)
-        value, end = inner.visit(node.item, 0)
-        if end != length:
-            why = f"its prefix says {length} bytes, but {length - end} of them are left over"
-            raise inner.refuse(node.item, end, why)
+        value, used = self._read_part(node.item, self.take(node.item, start, length), start)
+        if used != length:
+            why = f"its prefix says {length} bytes, but {length - used} of them are left over"
+            self._refuse_rest(node.item, start + used, why)
         return value, start + length
 
     def visit_fixed_size(self, node: FixedSize, at: int) -> tuple[Any, int]:
         raw = self.take(node, at, node.size)
         if isinstance(node.item, String) and node.item.encoding == "utf8":
             raw = raw.rstrip(b"\0")
-        value, _ = self._within(raw, at).visit(node.item, 0)
+        value, _ = self._read_part(node.item, raw, at)
         return value, at + node.size
 
     def visit_sentinel(self, node: Sentinel, at: int) -> tuple[Any, int]:
@@ -181,11 +188,10 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
         if end < 0:
             why = f"expected the end mark 0x{node.mark.hex()}, got no such bytes"
             raise self.refuse(node, at, why)
-        inner = self._within(self.data[at:end], at)
-        value, used = inner.visit(node.item, 0)
+        value, used = self._read_part(node.item, self.data[at:end], at)
         if used != end - at:
             why = f"{end - at - used} bytes are left over before the end mark"
-            raise inner.refuse(node.item, used, why)
+            self._refuse_rest(node.item, at + used, why)
         return value, end + len(node.mark)
 
     def visit_hidden_prefix(self, node: HiddenPrefix, at: int) -> tuple[Any, int]:

@@ -350,10 +350,10 @@ def to_json(layouts: Layouts, node: Type, value: Any) -> Any:
 
     The result has only dict, list, str, int, float, bool and None in it.
     """
-    return _JsonWriter(layouts).visit(node, value)
+    return JsonWriter(layouts).visit(node, value)
 
 
-class _JsonWriter(GroupVisitor[[Any], Any]):
+class JsonWriter(GroupVisitor[[Any], Any]):
     """Writes a value in the JSON form of its type: `visit(node, value)`."""
 
     def __init__(self, layouts: Layouts) -> None:

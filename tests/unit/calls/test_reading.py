@@ -39,6 +39,11 @@ def key(number: int) -> Pubkey:
 
 
 def idl(name: str, address: str) -> Program:
+    return put_idl(name, address, "u64")
+
+
+def put_idl(name: str, address: str, *args: str) -> Program:
+    """A program whose instruction takes an amount, and arguments of more types."""
     return load(
         {
             "address": address,
@@ -51,7 +56,10 @@ def idl(name: str, address: str) -> Program:
                         {"name": "box", "writable": True},
                         {"name": "who", "signer": True},
                     ],
-                    "args": [{"name": "amount", "type": "u64"}],
+                    "args": [
+                        {"name": name, "type": kind}
+                        for name, kind in zip(("amount", "more"), args, strict=False)
+                    ],
                 }
             ],
         }
@@ -192,6 +200,18 @@ def test_data_that_fit_several_programs_are_read_as_each() -> None:
     assert "several programs" in found["note"]
     with pytest.raises(DecodeError, match=r"of any program here \(boxes, other\)"):
         transaction_reading.decode_raw([SERVED, other], b"\0" * 8)
+
+
+def test_data_of_another_version_have_notes_unless_another_program_explains_them() -> None:
+    (row,) = transaction_reading.decode_raw([SERVED], DATA + b"\1")["instructions"]
+    assert row["args"] == {"amount": "5"}
+    assert row["notes"] == ["put: 1 byte is left over after the last field, from offset 16"]
+    longer = put_idl("longer", OTHER, "u64", "u8")
+    other = ServedProgram(longer, Pubkey.from_string(OTHER))
+    found = transaction_reading.decode_raw([SERVED, other], DATA + b"\1")
+    assert [(row["program"], row.get("notes")) for row in found["instructions"]] == [
+        ("longer", None)
+    ]
 
 
 def token_account(mint: Pubkey, owner: Pubkey, amount: int, program: Pubkey) -> Account:

@@ -1,0 +1,152 @@
+"""Readings of instruction data, accounts and events that landed: the value, and notes on what it leaves unexplained.
+
+`decode_*` are strict, for data that this program wrote or is about to sign. Readings are for data that others wrote,
+with other versions of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from mcpsol_py.codec.account import account_named
+from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
+from mcpsol_py.codec.discriminator import leading, likely
+from mcpsol_py.codec.event import EVENT_CPI_TAG
+from mcpsol_py.codec.lenient_read import LenientJson, LenientReader
+from mcpsol_py.errors import CodecError, DecodeError, NotUsable
+from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction
+from mcpsol_py.model.types import Struct, Type
+
+__all__ = ["Reading", "read_account", "read_event", "read_instruction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of some data.
+
+    `name` is the instruction, account type or event. `value` has the fields that could be read, as Python values; it is
+    None if none could. `rest` are the bytes after them. `notes` say what is missing, odd or left over, each with its
+    place; there is a note if there is a rest. `missing` tells whether fields are missing.
+    """
+
+    name: str
+    value: Any
+    rest: bytes = b""
+    notes: tuple[str, ...] = ()
+    missing: bool = False
+    _to_json: Callable[[Any], Any] = field(default=lambda value: value, repr=False, compare=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the source explains every byte, so that encoding `value` gives the data again."""
+        return not self.notes
+
+    def json(self) -> Any:
+        """Return `value` in its JSON form. An enum's unknown variant is {"unknown_variant": tag, "data": "0x…"}."""
+        return self._to_json(self.value)
+
+
+class _Kind(Protocol):
+    """An instruction, account type or event."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def discriminator(self) -> Discriminator: ...
+
+
+def read_instruction(codecs: Codecs, data: Data) -> Reading:
+    """Read instruction data. Raises DecodeError if no instruction's discriminator begins them."""
+    return _read_any(codecs, codecs.model.instructions, as_bytes(data), "instructions")
+
+
+def read_event(codecs: Codecs, data: Data) -> Reading:
+    """Read an event, with or without the tag of `emit_cpi!`. Raises DecodeError as `read_instruction` does."""
+    raw, events = as_bytes(data), codecs.model.events
+    if raw.startswith(EVENT_CPI_TAG) and not any(
+        event.discriminator.value.startswith(EVENT_CPI_TAG) for event in likely(events, raw)
+    ):
+        raw = raw.removeprefix(EVENT_CPI_TAG)
+    return _read_any(codecs, events, raw, "events")
+
+
+def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading:
+    """Read an account's data. *name* is the account type; by default the data decide it.
+
+    Raises DecodeError if no account type, or not the named one, begins with these bytes, and UnknownName.
+    """
+    accounts: Iterable[AccountType] = codecs.model.accounts
+    if name is not None:
+        accounts = [account_named(codecs.model, name)]
+    return _read_any(codecs, accounts, as_bytes(data), "account types")
+
+
+def _read_any(codecs: Codecs, known: Iterable[_Kind], data: bytes, what: str) -> Reading:
+    """Read *data* as each candidate, and return the reading that explains most."""
+    known = list(known)
+    readings = [_read_as(codecs, one, data) for one in likely(known, data)]
+    sure = [one for one in readings if not (one.missing and _is_guess(known, one))]
+    if sure:
+        return min(sure, key=_unexplained)
+    start = f"{len(data)} bytes starting 0x{data[:8].hex()}" if data else "no data"
+    raise DecodeError(
+        f"expected data of one of the {len(known)} {what} of {codecs.model.name}, got {start}",
+        left=len(data),
+    )
+
+
+def _is_guess(known: Iterable[_Kind], reading: Reading) -> bool:
+    """Return whether nothing but the fields speaks for a reading."""
+    return not any(one.discriminator.value for one in known if one.name == reading.name)
+
+
+def _unexplained(reading: Reading) -> tuple[bool, int, int]:
+    return reading.missing, len(reading.rest), len(reading.notes)
+
+
+def _read_as(codecs: Codecs, one: _Kind, data: bytes) -> Reading:
+    try:
+        start = len(leading(one.name, one.discriminator))
+        codec = codecs.codec(_type_of(one))
+        value, end = codec.decode_from(data, start)
+    except NotUsable as error:
+        return Reading(one.name, None, data, (f"{one.name}: {error.why}",), missing=True)
+    except CodecError:
+        return _read_leniently(codecs, one.name, codec.node, data, start)
+    notes = _rest_notes(one, data, end)
+    return Reading(one.name, value, data[end:], notes, _to_json=codec.to_json)
+
+
+def _read_leniently(codecs: Codecs, name: str, node: Type, data: bytes, start: int) -> Reading:
+    reader = LenientReader(codecs.layouts, data)
+    value, end = reader.read(name, node, start)
+    rest = data[end:]
+    notes = (*reader.notes, *_left_over(name, rest, end))
+    write = partial(LenientJson(codecs.layouts).visit, node)
+    return Reading(name, value, rest, notes, missing=reader.ended, _to_json=write)
+
+
+def _type_of(one: _Kind) -> Type:
+    if isinstance(one, Instruction):
+        return Struct(one.args)
+    assert isinstance(one, (AccountType, Event))
+    return one.type
+
+
+def _rest_notes(one: _Kind, data: bytes, end: int) -> tuple[str, ...]:
+    size = one.discriminator.size
+    odd_size = size is not None and len(data) != size and end == len(data)
+    if odd_size:
+        return (f"{one.name}: expected {size} bytes of data, got {len(data)}",)
+    return _left_over(one.name, data[end:], end)
+
+
+def _left_over(name: str, rest: bytes, end: int) -> tuple[str, ...]:
+    if not rest:
+        return ()
+    count = f"{len(rest):,} byte{' is' if len(rest) == 1 else 's are'}"
+    zero = "" if any(rest) else ", all zero"
+    return (f"{name}: {count} left over after the last field, from offset {end}{zero}",)
