@@ -7,14 +7,14 @@ chain tells whether it took effect.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from x402 import ResourceConfig, x402ResourceServer
+from x402 import x402ResourceServer
 from x402.extensions.bazaar import DeclareMcpDiscoveryConfig, declare_mcp_discovery_extension
-from x402.schemas import AssetAmount, PaymentRequirements, ResourceInfo
+from x402.schemas import PaymentRequirements, ResourceInfo
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import tool_result
@@ -22,17 +22,16 @@ from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.errors import SourceError, suggest
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.x402.protocol.offer import Offer
-from mcpsol_py.x402.protocol.price import format_amount, parse_price
+from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.protocol.receipts import Signatory
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.payment_terms import Price, payment_terms
 from mcpsol_py.x402.selling.tool_run import current_run
 
 __all__ = ["FREE", "Price", "PriceList", "sell"]
 
 FREE = "free"
-#: "$0.001", "0.001 USDC" or {"amount": base units, "asset": mint}, as x402/protocol/price.py reads
-Price = str | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +181,19 @@ class _ToolOffers:
 
     def _requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
         """Return the payment requirements of one price. Raises PaymentError."""
-        raw = dict(price) if isinstance(price, Mapping) else price
-        asked = parse_price(raw, self._prices.network)
         schemes = self._prices.schemes[:1] if broadcasts else self._prices.schemes
-        requirements: list[PaymentRequirements] = []
-        for scheme in schemes:
-            config = ResourceConfig(
-                scheme=scheme,
+        return [
+            terms
+            for scheme in schemes
+            for terms in payment_terms(
+                self._server,
+                price,
                 pay_to=self._prices.pay_to,
-                price=AssetAmount(amount=str(asked.amount), asset=asked.mint),
                 network=self._prices.network,
-                extra={"paymentFlow": "upfront"} if broadcasts else {},
+                scheme=scheme,
+                settles_first=broadcasts,
             )
-            requirements += self._server.build_payment_requirements(config)
-        return requirements
+        ]
 
     def _listing(self, tool: BridgeTool) -> dict[str, Any]:
         """Return how catalogs list the tool, as keyword arguments of Offer."""

@@ -21,7 +21,10 @@ from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.sold_routes import SoldRoute, SoldRoutes, at_path
 from mcpsol_py.x402.selling.tool_run import Run
 
-__all__ = ["PaidHttp"]
+__all__ = ["PaidEndpoint", "PaidHttp"]
+
+#: The most bytes of a request's or a response's body, if the seller does not say.
+MAX_BODY = 1024 * 1024
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -54,12 +57,9 @@ class _Response:
     kept: list[list[str]] = field(default_factory=list)
 
 
-class PaidHttp:
-    """Asks payment for the routes of *offers*, by (method, path). Other paths pass through.
-
-    A sold path is closed: HEAD costs what GET costs, OPTIONS is answered here, other methods get
-    405, and a WebSocket is refused. So a middleware that answers CORS preflights goes around this
-    one.
+class PaidEndpoint:
+    """Sells what one ASGI app answers, for a router that has found it: *offer* is the price of each
+    request.
 
     402 asks for payment or says why one was rejected. 400: the payment cannot be read. 409 (with
     Retry-After): it is in progress, or its id was used for something else. A response is stored
@@ -68,15 +68,39 @@ class PaidHttp:
     """
 
     def __init__(
+        self, app: App, paid_calls: PaidCalls, offer: Offer, *, max_body: int = MAX_BODY
+    ) -> None:
+        self._seller, self._offer = _Seller(app, paid_calls, max_body), offer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            return
+        response = await self._seller.sell(self._offer, scope, receive)
+        await _send(send, response, is_head=scope["method"].upper() == "HEAD")
+
+
+class PaidHttp:
+    """Asks payment for the routes of *offers*, by (method, path). Other paths pass through.
+
+    A sold path is closed: HEAD costs what GET costs, OPTIONS is answered here, other methods get
+    405, and a WebSocket is refused. So a middleware that answers CORS preflights goes around this
+    one.
+
+    Its answers are those of `PaidEndpoint`.
+    """
+
+    def __init__(
         self,
         app: App,
         paid_calls: PaidCalls,
         offers: Mapping[tuple[str, str], Offer],
         *,
-        max_body: int = 1024 * 1024,
+        max_body: int = MAX_BODY,
     ) -> None:
-        self._app, self._paid_calls = app, paid_calls
-        self._routes, self._max_body = SoldRoutes(offers), max_body
+        self._app, self._routes = app, SoldRoutes(offers)
+        self._seller = _Seller(app, paid_calls, max_body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -93,14 +117,23 @@ class PaidHttp:
         method = scope["method"].upper()
         offer = route.offer(method)
         if offer is not None:
-            return await self._sell(offer, scope, receive)
+            return await self._seller.sell(offer, scope, receive)
         allow = {"Allow": route.allowed}
         if method == "OPTIONS":
             return _Response(204, allow, b"")
         message = f"{method} is not sold here; use one of {route.allowed}"
         return _error(405, "method_not_allowed", message, allow)
 
-    async def _sell(self, offer: Offer, scope: Scope, receive: Receive) -> _Response:
+
+@dataclass(frozen=True, slots=True)
+class _Seller:
+    """Sells single requests to an app."""
+
+    app: App
+    paid_calls: PaidCalls
+    max_body: int
+
+    async def sell(self, offer: Offer, scope: Scope, receive: Receive) -> _Response:
         headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         body = await self._body(receive)
         if body is None:
@@ -115,7 +148,7 @@ class PaidHttp:
             return await self._run_app(scope, body)
 
         request = _described(scope, body)
-        return _response(offer, await self._paid_calls.call(offer, payment, request, run, proof))
+        return _response(offer, await self.paid_calls.call(offer, payment, request, run, proof))
 
     async def _body(self, receive: Receive) -> bytes | None:
         """The request's body; None if it has more than `max_body` bytes."""
@@ -125,7 +158,7 @@ class PaidHttp:
             if message["type"] == "http.disconnect":
                 return body
             body += bytes(message.get("body", b""))
-            if len(body) > self._max_body:
+            if len(body) > self.max_body:
                 return None
             if not message.get("more_body"):
                 return body
@@ -143,14 +176,14 @@ class PaidHttp:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
         start = next(m for m in sent if m["type"] == "http.response.start")
         content = b"".join(m.get("body", b"") for m in sent if m["type"] == "http.response.body")
-        if len(content) > self._max_body:
+        if len(content) > self.max_body:
             raise PaymentError(
                 "response_too_large",
                 f"the response has {len(content):,} bytes; a paid one may have at most "
-                f"{self._max_body:,}",
+                f"{self.max_body:,}",
             )
         result = {
             "status": start["status"],

@@ -1,0 +1,40 @@
+"""The payment requirements of a price: what the official core asks a buyer to accept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from x402 import ResourceConfig, x402ResourceServer
+from x402.schemas import AssetAmount, PaymentRequirements
+
+from mcpsol_py.x402.protocol.price import parse_price
+
+__all__ = ["Price", "payment_terms"]
+
+#: "$0.001", "0.001 USDC" or {"amount": base units, "asset": mint}, as x402/protocol/price.py reads
+Price: TypeAlias = str | Mapping[str, Any]
+
+
+def payment_terms(
+    server: x402ResourceServer,
+    price: Price,
+    *,
+    pay_to: str,
+    network: str,
+    scheme: str = "exact",
+    settles_first: bool = False,
+) -> list[PaymentRequirements]:
+    """Return the requirements of *price* in one scheme, of a *server* that is initialised.
+
+    Raises PaymentError for a price that cannot be read.
+    """
+    asked = parse_price(dict(price) if isinstance(price, Mapping) else price, network)
+    config = ResourceConfig(
+        scheme=scheme,
+        pay_to=pay_to,
+        price=AssetAmount(amount=str(asked.amount), asset=asked.mint),
+        network=network,
+        extra={"paymentFlow": "upfront"} if settles_first else {},
+    )
+    return server.build_payment_requirements(config)
