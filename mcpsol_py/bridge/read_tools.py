@@ -15,7 +15,7 @@ from mcpsol_py.bridge.arguments import (
     required,
     without_nulls,
 )
-from mcpsol_py.bridge.registry import ProgramRegistry
+from mcpsol_py.bridge.registry import ProgramRegistry, account_uri
 from mcpsol_py.bridge.replies import Reply, json_text, read_reply
 from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
@@ -63,7 +63,10 @@ class ReadTools:
     ) -> dict[str, Any]:
         names = self._registry.names_of(served)
         key = read_address(required(arguments, "address", tool.name), f"{tool.name}.address", names)
-        return await reading.read_account(served, tool.target, key)
+        found = await reading.read_account(served, tool.target, key)
+        if "partial_fields" in found:
+            found["whole"] = account_uri(self._registry.label_of(served), str(key))
+        return found
 
     async def _accounts(
         self, tool: BridgeTool, served: ServedProgram, arguments: dict[str, Any]

@@ -20,7 +20,10 @@ from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import shown
 
-__all__ = ["ProgramRegistry"]
+__all__ = ["RESOURCES", "ProgramRegistry", "account_uri"]
+
+#: The scheme of the programs' MCP resources.
+RESOURCES = "solana"
 
 #: Names of the local chain that a client's model reads.
 _NAMES_SHOWN = 12
@@ -28,6 +31,11 @@ _NAMES_SHOWN = 12
 _ERRORS = 500
 
 logger = logging.getLogger(__name__)
+
+
+def account_uri(label: str, address: str) -> str:
+    """Return the URI of the resource that has all of an account of the program with *label*."""
+    return f"{RESOURCES}://{label}/accounts/{address}"
 
 
 class ProgramRegistry:
@@ -97,6 +105,11 @@ class ProgramRegistry:
     def names_of(self, served: ServedProgram) -> NameResolver:
         """Return the resolver for a call of *served*: names of the local chain mean nothing on another."""
         return self.names if served.cluster == "local" else unresolved
+
+    def label_of(self, served: ServedProgram) -> str:
+        """Return the label of a served program, or its name if it was replaced meanwhile."""
+        labels = (label for label, one in self.box.labels.items() if one is served)
+        return next(labels, served.program.name)
 
     def labelled(self, label: Any, where: str) -> list[ServedProgram]:
         """Return the program with *label*, or all if it is None. Raises UnknownName."""

@@ -22,8 +22,8 @@ __all__ = ["Reply", "call_reply", "error_reply", "json_text", "read_reply"]
 _LOG_LINES = 12
 #: Names that an error offers.
 _CANDIDATES = 10
-#: Characters of one text in an account.
-_LONGEST_TEXT = 8192
+#: Characters of one text in a result. Accounts are shortened before (calls/reading.py).
+_LONGEST_TEXT = 16_384
 
 
 @dataclass(frozen=True, slots=True)

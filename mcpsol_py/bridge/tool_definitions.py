@@ -149,8 +149,14 @@ def get_account_definition(
                     "type": {"type": "string"},
                     "lamports": {"type": "string"},
                     "fields": _fields_schema(served, account),
+                    "partial_fields": {
+                        "type": "object",
+                        "description": "instead of fields, if some are missing, odd or too long",
+                    },
+                    "notes": {"type": "array", "items": {"type": "string"}},
+                    "whole": {"type": "string", "description": "the resource with all of it"},
                 },
-                "required": ["address", "type", "fields"],
+                "required": ["address", "type"],
             },
         )
     )

@@ -13,17 +13,24 @@ from solders.pubkey import Pubkey
 from mcpsol_py.calls.account_filters import filterable
 from mcpsol_py.calls.balances import decimals_of, readable, ui_amount
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.shorten import shorten
 from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, find_account
+from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName, abbr
 from mcpsol_py.model.program import AccountType
-from mcpsol_py.names import aliases
+from mcpsol_py.names import aliases, clean_json
 from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import PROGRAM_NAMES, TOKEN_PROGRAMS
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import TokenAccount, owner_filter, read_token_account
 
-__all__ = ["accounts_of", "address", "balances", "read_account"]
+__all__ = ["ROOM", "accounts_of", "address", "balances", "read_account"]
+
+#: Characters of JSON for the fields of the accounts in one result.
+ROOM = 16_000
+#: Characters of one text of an account that is asked for as a whole: more than an account can hold.
+_WHOLE = 32 * 1024 * 1024
 
 #: Token accounts that `balances` lists at most.
 _MAX_TOKEN_ROWS = 50
@@ -54,10 +61,15 @@ def address(value: Any, path: str) -> Pubkey:
 # --- accounts of a program -------------------------------------------------------------------
 
 
-async def read_account(served: ServedProgram, name: str, key: Pubkey) -> dict[str, Any]:
+async def read_account(
+    served: ServedProgram, name: str, key: Pubkey, room: int | None = ROOM
+) -> dict[str, Any]:
     """Read the account at *key*, decoded as account type *name*.
 
-    Raises DecodeError if it does not exist or belongs to another program, TransportError.
+    The result has "fields" if all of them could be read and have room in *room* characters, else "partial_fields".
+    "notes" say what the source does not explain, or what was left out. *room* None leaves out nothing.
+
+    Raises DecodeError if it does not exist, belongs to another program or is of another type, TransportError.
     """
     assert served.transport is not None
     (account,) = await served.transport.get_accounts([key])
@@ -67,17 +79,29 @@ async def read_account(served: ServedProgram, name: str, key: Pubkey) -> dict[st
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
         message = f"account {key} belongs to program {owner}, not to {served.program.name}"
         raise DecodeError(message, path=name)
-    codec = AccountCodec(served.program.codecs, _type_named(served.program, name))
+    reading = served.program.read_account(bytes(account.data), name)
     return {
         "address": str(key),
         "type": name,
         "lamports": str(account.lamports),
-        "fields": _as_object(codec.decode_json(bytes(account.data))),
+        **_fields(reading, room),
     }
+
+
+def _fields(reading: Reading, room: int | None) -> dict[str, Any]:
+    """Return what a result says of an account's fields."""
+    fields = clean_json(_as_object(reading.json()), _WHOLE)
+    short, left_out = (fields, []) if room is None else shorten(fields, room)
+    is_exact = reading.fits and not left_out
+    notes = [*reading.notes, *left_out]
+    row: dict[str, Any] = {"fields" if is_exact else "partial_fields": short}
+    return {**row, "notes": notes} if notes else row
 
 
 def _as_object(value: Any) -> dict[str, Any]:
     """Wrap a value that is not an object (a tuple struct, an enum), as structured content must be one."""
+    if value is None:
+        return {}
     return value if isinstance(value, dict) else {"value": value}
 
 
@@ -90,7 +114,8 @@ async def accounts_of(
 ) -> dict[str, Any]:
     """Read accounts of type *name* whose fields have the values in *where*, *limit* at most.
 
-    Return {"accounts": rows, "total": how many there are}. A row that cannot be decoded has "error".
+    Return {"accounts": rows, "total": how many there are}. Rows say their fields as `read_account` does, and share its
+    room. A row that cannot be read has "error".
     Raises UnknownName, EncodeError, TransportError.
     """
     assert served.transport is not None
@@ -112,7 +137,9 @@ async def accounts_of(
         for row in found
         if codec.discriminator or find_account(program.codecs, bytes(row[1].data)) == account
     )
-    rows = [_account_row(codec, key, state) for key, state in islice(of_type, limit)]
+    shown = list(islice(of_type, limit))
+    room = ROOM // max(1, len(shown))
+    rows = [_account_row(program, name, row, room) for row in shown]
     return {"accounts": rows, "total": total}
 
 
@@ -159,12 +186,15 @@ class _AccountSearch:
         return [(key, state) for key, state in states if state is not None], len(keys)
 
 
-def _account_row(codec: AccountCodec, key: Pubkey, account: Account) -> dict[str, Any]:
+def _account_row(
+    program: Program, name: str, row: tuple[Pubkey, Account], room: int
+) -> dict[str, Any]:
+    key, account = row
     try:
-        fields = codec.decode_json(bytes(account.data))
+        reading = program.read_account(bytes(account.data), name)
     except McpsolError as error:
         return {"address": str(key), "error": str(error)}
-    return {"address": str(key), "fields": _as_object(fields)}
+    return {"address": str(key), **_fields(reading, room)}
 
 
 # --- balances --------------------------------------------------------------------------------

@@ -29,13 +29,15 @@ class Reading:
 
     `name` is the instruction, account type or event. `value` has the fields that could be read, as Python values; it is
     None if none could. `rest` are the bytes after them. `notes` say what is missing, odd or left over, each with its
-    place; there is a note if there is a rest. `missing` tells whether fields are missing.
+    place; there is a note if there is a rest. `fits`: the value has all fields, each of its type. `missing`: fields are
+    missing.
     """
 
     name: str
     value: Any
     rest: bytes = b""
     notes: tuple[str, ...] = ()
+    fits: bool = True
     missing: bool = False
     _to_json: Callable[[Any], Any] = field(default=lambda value: value, repr=False, compare=False)
 
@@ -113,7 +115,8 @@ def _read_as(codecs: Codecs, one: _Kind, data: bytes) -> Reading:
         codec = codecs.codec(_type_of(one))
         value, end = codec.decode_from(data, start)
     except NotUsable as error:
-        return Reading(one.name, None, data, (f"{one.name}: {error.why}",), missing=True)
+        note = f"{one.name}: {error.why}"
+        return Reading(one.name, None, data, (note,), fits=False, missing=True)
     except CodecError:
         return _read_leniently(codecs, one.name, codec.node, data, start)
     notes = _rest_notes(one, data, end)
@@ -126,7 +129,7 @@ def _read_leniently(codecs: Codecs, name: str, node: Type, data: bytes, start: i
     rest = data[end:]
     notes = (*reader.notes, *_left_over(name, rest, end))
     write = partial(LenientJson(codecs.layouts).visit, node)
-    return Reading(name, value, rest, notes, missing=reader.ended, _to_json=write)
+    return Reading(name, value, rest, notes, False, reader.ended, _to_json=write)
 
 
 def _type_of(one: _Kind) -> Type:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from mcpsol_py.bridge.explorer.content import (
@@ -59,6 +60,11 @@ async def account_page(site: Site, renderer: Renderer, query: Mapping[str, str])
     return renderer.content(content, back=back, here="/")
 
 
+def _shown_fields(row: Mapping[str, Any]) -> Any:
+    """Return the fields of an account's row, or those that could be read, or why none could."""
+    return row.get("fields", row.get("partial_fields", row.get("error", "")))
+
+
 async def _accounts_of_type(site: Site, served: ServedProgram, label: str, name: str) -> Block:
     price = site.account_price(served, "list", name)
     if price is not None:
@@ -70,7 +76,7 @@ async def _accounts_of_type(site: Site, served: ServedProgram, label: str, name:
     rows = []
     for row in found["accounts"]:
         href = "/account?" + urlencode({"program": label, "address": row["address"]})
-        fields = field_lines(row.get("fields", row.get("error", "")))
+        fields = field_lines(_shown_fields(row))
         rows.append((site.address_cell(row["address"], href=href), Cell(fields, "code")))
     heading = f"{name} ({found['total']})"
     return TableBlock(heading, ("Address", "Fields"), rows, empty="None on this chain.")
@@ -85,7 +91,7 @@ async def _account(site: Site, served: ServedProgram, text: str) -> PageContent:
     (account,) = await served.transport.get_accounts([key])
     name = ""
     if account is not None:
-        name, _ = served.program.decode_account(bytes(account.data))
+        name = served.program.read_account(bytes(account.data)).name
     price = site.account_price(served, "get", name)
     if price is not None:
         return PageContent(name, about, [TextBlock("", price_notice(price))])
@@ -95,10 +101,11 @@ async def _account(site: Site, served: ServedProgram, text: str) -> PageContent:
         facts.append(("Balance", Cell(f"{ui_amount(account.lamports, 9)} SOL")))
         facts.append(("Size", Cell(f"{len(bytes(account.data)):,} bytes")))
     values: list[tuple[str, Cell]] = []
-    for field, value in found["fields"].items():
+    for field, value in _shown_fields(found).items():
         if isinstance(value, str):  # it may be an address
             values.append((str(field), site.address_cell(value)))
         else:
             values.append((str(field), Cell(json_text(value), "code")))
-    blocks = [FactsBlock("", facts), FactsBlock("Fields", values)]
+    blocks: list[Block] = [FactsBlock("", facts), FactsBlock("Fields", values)]
+    blocks += [TextBlock("", note) for note in found.get("notes", ())]
     return PageContent(str(found["type"]), about, blocks)

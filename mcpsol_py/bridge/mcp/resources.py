@@ -16,12 +16,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
+from mcpsol_py.bridge.registry import RESOURCES
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model.type_text import type_text
-from mcpsol_py.names import clean_json, clean_text
+from mcpsol_py.names import clean_text
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
@@ -55,7 +56,6 @@ _TEMPLATES = (
         "An account of a program, read from the chain and decoded",
     ),
 )
-_SCHEME = "solana"
 
 
 class Resources:
@@ -70,7 +70,7 @@ class Resources:
         """Return the rows of resources/list."""
         return [
             {
-                "uri": f"{_SCHEME}://{label}/{kind}",
+                "uri": f"{RESOURCES}://{label}/{kind}",
                 "name": f"{label}-{kind}",
                 "title": f"{clean_text(served.program.name, 60)}: {kind}",
                 "description": description,
@@ -84,7 +84,7 @@ class Resources:
         """Return the rows of resources/templates/list."""
         return [
             {
-                "uriTemplate": f"{_SCHEME}://{{program}}/{path}",
+                "uriTemplate": f"{RESOURCES}://{{program}}/{path}",
                 "name": name,
                 "title": title,
                 "description": description,
@@ -123,7 +123,7 @@ class Resources:
         """Return the program of a URI and the steps of its path. Raises UnknownName."""
         parts = urlsplit(uri)
         labels = self.bridge.box.labels
-        if parts.scheme != _SCHEME or parts.netloc not in labels:
+        if parts.scheme != RESOURCES or parts.netloc not in labels:
             raise UnknownName("resource", uri[:200], [r["uri"] for r in self.listed()])
         return labels[parts.netloc], list(map(unquote, filter(None, parts.path.split("/"))))
 
@@ -135,7 +135,7 @@ class Resources:
         part = _PARTS.get((kind, len(names)))
         if part is not None:
             return part(served, *names)
-        known = [f"{_SCHEME}://{quote(served.program.name)}/{kind}" for kind in _DESCRIPTIONS]
+        known = [f"{RESOURCES}://{quote(served.program.name)}/{kind}" for kind in _DESCRIPTIONS]
         raise UnknownName("resource", uri[:200], known)
 
     async def _account(self, served: ServedProgram, text: str) -> Any:
@@ -144,8 +144,8 @@ class Resources:
         (account,) = await transport.get_accounts([key])
         if account is None:
             raise DecodeError(f"account {key} does not exist", path="accounts")
-        name, _ = served.program.decode_account(bytes(account.data))
-        return clean_json(await reading.read_account(served, name, key))
+        name = served.program.read_account(bytes(account.data)).name
+        return await reading.read_account(served, name, key, room=None)
 
 
 def _is_account(steps: list[str]) -> bool:
