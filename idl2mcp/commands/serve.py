@@ -212,7 +212,7 @@ def _endpoint(given: _Options) -> Endpoint | None:
         return None
     if settings.oauth is not None:
         return Endpoint(settings.oauth.resource)
-    return Endpoint(_url(settings), token=bool(settings.tokens))
+    return Endpoint(_url(settings), token=bool(settings.tokens) and not settings.public)
 
 
 def _url(settings: HttpSettings) -> str:
@@ -346,12 +346,9 @@ def _load_without_collecting() -> Iterator[None]:
 def local_node(settings: HttpSettings, cluster: LocalCluster | None) -> LocalNode | None:
     """The node of the local cluster, so that wallets and other tools reach the same chain.
 
-    It has no authentication, so it is served on loopback only, and not if the bridge requires tokens.
+    It has no authentication, so only a private bridge serves it.
     """
-    from mcpsol_py.bridge.http import is_loopback
-
-    needs_token = bool(settings.tokens) or settings.oauth is not None
-    if cluster is None or needs_token or not is_loopback(settings.host):
+    if cluster is None or not settings.is_private:
         return None
     return LocalNode(cluster.transport, settings.host, settings.port)
 

@@ -72,6 +72,9 @@ HTTP: Keys = {
     "calls_per_minute": WHOLE,
     "body_bytes": WHOLE,
     "stateless": FLAG,
+    "public": FLAG,
+    "unpaid_per_minute": WHOLE,
+    "operator_port": WHOLE,
     "oauth": TABLE,
 }
 OAUTH: Keys = {

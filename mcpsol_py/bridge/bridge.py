@@ -97,6 +97,9 @@ class Bridge:
         self.observe: Callable[[str, str, float], None] | None = None
         #: Returns what a call of a tool costs, as text, or None.
         self.price: Callable[[str], str | None] = lambda _tool: None
+        #: Returns True if a result with this `_meta` was paid for by its call.
+        self.was_paid: Callable[[Mapping[str, Any]], bool] = lambda _meta: False
+        self._has_strangers = False
         self._builder = CallBuilder(self.registry, self.wallet)
         self._read_tools = ReadTools(self.registry, lambda tool: self.price(tool))
 
@@ -156,6 +159,15 @@ class Bridge:
     def will_send(self, function: Callable[[str], Awaitable[None]] | None) -> None:
         if self.sender is not None:
             self.sender.will_send = function
+
+    def serve_strangers(self) -> None:
+        """From now on, anyone may be a client: only calls that are sold may send, and nobody is asked to confirm.
+
+        The answer to a question would be the buyer's, not the wallet owner's.
+        """
+        self._has_strangers = True
+        if self.sender is not None:
+            self.sender.asks = False
 
     # --- calls ---------------------------------------------------------------------------------------------------
 
@@ -242,6 +254,8 @@ class Bridge:
         self, sender: PolicySender, tool: BridgeTool, arguments: dict[str, Any]
     ) -> OutgoingCall:
         assert tool.served is not None
+        if self._has_strangers and self.price(tool.name) is None:
+            raise NotUsable("tool", tool.name, "it sends a transaction and is not for sale here")
         parts = self._builder.arguments(tool, arguments)
         ix = tool.served.program.instruction(tool.target)
         return sender.outgoing(tool.name, tool.served, ix, parts)

@@ -21,6 +21,7 @@ from mcpsol_py.bridge.mcp.server import tool_result
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.errors import SourceError, suggest
 from mcpsol_py.schema.json_schema import opened
+from mcpsol_py.x402.protocol.mcp_wire import was_paid_now
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.protocol.receipts import Signatory
@@ -78,6 +79,7 @@ def sell(
     offers = _ToolOffers(bridge, server, prices)
     offers.check()
     bridge.price = offers.text
+    bridge.was_paid = was_paid_now
     bridge.will_send = _record_signature
     return Paid(
         paid_calls,

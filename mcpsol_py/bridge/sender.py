@@ -101,13 +101,15 @@ class SentCall:
 class PolicySender:
     """Sends for one signer, one call at a time.
 
-    `will_send` is awaited with a signature before its transaction is sent; if it raises, nothing is sent.
+    `will_send` is awaited with a signature before its transaction is sent; if it raises, nothing is sent. `asks` is
+    False if nobody may be asked to confirm, since the clients are strangers.
     """
 
     signer: Signer
     policy: Policy
     audit: AuditLog
     will_send: Callable[[str], Awaitable[None]] | None = None
+    asks: bool = True
 
     def __post_init__(self) -> None:
         self._sending = asyncio.Lock()
@@ -198,6 +200,11 @@ class PolicySender:
                 takeovers += effects.handed_over
             spent = await asyncio.to_thread(self.audit.spent, self._wallet)
             ask = self.policy.check_effects(effects.flows, takeovers, spent)
+            if ask and not self.asks:
+                raise PolicyError(
+                    "outflow.confirm_above",
+                    "the wallet's owner must confirm it, and clients of a public server are strangers",
+                )
             at_most = self.policy.at_most(effects.mints, spent, confirmed)
             yield CheckedCall(prepared, new, simulated, effects, takeovers, ask, at_most)
         finally:

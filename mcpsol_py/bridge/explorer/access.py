@@ -1,7 +1,7 @@
 """Checks an explorer request's Host, Origin and token, and reads its form.
 
-These are the checks that the SDK makes at the MCP endpoint. If the bridge requires a token, the
-browser asks for it as the password of Basic authentication.
+These are the checks that the SDK makes at the MCP endpoint. Where a token is needed, the browser
+asks for it as the password of Basic authentication.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from mcpsol_py.bridge.explorer.rendering import HtmlPage
 from mcpsol_py.bridge.http.access_levels import AccessLevel, allows
 from mcpsol_py.bridge.http.asgi import Receive, Scope, bearer_token, header
-from mcpsol_py.bridge.http.auth import Verifier
+from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.settings import HttpSettings
 
 __all__ = ["RefusedRequest", "check_access", "read_form"]
@@ -30,9 +30,9 @@ class RefusedRequest:
 
 
 async def check_access(
-    scope: Scope, settings: HttpSettings, verifier: Verifier | None
+    scope: Scope, settings: HttpSettings, operators: Operators, *, for_operators: bool
 ) -> RefusedRequest | None:
-    """Return None if the request is allowed.
+    """Return None if the request is allowed. *for_operators*: the page shows what is the operator's.
 
     A form may be posted only from the explorer's own pages or a configured origin.
     """
@@ -43,15 +43,18 @@ async def check_access(
         wanted = "build"
         if header(scope, b"origin") not in settings.allowed_origins:
             return _refusal(403, "forms are accepted only from these pages")
-    return await _check_token(scope, verifier, wanted)
+    if operators.needs_no_token(scope) or (operators.pages_are_public and not for_operators):
+        return None
+    return await _check_token(scope, operators, wanted)
 
 
 async def _check_token(
-    scope: Scope, verifier: Verifier | None, wanted: AccessLevel
+    scope: Scope, operators: Operators, wanted: AccessLevel
 ) -> RefusedRequest | None:
-    if verifier is None:
-        return None
-    token = await verifier.verify_token(bearer_token(scope) or _password(scope))
+    if operators.verifier is None:
+        why = "this page is the operator's: set $IDL2MCP_TOKEN, or operator_port in [http]"
+        return _refusal(403, why)
+    token = await operators.verifier.verify_token(bearer_token(scope) or _password(scope))
     if token is None:
         ask = (b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')
         return _refusal(401, "enter the token as the password", ask)

@@ -22,7 +22,7 @@ from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer
 from mcpsol_py.bridge.explorer.site import Site
 from mcpsol_py.bridge.explorer.tool_page import tool_page
 from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send
-from mcpsol_py.bridge.http.auth import Verifier
+from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.names import clean_text
@@ -77,15 +77,18 @@ class Explorer:
         app: App,
         bridge: Bridge,
         settings: HttpSettings,
-        verifier: Verifier | None = None,
+        operators: Operators | None = None,
         *,
         sections: Sequence[Section] = (),
         names: Mapping[str, str] | None = None,
     ) -> None:
-        self.app, self.settings, self.verifier = app, settings, verifier
+        self.app, self.settings = app, settings
+        self.operators = operators or Operators(settings, None)
         self.site = Site(bridge, names)
         self.sections = {section.slug: section for section in sections}
         section_paths = "".join(rf"|{re.escape(slug)}(/.*)?" for slug in self.sections)
+        #: First steps of the paths that only operators see.
+        self._for_operators = {"calls", "audit", *self.sections}
         self._own_paths = re.compile(rf"/({_PATHS}{section_paths})?")
         navigation = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
         navigation += [(f"/{section.slug}", section.title) for section in sections]
@@ -112,7 +115,10 @@ class Explorer:
         if scope["type"] != "http" or not self._own_paths.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        refusal = await check_access(scope, self.settings, self.verifier)
+        first = path.split("/")[1]
+        refusal = await check_access(
+            scope, self.settings, self.operators, for_operators=first in self._for_operators
+        )
         if refusal is not None:
             await _send(send, refusal.page, refusal.headers)
             return

@@ -22,14 +22,16 @@ from starlette.requests import ClientDisconnect
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.app import Explorer
 from mcpsol_py.bridge.explorer.content import Section
-from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, bearer_token
+from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, bearer_token, peer_of
 from mcpsol_py.bridge.http.auth import Tokens, Verifier
 from mcpsol_py.bridge.http.connections import serve_app
 from mcpsol_py.bridge.http.oauth import OAuth
 from mcpsol_py.bridge.http.operations import OperatorPages, RequestIds, count_running_calls
+from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.rate_limit import RateLimit
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.http.token_scopes import ScopeGate, ScopeMiddleware
+from mcpsol_py.bridge.http.unpaid import limit_unpaid
 from mcpsol_py.telemetry import metrics
 
 __all__ = ["http_app", "run_http"]
@@ -56,22 +58,26 @@ def http_app(
     settings.check()
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_not_a_disconnect)
     verifier = _verifier(settings)
-    app: App = _mcp_endpoint(server, settings, verifier)
+    operators = Operators(settings, verifier)
+    clients = None if settings.public else verifier
+    app: App = _mcp_endpoint(server, settings, clients)
     server.middleware.append(count_running_calls)
-    if verifier is not None:
+    if clients is not None:
         server.middleware.append(ScopeMiddleware(bridge))
-        app = ScopeGate(app, bridge, settings, verifier)
-    explorer = Explorer(app, bridge, settings, verifier, sections=sections, names=names)
+        app = ScopeGate(app, bridge, settings, clients)
+    explorer = Explorer(app, bridge, settings, operators, sections=sections, names=names)
 
     def observe(tool: str, outcome: str, seconds: float) -> None:
         metrics.observe_call(tool, outcome, seconds)
         explorer.observe(tool, outcome, seconds)
 
     bridge.observe = observe
-    pages = _OtherApps(explorer, other_apps)
+    pages: App = _OtherApps(explorer, other_apps)
+    if settings.public:
+        bridge.serve_strangers()
+        pages = limit_unpaid(pages, server, bridge, settings.unpaid_per_minute, operators)
     limited = RateLimit(pages, settings.calls_per_minute, _ClientOf(verifier))
-    operator_pages = OperatorPages(limited, bridge, verifier, set(settings.allowed_hosts))
-    return RequestIds(operator_pages)
+    return RequestIds(OperatorPages(limited, bridge, operators))
 
 
 async def run_http(
@@ -85,7 +91,13 @@ async def run_http(
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`."""
     app: Any = http_app(server, bridge, settings, other_apps, sections=sections, names=names)
-    await serve_app(app, settings.host, settings.port, proxies=settings.proxies)
+    await serve_app(
+        app,
+        settings.host,
+        settings.port,
+        proxies=settings.proxies,
+        operator_port=settings.operator_port,
+    )
 
 
 def _verifier(settings: HttpSettings) -> Verifier | None:
@@ -152,8 +164,7 @@ class _ClientOf:
             token = await self.verifier.verify_token(bearer_token(scope))
         if token is not None:
             return f"{token.client_id} {token.subject or ''}"
-        peer = scope.get("client")
-        return str(peer[0]) if peer else "?"
+        return peer_of(scope)
 
 
 class _OtherApps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Send",
     "bearer_token",
     "header",
+    "peer_of",
     "respond",
 ]
 
@@ -36,6 +38,23 @@ def bearer_token(scope: Scope) -> str:
     """Return the bearer token of a request, or ""."""
     kind, _, token = header(scope, b"authorization").partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
+
+
+def peer_of(scope: Scope) -> str:
+    """Return the address that a request is counted for, "?" if there is none.
+
+    An IPv6 client may use any address of its /64 network, so these are counted together.
+    """
+    peer = scope.get("client")
+    if not peer:
+        return "?"
+    try:
+        address = ip_address(str(peer[0]).partition("%")[0])
+    except ValueError:
+        return str(peer[0])
+    if address.version == 4:
+        return str(address)
+    return str(ip_network((address, 64), strict=False))
 
 
 async def respond(

@@ -29,12 +29,20 @@ _TIMEOUT_RESPONSE = (
 )
 
 
-async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = ()) -> None:
+async def serve_app(
+    app: Any,
+    host: str,
+    port: int,
+    *,
+    proxies: Sequence[str] = (),
+    operator_port: int | None = None,
+) -> None:
     """Serve *app* until SIGINT or SIGTERM, then return. A second signal ends the process.
 
     Left alone, uvicorn would raise the signal again and the caller could not clean up.
 
     *proxies* are addresses and networks of proxies whose X-Forwarded-For header is believed.
+    *operator_port* is a second port, of 127.0.0.1 only; a request's scope says where it arrived.
     """
     import uvicorn
 
@@ -52,8 +60,13 @@ async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = 
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
     )
+    sockets = [config.bind_socket()]
+    if operator_port is not None:
+        sockets.append(
+            uvicorn.Config(app, "127.0.0.1", operator_port, log_config=None).bind_socket()
+        )
     with on_stop_signal(lambda: None):
-        await uvicorn.Server(config).serve()
+        await uvicorn.Server(config).serve(sockets)
 
 
 def _raise_open_files() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from mcp.server import ServerRequestContext
@@ -18,11 +18,10 @@ from mcpsol_py.bridge.http.asgi import (
     Receive,
     Scope,
     Send,
-    bearer_token,
     header,
     respond,
 )
-from mcpsol_py.bridge.http.auth import Verifier
+from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.telemetry import metrics
 
 __all__ = ["OperatorPages", "count_running_calls", "RequestIds"]
@@ -31,36 +30,33 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 class OperatorPages:
-    """ASGI middleware that serves /healthz to everyone and /metrics to operators.
+    """ASGI middleware that serves /healthz to everyone, its details and /metrics to operators."""
 
-    /metrics needs a token if the bridge requires tokens. If not, it needs a Host header in
-    *hosts*, so that no web page can read it through a DNS name of its own.
-    """
-
-    def __init__(
-        self, app: App, bridge: Bridge, verifier: Verifier | None, hosts: Collection[str]
-    ) -> None:
-        self.app, self.bridge, self.verifier, self.hosts = app, bridge, verifier, hosts
+    def __init__(self, app: App, bridge: Bridge, operators: Operators) -> None:
+        self.app, self.bridge, self.operators = app, bridge, operators
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         path = scope.get("path") if scope["type"] == "http" else None
         if path == "/healthz":
-            body = json.dumps(self.bridge.health()).encode() + b"\n"
-            await respond(send, 200, body, [JSON_CONTENT])
+            await self._health(scope, send)
         elif path == "/metrics":
             await self._metrics(scope, send)
         else:
             await self.app(scope, receive, send)
 
+    async def _health(self, scope: Scope, send: Send) -> None:
+        health = self.bridge.health()
+        shown = health if await self.operators.allows(scope) else {"status": health["status"]}
+        await respond(send, 200, json.dumps(shown).encode() + b"\n", [JSON_CONTENT])
+
     async def _metrics(self, scope: Scope, send: Send) -> None:
-        if self.verifier is None:
-            if header(scope, b"host") not in self.hosts:
+        if not await self.operators.allows(scope):
+            if header(scope, b"host") not in self.operators.settings.allowed_hosts:
                 await respond(send, 421, b"this server does not serve this host\n")
                 return
-        elif await self.verifier.verify_token(bearer_token(scope)) is None:
             headers = [(b"www-authenticate", b"Bearer")]
-            await respond(send, 401, b"a bearer token is required\n", headers)
+            await respond(send, 401, b"an operator's bearer token is required\n", headers)
             return
         content_type = (b"content-type", metrics.CONTENT_TYPE.encode())
         await respond(send, 200, metrics.exposition(), [content_type])

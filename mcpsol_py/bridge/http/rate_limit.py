@@ -14,19 +14,21 @@ __all__ = ["RateLimit"]
 class RateLimit:
     """ASGI middleware that allows *per_minute* requests to each client.
 
-    A client that sends more gets 429 with Retry-After. *client_of* returns the name that a request
-    is counted under; the most recent *clients* names are remembered.
+    A client that sends more gets 429 with Retry-After and the text *refusal*. *client_of* returns
+    the name that a request is counted under, None for one that is not counted; the most recent
+    *clients* names are remembered.
     """
 
     def __init__(
         self,
         app: App,
         per_minute: int,
-        client_of: Callable[[Scope], Awaitable[str]],
+        client_of: Callable[[Scope], Awaitable[str | None]],
         *,
         clients: int = 10_000,
+        refusal: str = "too many requests",
     ) -> None:
-        self.app, self.client_of, self.clients = app, client_of, clients
+        self.app, self.client_of, self.clients, self.refusal = app, client_of, clients, refusal
         self.rate, self.burst = per_minute / 60.0, float(per_minute)
         #: Client -> (requests left, time of the last request): token buckets.
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -36,12 +38,17 @@ class RateLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        wait = self.take(await self.client_of(scope), time.monotonic())
+        client = await self.client_of(scope)
+        wait = 0.0 if client is None else self.take(client, time.monotonic())
         if wait > 0:
             retry_after = (b"retry-after", str(int(wait) + 1).encode())
-            await respond(send, 429, b"too many requests\n", [retry_after])
+            await respond(send, 429, f"{self.refusal}\n".encode(), [retry_after])
             return
         await self.app(scope, receive, send)
+
+    def refill(self, client: str) -> None:
+        """Give *client* its whole allowance back."""
+        self._buckets.pop(client, None)
 
     def take(self, client: str, now: float) -> float:
         """Count one request of *client*. Returns 0 if it is allowed, else the seconds to wait."""

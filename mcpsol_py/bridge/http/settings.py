@@ -26,6 +26,10 @@ class HttpSettings:
     and `origins` are accepted in the Host and Origin headers besides the server's own address.
     `calls_per_minute` is a limit for each client. `proxies` are addresses and networks whose
     X-Forwarded-For header is believed.
+
+    With `public`, anyone may call the tools without a token, and `tokens` are the operators'. A
+    client that does not pay may then send `unpaid_per_minute` requests. `operator_port` is a port
+    of 127.0.0.1 whose clients are operators.
     """
 
     host: str = "127.0.0.1"
@@ -40,15 +44,23 @@ class HttpSettings:
     stateless: bool = False
     state_key: bytes | None = None
     oauth: OAuth | None = None
+    public: bool = False
+    unpaid_per_minute: int = 60
+    operator_port: int | None = None
 
     @property
     def own_hosts(self) -> tuple[str, ...]:
-        """The Host headers of the server's own address."""
-        return (
-            f"{self.host}:{self.port}",
-            f"127.0.0.1:{self.port}",
-            f"localhost:{self.port}",
-        )
+        """The Host headers of the server's own addresses."""
+        ports = [self.port, *([] if self.operator_port is None else [self.operator_port])]
+        names = dict.fromkeys((self.host, "127.0.0.1", "localhost"))
+        return tuple(f"{name}:{port}" for port in ports for name in names)
+
+    @property
+    def is_private(self) -> bool:
+        """True if only the owner of this machine uses the server: no token, no proxy, no other name."""
+        guarded = self.tokens or self.oauth is not None
+        shared = self.public or self.hosts or self.proxies or not is_loopback(self.host)
+        return not guarded and not shared
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
@@ -64,13 +76,21 @@ class HttpSettings:
         """Raise SourceError if anyone on the network could use the server, or a value is wrong."""
         if self.oauth is not None:
             self.oauth.check()
-        elif not self.tokens and not is_loopback(self.host):
+        elif not self.tokens and not self.public and not is_loopback(self.host):
             raise SourceError(
                 f"{abbr(self.host)} can be reached from other machines, but no token is required. "
-                "Set $IDL2MCP_TOKEN, name an issuer in [http.oauth], or serve on 127.0.0.1",
+                "Set $IDL2MCP_TOKEN, name an issuer in [http.oauth], or serve on 127.0.0.1. To "
+                "sell to anyone, set public = true",
                 path="http.host",
             )
+        if self.public and self.oauth is not None:
+            raise SourceError(
+                "buyers need no token, so an issuer of tokens does not fit. Remove one of them",
+                path="http.public",
+            )
+        self._check_operator_port()
         _check_number("calls_per_minute", self.calls_per_minute)
+        _check_number("unpaid_per_minute", self.unpaid_per_minute)
         _check_number("body_bytes", self.body_bytes)
         _check_number("port", self.port, 65_535)
         if not self.path.startswith("/"):
@@ -84,6 +104,13 @@ class HttpSettings:
                 origin="$IDL2MCP_STATE_KEY",
             )
         self._check_proxies()
+
+    def _check_operator_port(self) -> None:
+        if self.operator_port is None:
+            return
+        _check_number("operator_port", self.operator_port, 65_535)
+        if self.operator_port == self.port:
+            raise SourceError("expected another port than port", path="http.operator_port")
 
     def _check_tokens(self) -> None:
         for token in self.tokens:

@@ -38,6 +38,7 @@ __all__ = [
     "EXTENSION",
     "MAX_PAYMENT_BYTES",
     "PAYMENT_META",
+    "REPEATED_META",
     "RESPONSE_META",
     "Demand",
     "Dialect",
@@ -51,10 +52,13 @@ __all__ = [
     "read_payment",
     "read_receipt",
     "v1_error_data",
+    "was_paid_now",
 ]
 
 PAYMENT_META = "x402/payment"
 RESPONSE_META = "x402/payment-response"
+#: Marks the stored answer of a call that was paid before.
+REPEATED_META = "x402/repeated"
 #: Cloudflare's client reads this key, and no other.
 ERROR_META = "x402/error"
 VERCEL_PAYMENT_META = "x402.payment"
@@ -282,6 +286,13 @@ def read_receipt(result: Mapping[str, Any]) -> SettleResponse | None:
         except (PaymentError, ValidationError):
             continue
     return None
+
+
+def was_paid_now(meta: Mapping[str, Any]) -> bool:
+    """Return True if a result with this `_meta` has the receipt of a payment that its own call settled."""
+    receipt = meta.get(RESPONSE_META)
+    is_success = isinstance(receipt, Mapping) and receipt.get("success") is True
+    return is_success and REPEATED_META not in meta
 
 
 def _receipt_candidates(result: Mapping[str, Any]) -> Iterator[object]:

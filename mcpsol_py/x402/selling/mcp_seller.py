@@ -23,6 +23,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.mcp_wire import (
     EXTENSION,
+    REPEATED_META,
     RESPONSE_META,
     payment_required_result,
     read_payment,
@@ -308,7 +309,7 @@ def _with_receipt(
         return result
     meta = {**(result.get("_meta") or {}), RESPONSE_META: json_of(receipt)}
     if repeated:
-        meta["x402/repeated"] = True
+        meta[REPEATED_META] = True
     return {**result, "_meta": meta}
 
 
