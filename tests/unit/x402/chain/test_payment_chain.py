@@ -145,11 +145,21 @@ def test_a_chain_that_does_not_answer_is_unavailable() -> None:
         scripted().status(str(Signature.default()))
 
 
+#: JSON-RPC errors of a node that has read a transaction and takes it from nobody, and errors that say nothing of it:
+#: they come from a node that is behind or busy, or from what stands before it. By Agave's list of its own codes.
+REFUSALS = (-32002, -32003, -32006, -32013, -32015, -32602)
+UNDECIDED = (
+    *(code for code in range(-32020, -32000) if code not in REFUSALS),
+    *(-32700, -32603, -32601, -32600, -1, 0, 1, 403, 408, 429, 500, 502, 503, 504),
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
         (Outcome(err="BlockhashNotFound"), ChainRejected),
-        (TransportError("node", "refused", code=-32003), ChainRejected),
+        *[(TransportError("node", "refused", code=code), ChainRejected) for code in REFUSALS],
+        *[(TransportError("node", "no", code=code), ChainUnavailable) for code in UNDECIDED],
         (TransportError("node", "timed out"), ChainUnavailable),
         (TransportError("node", "rate limited", code=429), ChainUnavailable),
         (TransportError("node", "node is behind", code=-32005), ChainUnavailable),

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.buying import mcp_buyer
 from mcpsol_py.x402.buying.bounded_mcp import bounded_http
 from mcpsol_py.x402.buying.cost_estimate import http_price
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
@@ -207,6 +208,26 @@ async def test_an_mcp_servers_bomb_is_not_unpacked(coding: str) -> None:
     async with bounded_http(httpx2.MockTransport(bomb), limit=MEGABYTE) as client:
         with pytest.raises((httpx2.ReadError, httpx2.DecodingError)):
             await client.get(URL)
+
+
+async def test_the_buyer_of_mcp_calls_reads_bounded_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def endless(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.method)
+        return httpx2.Response(200, headers={"content-type": "application/json"}, stream=Endless())
+
+    inner = httpx2.MockTransport(endless)
+    monkeypatch.setattr(mcp_buyer, "bounded_http", partial(bounded_http, inner, limit=MEGABYTE))
+
+    async def never(_: Any) -> None:
+        pytest.fail("the server gave no answer")
+
+    with pytest.raises(ConnectionError):
+        await mcp_buyer.connected(URL, never)
+    assert asked
 
 
 def test_an_alerts_answer_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
