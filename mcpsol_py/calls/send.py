@@ -159,7 +159,8 @@ def failure(
     outcome: Outcome, transaction: VersionedTransaction, own: Errors | None = None
 ) -> ProgramFailed:
     """Return the error of a transaction that failed, in a preflight or for good."""
-    failed = explain(outcome, programs=programs_of(transaction.message), own=own)
+    message = transaction.message
+    failed = explain(outcome, programs=programs_of(message), own=own, accounts=message.account_keys)
     assert failed is not None
     return failed
 

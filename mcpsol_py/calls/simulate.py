@@ -135,7 +135,8 @@ async def simulate_transaction(
     """
     before = await _read_before(transport, written, others, exact)
     outcome = await _run_transaction(transport, transaction, before, exact)
-    failure = explain(outcome, programs=programs, own=own)
+    keys = transaction.message.account_keys
+    failure = explain(outcome, programs=programs, own=own, accounts=keys)
     return await _measured(transport, before, outcome, failure, exact)
 
 

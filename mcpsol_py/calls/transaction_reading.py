@@ -19,10 +19,12 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.calls.known_instructions import read_known
 from mcpsol_py.calls.prepare import ServedProgram
-from mcpsol_py.client.events import is_cut, read_events
-from mcpsol_py.client.transport import Transport
+from mcpsol_py.client.call_stack import is_cut
+from mcpsol_py.client.errors import explain
+from mcpsol_py.client.events import read_events
+from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.codec.reading import Reading
-from mcpsol_py.errors import DecodeError, McpsolError, abbr
+from mcpsol_py.errors import DecodeError, McpsolError, ProgramFailed, abbr
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 from mcpsol_py.solana.base58 import b58decode
 
@@ -223,9 +225,33 @@ async def _decode(
     )
     if events:
         out["events"] = events
+    out |= _failure(landed, known, accounts, message)
     if is_cut(landed.logs):
         out["log_note"] = "the runtime cut the log, so events and reasons of errors may be missing"
     return out
+
+
+def _failure(
+    landed: _Landed,
+    known: Mapping[str, ServedProgram],
+    accounts: _MessageAccounts,
+    message: Any,
+) -> dict[str, Any]:
+    """Return what the error of a transaction means: the program that failed, and its error by name."""
+    failed = explain(
+        Outcome(err=landed.facts.get("error"), logs=landed.logs),
+        programs=[
+            Pubkey.from_string(accounts.address(ix.program_id_index)) for ix in message.instructions
+        ],
+        own={address: served.program.error for address, served in known.items()},
+        accounts=accounts.keys,
+    )
+    return {} if failed is None else {"failure": {"text": str(failed), **_failure_facts(failed)}}
+
+
+def _failure_facts(failed: ProgramFailed) -> dict[str, Any]:
+    facts = {"program_id": failed.program_id, "name": failed.name, "code": failed.code}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _message(text: str) -> Any:

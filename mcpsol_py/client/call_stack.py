@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["CallEnd", "CallStack"]
+__all__ = ["CallEnd", "CallStack", "is_cut"]
 
 _INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d{1,4})\]")
 _END = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (?:success|failed: (.*))")
+
+
+#: The line that the runtime writes when a log grows over its limit. Later lines are lost.
+_CUT = "Log truncated"
+
+
+def is_cut(logs: Sequence[str]) -> bool:
+    """Return whether the runtime dropped lines of a log, and perhaps events and the end of calls with them."""
+    return _CUT in logs
 
 
 @dataclass(frozen=True, slots=True)

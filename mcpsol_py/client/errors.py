@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.call_stack import CallEnd, CallStack
+from mcpsol_py.client.call_stack import CallEnd, CallStack, is_cut
 from mcpsol_py.client.error_tables import (
     ANCHOR_DESCRIPTIONS,
     ANCHOR_ERRORS,
@@ -23,7 +23,7 @@ from mcpsol_py.client.error_tables import (
     NOT_ANCHOR,
 )
 from mcpsol_py.client.transport import Outcome
-from mcpsol_py.errors import ProgramFailed
+from mcpsol_py.errors import ProgramFailed, abbr
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
@@ -70,11 +70,13 @@ def explain(
     *,
     programs: Sequence[Pubkey] = (),
     own: Errors | None = None,
+    accounts: Sequence[Pubkey | str] = (),
 ) -> ProgramFailed | None:
     """Return the failure with its name, or None if the transaction succeeded.
 
     *programs*: the program of each top-level instruction, for results without logs. *own*: program id -> its errors
-    by number (`Program.error`).
+    by number (`Program.error`). *accounts*: the transaction's accounts, for errors that name one by its place. If the
+    runtime cut the log before a program failed, nobody knows which program it was: its id is "unknown".
     """
     err = outcome.err
     if err is None:
@@ -82,25 +84,44 @@ def explain(
     if isinstance(err, dict) and "InstructionError" in err:
         index, inner = err["InstructionError"]
         return _instruction_failure(outcome, index, inner, programs, own or {})
-    return _transaction_failure(outcome, err, programs)
+    return _transaction_failure(outcome, err, programs, accounts)
 
 
 def _transaction_failure(
-    outcome: Outcome, err: str | dict[str, Any], programs: Sequence[Pubkey]
+    outcome: Outcome,
+    err: str | dict[str, Any],
+    programs: Sequence[Pubkey],
+    accounts: Sequence[Pubkey | str],
 ) -> ProgramFailed:
     stack = failing_stack(outcome.logs)
     places = (*programs[:1], "transaction")
     where = stack[-1] if stack else str(places[0])
     name = _variant(err)
-    details = "" if isinstance(err, str) else f" {next(iter(err.values()))}"
-    message = DESCRIPTIONS.get(name, "") + details
-    return ProgramFailed(where, name, message, logs=outcome.logs, stack=stack)
+    concerned = "" if isinstance(err, str) else _concerned(err.get(name), programs, accounts)
+    parts = filter(None, (DESCRIPTIONS.get(name, ""), concerned))
+    return ProgramFailed(where, name, "; ".join(parts), logs=outcome.logs, stack=stack)
+
+
+def _concerned(detail: Any, programs: Sequence[Pubkey], accounts: Sequence[Pubkey | str]) -> str:
+    """Return the account or instruction that an error of the transaction names by its place."""
+    if isinstance(detail, int):
+        return f"instruction {detail + 1}{_named(programs, detail, ' calls ')}"
+    place = detail.get("account_index") if isinstance(detail, dict) else None
+    if not isinstance(place, int):
+        return abbr(detail)
+    return f"account {place + 1} of the transaction{_named(accounts, place, ', ')}"
+
+
+def _named(known: Sequence[Pubkey | str], place: int, before: str) -> str:
+    return f"{before}{known[place]}" if 0 <= place < len(known) else ""
 
 
 def _instruction_failure(
     outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey], own: Errors
 ) -> ProgramFailed:
     stack = failing_stack(outcome.logs)
+    if not stack and is_cut(outcome.logs):
+        return _unknown_program(outcome, index, inner, programs)
     if not stack and index < len(programs):
         stack = (str(programs[index]),)
     where = stack[-1] if stack else "unknown"
@@ -111,6 +132,23 @@ def _instruction_failure(
         error = _custom(where, code, outcome.logs, own)
     return ProgramFailed(
         where, *error, code=code, logs=outcome.logs, stack=stack, instruction_index=index
+    )
+
+
+def _unknown_program(
+    outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey]
+) -> ProgramFailed:
+    """Return the failure of a program whose end the log does not have."""
+    code = inner.get("Custom") if isinstance(inner, dict) else None
+    why = (
+        f"the runtime cut the log, so the program that failed is not known; it is that of instruction {index + 1}"
+        f"{_named(programs, index, ', ')}, or one that it called"
+    )
+    name = _variant(inner)
+    about = "" if code is not None else _runtime_error(name, ()).message
+    message = "; ".join(filter(None, (about, why)))
+    return ProgramFailed(
+        "unknown", name, message, code=code, logs=outcome.logs, instruction_index=index
     )
 
 

@@ -18,18 +18,11 @@ from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.program import Program
 
-__all__ = ["events_of", "is_cut", "logged_data", "logged_text_data", "read_events"]
+__all__ = ["events_of", "logged_data", "logged_text_data", "read_events"]
 
 _DATA, _TEXT = "Program data: ", "Program log: "
-#: The line that the runtime writes when a log grows over its limit. Later lines are lost.
-_CUT = "Log truncated"
 #: The bytes of an Anchor discriminator. Base64 with fewer may as well be a word.
 _ANCHOR_TAG = 8
-
-
-def is_cut(logs: Sequence[str]) -> bool:
-    """Return whether the runtime dropped lines of a log, and perhaps events with them."""
-    return _CUT in logs
 
 
 def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:

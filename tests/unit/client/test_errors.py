@@ -164,3 +164,38 @@ def test_the_anchor_table_has_the_numbers_that_anchor_documents() -> None:
     }
     known[2039] = "ConstraintMintTransferHookExtensionProgramId"
     assert {code: ANCHOR_ERRORS[code] for code in known} == known
+
+
+def test_a_cut_log_does_not_blame_the_program_of_the_instruction() -> None:
+    logs = (f"Program {OURS} invoke [1]", f"Program {OTHER} invoke [2]", "Log truncated")
+    found = failed(6000, logs)
+    assert (found.program_id, found.name, found.code, found.stack) == (
+        "unknown",
+        "Custom",
+        6000,
+        (),
+    )
+    assert f"that of instruction 1, {OURS}, or one that it called" in str(found)
+    # a log that was cut after the failure still has it
+    assert failed(6000, (*nested(OURS, code=6000), "Log truncated")).name == "TooMuch"
+
+
+@pytest.mark.parametrize(
+    ("err", "says"),
+    [
+        (
+            {"InsufficientFundsForRent": {"account_index": 1}},
+            f"account 2 of the transaction, {OTHER}",
+        ),
+        ({"InsufficientFundsForRent": {"account_index": 9}}, "account 10 of the transaction"),
+        ({"DuplicateInstruction": 1}, f"instruction 2 calls {OTHER}"),
+        ({"DuplicateInstruction": 7}, "leave one out; instruction 8"),
+        ({"NewError": {"some": "detail"}}, "{'some': 'detail'}"),
+        ("AddressLookupTableNotFound", "a lookup table of the transaction does not exist"),
+        ("InvalidAddressLookupTableIndex", "an entry that its lookup table does not have"),
+    ],
+)
+def test_an_error_of_the_transaction_names_the_account_or_instruction(err: Any, says: str) -> None:
+    accounts = (str(OURS), str(OTHER))
+    found = explain(Outcome(err=err), programs=(OURS, OTHER), accounts=accounts)
+    assert says in str(found)

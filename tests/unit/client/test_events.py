@@ -6,7 +6,8 @@ import struct
 import pytest
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.events import events_of, is_cut, logged_data, read_events
+from mcpsol_py.client.call_stack import is_cut
+from mcpsol_py.client.events import events_of, logged_data, read_events
 from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model import program as model
