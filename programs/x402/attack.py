@@ -201,7 +201,8 @@ def close_receipt(scene: Scene) -> Call:
     scene.send("pay", call.args, call.accounts)
     scene.set_clock(scene.now + 60 + 7 * 86_400)
     payer, payee = call.accounts["payer"], call.accounts["payee"]
-    receipt = x402.receipt_address(payer, payee, call.args["payment_id"], scene.program_id)
+    mint, ident = call.accounts["mint"], call.args["payment_id"]
+    receipt = x402.receipt_address(payer, payee, mint, ident, scene.program_id)
     return Call({}, {"receipt": receipt, "rent_payer": call.accounts["rent_payer"]})
 
 
@@ -282,6 +283,7 @@ def close_subscription(scene: Scene) -> Call:
         "cancel", {}, {name: parties[name] for name in ("subscription", "subscriber", "mint")}
     )
     scene.set_clock(scene.now + 1_000)
-    return Call(
-        {}, {"subscription": parties["subscription"], "rent_payer": scene.wallet("sponsor")}
-    )
+    names = ("subscription", "subscriber", "mint")
+    given = {name: parties[name] for name in names}
+    given["subscriber"] = parties["subscriber"].pubkey()
+    return Call({}, {**given, "rent_payer": scene.wallet("sponsor")})

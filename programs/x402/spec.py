@@ -487,7 +487,10 @@ class X402:
         "The payer's account has an extension that is not allowed", 59
     )
     PayeeAccountMismatch = error("That is not the payee's associated token account", 60)
-    InvalidPayeeTokenExtensions = error("The payee's account has malformed extensions", 62)
+    InvalidPayeeTokenAccount = error("The payee has no token account yet; anyone can create it", 61)
+    InvalidPayeeTokenExtensions = error(
+        "The payee's token account has an extension that channels do not allow", 62
+    )
     DepositMustBeNonZero = error("The deposit must be more than zero", 200)
     GracePeriodMustBeNonZero = error("The grace period must be more than zero", 201)
     MissingEd25519Verification = error("No Ed25519 instruction stands right before this one", 230)
@@ -527,8 +530,11 @@ class X402:
         "The treasury's account has an extension that is not allowed", 2403
     )
     RecipientAccountMismatch = error("That is not the recipient's associated token account", 2404)
+    InvalidRecipientTokenAccount = error(
+        "The recipient has no token account yet; anyone can create it", 2405
+    )
     InvalidRecipientTokenExtensions = error(
-        "The recipient's account has malformed extensions", 2406
+        "The recipient's token account has an extension that channels do not allow", 2406
     )
     InvalidDistributionHash = error(
         "These are not the entries that the channel was opened with", 2407
@@ -583,6 +589,9 @@ class X402:
     ChargesUsedUp = error("All charges that the subscriber agreed to were made")
     StillRunning = error("What is paid for has not ended yet")
     Overflow = error("A sum is too large")
+    AllowanceLeft = error(
+        "The program's allowance for this subscription is not taken back yet; the subscriber can cancel to do so"
+    )
 
     # --- channels -----------------------------------------------------------------------------------------------------
 
@@ -906,7 +915,7 @@ class X402:
         destination: Mut[TokenAccount, associated("mint", "payee", program="token_program")],
         receipt: Mut[
             Unchecked,
-            seeds(b"receipt", "payer", "payee", "payment_id", error=ReceiptAddressMismatch),
+            seeds(b"receipt", "payer", "payee", "mint", "payment_id", error=ReceiptAddressMismatch),
         ],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         system_program: SystemProgram,
@@ -1150,9 +1159,12 @@ class X402:
         ],
         merchant: Signer,
         subscriber: Unchecked,
-        mint: Ref[Mint, mint(program="token_program")],
-        source: Mut[TokenAccount, associated("mint", "merchant", program="token_program")],
-        destination: Mut[TokenAccount, associated("mint", "subscriber", program="token_program")],
+        mint: Unchecked,
+        source: Mut[Unchecked, seeds("merchant", "token_program", "mint", program=ATA_PROGRAM)],
+        destination: Mut[
+            Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)
+        ],
+        delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
     ) -> None:
         """Cancel a subscription as its merchant: the unused part of the paid period goes back to the subscriber.
@@ -1168,9 +1180,19 @@ class X402:
     def close_subscription(
         self,
         subscription: Mut[
-            Subscription, has_one("rent_payer", error=SubscriptionMismatch), close("rent_payer")
+            Subscription,
+            has_one("rent_payer", error=SubscriptionMismatch),
+            has_one("subscriber", error=NotSubscriber),
+            has_one("mint", error=SubscriptionMismatch),
+            close("rent_payer"),
         ],
         rent_payer: Mut[Unchecked, ...],
+        subscriber: Unchecked,
+        mint: Unchecked,
+        source: Mut[Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)],
+        delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
+        token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
+        *ended_subscriptions: Unchecked,
     ) -> None:
         """Give the rent of a subscription back that is cancelled or expired, once what is paid has ended. Anyone may.
 

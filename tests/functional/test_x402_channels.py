@@ -19,7 +19,12 @@ from solders.pubkey import Pubkey
 from solders.transaction_metadata import FailedTransactionMetadata
 
 from mcpsol_py import load
-from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
+    SYSTEM_PROGRAM,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
 from mcpsol_py.x402.chain import program as x402
 
 from .x402_chain import ID, T0, X402Chain, extended, mint_data, token_data
@@ -766,26 +771,77 @@ class TestStatesRefused:
             )
 
 
-class TestRedirects:
-    @pytest.mark.parametrize(
-        ("reason", "account"),
-        [
-            ("NotInitialized", {"state": 2}),
-            ("ReassignedAuthority", {"owner": Pubkey(b"x" * 32)}),
-            ("ClosedOrMalformed", None),
-        ],
-    )
-    def test_an_account_that_cannot_be_used_does_not_hinder_the_others(
-        self, chain: X402Chain, reason: str, account: dict[str, Any] | None
+#: States of a token account that only its owner or the mint's freeze authority can end.
+UNUSABLE: dict[str, dict[str, Any]] = {
+    "NotInitialized": {"state": 2},
+    "ReassignedAuthority": {"owner": Pubkey(b"x" * 32)},
+}
+GONE = Account(0, b"", Pubkey.default())
+
+
+def spoil(chain: X402Chain, owner: Pubkey, reason: str, amount: int = 0) -> None:
+    """Make the associated token account of *owner* unusable, as a reason of PayoutRedirected says."""
+    if reason == "ClosedOrMalformed":
+        chain.svm.set_account(chain.ata(owner), GONE)
+        return
+    changed = dict(UNUSABLE[reason])
+    data = token_data(chain.mint, changed.pop("owner", owner), amount, **changed)
+    chain.put(data, chain.token_program, chain.ata(owner))
+
+
+def create_account(chain: X402Chain, owner: Pubkey) -> Instruction:
+    """The instruction by which anyone creates the token account of *owner*, and pays its rent."""
+    keys = [(chain.relay.pubkey(), True, True), (chain.ata(owner), False, True)]
+    keys += [(k, False, False) for k in (owner, chain.mint, SYSTEM_PROGRAM, chain.token_program)]
+    return Instruction(ASSOCIATED_TOKEN_PROGRAM, b"\1", [AccountMeta(*key) for key in keys])
+
+
+class TestUnusableAccounts:
+    """Anyone chooses the moment of a distribution, so a moment at which an account is missing or frozen takes nothing
+    from its owner. Payers and sole beneficiaries lose nothing; a recipient who keeps others waiting loses its share, as
+    in the audited program."""
+
+    @pytest.mark.parametrize("who", ["payee", "recipient"])
+    def test_anyone_can_create_a_missing_account_first(self, both: X402Chain, who: str) -> None:
+        absent, other = Keypair().pubkey(), Keypair().pubkey()
+        both.purse(other, 0)
+        parties: dict[str, Any] = {"payee": absent} if who == "payee" else {}
+        entries = [(other, 5_000)] if who == "payee" else [(absent, 1_000), (other, 4_000)]
+        channel = both.opened(recipients=entries, **parties)
+        settled(both, channel, 1_000)
+        pay_out = both.distribute(channel, entries, **parties)
+        error = "InvalidPayeeTokenAccount" if who == "payee" else "InvalidRecipientTokenAccount"
+        both.refused(error, pay_out, signers=[both.relay])
+        both.ok(create_account(both, absent), pay_out, signers=[both.relay])
+        assert both.amount(both.ata(absent)) == (500 if who == "payee" else 100)
+        assert both.amount(both.ata(x402.TREASURY_OWNER)) == 0
+
+    @pytest.mark.parametrize("reason", UNUSABLE)
+    @pytest.mark.parametrize("sole", [[], [(Pubkey(b"r" * 32), 10_000)]], ids=["payee", "entry"])
+    def test_a_share_that_keeps_nobody_waiting_stays(
+        self, chain: X402Chain, reason: str, sole: list[tuple[Pubkey, int]]
+    ) -> None:
+        owner = sole[0][0] if sole else chain.payee.pubkey()
+        channel = chain.opened(recipients=sole)
+        settled(chain, channel, 1_000)
+        spoil(chain, owner, reason)
+        error = "RecipientAccountMismatch" if sole else "PayeeAccountMismatch"
+        chain.refused(error, chain.distribute(channel, sole), signers=[chain.relay])
+        chain.purse(owner, 0)
+        chain.ok(chain.distribute(channel, sole), signers=[chain.relay])
+        assert chain.amount(chain.ata(owner)) == 1_000
+        assert chain.amount(chain.ata(x402.TREASURY_OWNER)) == 0
+
+    @pytest.mark.parametrize("reason", UNUSABLE)
+    def test_a_recipient_does_not_keep_the_others_waiting(
+        self, chain: X402Chain, reason: str
     ) -> None:
         bad, good = Keypair().pubkey(), Keypair().pubkey()
         entries = [(bad, 1_000), (good, 1_000)]
         chain.purse(good, 0)
         channel = chain.opened(recipients=entries)
         settled(chain, channel, 1_000)
-        if account is not None:
-            owner = account.pop("owner", bad)
-            chain.put(token_data(chain.mint, owner, 0, **account), TOKEN_PROGRAM, chain.ata(bad))
+        spoil(chain, bad, reason)
         outcome = chain.ok(chain.distribute(channel, entries), signers=[chain.relay])
         assert chain.amount(chain.ata(good)) == 100
         assert chain.amount(chain.ata(x402.TREASURY_OWNER)) == 100
@@ -801,15 +857,131 @@ class TestRedirects:
             },
         ) in chain.events(outcome)
 
-    def test_a_refund_whose_account_is_gone(self, chain: X402Chain) -> None:
-        channel = chain.opened()
-        chain.svm.set_account(chain.ata(chain.payer.pubkey()), Account(0, b"", Pubkey.default()))
-        chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
-        outcome = chain.ok(chain.distribute(channel), signers=[chain.relay])
-        assert chain.amount(chain.ata(x402.TREASURY_OWNER)) == 10_000
-        [(_, event)] = [e for e in chain.events(outcome) if e[0] == "PayoutRedirected"]
-        assert (event["beneficiary"], event["reason"]) == ("Payer", "ClosedOrMalformed")
+    @pytest.mark.parametrize("reason", [*UNUSABLE, "ClosedOrMalformed"])
+    def test_a_refund_waits_for_the_payers_account(self, both: X402Chain, reason: str) -> None:
+        """The payee is paid, the channel stays sealed, and the payer gets its rest once its account works."""
+        payer, payee = both.payer.pubkey(), both.payee.pubkey()
+        channel = both.opened()
+        settled(both, channel, 400)
+        both.ok(both.settle_and_seal(channel), signers=[both.relay, both.payee])
+        spoil(both, payer, reason)
+        outcome = both.ok(both.distribute(channel), signers=[both.relay])
+        assert both.events(outcome) == [
+            ("Distributed", {"channel": channel, "watermark": 400, "drained": False})
+        ]
+        assert (both.amount(both.ata(payee)), both.amount(both.ata(channel))) == (400, 9_600)
+        assert both.state(channel)["status"] == 1
+        error = (
+            "InvalidPayerTokenAccount" if reason == "ClosedOrMalformed" else "PayerAccountMismatch"
+        )
+        both.refused(error, both.distribute(channel), signers=[both.relay])
+        both.purse(payer, 0)
+        both.ok(both.distribute(channel), signers=[both.relay])
+        assert both.amount(both.ata(payer)) == 9_600
+        assert both.amount(both.ata(x402.TREASURY_OWNER)) == 0
+        assert both.state(channel)["status"] == 3
 
+    def test_the_payee_cannot_choose_the_moment_at_which_the_payer_has_no_account(
+        self, chain: X402Chain
+    ) -> None:
+        channel = chain.opened()
+        spoil(chain, chain.payer.pubkey(), "ClosedOrMalformed")
+        chain.refused(
+            "InvalidPayerTokenAccount",
+            chain.settle_and_seal(channel),
+            chain.distribute(channel),
+            signers=[chain.relay, chain.payee],
+        )
+        chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
+        chain.purse(chain.payer.pubkey(), 0)
+        chain.ok(chain.withdraw_payer(channel), signers=[chain.relay, chain.payer])
+        assert chain.amount(chain.ata(chain.payer.pubkey())) == 10_000
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        assert chain.state(channel)["status"] == 3
+
+    def test_a_payees_frozen_account_does_not_keep_the_refund(self, chain: X402Chain) -> None:
+        payer, payee = chain.payer.pubkey(), chain.payee.pubkey()
+        channel = chain.opened()
+        settled(chain, channel, 400)
+        chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
+        spoil(chain, payee, "NotInitialized")
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        assert chain.amount(chain.ata(payer)) == 1_000_000 - 400
+        chain.refused("PayeeAccountMismatch", chain.distribute(channel), signers=[chain.relay])
+        chain.refused(
+            "PayerAlreadyWithdrawn",
+            chain.withdraw_payer(channel),
+            signers=[chain.relay, chain.payer],
+        )
+        chain.purse(payee, 0)
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        assert chain.amount(chain.ata(payee)) == 400
+        assert chain.amount(chain.ata(payer)) == 1_000_000 - 400
+
+    @pytest.mark.parametrize("reason", [*UNUSABLE, "ClosedOrMalformed"])
+    def test_nothing_needs_the_treasury_that_does_not_go_there(
+        self, both: X402Chain, reason: str
+    ) -> None:
+        spoil(both, x402.TREASURY_OWNER, reason)
+        friend = Keypair().pubkey()
+        both.purse(friend, 0)
+        entries = [(friend, 3_333)]
+        channel = both.opened(recipients=entries)
+        settled(both, channel, 9_999)
+        both.ok(both.distribute(channel, entries), signers=[both.relay])
+        assert both.amount(both.ata(friend)) == 3_332
+        # the remainder goes to the payer then
+        both.ok(both.settle_and_seal(channel), signers=[both.relay, both.payee])
+        both.ok(both.distribute(channel, entries), signers=[both.relay])
+        assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 9_999 + 1
+        assert both.state(channel)["status"] == 3
+
+    def test_a_redirect_needs_the_treasury(self, chain: X402Chain) -> None:
+        bad, good = Keypair().pubkey(), Keypair().pubkey()
+        entries = [(bad, 1_000), (good, 1_000)]
+        chain.purse(good, 0)
+        channel = chain.opened(recipients=entries)
+        settled(chain, channel, 1_000)
+        spoil(chain, bad, "NotInitialized")
+        spoil(chain, x402.TREASURY_OWNER, "ClosedOrMalformed")
+        pay_out = chain.distribute(channel, entries)
+        chain.refused("InvalidTreasuryTokenAccount", pay_out, signers=[chain.relay])
+        chain.ok(create_account(chain, x402.TREASURY_OWNER), pay_out, signers=[chain.relay])
+        assert chain.amount(chain.ata(x402.TREASURY_OWNER)) == 100
+
+    def test_dust_that_nobody_can_take_waits(self, chain: X402Chain) -> None:
+        """A stranger's dust neither blocks what is owed nor closes the escrow over it."""
+        channel = chain.opened()
+        settled(chain, channel, 10_000)
+        chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
+        chain.put(token_data(chain.mint, channel, 10_005), TOKEN_PROGRAM, chain.ata(channel))
+        for owner in (x402.TREASURY_OWNER, chain.payer.pubkey()):
+            spoil(chain, owner, "ClosedOrMalformed")
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        assert chain.amount(chain.ata(chain.payee.pubkey())) == 10_000
+        assert chain.state(channel)["status"] == 1
+        chain.refused(
+            "InvalidTreasuryTokenAccount", chain.distribute(channel), signers=[chain.relay]
+        )
+        chain.purse(chain.payer.pubkey(), 0)
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        assert chain.amount(chain.ata(chain.payer.pubkey())) == 5
+        assert chain.state(channel)["status"] == 3
+
+    def test_the_last_distribution_leaves_the_sums(self, chain: X402Chain) -> None:
+        """As the audited program does: they say what was paid before the last one."""
+        channel = chain.opened()
+        settled(chain, channel, 100)
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        settled(chain, channel, 250)
+        chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
+        chain.ok(chain.distribute(channel), signers=[chain.relay])
+        state = chain.state(channel)
+        sums = ("status", "settled", "payout_watermark", "payer_withdrawn_at")
+        assert [state[name] for name in sums] == [3, 250, 100, 0]
+
+
+class TestManyRecipients:
     def test_thirty_two_recipients(self, chain: X402Chain) -> None:
         """The most that a channel can have. (LiteSVM takes transactions of any length; see the test below.)"""
         keys = [Keypair().pubkey() for _ in range(32)]

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from solders.account import Account
 from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -117,11 +118,36 @@ class Channel:
 ENTRIES: tuple[list[tuple[int, int]], ...] = ([], [(0, 10_000)], [(0, 1), (1, 3_333)], [(1, 5_000)])
 
 
+#: What the program says to a token account of this owner that is missing or frozen.
+ERRORS = {
+    "payer": {"missing": "InvalidPayerTokenAccount", "frozen": "PayerAccountMismatch"},
+    "payee": {"missing": "InvalidPayeeTokenAccount", "frozen": "PayeeAccountMismatch"},
+    "friend": {"missing": "InvalidRecipientTokenAccount", "frozen": "RecipientAccountMismatch"},
+    "treasury": {"missing": "InvalidTreasuryTokenAccount", "frozen": "TreasuryAccountMismatch"},
+}
+GONE = Account(0, b"", Pubkey.default())
+
+
 class ChannelMachine(Machine):
     def __init__(self) -> None:
         super().__init__()
         self.channels: list[Channel] = []
         self.salt = 0
+        c = self.chain
+        self.owners = {
+            "payer": c.payer.pubkey(),
+            "payee": c.payee.pubkey(),
+            "friend 0": self.friends[0],
+            "friend 1": self.friends[1],
+            "treasury": x402.TREASURY_OWNER,
+        }
+        self.unusable: dict[str, str] = {}
+        self.aside: dict[str, int] = {}
+
+    @property
+    def payer_flaw(self) -> str | None:
+        flaw = self.unusable.get("payer")
+        return ERRORS["payer"][flaw] if flaw else None
 
     def pick(self, index: int) -> Channel:
         return self.channels[index % len(self.channels)]
@@ -156,6 +182,8 @@ class ChannelMachine(Machine):
             expected = "GracePeriodMustBeNonZero"
         elif not 0 <= age <= WINDOW:
             expected = "OpenSlotOutOfWindow"
+        elif "payer" in self.unusable:
+            expected = self.payer_flaw
         elif deposit > self.balance["payer"]:
             self.poor(ix)
             return
@@ -222,7 +250,9 @@ class ChannelMachine(Machine):
         elif c.status != "open":
             expected = "InvalidChannelStatus"
         elif c.deposit + amount >= 2**64:
-            expected = "TopUpDepositOverflow"
+            expected = self.payer_flaw or "TopUpDepositOverflow"
+        elif self.payer_flaw:
+            expected = self.payer_flaw
         elif amount > self.balance["payer"]:
             self.poor(self.chain.top_up(c.key, amount))
             return
@@ -284,6 +314,8 @@ class ChannelMachine(Machine):
             expected = "InvalidChannelStatus"
         elif expected is None and c.withdrawn:
             expected = "PayerAlreadyWithdrawn"
+        elif expected is None:
+            expected = self.payer_flaw
         if self.call(expected, self.chain.withdraw_payer(c.key), signers=[self.chain.payer]):
             c.withdrawn = True
             self.move(c.name, "payer", c.deposit - c.settled)
@@ -298,18 +330,75 @@ class ChannelMachine(Machine):
             expected = "ChannelNotDistributable"
         elif expected is None and c.status == "open" and c.settled == c.watermark:
             expected = "NothingToDistribute"
-        if not self.call(expected, self.chain.distribute(c.key, listed), signers=[]):
-            return
         parts = [(f"friend {i}", bps) for i, bps in c.entries]
         parts.append(("payee", 10_000 - sum(bps for _, bps in c.entries)))
-        for name, bps in parts:
-            self.move(c.name, name, c.settled * bps // 10_000 - c.watermark * bps // 10_000)
-        c.watermark = c.settled
-        if c.status == "sealed":
-            if not c.withdrawn:
-                self.move(c.name, "payer", c.deposit - c.settled)
-            self.move(c.name, "treasury", self.balance[c.name])
+        shares = {
+            name: c.settled * bps // 10_000 - c.watermark * bps // 10_000 for name, bps in parts
+        }
+        owed = 0 if c.withdrawn or c.status != "sealed" else c.deposit - c.settled
+        rest = self.balance[c.name] - sum(shares.values()) - owed if c.status == "sealed" else 0
+        held = self.held(shares)
+        sinks = ["treasury", "payer"]
+        refund_waits = bool(owed) and "payer" in self.unusable
+        rest_waits = rest > 0 and all(name in self.unusable for name in sinks)
+        pays_shares = sum(shares.values()) > 0 and held is None
+        pays_refund = owed > 0 and not refund_waits
+        waits = held or (refund_waits and ERRORS["payer"][self.unusable["payer"]])
+        waits = waits or (rest_waits and ERRORS["treasury"][self.unusable["treasury"]])
+        if expected is None and waits and not pays_shares and not pays_refund:
+            expected = waits
+        if not self.call(expected, self.chain.distribute(c.key, listed), signers=[]):
+            return
+        if pays_shares:
+            for name, amount in shares.items():
+                self.move(c.name, "treasury" if name in self.unusable else name, amount)
+        if pays_refund:
+            self.move(c.name, "payer", owed)
+        if c.status == "sealed" and not waits:
+            self.move(c.name, next((s for s in sinks if s not in self.unusable), "payer"), rest)
             c.status = "gone" if self.chain.slot > c.open_slot + WINDOW else "distributed"
+            return
+        c.watermark = c.settled if pays_shares else c.watermark
+        c.withdrawn = c.withdrawn or pays_refund
+
+    def held(self, shares: dict[str, int]) -> str | None:
+        """Why no share can be paid now: an account is missing, nobody else waits, or the treasury cannot take one."""
+        flaws = {
+            n: self.unusable[n] for n, amount in shares.items() if amount and n in self.unusable
+        }
+        kinds = {
+            n: ERRORS["payee" if n == "payee" else "friend"][flaw] for n, flaw in flaws.items()
+        }
+        missing = [kinds[n] for n in shares if flaws.get(n) == "missing"]
+        if missing or not flaws:
+            return missing[0] if missing else None
+        if not any(amount and n not in flaws for n, amount in shares.items()):
+            return next(kinds[n] for n in shares if n in flaws)
+        treasury = self.unusable.get("treasury")
+        return ERRORS["treasury"][treasury] if treasury else None
+
+    @rule(
+        name=st.sampled_from(["payee", "friend 0", "friend 1", "treasury", "payer"]),
+        flaw=st.sampled_from(["missing", "frozen"]),
+    )
+    def an_account_stops_working(self, name: str, flaw: str) -> None:
+        """The tokens that it holds are put aside, since a closed account has none."""
+        if name not in self.unusable:
+            self.unusable[name] = flaw
+            self.aside[name] = self.balance[name]
+            self.total -= self.balance[name]
+            self.balance[name] = 0
+            if flaw == "frozen":
+                self.chain.purse(self.owners[name], 0, state=2)
+            else:
+                self.chain.svm.set_account(self.holders[name], GONE)
+
+    @rule(name=st.sampled_from(["payee", "friend 0", "friend 1", "treasury", "payer"]))
+    def an_account_works_again(self, name: str) -> None:
+        if self.unusable.pop(name, None) is not None:
+            self.balance[name] = self.aside.pop(name)
+            self.total += self.balance[name]
+            self.chain.purse(self.owners[name], self.balance[name])
 
     @any_channel
     @rule(index=st.integers(0, 9))
@@ -408,6 +497,10 @@ class Subscription:
             return "Expired"
         return "PastDue"
 
+    def has_ended(self, now: int) -> bool:
+        state = self.state(now)
+        return state == "Expired" or (state == "Cancelled" and now >= self.due)
+
     def count(self, start: int) -> None:
         self.charges += 1
         self.last_price, self.paid_from, self.due = self.price, start, start + self.period
@@ -416,7 +509,7 @@ class Subscription:
 class SubscriptionMachine(Machine):
     def __init__(self) -> None:
         super().__init__()
-        terms = [(100, 1_000, 0, 300, 5), (7, 50, 20, 1_000, 12), (30_000, 10_000, 500, 10, 3)]
+        terms = [(100, 1_000, 0, 300, 5), (7, 50, 20, 50, 12), (30_000, 10_000, 500, 10, 3)]
         self.plans = []
         for i, (price, period, trial, grace, most) in enumerate(terms):
             key = self.chain.plan(
@@ -530,12 +623,22 @@ class SubscriptionMachine(Machine):
     @rule(i=index)
     def cancel(self, i: int) -> None:
         s = self.subscriptions.get(i)
-        expected = "SubscriptionCancelled" if s and s.cancelled else self.absent(i)
+        expected = "SubscriptionCancelled" if s and s.cancelled and not s.left else self.absent(i)
         if self.call(expected, self.chain.cancel(self.key(i)), signers=[self.chain.payer]):
             assert s is not None
             s.cancelled = True
             if not self.foreign:
                 self.allowed = max(0, self.allowed - s.left)
+            s.most = s.charges
+
+    def gives_up(self, s: Subscription, others: list[Subscription]) -> bool:
+        """Whether nothing is left of its allowance, since the delegate gave up all that it had."""
+        if self.foreign or self.allowed == 0:
+            return True
+        if self.allowed > sum(each.left for each in (s, *others)):
+            return False
+        self.allowed = 0
+        return True
 
     @rule(i=index)
     def merchant_cancel(self, i: int) -> None:
@@ -554,16 +657,26 @@ class SubscriptionMachine(Machine):
             assert s is not None
             s.cancelled, s.due = True, min(s.due, self.now)
             self.move("payee", "payer", refund)
+            if self.gives_up(s, []):
+                s.most = s.charges
 
-    @rule(i=index)
-    def close(self, i: int) -> None:
+    @rule(i=index, with_others=st.booleans())
+    def close(self, i: int, with_others: bool) -> None:
         s = self.subscriptions.get(i)
+        others = [
+            each
+            for j, each in self.subscriptions.items()
+            if with_others and j != i and each.has_ended(self.now)
+        ]
+        others.sort(key=lambda each: bytes(each.key))
         expected = self.absent(i)
         if s is not None:
-            state = s.state(self.now)
-            if not (state == "Expired" or (state == "Cancelled" and self.now >= s.due)):
+            if not s.has_ended(self.now):
                 expected = "StillRunning"
-        if self.call(expected, self.chain.close_subscription(self.key(i)), signers=[]):
+            elif s.left and not self.gives_up(s, others):
+                expected = "AllowanceLeft"
+        ix = self.chain.close_subscription(self.key(i), [each.key for each in others])
+        if self.call(expected, ix, signers=[]):
             del self.subscriptions[i]
 
     @rule(i=index, is_open=st.booleans())
@@ -627,6 +740,7 @@ class SubscriptionMachine(Machine):
         delegate, amount = self.chain.delegated(self.holders["payer"])
         if not self.foreign:
             assert amount == self.allowed
+            assert amount <= sum(s.left for s in self.subscriptions.values())
             assert delegate in (None, x402.delegate_address(self.chain.payer.pubkey()))
 
     @invariant()
@@ -721,9 +835,7 @@ class PayMachine(Machine):
     @rule(which=st.integers(0, 7))
     def close(self, which: int) -> None:
         terms = self.ids[which % len(self.ids)]
-        receipt = x402.receipt_address(
-            self.chain.payer.pubkey(), self.chain.payee.pubkey(), terms.ident
-        )
+        receipt = self.chain.receipt(terms.ident)
         expected = None
         if terms.ident not in self.receipts:
             expected = "AccountNotInitialized"
@@ -750,8 +862,7 @@ class PayMachine(Machine):
     @invariant()
     def what_was_paid_is_what_receipts_say(self) -> None:
         for ident, receipt in self.receipts.items():
-            key = x402.receipt_address(self.chain.payer.pubkey(), self.chain.payee.pubkey(), ident)
-            state = self.chain.state(key)
+            state = self.chain.state(self.chain.receipt(ident))
             assert (state["amount"], bytes(state["call_hash"])) == (
                 receipt.amount,
                 receipt.call_hash,

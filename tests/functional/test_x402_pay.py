@@ -46,7 +46,14 @@ def test_a_payment_moves_the_amount_and_leaves_a_receipt(both: X402Chain) -> Non
     assert bytes(receipt.pop("call_hash")) == bytes(range(32))
     assert receipt == {
         "bump": Pubkey.find_program_address(
-            [b"receipt", bytes(both.payer.pubkey()), bytes(both.payee.pubkey()), ident], ID
+            [
+                b"receipt",
+                bytes(both.payer.pubkey()),
+                bytes(both.payee.pubkey()),
+                bytes(both.mint),
+                ident,
+            ],
+            ID,
         )[1],
         "payer": both.payer.pubkey(),
         "payee": both.payee.pubkey(),
@@ -82,6 +89,18 @@ def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: X402Ch
 def test_an_id_cannot_be_used_for_something_else(chain: X402Chain, changed: dict[str, Any]) -> None:
     chain.ok(chain.pay(), signers=[chain.relay, chain.payer])
     chain.refused("PaymentIdReused", chain.pay(**changed), signers=[chain.relay, chain.payer])
+
+
+def test_a_delegate_of_another_mint_does_not_take_the_receipts_address(both: X402Chain) -> None:
+    """An agent may spend a worthless token of the payer. It pays one under an id that the payer is about to use."""
+    agent = both.new_wallet()
+    worthless = both.put(mint_data(), both.token_program)
+    allowed: dict[str, Any] = {"delegate": agent.pubkey(), "delegated": 5}
+    both.purse(both.payer.pubkey(), 5, worthless, **allowed)
+    both.purse(both.payee.pubkey(), 0, worthless)
+    both.ok(both.pay(signer=agent, mint=worthless, amount=1), signers=[both.relay, agent])
+    both.ok(both.pay(), signers=[both.relay, both.payer])
+    assert both.amount(both.ata(both.payee.pubkey())) == 1000
 
 
 def test_two_payments_with_one_id_in_one_transaction(chain: X402Chain) -> None:
@@ -170,7 +189,7 @@ def other_tokens(chain: X402Chain) -> Pubkey:
 
 
 def other_receipt(chain: X402Chain) -> Pubkey:
-    return x402.receipt_address(chain.payer.pubkey(), chain.payee.pubkey(), bytes(32))
+    return chain.receipt(bytes(32))
 
 
 #: (what replaces an account of a payment, the error)

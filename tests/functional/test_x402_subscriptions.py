@@ -99,8 +99,14 @@ class TestLife:
         chain.ok(chain.charge(subscription), signers=[chain.relay])
 
     def test_missed_periods_do_not_pile_up(self, chain: X402Chain) -> None:
-        """With a grace of many periods the merchant still gets one charge, for the period that runs now."""
-        subscription = chain.subscribed(chain.plan(grace=50_000), 12)
+        """A plan from before grace periods were limited: the merchant still gets one charge, for the period that runs
+        now."""
+        plan = chain.plan()
+        data = chain.data(plan)
+        assert data is not None
+        long = data.replace((300).to_bytes(4, "little"), (50_000).to_bytes(4, "little"))
+        chain.put(long, ID, plan)
+        subscription = chain.subscribed(plan, 12)
         chain.set_time(T0 + 4_700)
         chain.ok(chain.charge(subscription), signers=[chain.relay])
         assert chain.status(subscription)["due_at"] == T0 + 5_000
@@ -131,7 +137,7 @@ class TestLife:
         # and whoever means to subscribe to the old price does not get the new one
         other = chain.plan(2, price=9_999)
         chain.refused("TermsChanged", chain.subscribe(other), signers=[chain.relay, chain.payer])
-        third = chain.plan(3, period=10)
+        third = chain.plan(3, period=1_001)
         chain.refused("TermsChanged", chain.subscribe(third), signers=[chain.relay, chain.payer])
         # nor a plan whose trial is gone, or which can be charged for longer
         fourth = chain.plan(4, trial=0, grace=300)
@@ -258,7 +264,7 @@ class TestCancel:
         chain.refused("SubscriptionMismatch", theirs, signers=[thief])
         chain.ok(chain.close_subscription(subscription), signers=[thief])
 
-    @pytest.mark.parametrize("source", ["frozen", "closed", "other delegate"])
+    @pytest.mark.parametrize("source", ["frozen", "closed", "other delegate", "given away"])
     def test_nothing_keeps_a_subscriber(self, chain: X402Chain, source: str) -> None:
         subscription = chain.subscribed(chain.plan())
         key = chain.ata(chain.payer.pubkey())
@@ -266,6 +272,10 @@ class TestCancel:
             chain.purse(chain.payer.pubkey(), 5, state=2)
         elif source == "closed":
             chain.svm.set_account(key, Account(0, b"", Pubkey.default()))
+        elif source == "given away":
+            delegate = x402.delegate_address(chain.payer.pubkey())
+            held = token_data(chain.mint, chain.relay.pubkey(), 5, delegate=delegate, delegated=9)
+            chain.put(held, TOKEN_PROGRAM, key)
         else:
             chain.purse(chain.payer.pubkey(), 5, delegate=chain.relay.pubkey(), delegated=3)
         chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
@@ -313,6 +323,61 @@ class TestCancel:
         both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
         both.ok(both.close_subscription(subscription), signers=[both.relay])
 
+    @pytest.mark.parametrize("account", ["frozen", "closed", "given away", "wants memos"])
+    def test_a_subscriber_cannot_keep_a_merchant(self, account: str) -> None:
+        """Nothing can be refunded, so the subscriber keeps the time that is paid."""
+        chain = X402Chain(TOKEN_2022_PROGRAM if account == "wants memos" else TOKEN_PROGRAM)
+        subscription = chain.subscribed(chain.plan())
+        subscriber = chain.payer.pubkey()
+        held = token_data(chain.mint, subscriber, 5)
+        data = {
+            "frozen": token_data(chain.mint, subscriber, 5, state=2),
+            "closed": b"",
+            "given away": token_data(chain.mint, chain.relay.pubkey(), 5),
+            "wants memos": extended(held, 2, [(8, b"\1")]),
+        }[account]
+        owner = chain.token_program if data else Pubkey.default()
+        chain.put(data, owner, chain.ata(subscriber))
+        chain.set_time(T0 + 500)
+        outcome = chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        [(_, event)] = chain.events(outcome)
+        assert (event["by_merchant"], event["refunded"], paid(chain)) == (True, 0, 100)
+        assert chain.status(subscription)["due_at"] == T0 + 1_000
+        assert chain.status(subscription)["state"] == "Cancelled"
+        chain.refused("StillRunning", chain.close_subscription(subscription), signers=[chain.relay])
+
+    @pytest.mark.parametrize("what", ["a fee", "a fee to come", "a hook", "a pause", "no mint"])
+    def test_a_mint_cannot_keep_a_merchant(self, what: str) -> None:
+        chain = X402Chain(TOKEN_2022_PROGRAM)
+        extensions = [(1, bytes(108)), (14, bytes(64)), (26, bytes(33))]
+        changed = {
+            "a fee": (0, bytes(88) + b"\1" + bytes(19)),
+            "a fee to come": (0, bytes(106) + b"\1\0"),
+            "a hook": (1, bytes(32) + b"\7" * 32),
+            "a pause": (2, bytes(32) + b"\1"),
+        }
+        chain.put(extended(mint_data(), 1, extensions), TOKEN_2022_PROGRAM, chain.mint)
+        account_extensions = [(2, bytes(8)), (15, b"\0"), (27, b"")]
+        for owner, amount in ((chain.payer.pubkey(), 5_000), (chain.payee.pubkey(), 0)):
+            held = extended(token_data(chain.mint, owner, amount), 2, account_extensions)
+            chain.put(held, TOKEN_2022_PROGRAM, chain.ata(owner))
+        subscription = chain.subscribed(chain.plan())
+        if what == "no mint":
+            chain.svm.set_account(chain.mint, Account(0, b"", Pubkey.default()))
+        else:
+            which, value = changed[what]
+            extensions[which] = (extensions[which][0], value)
+            chain.put(extended(mint_data(), 1, extensions), TOKEN_2022_PROGRAM, chain.mint)
+        chain.set_time(T0 + 500)
+        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        assert (paid(chain), chain.status(subscription)["due_at"]) == (100, T0 + 1_000)
+
+    def test_a_merchant_needs_no_account_when_nothing_is_refunded(self, both: X402Chain) -> None:
+        subscription = both.subscribed(both.plan(trial=500))
+        both.svm.set_account(both.ata(both.payee.pubkey()), Account(0, b"", Pubkey.default()))
+        both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
+        assert both.status(subscription)["state"] == "Cancelled"
+
     def test_a_refund_is_of_what_was_charged(self, chain: X402Chain) -> None:
         """Not of what the next charge would be."""
         subscription = chain.subscribed(chain.plan(1))
@@ -359,11 +424,110 @@ class TestCancel:
             )
 
 
+class TestAllowances:
+    """What the program's delegate may take ends with the subscriptions that it is for."""
+
+    def test_it_ends_when_the_merchant_cancels(self, both: X402Chain) -> None:
+        subscription = both.subscribed(both.plan())
+        both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
+        assert both.delegated(both.ata(both.payer.pubkey())) == (None, 0)
+        both.ok(both.close_subscription(subscription), signers=[both.relay])
+
+    def test_it_ends_when_a_subscription_is_closed(self, both: X402Chain) -> None:
+        subscription = both.subscribed(both.plan())
+        both.set_time(T0 + 1_300)  # expired, with two charges left
+        assert allowance(both) == 200
+        both.ok(both.close_subscription(subscription), signers=[both.payee])
+        assert both.delegated(both.ata(both.payer.pubkey())) == (None, 0)
+        both.subscribed(both.plan(2))
+        assert allowance(both) == 200
+
+    def test_what_another_subscription_shares_is_the_subscribers_to_take_back(
+        self, both: X402Chain
+    ) -> None:
+        """A delegate can give up all or nothing, so the program leaves the allowance of the one that runs on."""
+        one, two = both.subscribed(both.plan(1)), both.subscribed(both.plan(2), 5)
+        both.ok(both.merchant_cancel(one), signers=[both.relay, both.payee])
+        assert allowance(both) == 200 + 400
+        both.refused("AllowanceLeft", both.close_subscription(one), signers=[both.relay])
+        both.ok(both.cancel(one), signers=[both.relay, both.payer])
+        assert allowance(both) == 400
+        both.refused("SubscriptionCancelled", both.cancel(one), signers=[both.relay, both.payer])
+        both.ok(both.close_subscription(one), signers=[both.relay])
+        both.set_time(T0 + 1_000)
+        both.ok(both.charge(two), signers=[both.relay])
+        assert allowance(both) == 300
+
+    def test_it_ends_with_the_last_of_several(self, both: X402Chain) -> None:
+        keys = [both.subscribed(both.plan(i)) for i in (1, 2, 3)]
+        one, *others = sorted(keys, key=bytes)
+        both.set_time(T0 + 1_300)
+        both.refused("AllowanceLeft", both.close_subscription(one), signers=[both.relay])
+        both.refused(
+            "AllowanceLeft", both.close_subscription(one, others[:1]), signers=[both.relay]
+        )
+        for wrong in ([one, *others], others[::-1], [others[0], others[0]]):
+            call = both.close_subscription(one, wrong)
+            both.refused("SubscriptionMismatch", call, signers=[both.relay])
+        both.ok(both.close_subscription(one, others), signers=[both.relay])
+        assert both.delegated(both.ata(both.payer.pubkey())) == (None, 0)
+        for other in others:
+            both.ok(both.close_subscription(other), signers=[both.relay])
+
+    def test_only_ended_ones_of_the_same_subscriber_count(self, chain: X402Chain) -> None:
+        long = chain.plan(2, period=9_000)
+        one, running = chain.subscribed(chain.plan(1)), chain.subscribed(long, period=9_000)
+        data = chain.data(one)
+        assert data is not None
+        chain.set_time(T0 + 1_300)
+        call = chain.close_subscription(one, [running])
+        chain.refused("StillRunning", call, signers=[chain.relay])
+        theirs = data.replace(bytes(chain.payer.pubkey()), bytes(chain.relay.pubkey()))
+        for copy, owner, error in (
+            (theirs, ID, "SubscriptionMismatch"),
+            (data.replace(bytes(chain.mint), bytes(32)), ID, "SubscriptionMismatch"),
+            (data, TOKEN_PROGRAM, "AccountOwnedByWrongProgram"),
+            (b"\x20" + data[1:], ID, "AccountDiscriminatorMismatch"),
+        ):
+            call = chain.close_subscription(one, [chain.put(copy, owner)])
+            chain.refused(error, call, signers=[chain.relay])
+
+    def test_a_frozen_account_keeps_it_until_it_is_thawed(self, both: X402Chain) -> None:
+        subscription = both.subscribed(both.plan())
+        key, delegate = both.payer.pubkey(), x402.delegate_address(both.payer.pubkey())
+        both.purse(key, 5, state=2, delegate=delegate, delegated=200)
+        both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
+        both.set_time(T0 + 1_000)
+        both.refused("AllowanceLeft", both.close_subscription(subscription), signers=[both.relay])
+        both.purse(key, 5, delegate=delegate, delegated=200)
+        both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
+        assert both.delegated(both.ata(key)) == (None, 0)
+        assert both.state(subscription)["cancelled_at"] == T0
+        both.ok(both.close_subscription(subscription), signers=[both.relay])
+
+    def test_the_other_token_program_hides_nothing(self, chain: X402Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        chain.set_time(T0 + 1_300)
+        other: dict[str, Any] = {
+            "token_program": TOKEN_2022_PROGRAM,
+            "source": chain.ata(chain.payer.pubkey(), token_program=TOKEN_2022_PROGRAM),
+        }
+        call = chain.close_subscription(subscription, **other)
+        chain.refused("WrongTokenProgram", call, signers=[chain.relay])
+        call = chain.cancel(subscription, **other)
+        chain.refused("WrongTokenProgram", call, signers=[chain.relay, chain.payer])
+
+
 class TestRefused:
     @pytest.mark.parametrize("field", ["price", "period", "grace", "max_charges"])
     def test_plans_with_nothing(self, chain: X402Chain, field: str) -> None:
         ix, _ = chain.create_plan(**{field: 0})
         chain.refused("InvalidPlan", ix, signers=[chain.payee])
+
+    def test_a_grace_period_is_no_longer_than_the_period(self, chain: X402Chain) -> None:
+        ix, _ = chain.create_plan(period=500, grace=501)
+        chain.refused("InvalidPlan", ix, signers=[chain.payee])
+        chain.plan(period=500, grace=500)
 
     def test_plans(self, chain: X402Chain) -> None:
         plan = chain.plan()

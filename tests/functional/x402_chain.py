@@ -219,6 +219,10 @@ class X402Chain(Chain):
 
     # exact payments
 
+    def receipt(self, ident: bytes) -> Pubkey:
+        """The address of the receipt of a payment from payer to payee."""
+        return x402.receipt_address(self.payer.pubkey(), self.payee.pubkey(), self.mint, ident)
+
     def pay(self, *, signer: Keypair | None = None, **changed: Any) -> Instruction:
         """`pay` of 1,000 from payer to payee; arguments and accounts by name may be others."""
         expires = changed.pop("expires_at", self.now + 60)
@@ -243,7 +247,7 @@ class X402Chain(Chain):
             "mint": mint,
             "source": self.ata(payer, mint, program),
             "destination": self.ata(payee, mint, program),
-            "receipt": x402.receipt_address(payer, payee, ident),
+            "receipt": x402.receipt_address(payer, payee, mint, ident),
             "token_program": program,
         }
         return self.ix("pay", args, accounts | changed)
@@ -440,16 +444,18 @@ class X402Chain(Chain):
 
     def merchant_cancel(self, subscription: Pubkey, **changed: Any) -> Instruction:
         accounts = {**self.parties(), "subscription": subscription}
-        accounts.pop("delegate")
         accounts["source"], accounts["destination"] = accounts["destination"], accounts["source"]
         return self.ix("merchant_cancel", {}, accounts | changed)
 
-    def close_subscription(self, subscription: Pubkey, **changed: Any) -> Instruction:
-        return self.ix(
-            "close_subscription",
-            {},
-            {"subscription": subscription, "rent_payer": self.relay} | changed,
-        )
+    def close_subscription(
+        self, subscription: Pubkey, others: Sequence[Pubkey] = (), **changed: Any
+    ) -> Instruction:
+        """*others*: other ended subscriptions of the payer, in the order of their addresses."""
+        accounts = {**self.parties(), "subscription": subscription, "rent_payer": self.relay}
+        for name in ("destination", "merchant"):
+            accounts.pop(name)
+        tail = [AccountMeta(key, False, False) for key in others]
+        return self.ix("close_subscription", {}, accounts | changed, tail)
 
     def status(self, subscription: Pubkey) -> dict[str, Any]:
         return dict(self.view("subscription_status", {}, {"subscription": subscription}))

@@ -115,7 +115,13 @@ fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> P
         associated.is_some_and(|(key, _)| address_eq(&key, destination.address())),
         13,
     )?;
-    let seeds: [&[u8]; 4] = [b"receipt", payer.address().as_ref(), payee.address().as_ref(), id];
+    let seeds: [&[u8]; 5] = [
+        b"receipt",
+        payer.address().as_ref(),
+        payee.address().as_ref(),
+        mint.address().as_ref(),
+        id,
+    ];
     let Some((key, bump)) = Address::derive_program_address(&seeds, program_id) else {
         return Err(ProgramError::InvalidSeeds);
     };
@@ -126,6 +132,7 @@ fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> P
         Seed::from(b"receipt".as_slice()),
         Seed::from(payer.address().as_ref()),
         Seed::from(payee.address().as_ref()),
+        Seed::from(mint.address().as_ref()),
         Seed::from(id.as_slice()),
         Seed::from(bump.as_slice()),
     ];

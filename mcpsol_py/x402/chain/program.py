@@ -64,10 +64,11 @@ def _derived(program_id: Pubkey, *seeds: bytes) -> Pubkey:
 
 
 def receipt_address(
-    payer: Pubkey, payee: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID
+    payer: Pubkey, payee: Pubkey, mint: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID
 ) -> Pubkey:
-    """Return the address of the receipt of a payment from *payer* to *payee*."""
-    return _derived(program_id, b"receipt", bytes(payer), bytes(payee), payment)
+    """Return the address of the receipt of a payment from *payer* to *payee* in tokens of *mint*."""
+    parties = (bytes(payer), bytes(payee), bytes(mint))
+    return _derived(program_id, b"receipt", *parties, payment)
 
 
 def channel_address(

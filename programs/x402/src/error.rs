@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [73ad0800d8f30339]
+// Rendered by idl2mcp from spec.py; edit the source. [25ce129987a4c68c]
 //! Errors of the program and of its generated checks.
 
 use {crate::log::log, pinocchio::error::ProgramError};
@@ -60,7 +60,8 @@ errors! {
         InvalidPayerTokenAccount = 58, "The payer's account holds no token account";
         InvalidPayerTokenExtensions = 59, "The payer's account has an extension that is not allowed";
         PayeeAccountMismatch = 60, "That is not the payee's associated token account";
-        InvalidPayeeTokenExtensions = 62, "The payee's account has malformed extensions";
+        InvalidPayeeTokenAccount = 61, "The payee has no token account yet; anyone can create it";
+        InvalidPayeeTokenExtensions = 62, "The payee's token account has an extension that channels do not allow";
         DepositMustBeNonZero = 200, "The deposit must be more than zero";
         GracePeriodMustBeNonZero = 201, "The grace period must be more than zero";
         MissingEd25519Verification = 230, "No Ed25519 instruction stands right before this one";
@@ -88,7 +89,8 @@ errors! {
         InvalidTreasuryTokenAccount = 2402, "The treasury's account holds no token account";
         InvalidTreasuryTokenExtensions = 2403, "The treasury's account has an extension that is not allowed";
         RecipientAccountMismatch = 2404, "That is not the recipient's associated token account";
-        InvalidRecipientTokenExtensions = 2406, "The recipient's account has malformed extensions";
+        InvalidRecipientTokenAccount = 2405, "The recipient has no token account yet; anyone can create it";
+        InvalidRecipientTokenExtensions = 2406, "The recipient's token account has an extension that channels do not allow";
         InvalidDistributionHash = 2407, "These are not the entries that the channel was opened with";
         NothingToDistribute = 2408, "Nothing was settled since the last distribution";
         RecipientAccountCountMismatch = 2409, "There must be one token account for each entry";
@@ -127,6 +129,7 @@ errors! {
         ChargesUsedUp = 6029, "All charges that the subscriber agreed to were made";
         StillRunning = 6030, "What is paid for has not ended yet";
         Overflow = 6031, "A sum is too large";
+        AllowanceLeft = 6032, "The program's allowance for this subscription is not taken back yet; the subscriber can cancel to do so";
     }
 }
 

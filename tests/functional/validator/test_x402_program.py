@@ -76,7 +76,7 @@ def test_a_payment_is_made_once(parties: Parties) -> None:
     ix = parties.payer.build("pay", args, given)
     parties.payer.send(ix)
     assert parties.held(parties.purse) == before + 700
-    receipt = x402.receipt_address(PAYER.pubkey(), PAYEE.pubkey(), ident)
+    receipt = x402.receipt_address(PAYER.pubkey(), PAYEE.pubkey(), MINT, ident)
     assert parties.payer.fetch("Receipt", receipt)["amount"] == 700
     with pytest.raises(ProgramFailed) as again:
         parties.payer.send(parties.payer.build("pay", args, given), compute_units=150_000)

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0e8f330b333d8924]
+// Rendered by idl2mcp from spec.py; edit the source. [62c9e35755e60c4a]
 //! Give the rent of a subscription back that is cancelled or expired, once what is paid has
 //! ended. Anyone may.
 
@@ -8,10 +8,10 @@ use {
         codec::Output,
         entrypoint::Call,
         error::{Check, X402Error},
-        processor,
+        ids, processor,
         state::Subscription,
     },
-    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
+    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args {}
@@ -35,6 +35,15 @@ pub struct Accounts<'a> {
     pub subscription: &'a mut AccountView,
     /// Who paid for it.
     pub rent_payer: &'a mut AccountView,
+    pub subscriber: &'a AccountView,
+    pub mint: &'a AccountView,
+    pub source: &'a mut AccountView,
+    pub delegate: &'a AccountView,
+    pub token_program: &'a AccountView,
+    /// The accounts ended_subscriptions.
+    pub remaining: &'a mut [AccountView],
+    /// The bump of delegate's address.
+    pub delegate_bump: u8,
 }
 
 impl<'a> Accounts<'a> {
@@ -44,12 +53,20 @@ impl<'a> Accounts<'a> {
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
     ) -> Result<Self, ProgramError> {
-        let [subscription, rent_payer, ..] = accounts else {
+        let [subscription, rent_payer, subscriber, mint, source, delegate, token_program, rest @ ..] =
+            accounts
+        else {
             return Err(Check::AccountNotEnoughKeys.into());
         };
 
         checks::writable(subscription)?;
         checks::writable(rent_payer)?;
+        checks::writable(source)?;
+        checks::one_of(
+            token_program.address(),
+            &[&ids::TOKEN_PROGRAM, &ids::TOKEN_2022_PROGRAM],
+            X402Error::WrongTokenProgram,
+        )?;
         // subscription: its state, and what its fields must equal
         checks::state(subscription, program_id)?;
         {
@@ -60,13 +77,52 @@ impl<'a> Accounts<'a> {
                 rent_payer.address(),
                 X402Error::SubscriptionMismatch,
             )?;
+            checks::equal(
+                &state.subscriber,
+                subscriber.address(),
+                X402Error::NotSubscriber,
+            )?;
+            checks::equal(&state.mint, mint.address(), X402Error::SubscriptionMismatch)?;
         }
+        checks::found(
+            source,
+            &[
+                subscriber.address().as_ref(),
+                token_program.address().as_ref(),
+                mint.address().as_ref(),
+            ],
+            &ids::ASSOCIATED_TOKEN_PROGRAM,
+            Check::ConstraintSeeds,
+        )?;
+        let delegate_bump = checks::found(
+            delegate,
+            &[b"delegate".as_slice(), subscriber.address().as_ref()],
+            program_id,
+            Check::ConstraintSeeds,
+        )?;
 
         Ok(Self {
             program_id,
             subscription,
             rent_payer,
+            subscriber,
+            mint,
+            source,
+            delegate,
+            token_program,
+            remaining: rest,
+            delegate_bump,
         })
+    }
+
+    /// The seeds of `delegate`, to sign for it.
+    #[inline(always)]
+    pub fn delegate_seeds(&self) -> [Seed<'_>; 3] {
+        [
+            Seed::from(b"delegate".as_slice()),
+            Seed::from(self.subscriber.address().as_ref()),
+            Seed::from(core::slice::from_ref(&self.delegate_bump)),
+        ]
     }
 }
 

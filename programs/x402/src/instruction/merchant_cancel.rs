@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f532861c1abbcf8a]
+// Rendered by idl2mcp from spec.py; edit the source. [9e765fbc1ec14e20]
 //! Cancel a subscription as its merchant: the unused part of the paid period goes back to the
 //! subscriber.
 
@@ -11,7 +11,7 @@ use {
         ids, processor,
         state::Subscription,
     },
-    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
+    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args {}
@@ -41,7 +41,10 @@ pub struct Accounts<'a> {
     pub source: &'a mut AccountView,
     /// The subscriber's associated token account.
     pub destination: &'a mut AccountView,
+    pub delegate: &'a AccountView,
     pub token_program: &'a AccountView,
+    /// The bump of delegate's address.
+    pub delegate_bump: u8,
 }
 
 impl<'a> Accounts<'a> {
@@ -51,7 +54,7 @@ impl<'a> Accounts<'a> {
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
     ) -> Result<Self, ProgramError> {
-        let [subscription, merchant, subscriber, mint, source, destination, token_program, ..] =
+        let [subscription, merchant, subscriber, mint, source, destination, delegate, token_program, ..] =
             accounts
         else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -66,9 +69,6 @@ impl<'a> Accounts<'a> {
             &[&ids::TOKEN_PROGRAM, &ids::TOKEN_2022_PROGRAM],
             X402Error::WrongTokenProgram,
         )?;
-        checks::different(subscription, source)?;
-        checks::different(subscription, destination)?;
-        checks::different(source, destination)?;
         // subscription: its state, and what its fields must equal
         checks::state(subscription, program_id)?;
         {
@@ -82,19 +82,6 @@ impl<'a> Accounts<'a> {
             checks::equal(&state.merchant, merchant.address(), X402Error::NotMerchant)?;
             checks::equal(&state.mint, mint.address(), X402Error::SubscriptionMismatch)?;
         }
-        checks::mint_account(mint, None, None, Some(token_program.address()))?;
-        checks::token_account(
-            source,
-            Some(mint.address()),
-            Some(merchant.address()),
-            Some(token_program.address()),
-        )?;
-        checks::token_account(
-            destination,
-            Some(mint.address()),
-            Some(subscriber.address()),
-            Some(token_program.address()),
-        )?;
         checks::found(
             source,
             &[
@@ -103,7 +90,7 @@ impl<'a> Accounts<'a> {
                 mint.address().as_ref(),
             ],
             &ids::ASSOCIATED_TOKEN_PROGRAM,
-            Check::ConstraintAssociated,
+            Check::ConstraintSeeds,
         )?;
         checks::found(
             destination,
@@ -113,7 +100,13 @@ impl<'a> Accounts<'a> {
                 mint.address().as_ref(),
             ],
             &ids::ASSOCIATED_TOKEN_PROGRAM,
-            Check::ConstraintAssociated,
+            Check::ConstraintSeeds,
+        )?;
+        let delegate_bump = checks::found(
+            delegate,
+            &[b"delegate".as_slice(), subscriber.address().as_ref()],
+            program_id,
+            Check::ConstraintSeeds,
         )?;
 
         Ok(Self {
@@ -124,8 +117,20 @@ impl<'a> Accounts<'a> {
             mint,
             source,
             destination,
+            delegate,
             token_program,
+            delegate_bump,
         })
+    }
+
+    /// The seeds of `delegate`, to sign for it.
+    #[inline(always)]
+    pub fn delegate_seeds(&self) -> [Seed<'_>; 3] {
+        [
+            Seed::from(b"delegate".as_slice()),
+            Seed::from(self.subscriber.address().as_ref()),
+            Seed::from(core::slice::from_ref(&self.delegate_bump)),
+        ]
     }
 }
 

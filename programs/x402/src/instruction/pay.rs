@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [37bc7642f71afa63]
+// Rendered by idl2mcp from spec.py; edit the source. [8fe8ef1ca7136c85]
 //! Pay for one call, and leave a receipt: the same payment id is never paid twice.
 //!
 //! When to use: For one payment of a known amount; put it into the same transaction as the
@@ -77,7 +77,7 @@ pub struct Accounts<'a> {
     /// The bump of receipt's address.
     pub receipt_bump: u8,
     /// A seed of receipt.
-    pub receipt_seed_3: [u8; 32],
+    pub receipt_seed_4: [u8; 32],
 }
 
 impl<'a> Accounts<'a> {
@@ -134,14 +134,15 @@ impl<'a> Accounts<'a> {
             &ids::ASSOCIATED_TOKEN_PROGRAM,
             Check::ConstraintAssociated,
         )?;
-        let receipt_seed_3 = *args.payment_id;
+        let receipt_seed_4 = *args.payment_id;
         let receipt_bump = checks::found(
             receipt,
             &[
                 b"receipt".as_slice(),
                 payer.address().as_ref(),
                 payee.address().as_ref(),
-                receipt_seed_3.as_slice(),
+                mint.address().as_ref(),
+                receipt_seed_4.as_slice(),
             ],
             program_id,
             X402Error::ReceiptAddressMismatch,
@@ -160,18 +161,19 @@ impl<'a> Accounts<'a> {
             token_program,
             system_program,
             receipt_bump,
-            receipt_seed_3,
+            receipt_seed_4,
         })
     }
 
     /// The seeds of `receipt`, to sign for it.
     #[inline(always)]
-    pub fn receipt_seeds(&self) -> [Seed<'_>; 5] {
+    pub fn receipt_seeds(&self) -> [Seed<'_>; 6] {
         [
             Seed::from(b"receipt".as_slice()),
             Seed::from(self.payer.address().as_ref()),
             Seed::from(self.payee.address().as_ref()),
-            Seed::from(self.receipt_seed_3.as_slice()),
+            Seed::from(self.mint.address().as_ref()),
+            Seed::from(self.receipt_seed_4.as_slice()),
             Seed::from(core::slice::from_ref(&self.receipt_bump)),
         ]
     }

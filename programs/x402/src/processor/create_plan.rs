@@ -18,6 +18,8 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         args.price > 0 && args.period > 0 && args.grace > 0 && args.max_charges > 0,
         X402Error::InvalidPlan,
     )?;
+    // a longer one would let a charge come after the period that it is for
+    ensure(args.grace <= args.period, X402Error::InvalidPlan)?;
     tokens::mint_to_pass(accounts.mint)?;
     let address = *accounts.plan.address();
     let (merchant, mint) = (*accounts.merchant.address(), *accounts.mint.address());

@@ -1,22 +1,27 @@
 //! Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow is
 //! closed. Anyone may.
+//!
+//! Anyone can choose the moment, so an account that cannot be used at that moment costs nobody
+//! their tokens where that can be avoided: a payment that cannot be made stays in the escrow, and
+//! a sealed channel stays sealed. Only a recipient who would keep others waiting loses a share.
 
 use {
     crate::{
         checks::{close, ensure, equal},
         error::X402Error,
-        events::{Distributed, PayoutRedirected},
+        events::Distributed,
         instruction::distribute::{Accounts, Args},
         processor::{
             open::hash,
             shared::{
                 channel,
                 emit::Emitter,
-                tokens::{self, Flaw, Move},
+                now,
+                payout::{self, Part, Payouts, Shares},
+                tokens,
             },
         },
         state::Channel,
-        types::{PayoutBeneficiary, RedirectReason},
     },
     pinocchio::{
         cpi::{Seed, Signer},
@@ -31,11 +36,6 @@ const ESCROW: [X402Error; 3] = [
     X402Error::ChannelAccountMismatch,
     X402Error::InvalidChannelTokenAccount,
     X402Error::InvalidChannelTokenExtensions,
-];
-const TREASURY: [X402Error; 3] = [
-    X402Error::TreasuryAccountMismatch,
-    X402Error::InvalidTreasuryTokenAccount,
-    X402Error::InvalidTreasuryTokenExtensions,
 ];
 
 /// What is read of the channel before anything is changed.
@@ -85,71 +85,6 @@ fn before(accounts: &Accounts, args: &Args) -> Result<Before, ProgramError> {
     })
 }
 
-/// What one beneficiary gets, and the error for an account of theirs that nobody can read.
-struct Share<'a> {
-    owner: &'a Address,
-    amount: u64,
-    beneficiary: PayoutBeneficiary,
-    malformed: X402Error,
-}
-
-/// Pays from the escrow.
-struct Payouts<'a, 'b> {
-    emitter: Emitter<'a>,
-    escrow: &'a AccountView,
-    channel: &'a AccountView,
-    mint: &'a AccountView,
-    token_program: &'a AccountView,
-    treasury: &'a AccountView,
-    decimals: u8,
-    signers: &'a [Signer<'a, 'b>],
-}
-
-impl Payouts<'_, '_> {
-    fn send(&self, to: &AccountView, amount: u64) -> ProgramResult {
-        Move {
-            from: self.escrow,
-            mint: self.mint,
-            to,
-            authority: self.channel,
-            amount,
-            decimals: self.decimals,
-            token_program: self.token_program,
-        }
-        .make(self.signers)
-    }
-
-    /// Pays a beneficiary whose account stands at the right address. If the account cannot be used,
-    /// that is the beneficiary's own doing and does not hinder the others: the treasury gets the
-    /// amount.
-    #[inline(never)]
-    fn pay(&self, to: &AccountView, share: &Share) -> ProgramResult {
-        let Share { owner, amount, .. } = *share;
-        if amount == 0 {
-            return Ok(());
-        }
-        let mint = self.mint.address();
-        let reason = match tokens::holds(to, owner, mint, self.token_program.address()) {
-            Ok(()) => return self.send(to, amount),
-            Err(Flaw::RefusedExtension) => RedirectReason::UnsupportedExtension,
-            Err(Flaw::NotATokenAccount) => RedirectReason::ClosedOrMalformed,
-            Err(Flaw::NotInitialized) => RedirectReason::NotInitialized,
-            Err(Flaw::OtherOwner) => RedirectReason::ReassignedAuthority,
-            Err(Flaw::MalformedExtensions) => return Err(share.malformed.into()),
-        };
-        let event = PayoutRedirected {
-            channel: *self.channel.address(),
-            owner: *owner,
-            amount,
-            beneficiary: share.beneficiary,
-            reason,
-        };
-        self.emitter
-            .emit::<90>(PayoutRedirected::DISCRIMINATOR, |w| event.encode(w))?;
-        self.send(self.treasury, amount)
-    }
-}
-
 /// The associated token account of a recipient.
 #[inline(never)]
 fn associated(
@@ -192,36 +127,77 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         &program,
         ESCROW,
     )?;
-    tokens::must_hold(
-        accounts.treasury_token_account,
-        &crate::constants::TREASURY_OWNER,
-        &mint,
-        &program,
-        TREASURY,
-    )?;
     for (account, entry) in accounts.remaining.iter().zip(&args.recipients) {
         associated(account, &entry.recipient, &program, &mint)?;
     }
-    let payee_bps = channel::payee_bps(&args.recipients)?;
     let pool = settled
         .checked_sub(watermark)
         .and_then(|pool| pool.checked_add(refund))
         .ok_or(X402Error::DistributePoolOverflow)?;
+    let balance = tokens::balance(accounts.channel_token_account)?;
     ensure(
-        tokens::balance(accounts.channel_token_account)? >= pool,
+        balance >= pool,
         X402Error::DistributeBalanceCalculationOverflow,
     )?;
+
+    let (payee, payer) = (accounts.channel_seed_2, *accounts.payer.address());
+    let shares = Shares {
+        accounts: accounts.remaining,
+        entries: &args.recipients,
+        payee_account: accounts.payee_token_account,
+        payee: &payee,
+        payee_bps: channel::payee_bps(&args.recipients)?,
+        from: watermark,
+        to: settled,
+    };
+    let treasury_account = &accounts.treasury_token_account;
+    let review = payout::review(&shares, &mint, &program, treasury_account)?;
+    let payer_account = &accounts.payer_token_account;
+    let payer_takes = || {
+        tokens::holds(payer_account, &payer, &mint, &program)
+            .map_err(|flaw| tokens::error_of(flaw, tokens::PAYER))
+    };
+    let refunding = Part::of(refund, payer_takes);
+    // Remainders of division, and what strangers sent to the escrow. The payer gets them if the
+    // treasury cannot.
+    let rest = match balance.checked_sub(review.total) {
+        Some(left) if is_sealed => left.saturating_sub(refund),
+        _ => 0,
+    };
+    let mut rest_account: &AccountView = treasury_account;
+    let sweeping = Part::of(rest, || {
+        payout::treasury_takes(treasury_account, &mint, &program).or_else(|error| {
+            rest_account = payer_account;
+            payer_takes().map_err(|_| error)
+        })
+    });
+    let held = [review.part, refunding, sweeping]
+        .iter()
+        .find_map(|part| part.held());
+    if let Some(error) = held {
+        ensure(review.part.is_payable() || refunding.is_payable(), error)?;
+    }
+    let is_drained = is_sealed && held.is_none();
+    let watermark = if review.part.is_payable() {
+        settled
+    } else {
+        watermark
+    };
 
     // all is checked: the state first, then the tokens
     {
         let mut data = accounts.channel.try_borrow_mut()?;
         let state = Channel::load_mut(&mut data)?;
-        state.payout_watermark.set(settled);
-        if is_sealed {
+        if is_drained {
+            // the sums stay as they were before the last payout, as the audited program leaves them
             state.status = channel::DISTRIBUTED;
+        } else {
+            state.payout_watermark.set(watermark);
+            if refunding.is_payable() {
+                state.payer_withdrawn_at.set(now()?);
+            }
         }
     }
-    let (payee, payer) = (accounts.channel_seed_2, *accounts.payer.address());
     let seeds: [Seed; 8] = accounts.channel_seeds();
     let signers = [Signer::from(&seeds)];
     let payouts = Payouts {
@@ -235,37 +211,18 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         channel: accounts.channel,
         mint: accounts.mint,
         token_program: accounts.token_program,
-        treasury: accounts.treasury_token_account,
+        treasury: treasury_account,
         decimals,
         signers: &signers,
     };
-    for (account, entry) in accounts.remaining.iter().zip(&args.recipients) {
-        let share = Share {
-            owner: &entry.recipient,
-            amount: channel::share(watermark, settled, u64::from(entry.bps))?,
-            beneficiary: PayoutBeneficiary::Recipient,
-            malformed: X402Error::InvalidRecipientTokenExtensions,
-        };
-        payouts.pay(account, &share)?;
+    if review.part.is_payable() {
+        payouts.pay(&shares, &review)?;
     }
-    let share = Share {
-        owner: &payee,
-        amount: channel::share(watermark, settled, payee_bps)?,
-        beneficiary: PayoutBeneficiary::Payee,
-        malformed: X402Error::InvalidPayeeTokenExtensions,
-    };
-    payouts.pay(accounts.payee_token_account, &share)?;
-    if is_sealed {
-        let share = Share {
-            owner: &payer,
-            amount: refund,
-            beneficiary: PayoutBeneficiary::Payer,
-            malformed: X402Error::InvalidPayerTokenExtensions,
-        };
-        payouts.pay(accounts.payer_token_account, &share)?;
-        // remainders of division, and what strangers sent to the escrow
-        let rest = tokens::balance(accounts.channel_token_account)?;
-        payouts.send(accounts.treasury_token_account, rest)?;
+    if refunding.is_payable() {
+        payouts.send(payer_account, refund)?;
+    }
+    if is_drained {
+        payouts.send(rest_account, rest)?;
         CloseAccount::new(
             accounts.channel_token_account,
             accounts.rent_payer,
@@ -278,8 +235,8 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     }
     Distributed {
         channel: address,
-        watermark: settled,
-        drained: is_sealed,
+        watermark,
+        drained: is_drained,
     }
     .emit()
 }

@@ -28,9 +28,7 @@ fn paid_before(accounts: &Accounts, args: &Args) -> ProgramResult {
     let data = accounts.receipt.try_borrow()?;
     let receipt = Receipt::load(&data)?;
     return_data(&data);
-    let is_same = receipt.amount.get() == args.amount
-        && &receipt.call_hash == args.call_hash
-        && &receipt.mint == accounts.mint.address();
+    let is_same = receipt.amount.get() == args.amount && &receipt.call_hash == args.call_hash;
     ensure(is_same, X402Error::PaymentIdReused)?;
     Err(X402Error::AlreadyPaid.into())
 }
@@ -66,6 +64,7 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
             Seed::from(b"receipt".as_slice()),
             Seed::from(payer.as_ref()),
             Seed::from(payee.as_ref()),
+            Seed::from(accounts.mint.address().as_ref()),
             Seed::from(args.payment_id.as_slice()),
             Seed::from(core::slice::from_ref(&accounts.receipt_bump)),
         ])],

@@ -74,8 +74,9 @@ def test_addresses_differ_by_every_seed() -> None:
         x402.channel_address(a, b, c, d, 8, 9),
         x402.channel_address(a, b, c, d, 7, 10),
         x402.channel_address(a, b, c, d, 7, 9, a),
-        x402.receipt_address(a, b, bytes(32)),
-        x402.receipt_address(b, a, bytes(32)),
+        x402.receipt_address(a, b, c, bytes(32)),
+        x402.receipt_address(b, a, c, bytes(32)),
+        x402.receipt_address(a, b, d, bytes(32)),
         x402.plan_address(a, 1),
         x402.plan_address(a, 2),
         x402.subscription_address(a, b),
@@ -83,7 +84,7 @@ def test_addresses_differ_by_every_seed() -> None:
         x402.delegate_address(a),
         x402.event_authority(),
     }
-    assert len(made) == 13
+    assert len(made) == 14
 
 
 def test_a_distribution_is_hashed_as_its_list_stands_in_instruction_data() -> None:

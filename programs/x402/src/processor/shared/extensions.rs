@@ -54,6 +54,31 @@ pub fn account_in_escrow(kind: u16, _value: &[u8]) -> bool {
     kind == 7
 }
 
+/// For token accounts to which a transfer can be made without a memo or a proof: 2 TransferFeeAmount, 7
+/// ImmutableOwner, 8 MemoTransfer while it is off, 11 CpiGuard, 15 TransferHookAccount, 27
+/// PausableAccount.
+pub fn account_takes(kind: u16, value: &[u8]) -> bool {
+    match kind {
+        2 | 7 | 11 | 15 | 27 => true,
+        8 => value.first() == Some(&0),
+        _ => false,
+    }
+}
+
+/// As `mint_in_transfer`, and nothing of the mint stops or taxes a transfer at the moment: the fee of
+/// 1 TransferFeeConfig is 0 in both epochs that it names, and 26 Pausable is not paused.
+pub fn mint_in_transfer_now(kind: u16, value: &[u8]) -> bool {
+    // authority and withdraw authority (64 bytes), withheld amount (8), then twice: epoch (8), largest
+    // fee (8), basis points (2)
+    let is_free = |at: usize| value.get(at..).and_then(|rest| rest.first_chunk()) == Some(&[0, 0]);
+    let moves = match kind {
+        1 => is_free(88) && is_free(106),
+        26 => value.get(32) == Some(&0),
+        _ => true,
+    };
+    moves && mint_in_transfer(kind, value)
+}
+
 /// For mints of tokens that only pass from one wallet to another. The transfer either moves exactly
 /// the amount, which is measured, or fails; so what concerns custody does not matter here.
 ///

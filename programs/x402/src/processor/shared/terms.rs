@@ -92,6 +92,20 @@ pub fn outstanding(subscription: &Subscription) -> Result<u64, ProgramError> {
     cost(subscription.price.get(), left)
 }
 
+/// Nothing is allowed any more.
+pub fn end(subscription: &mut Subscription) {
+    subscription.max_charges.set(subscription.charges.get());
+}
+
+/// It is expired, or cancelled and what is paid is over.
+pub fn has_ended(subscription: &Subscription, now: i64) -> Result<bool, ProgramError> {
+    Ok(match state(subscription, now)? {
+        SubscriptionState::Expired => true,
+        SubscriptionState::Cancelled => now >= subscription.due_at.get(),
+        _ => false,
+    })
+}
+
 /// Counts a charge for the period that starts at `from`.
 pub fn count(subscription: &mut Subscription, from: i64) -> ProgramResult {
     let charges = subscription

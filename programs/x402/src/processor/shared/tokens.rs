@@ -16,6 +16,7 @@ use {
     crate::{
         checks::ensure,
         error::{Check, X402Error},
+        ids,
     },
     pinocchio::{cpi::Signer, error::ProgramError, AccountView, Address, ProgramResult},
     pinocchio_token::instructions::TransferChecked,
@@ -54,6 +55,33 @@ pub fn delegate(account: &AccountView) -> Result<Option<Delegate>, ProgramError>
         })),
         _ => Err(Check::AccountDidNotDeserialize.into()),
     }
+}
+
+/// The token account has this owner. Someone who gives an account away keeps nothing to say in it.
+pub fn is_of(account: &AccountView, owner: &Address) -> Result<bool, ProgramError> {
+    Ok(address_at(&account.try_borrow()?, 32) == Some(owner.as_array()))
+}
+
+/// The mint of the token program that was given, or a mint that was closed.
+pub fn mint_or_gone(mint: &AccountView, token_program: &Address) -> ProgramResult {
+    let is_gone = !mint.owned_by(&ids::TOKEN_PROGRAM) && !mint.owned_by(&ids::TOKEN_2022_PROGRAM);
+    ensure(
+        is_gone || mint.owned_by(token_program),
+        X402Error::WrongTokenProgram,
+    )
+}
+
+/// A transfer of this mint to this account would arrive whole now.
+pub fn can_arrive(to: &AccountView, mint: &AccountView) -> Result<bool, ProgramError> {
+    Ok(is_usable(to)?
+        && has_only(to, extensions::account_takes)?
+        && has_only(mint, extensions::mint_in_transfer_now)?)
+}
+
+fn has_only(account: &AccountView, allows: fn(u16, &[u8]) -> bool) -> Result<bool, ProgramError> {
+    let data = account.try_borrow()?;
+    let trailer = data.get(EXTENSIONS..).unwrap_or_default();
+    Ok(extensions::scan(trailer, allows) == Found::Allowed)
 }
 
 /// The token account is neither frozen nor uninitialized.
@@ -151,8 +179,18 @@ pub fn holds(
     }
 }
 
-/// As `holds`, with the program's errors: for another or unusable account, for none, for its
-/// extensions.
+/// The program's error for a flaw: `errors` are those for another or unusable account, for an
+/// address without a token account, and for extensions.
+pub fn error_of(flaw: Flaw, errors: [X402Error; 3]) -> X402Error {
+    let [mismatch, none, extensions] = errors;
+    match flaw {
+        Flaw::NotInitialized | Flaw::OtherOwner => mismatch,
+        Flaw::NotATokenAccount => none,
+        Flaw::RefusedExtension | Flaw::MalformedExtensions => extensions,
+    }
+}
+
+/// As `holds`, with the program's errors.
 pub fn must_hold(
     account: &AccountView,
     owner: &Address,
@@ -160,15 +198,7 @@ pub fn must_hold(
     token_program: &Address,
     errors: [X402Error; 3],
 ) -> ProgramResult {
-    let [mismatch, none, extensions] = errors;
-    holds(account, owner, mint, token_program).map_err(|flaw| {
-        match flaw {
-            Flaw::NotInitialized | Flaw::OtherOwner => mismatch,
-            Flaw::NotATokenAccount => none,
-            Flaw::RefusedExtension | Flaw::MalformedExtensions => extensions,
-        }
-        .into()
-    })
+    holds(account, owner, mint, token_program).map_err(|flaw| error_of(flaw, errors).into())
 }
 
 pub const PAYER: [X402Error; 3] = [
