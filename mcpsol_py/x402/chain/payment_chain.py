@@ -24,7 +24,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.client.transport import History, HistoryEntry, Transport, run
+from mcpsol_py.client.transport import History, HistoryEntry, Outcome, Transport, run
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.clusters import is_on_this_machine
@@ -157,8 +157,15 @@ class PaymentChain:
         The transaction's blockhash is not replaced, so that an expired one fails here as it would
         when sent.
         """
-        outcome = self._ask(self.transport.simulate(transaction, replace_blockhash=False))
-        return error_text(outcome.err)
+        return error_text(self.simulate(transaction).err)
+
+    def simulate(self, transaction: VersionedTransaction) -> Outcome:
+        """Simulate as `simulation_error` does, and return the whole outcome."""
+        return self._ask(self.transport.simulate(transaction, replace_blockhash=False))
+
+    def outcome(self, signature: str) -> Outcome | None:
+        """Return the outcome of a landed transaction, None if the chain does not have it (yet)."""
+        return self._ask(self.transport.transaction(Signature.from_string(signature)))
 
     def send(self, transaction: bytes) -> str:
         """Broadcast a signed transaction and return its signature. Sending the same bytes again is

@@ -52,7 +52,7 @@ def holder_of(context: Any) -> str:
 
 def refusal_of(payment: BatchPayment, known: PaidChannel) -> VoucherRefusal:
     """Return why a voucher cannot be charged against our record of its channel."""
-    if known.state in ("closing", "closed"):
+    if known.state in ("closing", "sealed", "closed"):
         return VoucherRefusal(f"{CODE}_channel_closing", "this channel is being closed")
     if known.charged != payment.cumulative - (0 if payment.kind == "refund" else payment.price):
         # The corrective demand carries the code as its message.

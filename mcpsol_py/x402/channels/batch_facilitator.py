@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from solders.instruction import Instruction
@@ -317,7 +318,8 @@ class BatchFacilitator(ChannelFacilitator):
             accepts.append({"channelId": str(terms.channel), "totalClaimed": str(cumulative)})
         keys.append(operation_key("batch:claim", self.chain.network, *names))
         fee_payer = self._fee_payer(requirements.extra or {})
-        signed = self._submit(keys[0], "", fee_payer, instructions, 40_000 * len(entries) + 20_000)
+        units = 40_000 * len(entries) + 20_000
+        signed = self._submit(keys[0], "", fee_payer, lambda: instructions, units)
         return SettleResponse(
             success=True,
             transaction=signed,
@@ -337,16 +339,18 @@ class BatchFacilitator(ChannelFacilitator):
         for entry in entries:
             terms = self._terms(entry, requirements)
             channel = self._bound(terms)
-            self._check_status(channel, ("open",))
+            self._check_status(channel, ("open", "sealed"))
             if channel.paid_out >= channel.settled:
                 raise PaymentError(_STATE, f"{terms.channel} has nothing to pay out")
             total += channel.settled - channel.paid_out
-            instructions.append(self.program.distribute(terms.parties))
+            payout = self._payout(terms.parties, channel, channel.settled)
+            instructions.append(payout.distribute())
             names += [terms.channel, channel.settled]
             channels.append(str(terms.channel))
         keys.append(operation_key("batch:settle", self.chain.network, *names))
         fee_payer = self._fee_payer(requirements.extra or {})
-        signed = self._submit(keys[0], "", fee_payer, instructions, 80_000 * len(entries) + 20_000)
+        units = 80_000 * len(entries) + 20_000
+        signed = self._submit(keys[0], "", fee_payer, lambda: instructions, units)
         return SettleResponse(
             success=True,
             transaction=signed,
@@ -453,22 +457,22 @@ class BatchFacilitator(ChannelFacilitator):
             )
         has_voucher = channel.settled < cumulative
         p = terms.parties
-        self._check_accounts(p, 0, _READY)  # a fee must not keep what is owed in escrow
-        instructions = [
-            *([_proof(terms, cumulative, signature)] if has_voucher else []),
-            self.program.settle_and_seal(terms.channel, p.sponsor, has_voucher=has_voucher),
-            self.program.distribute(p),
-        ]
+        payout = self._payout(p, channel, cumulative)
+        if of == "refund":  # nothing forces a close now, so it waits until both can be paid
+            payout.check()
+        proof = _proof(terms, cumulative, signature) if has_voucher else None
         keys.append(operation_key("batch:close", self.chain.network, terms.channel, cumulative))
-        signed = self._submit(keys[0], str(p.payer), p.sponsor, instructions, 120_000)
+        close = partial(payout.close, proof)
+        signed = self._submit(keys[0], str(p.payer), p.sponsor, close, 160_000)
         moved = cumulative - channel.paid_out if of == "seal" else channel.deposit - cumulative
+        state = _snapshot(str(terms.channel), channel.deposit, cumulative, 0)
         return SettleResponse(
             success=True,
             transaction=signed,
             network=requirements.network,
             payer=str(p.payer),
             amount=str(moved),
-            extra={"channelState": _snapshot(str(terms.channel), channel.deposit, cumulative, 0)},
+            extra={"channelState": state, **payout.notice()},
         )
 
     def _request_close(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from solders.account import Account
 from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
@@ -22,9 +21,9 @@ from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.solana.tokens import TokenAccountState, parse_token_account
-from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, error_text
 from mcpsol_py.x402.chain.program import distribution_hash
+from mcpsol_py.x402.channels.payouts import REDIRECTED, Payout, check_redirects, unusable
 from mcpsol_py.x402.channels.program import (
     OPEN_SLOT_WINDOW,
     Channel,
@@ -55,7 +54,12 @@ from mcpsol_py.x402.protocol.networks import caip2
 __all__ = ["ChannelFacilitator", "operation_key"]
 
 #: Refusals of a transaction that is or may be on chain. The answer has its signature.
-_WITH_SIGNATURE = ("settlement_pending", "transaction_failed", "duplicate_settlement")
+_WITH_SIGNATURE = (
+    "settlement_pending",
+    "transaction_failed",
+    "duplicate_settlement",
+    REDIRECTED,
+)
 
 
 def operation_key(*parts: object) -> str:
@@ -97,6 +101,7 @@ class ChannelFacilitator:
         poll: float = 0.5,
         skew: int = 60,
         clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self.chain, self.sponsor, self.program = chain, sponsor, program
@@ -105,7 +110,7 @@ class ChannelFacilitator:
         )
         self.channels: Sponsorships = channels if channels is not None else MemorySponsorships()
         self._caps, self._timeout, self._poll, self._skew = caps or Caps(), timeout, poll, skew
-        self._clock, self._fault = clock, fault
+        self._clock, self._sleep, self._fault = clock, sleep, fault
         self._mints = Mints(chain)
 
     def get_extra(self, network: str) -> dict[str, Any] | None:
@@ -170,13 +175,12 @@ class ChannelFacilitator:
         except PaymentError as error:  # give this scheme's code
             raise PaymentError(code, str(error)) from error
         for (name, token), account in zip(tokens.items(), found, strict=True):
-            if _can_receive(account, roles[name], p):
-                continue
-            why = "does not exist" if account is None else "is frozen or has another owner"
-            raise PaymentError(
-                code,
-                f"the token account of {name} ({token}) {why}; its owner must repair it first",
-            )
+            why = unusable(account, roles[name], p)
+            if why is not None:
+                raise PaymentError(
+                    code,
+                    f"the token account of {name} ({token}) {why}; its owner must repair it first",
+                )
 
     def _check_setup(self, code: str) -> Callable[[PaymentChain, SponsoredTransaction], None]:
         def check(chain: PaymentChain, setup: SponsoredTransaction) -> None:
@@ -210,26 +214,57 @@ class ChannelFacilitator:
         key: str,
         payer: str,
         fee_payer: Pubkey,
-        instructions: Sequence[Instruction],
+        instructions: Callable[[], Sequence[Instruction]],
         units: int,
     ) -> str:
         """Build, sign, send and confirm our own transaction under *key*, once, and return its
         signature.
 
-        The program takes each step of a channel once, so an attempt that failed, or whose blockhash
-        expired, is built again. Raises PaymentError: duplicate_settlement if it landed before,
-        settlement_pending, transaction_failed.
+        *instructions* are made only for a new attempt. The program takes each step of a channel
+        once, so an attempt that failed, or whose blockhash expired, is built again.
+
+        Every instruction that pays out is sent here, and refused if it would pay the treasury
+        instead of a beneficiary. Raises PaymentError: duplicate_settlement if it landed before,
+        settlement_pending, transaction_failed, payout_redirected.
         """
         known = self.settlements.get(key)
         if known is not None and known.state == "failed":
             self.settlements.release(key)
-        listed = [compute_unit_limit(units), compute_unit_price(1), *instructions]
-        blockhash = self.chain.latest_blockhash()
-        message = MessageV0.try_compile(fee_payer, listed, [], blockhash)
-        unsigned = VersionedTransaction.populate(message, [Signature.default()])
-        return self._settle(
-            _OwnTransaction(key, payer, str(fee_payer), unsigned), _check_own
-        ).signature
+            known = None
+        if known is not None:
+            transaction = VersionedTransaction.from_bytes(known.wire)
+        else:
+            listed = [compute_unit_limit(units), compute_unit_price(1), *instructions()]
+            blockhash = self.chain.latest_blockhash()
+            message = MessageV0.try_compile(fee_payer, listed, [], blockhash)
+            transaction = VersionedTransaction.populate(message, [Signature.default()])
+        own = _OwnTransaction(key, payer, str(fee_payer), transaction)
+        signature = self._settle(own, self._check_own).signature
+        self._check_landed(signature)
+        return signature
+
+    def _check_own(self, chain: PaymentChain, own: Payable) -> None:
+        """Simulate right before it is signed: nothing fails, and no payout goes to the treasury."""
+        outcome = chain.simulate(own.transaction)
+        error = error_text(outcome.err)
+        if error is not None:
+            raise PaymentError(
+                "transaction_simulation_failed", f"the transaction would fail on chain: {error}"
+            )
+        check_redirects(outcome, self.program.program_id)
+
+    def _check_landed(self, signature: str) -> None:
+        """Read whether a payout went to the treasury, since accounts can change until it lands."""
+        for _ in range(max(1, int(self._timeout / self._poll))):
+            outcome = self.chain.outcome(signature)
+            if outcome is not None:
+                check_redirects(outcome, self.program.program_id)
+                return
+            self._sleep(self._poll)
+        raise PaymentError(
+            "settlement_pending",
+            f"{signature} landed, but the chain does not yet say where the tokens went",
+        )
 
     def _channel(self, channel: Pubkey, parties: Parties, delay: int, code: str) -> Channel:
         """Return the channel on chain if it has these terms. Raises PaymentError(*code*)."""
@@ -265,33 +300,32 @@ class ChannelFacilitator:
         """
         program, at = self.program, self.program.address(parties)
         clock = read_clock(self.chain)
-        close = [
-            program.settle_and_seal(at, parties.sponsor, has_voucher=False),
-            program.distribute(parties),
-        ]
-        steps: dict[str, tuple[bool, list[Instruction]]] = {
-            "open": (abandoned, close),
-            "closing": (
-                clock.unix_time >= channel.closure_started_at + channel.grace_period,
-                [program.seal(at), program.distribute(parties)],
-            ),
-            "sealed": (True, [program.distribute(parties)]),
-            "distributed": (
-                clock.slot > channel.open_slot + OPEN_SLOT_WINDOW,
-                [program.reclaim(at, channel.rent_payer)],
-            ),
-        }
-        is_due, instructions = steps[channel.status]
+        is_due = {
+            "open": abandoned,
+            "closing": clock.unix_time >= channel.closure_started_at + channel.grace_period,
+            "sealed": True,
+            "distributed": clock.slot > channel.open_slot + OPEN_SLOT_WINDOW,
+        }[channel.status]
         if not is_due:
             return None
+        payout = self._payout(parties, channel, channel.settled)
+        steps: dict[str, tuple[str, Callable[[], list[Instruction]]]] = {
+            "open": ("closed", lambda: payout.close(None)),
+            "closing": (
+                "sealed",
+                lambda: [program.seal(at), *([] if payout.problem else [payout.distribute()])],
+            ),
+            "sealed": ("paid out", lambda: [payout.distribute()]),
+            "distributed": ("reclaimed", lambda: [program.reclaim(at, channel.rent_payer)]),
+        }
+        name, instructions = steps[channel.status]
         key = operation_key("tidy", channel.status, self.chain.network, at)
-        self._submit(key, str(parties.payer), parties.sponsor, instructions, 120_000)
-        return {
-            "open": "closed",
-            "closing": "sealed",
-            "sealed": "paid out",
-            "distributed": "reclaimed",
-        }[channel.status]
+        self._submit(key, str(parties.payer), parties.sponsor, instructions, 160_000)
+        return name
+
+    def _payout(self, parties: Parties, channel: Channel, cumulative: int) -> Payout:
+        """Read what the channel owes at *cumulative*, and who cannot take it now."""
+        return Payout.read(self.chain, self.program, parties, channel, cumulative)
 
     # -- answers
 
@@ -343,27 +377,6 @@ class ChannelFacilitator:
     def _known_signature(self, key: str | None) -> str:
         known = self.settlements.get(key) if key is not None else None
         return known.signature if known is not None else ""
-
-
-def _can_receive(account: Account | None, owner: Pubkey, parties: Parties) -> bool:
-    """Whether this is a usable token account of *owner* for the mint of *parties*."""
-    if account is None or account.owner != parties.token_program:
-        return False
-    held = parse_token_account(account.data)
-    return (
-        held is not None
-        and held.mint == parties.mint
-        and held.owner == owner
-        and held.state == TokenAccountState.INITIALIZED
-    )
-
-
-def _check_own(chain: PaymentChain, own: Payable) -> None:
-    error = chain.simulation_error(own.transaction)
-    if error is not None:
-        raise PaymentError(
-            "transaction_simulation_failed", f"the transaction would fail on chain: {error}"
-        )
 
 
 @lru_cache(maxsize=1024)

@@ -26,8 +26,14 @@ from mcpsol_py.x402.channels.batch import (
 from mcpsol_py.x402.channels.batch_facilitator import MOST
 from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator
-from mcpsol_py.x402.channels.program import Parties
-from mcpsol_py.x402.store.channels import PaidChannel, Sponsored, SponsoredChannels
+from mcpsol_py.x402.channels.payouts import PAYOUT_WAITS
+from mcpsol_py.x402.channels.program import Channel, Parties
+from mcpsol_py.x402.store.channels import (
+    PaidChannel,
+    PaidState,
+    Sponsored,
+    SponsoredChannels,
+)
 
 __all__ = ["Redeemed", "redeem", "tidy"]
 
@@ -74,7 +80,8 @@ async def redeem(
     await job.claim([row for row in open_rows if row.charged - row.claimed >= at_least])
     current = [server.channels.get(row.channel_id) or row for row in due]
     open_rows = [row for row in current if row.state == "open"]
-    await job.pay_out([row for row in open_rows if row.claimed > row.paid_out])
+    payable = [*open_rows, *(row for row in current if row.state == "sealed")]
+    await job.pay_out([row for row in payable if row.claimed > row.paid_out])
     for row in current:
         if row.state == "closing" and row.charged > row.claimed:
             await job.seal(row)
@@ -87,7 +94,7 @@ def _refresh(server: BatchServer, chain: PaymentChain, row: PaidChannel) -> Paid
         found = server.program.fetch(chain, row.channel_id)
     except ChainUnavailable:
         return row
-    if found is None or found.status in ("sealed", "distributed"):
+    if found is None or found.status == "distributed":
         server.channels.saw(row.channel_id, state="closed")
     else:
         server.channels.saw(
@@ -96,9 +103,16 @@ def _refresh(server: BatchServer, chain: PaymentChain, row: PaidChannel) -> Paid
             claimed=found.settled,
             paid_out=found.paid_out,
             closing_at=found.closure_started_at,
-            state="closing" if found.status == "closing" else "open",
+            state=_state(found),
         )
     return server.channels.get(row.channel_id) or row
+
+
+def _state(found: Channel) -> PaidState:
+    """Return the state of a channel whose account exists; a sealed one may still owe its payout."""
+    if found.status == "sealed":
+        return "sealed" if found.settled > found.paid_out else "closed"
+    return "closing" if found.status == "closing" else "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +182,14 @@ class _Redemption:
         if not answer.success:
             self._failed(row, answer)
             return
+        self.done.sealed += 1
+        if "payoutWaits" in (answer.extra or {}):
+            self.server.channels.saw(row.channel_id, state="sealed", claimed=row.charged)
+            self.done.problems[row.channel_id] = PAYOUT_WAITS
+            return
         self.server.channels.saw(
             row.channel_id, state="closed", claimed=row.charged, paid_out=row.charged
         )
-        self.done.sealed += 1
 
     def _failed(self, row: PaidChannel, answer: SettleResponse) -> None:
         self.done.problems[row.channel_id] = answer.error_reason or "settlement_failed"

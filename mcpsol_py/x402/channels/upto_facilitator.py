@@ -21,8 +21,8 @@ from mcpsol_py.x402.store.channels import Sponsored
 
 __all__ = ["UptoFacilitator"]
 
-#: Compute units for closing a channel and paying out, which take less than 100,000.
-_CLAIM_UNITS = 120_000
+#: Compute units for closing a channel and paying out, which take less than 120,000.
+_CLAIM_UNITS = 160_000
 _TERMS = "invalid_upto_svm_payment_requirements"
 _STATE = "invalid_upto_svm_channel_state"
 _SIMULATION = "invalid_upto_svm_settlement_simulation"
@@ -247,23 +247,23 @@ class UptoFacilitator(ChannelFacilitator):
         signature = self._check_voucher(payload.payload, found, charge)
         key = operation_key("upto:claim", self.chain.network, found.channel)
         keys.append(key)
-        known = self.settlements.get(key)
-        if known is None or known.state == "failed":
-            self._check_claimable(found)
-        p = found.parties
-        signed = self._submit(
-            key,
-            str(p.payer),
-            p.sponsor,
-            self._claim_instructions(found, charge, signature),
-            _CLAIM_UNITS,
-        )
+        p, notice = found.parties, dict[str, str]()
+
+        def close() -> list[Instruction]:
+            channel = self._bound(found)
+            self._check_claimable(found, channel)
+            payout = self._payout(p, channel, charge)
+            notice.update(payout.notice())
+            return payout.close(_proof(found, charge, signature) if charge else None)
+
+        signed = self._submit(key, str(p.payer), p.sponsor, close, _CLAIM_UNITS)
         return SettleResponse(
             success=True,
             transaction=signed,
             network=requirements.network,
             payer=str(p.payer),
             amount=str(charge),
+            extra=notice or None,
         )
 
     @staticmethod
@@ -294,25 +294,18 @@ class UptoFacilitator(ChannelFacilitator):
             )
         return signature
 
-    def _check_claimable(self, found: _Authorization) -> None:
-        channel = self._bound(found)
+    @staticmethod
+    def _check_claimable(found: _Authorization, channel: Channel) -> None:
         is_open = channel.status in ("open", "closing")
         if not is_open or channel.deposit != found.ceiling or channel.settled:
             raise PaymentError(_STATE, f"the channel is {channel.status}")
 
-    def _claim_instructions(
-        self, found: _Authorization, charge: int, signature: object
-    ) -> list[Instruction]:
-        p = found.parties
-        close = [
-            self.program.settle_and_seal(found.channel, p.sponsor, has_voucher=charge > 0),
-            self.program.distribute(p),
-        ]
-        if not charge:
-            return close
-        proof = bytes(voucher_signature(signature) or b"")
-        message = voucher_bytes(found.channel, charge, found.expires_at)
-        return [ed25519_instruction(bytes(p.signer), proof, message), *close]
+
+def _proof(found: _Authorization, charge: int, signature: object) -> Instruction:
+    """Return the instruction that proves the seller's voucher for *charge*."""
+    message = voucher_bytes(found.channel, charge, found.expires_at)
+    signed = bytes(voucher_signature(signature) or b"")
+    return ed25519_instruction(bytes(found.parties.signer), signed, message)
 
 
 def _settlement_kind(inner: Mapping[str, Any], requirements: PaymentRequirements) -> SettlementKind:

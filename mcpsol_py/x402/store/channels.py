@@ -21,11 +21,13 @@ from mcpsol_py.x402.store.schema import payment_owners as owners
 from mcpsol_py.x402.store.schema import sponsored_channels as sponsored
 from mcpsol_py.x402.store.statements import Statement, row_of
 
-__all__ = ["PaidChannel", "PaidChannels", "Sponsored", "SponsoredChannels"]
+__all__ = ["PaidChannel", "PaidChannels", "PaidState", "Sponsored", "SponsoredChannels"]
 
 T = TypeVar("T")
-PaidState = Literal["opening", "open", "closing", "closed"]
+PaidState = Literal["opening", "open", "closing", "sealed", "closed"]
 _MOST = 2**63 - 1
+#: States in which a channel may still owe its merchant something.
+_OWING: tuple[PaidState, ...] = ("open", "closing", "sealed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class PaidChannel:
     """One channel, as its merchant knows it. Amounts in base units.
 
     Accepted vouchers add up to `charged`, and `signature` is the newest one's. `claimed` and `paid_out` are the sums
-    on chain. State "opening": the deposit was checked and has not landed. `closing_at`: when the payer asked to close,
+    on chain. State "opening": the deposit was checked and has not landed. "sealed": no voucher
+    counts any more, and the payout has not landed. `closing_at`: when the payer asked to close,
     in seconds since 1970, or 0.
     """
 
@@ -242,7 +245,7 @@ class PaidChannels:
         owing = or_(table.c.charged > table.c.claimed, table.c.claimed > table.c.paid_out)
         wanted = (
             select(table)
-            .where(table.c.tenant == self.tenant, table.c.state.in_(("open", "closing")), owing)
+            .where(table.c.tenant == self.tenant, table.c.state.in_(_OWING), owing)
             .order_by(table.c.touched_ms)
             .limit(limit)
         )
