@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 ARGS ?=
 
-.PHONY: help demo test setup runtime lint format types layers unit functional full rust oracles core-with-anchorpy fuzz \
+.PHONY: help demo test setup runtime lint format types layers unit functional full rust oracles peers core-with-anchorpy fuzz \
         sbf-toolchain validator bench docs regen lock clean
 
 help: ## this list
@@ -67,6 +67,9 @@ full: oracles ## the suite with many more random values and on everything there 
 
 rust: sbf-toolchain ## rustfmt, clippy and cargo test over programs/
 	@.ci/rust.sh
+
+peers: setup ## our tests against peers whose source is given: PEER_SOURCE=FOLDER of payment-channels, needs sbf-toolchain
+	@.ci/peers.sh $(ARGS)
 
 core-with-anchorpy: oracles ## the core's tests beside anchorpy, so with solders 0.26
 	@.ci/core_with_anchorpy.sh $(ARGS)

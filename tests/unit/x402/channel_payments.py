@@ -1,9 +1,11 @@
 """A small world for payments through channels: payments.World with the channel program at our address and at the
-audited program's (the audited build is not here: ours, with that deployment's treasury in it, stands in its place).
+audited program's. The audited binary is not in this repository, so our build takes its place, with that deployment's
+treasury in it; unless AUDITED_CHANNELS names a build of the audited program (make peers).
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -12,10 +14,13 @@ from typing import Any
 
 from solders.account import Account
 from solders.keypair import Keypair
+from solders.litesvm import FeatureSet, LiteSVM
 from solders.pubkey import Pubkey
 from x402 import x402FacilitatorSync, x402ResourceServer
 from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, ResourceConfig
 
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.x402.chain.payment_chain import PaymentChain, svm_chain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
 from mcpsol_py.x402.channels.batch_server import BatchServer
@@ -32,9 +37,18 @@ from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair, token_data
 
 ELF = Path(__file__).resolve().parents[3] / "programs/x402/x402.so"
+#: A build of the audited program, if there is one.
+PEER = os.environ.get("AUDITED_CHANNELS")
 AUDITED = audited(DEVNET)
 PROGRAMS = {"ours": OURS, "audited": AUDITED}
 T0 = 1_800_000_000
+
+
+def _with_treasury(data: bytes, program: ChannelProgram) -> bytes:
+    """The same build with another treasury. Builds for a local cluster have the same placeholder as ours."""
+    placeholder = bytes(OURS.treasury_owner)
+    assert data.count(placeholder) == 1
+    return data.replace(placeholder, bytes(program.treasury_owner))
 
 
 def _loading(new: bytes, found: re.Match[bytes]) -> bytes:
@@ -45,9 +59,9 @@ def _loading(new: bytes, found: re.Match[bytes]) -> bytes:
 def elf(program: ChannelProgram) -> bytes:
     """Our build as another deployment: the treasury is one constant; its own address stands in pairs of halves, since
     the code loads it by 64-bit immediates (opcode 18, low half, high half)."""
-    data, placeholder = ELF.read_bytes(), bytes(OURS.treasury_owner)
-    assert data.count(placeholder) == 1
-    data = data.replace(placeholder, bytes(program.treasury_owner))
+    if PEER and program == AUDITED:
+        return _with_treasury(Path(PEER).read_bytes(), program)
+    data = _with_treasury(ELF.read_bytes(), program)
     for at in range(0, 32, 8):
         old, new = bytes(OURS.program_id)[at : at + 8], bytes(program.program_id)[at : at + 8]
         load = re.compile(
@@ -58,9 +72,20 @@ def elf(program: ChannelProgram) -> bytes:
     return data
 
 
+def _chain() -> PaymentChain:
+    """A chain that also runs what our compiler makes of functions with more than five arguments, as the audited
+    program has them."""
+    svm = LiteSVM()  # with precompiles, which nothing else adds
+    if PEER:
+        svm = svm.with_feature_set(FeatureSet.all_enabled()).with_builtins()
+        svm = svm.with_default_programs()
+    return svm_chain(SvmTransport(svm))
+
+
 @dataclass
 class ChannelWorld(World):
     program: ChannelProgram = OURS
+    chain: PaymentChain = field(default_factory=_chain)
     authorizer: Keypair = field(default_factory=lambda: keypair(4))
     now: int = T0
 
