@@ -207,9 +207,10 @@ class TestFacilitator:
         def flatters(answer: VerifyResponse) -> VerifyResponse:
             return answer.model_copy(update={"is_valid": True, "invalid_reason": None})
 
+        payment = shop.payment()
         shop.world.give(shop.world.payer.pubkey(), 0)
         paid_calls = calls_over(shop, Through(shop, verified=flatters))
-        reply = await paid_calls.call(shop.offer(), shop.payment(), {}, shop.run)
+        reply = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(reply, PaymentRequiredReply)
         assert "answer" not in str(reply)
 
@@ -289,6 +290,7 @@ class TestPayments:
         openly.accepted = openly.accepted.model_copy(update=changed)
         hidden = shop.payment()
         if what == "payee":
+            world.give(keypair(9).pubkey(), 0)
             terms = world.requirements().model_copy(update=changed)
             hidden.payload = world.pay(terms).payload
         else:

@@ -11,6 +11,7 @@ import base64
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +34,14 @@ from mcpsol_py.x402.buying.batch_transfer import (
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimits
 from mcpsol_py.x402.buying.outcomes import Selector
 from mcpsol_py.x402.buying.paying import CallPayer, reconcile, released_unless_signed
+from mcpsol_py.x402.buying.token_sources import TokenSources
 from mcpsol_py.x402.buying.wallet import wallet_payer
 from mcpsol_py.x402.chain.payment_chain import (
     ChainUnavailable,
     PaymentChain,
 )
 from mcpsol_py.x402.exact.mechanism import Mints
+from mcpsol_py.x402.exact.source_account import SourceAccount, read_source
 from mcpsol_py.x402.exact.transaction import (
     associated_token_address,
     message_hash,
@@ -163,19 +166,12 @@ class AgentWallet:
     def usable_delegation(self, account: str) -> Delegation:
         """Read a token account that the agent may take from.
 
-        Raises PaymentError: as `delegation`; NO_DELEGATION; DELEGATION_EXPIRED (all of it is used
-        up).
+        Raises PaymentError: as `delegation`, and those of `source_account`.
         """
         found = self.delegation(account)
-        if found.delegate != self.address():
-            raise PaymentError(
-                "NO_DELEGATION", f"{account} is not delegated to the agent {self.address()}"
-            )
-        if found.delegated == 0:
-            raise PaymentError(
-                "DELEGATION_EXPIRED",
-                f"the delegation of {account} is used up; its owner must approve again",
-            )
+        (source,) = self._sources([account]).all()
+        if source.refusal is not None:
+            raise source.refusal
         return found
 
     def approval(self, account: str, amount: int) -> bytes:
@@ -220,18 +216,15 @@ class AgentWallet:
     def payer(self) -> CallPayer:
         """Return the payer for calls (mcp_buyer.py, http_buyer.py), made when the agent first pays.
 
-        Raises as `address` and `usable_delegation`.
+        Raises as `address`.
         """
         if self._payer is None:
-            keypair = self._key()
-            sources = {d.mint: d for d in map(self.usable_delegation, self.settings.sources)}
-            accounts = {mint: Pubkey.from_string(d.account) for mint, d in sources.items()}
             self._payer = wallet_payer(
-                keypair,
+                self._key(),
                 self.chain,
                 self.budget(),
                 self._database,
-                sources=accounts,
+                sources=self.settings.sources,
                 locks=self.settings.deposits,
                 select=self._select,
             )
@@ -239,15 +232,6 @@ class AgentWallet:
 
     def budget(self) -> Budget:
         """Return the budget: how much was spent and how much is left."""
-        by_mint: dict[str, str] = {}
-
-        def delegated(asset: str) -> int | None:
-            if not by_mint:
-                by_mint.update(
-                    (self.delegation(account).mint, account) for account in self.settings.sources
-                )
-            return self.usable_delegation(by_mint[asset]).available if asset in by_mint else None
-
         settings = self.settings
         return Budget(
             self._database,
@@ -255,8 +239,10 @@ class AgentWallet:
             settings.limits,
             session=settings.session,
             alert=self._alert,
-            delegated=delegated,
         )
+
+    def _sources(self, accounts: Sequence[str]) -> TokenSources:
+        return TokenSources(self.chain, self._key().pubkey(), accounts)
 
     async def reconcile(self) -> None:
         """Book payments that got no answer (paying.reconcile). If the chain does not answer, they
@@ -282,9 +268,10 @@ class AgentWallet:
             network=self.chain.network,
         )
         budget = self.budget()
-        held = await in_thread(budget.reserve_all, spendings)
+        sources = partial(self._sources(self.settings.sources).of, batch[0].mint)
+        held = await in_thread(budget.reserve_all, spendings, sources=sources)
         async with released_unless_signed(budget, [row.payment_id for row in held]):
-            transaction = await in_thread(self._sign_batch, batch)
+            transaction = await in_thread(self._sign_batch, batch, held)
             await self._keep_batch(budget, held, transaction)
         signature = str(transaction.signatures[0])
         if not await send_until_landed(self.chain, bytes(transaction), signature, timeout):
@@ -313,7 +300,9 @@ class AgentWallet:
                     "PAYMENT_ID_CONFLICT", "another call is making a payment of this batch"
                 )
 
-    def _sign_batch(self, batch: Sequence[Transfer]) -> VersionedTransaction:
+    def _sign_batch(
+        self, batch: Sequence[Transfer], held: Sequence[Spending]
+    ) -> VersionedTransaction:
         for one in batch:
             program, decimals = self._mints.payable(one.mint, one.amount, to=one.pay_to)
         return sign_batch(
@@ -322,34 +311,37 @@ class AgentWallet:
             self.chain,
             token_program=program,
             decimals=decimals,
-            sources={self.delegation(a).mint: Pubkey.from_string(a) for a in self.settings.sources},
+            sources={row.payment_id: Pubkey.from_string(str(row.source)) for row in held},
         )
 
     # --- balances ---------------------------------------------------------------------------------
 
     def balances(self) -> dict[str, Any]:
-        """Return {"address", "lamports", "tokens": [{mint, account, owner, amount, shown,
-        delegated, left}]}.
+        """Return {"address", "lamports", "tokens": [{mint, account, amount, shown, delegated,
+        left}]}.
 
         The tokens are the agent's own accounts of the mints that it may spend, and the delegated
-        accounts. Raises PaymentError(CHECK_FAILED).
+        accounts. One that cannot be paid from has a `refusal`. Raises PaymentError(CHECK_FAILED).
         """
         address = Pubkey.from_string(self.address())
         own = self._own_accounts(address)
         try:
             wallet, *found = self.chain.get_accounts([str(address), *own])
+            delegated = self._sources(self.settings.sources).all()
         except ChainUnavailable as error:
             raise PaymentError("CHECK_FAILED", str(error)) from error
-        tokens = []
-        for account, held in zip(own, map(read_token_account, found), strict=True):
-            if held is not None:
-                tokens.append(self._row(_delegation(account, held)))
-        delegated = map(self.delegation, self.settings.sources)
-        tokens += [self._row(one, delegated=True) for one in delegated]
+        held = [
+            read_source(account, data, address)
+            for account, data in zip(own, found, strict=True)
+            if data is not None
+        ]
         return {
             "address": str(address),
             "lamports": str(wallet.lamports if wallet else 0),
-            "tokens": tokens,
+            "tokens": [
+                *(self._row(source) for source in held),
+                *(self._row(source, delegated=True) for source in delegated),
+            ],
         }
 
     def _own_accounts(self, address: Pubkey) -> list[str]:
@@ -363,22 +355,22 @@ class AgentWallet:
             own.append(str(associated_token_address(address, Pubkey.from_string(mint), program)))
         return own
 
-    def _row(self, found: Delegation, *, delegated: bool = False) -> dict[str, Any]:
-        amount = found.available if delegated else found.balance
-        row = {
-            "mint": found.mint,
-            "account": found.account,
-            "owner": found.owner,
-            "amount": str(amount),
-        }
-        row["shown"] = format_amount(amount, self.chain.network, found.mint)
-        remaining = self.budget().remaining(found.mint)
-        left = {"session": remaining.session, "day": remaining.day}
-        return {
-            **row,
+    def _row(self, source: SourceAccount, *, delegated: bool = False) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "mint": source.mint,
+            "account": source.address,
+            "amount": str(source.available),
             "delegated": delegated,
-            "left": {k: None if v is None else str(v) for k, v in left.items()},
         }
+        if source.refusal is not None:
+            row["refusal"] = source.refusal.code
+        if not source.mint:  # there is no such account
+            return row
+        row["shown"] = format_amount(source.available, self.chain.network, source.mint)
+        remaining = self.budget().remaining(source.mint)
+        left = {"session": remaining.session, "day": remaining.day}
+        row["left"] = {k: None if v is None else str(v) for k, v in left.items()}
+        return row
 
 
 def _delegation(account: str, found: TokenAccount) -> Delegation:

@@ -32,7 +32,7 @@ from mcpsol_py.x402.buying.agent_tool_list import (
 )
 from mcpsol_py.x402.buying.allowed_hosts import AllowedHosts
 from mcpsol_py.x402.buying.budget import Spending
-from mcpsol_py.x402.buying.cost_estimate import estimate_cost, http_price, tool_price
+from mcpsol_py.x402.buying.cost_estimate import estimate_cost, price
 from mcpsol_py.x402.buying.purchases import Purchased, PurchaseOptions, buy, purchase
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.exact import received
@@ -229,14 +229,9 @@ class AgentTools:
         return {"services": list(services.values())[: given.get("limit", 20)]}
 
     async def _estimate_cost(self, given: dict[str, Any]) -> dict[str, Any]:
-        url = given["url"]
-        await self._hosts.check(url)
-        if "tool" in given:
-            accepts = await tool_price(url, given["tool"], given.get("arguments"))
-        else:
-            accepts = await http_price(url, given.get("method", "GET"), self._http)
-        budget = await in_thread(self.wallet.budget)
-        return await estimate_cost(accepts, budget, self.wallet.chain.network)
+        await self._hosts.check(given["url"])
+        accepts = await price(purchase(given), self._http)
+        return await estimate_cost(accepts, await in_thread(self.wallet.payer))
 
     def _http(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(

@@ -95,9 +95,7 @@ def sign_batch(
     decimals: int,
     sources: Mapping[str, Pubkey],
 ) -> VersionedTransaction:
-    """Build and sign the transaction. *sources*: mint -> the token account to pay from, if not the
-    agent's own.
-    """
+    """Build and sign the transaction. *sources*: payment id -> the token account that pays."""
     payer = keypair.pubkey()
     try:
         terms = [
@@ -109,7 +107,7 @@ def sign_batch(
                 token_program=token_program,
                 amount=transfer.amount,
                 fee_payer=payer,
-                source=sources.get(transfer.mint),
+                source=sources[transfer.payment_id],
             )
             for transfer in batch
         ]

@@ -3,7 +3,8 @@ reservation before signing.
 
 A reservation counts until the payment can certainly no longer land. So a wallet never spends more
 than its owner allowed, even if calls run in parallel, processes crash, or sellers keep a signed
-payment without answering. The chain's own cap (an SPL delegation) applies as well.
+payment without answering. What the wallet's token accounts can give (a balance, an SPL delegation)
+applies as well.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ from sqlalchemy import BigInteger, Connection, case, func, insert, literal, sele
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.buying.token_sources import cannot_give
 from mcpsol_py.x402.channels.voucher import read_u64
+from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import spendings, wallets
 
-__all__ = ["Budget", "SpendingLimit", "SpendingLimits", "Remaining", "Spending"]
+__all__ = ["Budget", "ReadSources", "Remaining", "Spending", "SpendingLimit", "SpendingLimits"]
 
+#: Reads the token accounts that a payment may come from, in order of preference.
+ReadSources: TypeAlias = Callable[[], Sequence[SourceAccount]]
 #: (asset, spent, limit, kind of the limit)
 Alert: TypeAlias = tuple[str, int, int, str]
 SpendingState = Literal["reserved", "signed", "spent", "released"]
@@ -78,6 +83,11 @@ class Spending:
     created_ms: int = 0
     #: When the state last changed: for a "signed" payment, when it was signed.
     touched_ms: int = 0
+    #: The token account that pays, None if it is not a transfer of this wallet.
+    source: str | None = None
+    #: The host that was asked, and its MCP tool, "" if not known.
+    host: str = ""
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +102,8 @@ class Budget:
     """The budget of one wallet in one session, kept in *database*, shared by all processes that use
     the wallet.
 
-    *delegated* returns how much of an asset the chain still lets the wallet take by delegation,
-    None if it has no such cap. Payments that are reserved or sent count against it. *alert* is
-    called with (asset, spent, limit, kind) if a reservation is the first to pass 80 % of a limit,
-    or reaches the limit.
+    *alert* is called with (asset, spent, limit, kind) if a reservation is the first to pass 80 % of
+    a limit, or reaches the limit.
     """
 
     def __init__(
@@ -107,9 +115,7 @@ class Budget:
         session: str,
         clock_ms: Callable[[], int] | None = None,
         alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
-        delegated: Callable[[str], int | None] = lambda _asset: None,
     ) -> None:
-        self._delegated = delegated
         self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
         self._clock, self._alert = clock_ms, alert
         try:
@@ -127,27 +133,54 @@ class Budget:
     def _now(self, connection: Connection) -> int:
         return self._db.now_ms(connection) if self._clock is None else self._clock()
 
-    def reserve(self, spending: Spending, *, max_amount: int | None = None) -> Spending:
+    def reserve(
+        self,
+        spending: Spending,
+        *,
+        max_amount: int | None = None,
+        sources: ReadSources | None = None,
+    ) -> Spending:
         """Reserve, or return the reservation that this payment id already has (a repeat of the same
         logical call).
 
-        If it raises, nothing was reserved. Raises PaymentError: AMOUNT_EXCEEDS_MAX (this payment),
-        BUDGET_EXCEEDED (session or day), ASSET_NOT_ALLOWED, PAYEE_NOT_ALLOWED, PAYMENT_ID_CONFLICT
-        (the id was used for another request).
-        """
-        return self._reserve_all([(spending, self._allowed(spending, max_amount))])[0]
+        *sources*: the token accounts that can give the amount, for a payment by transfer. What is
+        reserved or sent counts against them. The reservation names the one that pays.
 
-    def reserve_all(self, batch: Sequence[Spending]) -> list[Spending]:
+        If it raises, nothing was reserved. Raises PaymentError: AMOUNT_EXCEEDS_MAX (this payment),
+        BUDGET_EXCEEDED (session, day or delegation), ASSET_NOT_ALLOWED, PAYEE_NOT_ALLOWED,
+        PAYMENT_ID_CONFLICT (the id was used for another request), those of `source_account`.
+        """
+        return self._reserve_all([(spending, self._allowed(spending, max_amount))], sources)[0]
+
+    def reserve_all(
+        self, batch: Sequence[Spending], *, sources: ReadSources | None = None
+    ) -> list[Spending]:
         """Reserve several payments of one asset, all or none.
 
         Raises as `reserve`, and PAYMENT_ID_CONFLICT if a payment was signed for one of the ids.
         """
         limits = [(spending, self._allowed(spending, None)) for spending in batch]
-        return self._reserve_all(limits, fresh=True)
+        return self._reserve_all(limits, sources, fresh=True)
+
+    def check(self, spending: Spending, *, sources: ReadSources | None = None) -> str | None:
+        """Raise what `reserve` would raise now, and reserve nothing. Return the source that would
+        pay.
+        """
+        limit = self._allowed(spending, None)
+        since: int = self._db.run(lambda connection, _: self._now(connection))
+        found = None if sources is None else sources()
+
+        def work(connection: Connection, _again: bool) -> str | None:
+            day = self._take_turn(connection, self._now(connection))
+            self._check_limits(connection, spending, limit, day)
+            return self._source_of(connection, spending, found, since)
+
+        return self._db.run(work)
 
     def _reserve_all(
         self,
         batch: Sequence[tuple[Spending, SpendingLimit]],
+        sources: ReadSources | None,
         *,
         fresh: bool = False,
     ) -> list[Spending]:
@@ -157,13 +190,13 @@ class Budget:
         since: int = self._db.run(lambda connection, _: self._now(connection))
         # Read outside the transaction, so a payment that lands meanwhile counts twice rather than
         # not at all.
-        cap = self._delegated(batch[0][0].asset)
+        found = None if sources is None else sources()
 
         def work(connection: Connection, _again: bool) -> tuple[list[Spending], list[Alert]]:
             made: list[Spending] = []
             alerts: list[Alert] = []
             for spending, limit in batch:
-                one, its_alerts = self._reserve(connection, spending, limit, since, cap)
+                one, its_alerts = self._reserve(connection, spending, limit, since, found)
                 made.append(one)
                 alerts += its_alerts
             if fresh and any(one.state != "reserved" for one in made):
@@ -181,7 +214,7 @@ class Budget:
         spending: Spending,
         limit: SpendingLimit,
         since: int,
-        cap: int | None,
+        sources: Sequence[SourceAccount] | None,
     ) -> tuple[Spending, list[Alert]]:
         """Reserve one payment. If it runs again after a lost answer, it finds its own reservation."""
         now = self._now(connection)
@@ -196,7 +229,7 @@ class Budget:
                 its = update(spendings).where(self._is(spending.payment_id))
                 connection.execute(its.values(touched_ms=now))
             return known, []
-        self._check_delegation(connection, spending, since, cap)
+        source = self._source_of(connection, spending, sources, since)
         alerts = self._check_limits(connection, spending, limit, day)
         row = {
             "wallet": self.wallet,
@@ -213,6 +246,9 @@ class Budget:
             "payment": None,
             "payment_key": None,
             "signature": None,
+            "source": source,
+            "host": spending.host[:255],
+            "tool": spending.tool[:128],
             "touched_ms": now,
         }
         if known is None:
@@ -278,24 +314,32 @@ class Budget:
                 alerts.append((spending.asset, after, cap, kind))
         return alerts
 
-    def _check_delegation(
-        self, connection: Connection, spending: Spending, since: int, cap: int | None
-    ) -> None:
-        """Check the chain's cap, less payments that are reserved or sent, or may have landed since
-        the cap was read.
+    def _source_of(
+        self,
+        connection: Connection,
+        spending: Spending,
+        sources: Sequence[SourceAccount] | None,
+        since: int,
+    ) -> str | None:
+        """Return the first account that can give the amount, besides payments from it that are
+        reserved or sent, or may have landed since it was read. None if *sources* is.
         """
-        if cap is None:
-            return
+        if sources is None:
+            return None
+        left: list[tuple[SourceAccount, int]] = []
+        for source in sources:
+            rest = source.available - self._pending(connection, spending.asset, source, since)
+            if source.refusal is None and spending.amount <= rest:
+                return source.address
+            left.append((source, rest))
+        raise cannot_give(spending.amount, left)
+
+    def _pending(
+        self, connection: Connection, asset: str, source: SourceAccount, since: int
+    ) -> int:
         landed_since = (spendings.c.state == "spent") & (spendings.c.touched_ms >= since)
-        out = self._sum(
-            connection, spending.asset, spendings.c.state.in_(("reserved", "signed")) | landed_since
-        )
-        if out + spending.amount > cap:
-            raise PaymentError(
-                "BUDGET_EXCEEDED",
-                f"{spending.amount:,} base units exceed the owner's delegation of {cap:,}, of which {out:,} are "
-                "reserved or sent",
-            )
+        open_or_new = spendings.c.state.in_(("reserved", "signed")) | landed_since
+        return self._sum(connection, asset, (spendings.c.source == source.address) & open_or_new)
 
     def _allowed(self, spending: Spending, max_amount: int | None) -> SpendingLimit:
         if spending.amount <= 0:
@@ -534,4 +578,7 @@ def _spending(row: Any) -> Spending:
         signature=row.signature,
         created_ms=int(row.created_ms),
         touched_ms=int(row.touched_ms),
+        source=row.source,
+        host=row.host or "",
+        tool=row.tool or "",
     )

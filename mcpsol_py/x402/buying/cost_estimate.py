@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import httpx
 import mcp_types as types
 from mcp import Client
+from pydantic import ValidationError
+from x402.schemas import PaymentRequirements
+from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError, abbr
-from mcpsol_py.x402.buying.budget import Budget
-from mcpsol_py.x402.buying.mcp_buyer import connected
+from mcpsol_py.names import clean_text
+from mcpsol_py.x402.buying.failures import failed_answer, unreachable
+from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
+from mcpsol_py.x402.buying.outcomes import Ask, Bought, Requirement
+from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.buying.purchases import Purchase
+from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import has_names
 from mcpsol_py.x402.protocol.http_answers import send_bounded
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
-from mcpsol_py.x402.protocol.mcp_wire import read_demand
+from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.mcp_wire import Demand
+from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.price import format_amount
-from mcpsol_py.x402.threads import in_thread
 
-__all__ = ["estimate_cost", "http_price", "tool_price"]
+__all__ = ["estimate_cost", "price"]
 
+R = TypeVar("R")
+
+#: HTTP methods that change nothing.
+_SAFE_METHODS = ("GET", "HEAD")
 #: How many of a seller's ways to pay are shown.
 _MOST_OPTIONS = 20
 #: Digits of the largest amount: a u64 has at most 20.
@@ -30,100 +44,162 @@ _MAX_DEMAND = 1 << 20
 
 
 async def estimate_cost(
-    accepts: list[dict[str, Any]], budget: Budget, network: str
+    accepts: Sequence[Mapping[str, Any]], payer: CallPayer | Wallets
 ) -> dict[str, Any]:
-    """Return {"free", "options"}: each way to pay, and whether *budget* allows it on *network*."""
-    options = []
-    for terms in accepts[:_MOST_OPTIONS]:
-        amount = _amount(terms)
-        if amount is not None:
-            options.append(await _option(terms, amount, budget, network))
-    return {"free": not accepts, "options": options}
+    """Return {"free", "options"}: each way to pay, and whether *payer* would pay it now.
+
+    *accepts* are terms as JSON, of either protocol version.
+    """
+    options = [await _option(terms, payer) for terms in accepts[:_MOST_OPTIONS]]
+    return {"free": not accepts, "options": [option for option in options if option is not None]}
+
+
+async def _option(terms: Mapping[str, Any], payer: CallPayer | Wallets) -> dict[str, Any] | None:
+    """Return one way to pay, None if it names no amount that can be read."""
+    requirement = _requirement(terms)
+    amount = _amount(terms)
+    if amount is None:
+        return None
+    network = caip2(str(terms.get("network")))
+    asset = clean_text(str(terms.get("asset")), 50)
+    option = {
+        "scheme": clean_text(str(terms.get("scheme")), 50),
+        "network": network,
+        "asset": asset,
+        "amount": str(amount),
+        "shown": format_amount(amount, network, asset),
+    }
+    refusal = await _refusal(requirement, payer)
+    return {**option, "affordable": refusal is None, **(refusal or {})}
+
+
+async def _refusal(
+    requirement: Requirement | None, payer: CallPayer | Wallets
+) -> dict[str, str] | None:
+    """Return why the wallet would not pay this now, None if it would."""
+    if requirement is None:
+        return {"refusal": "INVALID_REQUIREMENT", "why": "its terms cannot be read"}
+    try:
+        await payer.check(requirement)
+    except PaymentError as error:
+        code = error.code if error.code.isupper() else "INVALID_REQUIREMENT"
+        return {"refusal": code, "why": str(error)}
+    return None
+
+
+def _requirement(terms: Mapping[str, Any]) -> Requirement | None:
+    """Read terms as JSON. A list of prices may leave out how long a payment is waited for."""
+    complete = {"maxTimeoutSeconds": 60, "resource": "", **terms}
+    model = PaymentRequirementsV1 if "maxAmountRequired" in terms else PaymentRequirements
+    try:
+        return model.model_validate({k: v for k, v in complete.items() if v is not None})
+    except ValidationError:
+        return None
 
 
 def _amount(terms: Mapping[str, Any]) -> int | None:
     """Return the amount in a seller's terms; None if it is not a number of base units."""
-    amount = terms.get("amount")
+    amount = terms.get("amount", terms.get("maxAmountRequired"))
     if not isinstance(amount, str) or len(amount) > _MOST_DIGITS:
         return None
     return int(amount) if amount.isascii() and amount.isdigit() else None
 
 
-async def _option(
-    terms: Mapping[str, Any], amount: int, budget: Budget, network: str
-) -> dict[str, Any]:
-    asset, asked_network = str(terms.get("asset")), str(terms.get("network"))
-    if asked_network != network:
-        refusal: str | None = "INVALID_REQUIREMENT"
-    else:
-        refusal = await in_thread(_refusal, budget, asset, amount)
-    option = {
-        "scheme": str(terms.get("scheme")),
-        "network": asked_network,
-        "asset": asset,
-        "amount": terms["amount"],
-        "shown": format_amount(amount, asked_network, asset),
-        "affordable": refusal is None,
-    }
-    return option if refusal is None else {**option, "refusal": refusal}
+async def price(wanted: Purchase, http: Callable[[], httpx.AsyncClient]) -> list[dict[str, Any]]:
+    """Return the ways to pay for *wanted*, none if it is free. *http* makes a client.
+
+    Raises PaymentError, ConnectionError.
+    """
+    if wanted.request is not None:
+        return await _http_price(wanted.request, http)
+    return await connected(wanted.url, partial(_mcp_price, wanted))
 
 
-def _refusal(budget: Budget, asset: str, amount: int) -> str | None:
-    """Return the error code with which the wallet would refuse to pay this now."""
-    limit = budget.limits.assets.get(asset)
-    if limit is None:
-        return "ASSET_NOT_ALLOWED"
-    if limit.per_payment is not None and amount > limit.per_payment:
-        return "AMOUNT_EXCEEDS_MAX"
-    left = budget.remaining(asset)
-    exceeded = any(cap is not None and amount > cap for cap in (left.session, left.day))
-    return "BUDGET_EXCEEDED" if exceeded else None
-
-
-async def http_price(
-    url: str, method: str, http: Callable[[], httpx.AsyncClient]
+async def _http_price(
+    request: WebRequest, http: Callable[[], httpx.AsyncClient]
 ) -> list[dict[str, Any]]:
-    """Return the ways to pay for an HTTP resource, none if it is free. *http* makes a client."""
-    if method != "GET":
+    if request.method not in _SAFE_METHODS:
         raise PaymentError(
             "ESTIMATE_FAILED", "expected method GET: asking for the price must not change anything"
         )
-    async with http() as client:
-        response = await send_bounded(client, client.build_request("GET", url), limit=_MAX_DEMAND)
+    try:
+        async with http() as client:
+            message = client.build_request(request.method, request.url, headers=request.headers)
+            response = await send_bounded(client, message, limit=_MAX_DEMAND)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise unreachable(request.url, error) from error
     if response.status_code != 402:
+        failure = failed_answer(response)
+        if failure is not None:
+            raise PaymentError("ESTIMATE_FAILED", failure)
         return []
     headers = {k.lower(): v for k, v in response.headers.items()}
-    demand = read_http_demand(url, headers, response.content)
+    demand = read_http_demand(request.url, headers, response.content)
     if demand is None:
         raise PaymentError(
             "NO_REQUIREMENTS", "the server answered 402 without payment requirements"
         )
-    return [_terms(r) for r in demand.required.accepts]
+    return _terms(demand)
 
 
-async def tool_price(
-    server: str, name: str, arguments: dict[str, Any] | None
-) -> list[dict[str, Any]]:
-    """Return the ways to pay for an MCP tool, none if it is free."""
+async def _mcp_price(wanted: Purchase, client: Client) -> list[dict[str, Any]]:
+    if wanted.kind == "tool":
+        return await _tool_price(client, wanted.name, wanted.arguments)
+    buyer = Buyer(client, _ASKS_ONLY)
+    try:  # reading a resource or a prompt changes nothing
+        if wanted.kind == "resource":
+            await buyer.read_resource(wanted.name)
+        else:
+            await buyer.get_prompt(wanted.name, wanted.arguments)
+    except _Asked as asked:
+        return _terms(asked.demand)
+    return []
 
-    async def ask(client: Client) -> list[dict[str, Any]]:
-        tools = (await client.list_tools()).tools
-        tool = next((t for t in tools if t.name == name), None)
-        if tool is None:
-            raise PaymentError("ESTIMATE_FAILED", f"that server has no tool {abbr(name)}")
-        listed = _listed_price(tool)
-        if listed is not None:
-            return listed
-        if tool.annotations is None or not tool.annotations.read_only_hint:
-            raise PaymentError(
-                "ESTIMATE_FAILED",
-                "its server lists no price, and calling the tool may change something",
-            )
-        result = await client.call_tool(tool.name, arguments)
-        demand = read_demand(result.model_dump(by_alias=True, exclude_none=True, mode="json"))
-        return [] if demand is None else [_terms(r) for r in demand.required.accepts]
 
-    return await connected(server, ask)
+async def _tool_price(client: Client, name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    tools = (await client.list_tools()).tools
+    tool = next((t for t in tools if t.name == name), None)
+    if tool is None:
+        raise PaymentError("ESTIMATE_FAILED", f"that server has no tool {abbr(name)}")
+    listed = _listed_price(tool)
+    if listed is not None:
+        return listed
+    if tool.annotations is None or not tool.annotations.read_only_hint:
+        raise PaymentError(
+            "ESTIMATE_FAILED",
+            "its server lists no price, and calling the tool may change something",
+        )
+    try:
+        await Buyer(client, _ASKS_ONLY).call_tool(tool.name, arguments)
+    except _Asked as asked:
+        return _terms(asked.demand)
+    return []
+
+
+class _Asked(Exception):
+    """The demand with which a request was answered."""
+
+    def __init__(self, demand: Demand) -> None:
+        self.demand = demand
+
+
+class _AsksOnly(Wallets):
+    """Asks for something, and raises the demand instead of paying it."""
+
+    def __init__(self) -> None:
+        """It has no payers."""
+
+    async def call(self, ask: Ask[R], *_: object, **_options: object) -> Bought[R]:
+        """Ask once. Raises _Asked."""
+        first = await ask(None, "object")
+        if first.demand is not None:
+            raise _Asked(first.demand)
+        if first.result is None:
+            raise PaymentError("ESTIMATE_FAILED", first.message or "no answer")
+        return Bought(first.result)
+
+
+_ASKS_ONLY = _AsksOnly()
 
 
 def _listed_price(tool: types.Tool) -> list[dict[str, Any]] | None:
@@ -134,10 +210,5 @@ def _listed_price(tool: types.Tool) -> list[dict[str, Any]] | None:
     return [dict(t) for t in price["accepts"] if isinstance(t, Mapping) and has_names(t)]
 
 
-def _terms(requirement: Any) -> dict[str, Any]:
-    return {
-        "scheme": requirement.scheme,
-        "network": str(requirement.network),
-        "asset": requirement.asset,
-        "amount": requirement.get_amount(),
-    }
+def _terms(demand: Demand) -> list[dict[str, Any]]:
+    return [json_of(requirement) for requirement in demand.required.accepts]

@@ -16,7 +16,7 @@ from mcp import MCPError
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 
-__all__ = ["failed_answer", "is_of_mcp", "unreachable"]
+__all__ = ["failed_answer", "host_of", "is_of_mcp", "unreachable"]
 
 #: Kinds of errors, and what they say about a server.
 _WORDS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
@@ -43,7 +43,7 @@ def unreachable(url: str, error: BaseException) -> PaymentError | ConnectionErro
     else:
         found = (words for kinds, words in _WORDS for c in causes if isinstance(c, kinds))
         words = next(found, type(causes[-1]).__name__)
-    return ConnectionError(f"{_host(url)} does not answer: {words}")
+    return ConnectionError(f"{host_of(url)} does not answer: {words}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -62,7 +62,7 @@ def failed_answer(answer: httpx.Response) -> str | None:
     status = answer.status_code
     if status < 300:
         return None
-    said = f"{_host(str(answer.request.url))} answered {status} {_phrase(status)}"
+    said = f"{host_of(str(answer.request.url))} answered {status} {_phrase(status)}"
     if is_of_mcp(answer):
         return f"{said}: this is an MCP server, so name the tool to call"
     target = answer.headers.get("location")
@@ -91,7 +91,8 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """Return the host and port of a URL, without a user name."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""

@@ -12,9 +12,9 @@ import httpx
 import orjson
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.failures import unreachable
+from mcpsol_py.x402.buying.failures import host_of, unreachable
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
-from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.buying.paying import CallPayer, Place, Wallets
 from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, send_bounded
@@ -88,7 +88,12 @@ class HttpBuyer:
 
         identity = [request.method, request.url, request.content.hex()]
         return await self._payer.call(
-            ask, identity, request.url, max_amount=max_amount, payment_id=payment_id
+            ask,
+            identity,
+            request.url,
+            place=Place(host_of(request.url)),
+            max_amount=max_amount,
+            payment_id=payment_id,
         )
 
     async def _ask_free(

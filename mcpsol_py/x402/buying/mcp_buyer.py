@@ -16,7 +16,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.bounded_mcp import bounded_http
 from mcpsol_py.x402.buying.failures import unreachable
 from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
-from mcpsol_py.x402.buying.paying import CallPayer, Wallets
+from mcpsol_py.x402.buying.paying import CallPayer, Place, Wallets
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.json_form import json_of, list_at, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import (
@@ -61,12 +61,19 @@ class Buyer:
     """Calls tools, reads resources and gets prompts, and pays with *payer* if they demand it.
 
     If *subscriber* has a subscription that grants a request, it presents that instead of a payment.
+    *host*: the server's, for the history.
     """
 
     def __init__(
-        self, client: Client, payer: CallPayer | Wallets, *, subscriber: Subscriber | None = None
+        self,
+        client: Client,
+        payer: CallPayer | Wallets,
+        *,
+        subscriber: Subscriber | None = None,
+        host: str = "",
     ) -> None:
         self._client, self._payer, self._subscriber = client, payer, subscriber
+        self._host = host
 
     async def call_tool(
         self,
@@ -131,7 +138,12 @@ class Buyer:
             return await self._prove(request, first, first.demand, self._subscriber, payment_id)
 
         return await self._payer.call(
-            ask, request.identity, request.uri, max_amount=max_amount, payment_id=payment_id
+            ask,
+            request.identity,
+            request.uri,
+            place=Place(self._host, request.asked.get("tool", "")),
+            max_amount=max_amount,
+            payment_id=payment_id,
         )
 
     async def _prove(

@@ -14,7 +14,8 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -33,7 +34,13 @@ from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402 import metrics
-from mcpsol_py.x402.buying.budget import Budget, Spending, voucher_channel, voucher_sum
+from mcpsol_py.x402.buying.budget import (
+    Budget,
+    ReadSources,
+    Spending,
+    voucher_channel,
+    voucher_sum,
+)
 from mcpsol_py.x402.buying.outcomes import (
     REFUSALS,
     RETRY_REFUSALS,
@@ -48,7 +55,8 @@ from mcpsol_py.x402.buying.outcomes import (
 )
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_client import corrected_sum
-from mcpsol_py.x402.exact import received
+from mcpsol_py.x402.exact import received, source_account
+from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
@@ -63,7 +71,9 @@ __all__ = [
     "Bought",
     "CallPayer",
     "Payment",
+    "Place",
     "Selector",
+    "PaymentSigner",
     "Wallets",
     "cheapest",
     "reconcile",
@@ -75,6 +85,21 @@ R = TypeVar("R")
 #: Returns what the chain proves of a payment's charge, in base units; None if it proves nothing
 #: (yet).
 ChargeProof = Callable[[Payment], int | None]
+#: Reads the token accounts that can pay with a token. Raises PaymentError, ChainUnavailable.
+SourcesOf = Callable[[str], Sequence[SourceAccount]]
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSigner:
+    """Makes payments: the official core's client, with a scheme registered for each network.
+
+    `checks`: by scheme, a function that raises PaymentError for requirements that this signer
+    cannot meet now. It signs nothing.
+    """
+
+    core: x402Client
+    checks: Mapping[str, Callable[[Any], None]] = field(default_factory=dict)
+
 
 #: Refusals before anything was signed: another payer may try.
 UNSIGNED = (
@@ -84,15 +109,26 @@ UNSIGNED = (
     "AMOUNT_EXCEEDS_MAX",
     "BUDGET_EXCEEDED",
     "DEPOSIT_NOT_ALLOWED",
-    "NO_DELEGATION",
-    "DELEGATION_EXPIRED",
     "INVALID_REQUIREMENT",
     "invalid_payment_requirements",
     "network_mismatch",
+    "payee_account_missing",
     *received.REFUSALS,
+    *source_account.REFUSALS,
 )
 #: How often a voucher is signed anew because the seller showed that the last one did not follow.
 _CORRECTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call goes: the host, and the tool of an MCP server. The history names both."""
+
+    host: str = ""
+    tool: str = ""
+
+
+_NOWHERE = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +139,25 @@ class _Call(Generic[R]):
     id: str
     request_hash: str
     resource: str
+    place: Place
     max_amount: int | None
 
 
 class CallPayer:
     """Pays for calls whose sellers demand it.
 
-    *signer* makes the payments: the official core's client, with a scheme registered for each
-    network. Its own spend controls are switched off, because *budget* replaces them. *select* picks
-    one of the ways to pay. *patience*: how many seconds to repeat a request with one payment.
+    *signer* makes the payments. The official core's own spend controls are switched off, because
+    *budget* replaces them. *select* picks one of the ways to pay. *patience*: how many seconds to
+    repeat a request with one payment.
     """
 
     def __init__(
         self,
-        signer: x402Client,
+        signer: PaymentSigner | x402Client,
         budget: Budget,
         *,
+        sources: SourcesOf | None = None,
+        by_account: Mapping[str, PaymentSigner] = MappingProxyType({}),
         select: Selector = cheapest,
         patience: float = 30.0,
         proofs: Mapping[str, ChargeProof] = MappingProxyType({}),
@@ -127,14 +166,19 @@ class CallPayer:
         """*wallet* is the payer's key. It proves to a seller, which must not give a paid answer to
         anybody else, that a repeated request is the payer's.
 
+        *sources*: the token accounts that transfers come from. *by_account*: the signers of those
+        that are not the wallet's own.
+
         *proofs*: by scheme, a function that returns what the chain proves of a payment's charge
         (UptoClient.charged). A seller's claim that it took less than the maximum is never booked.
         """
-        self._signer, self.budget = signer, budget
+        self._signer = signer if isinstance(signer, PaymentSigner) else PaymentSigner(signer)
+        self._sources, self._by_account, self.budget = sources, dict(by_account), budget
         self._select, self._patience, self._proofs = select, patience, dict(proofs)
         self._wallet = wallet
         self._turns: dict[tuple[str, ...], asyncio.Lock] = {}
-        signer.set_spend_controls(False)
+        for one in (self._signer, *self._by_account.values()):
+            one.core.set_spend_controls(False)
 
     async def call(
         self,
@@ -142,6 +186,7 @@ class CallPayer:
         request: object,
         resource: str,
         *,
+        place: Place = _NOWHERE,
         max_amount: int | None = None,
         payment_id: str | None = None,
     ) -> Bought[R]:
@@ -162,6 +207,7 @@ class CallPayer:
             payment_id or new_payment_id(),
             hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest(),
             resource,
+            place,
             max_amount,
         )
         with telemetry.span("pay", resource=clean_text(resource, 200)) as step:
@@ -259,23 +305,18 @@ class CallPayer:
         if requirement.asset not in self.budget.limits.assets or _amount(requirement) <= 0:
             return False
         version = 1 if isinstance(requirement, PaymentRequirementsV1) else 2
-        registered = self._signer.get_registered_schemes().get(version, [])
+        registered = self._signer.core.get_registered_schemes().get(version, [])
         wanted = (requirement.scheme, requirement.network)
         return any((row["scheme"], row["network"]) == wanted for row in registered)
 
     async def _reserve(self, call: _Call[R], demand: Demand, chosen: Requirement) -> Spending:
-        spending = Spending(
-            wallet=self.budget.wallet,
-            payment_id=call.id,
-            session=self.budget.session,
-            network=caip2(str(chosen.network)),
-            asset=chosen.asset,
-            amount=_amount(chosen),
-            pay_to=chosen.pay_to,
-            resource=_resource(demand) or call.resource,
-            request=call.request_hash,
+        spending = self._spending(call, chosen, _resource(demand) or call.resource)
+        held = await in_thread(
+            self.budget.reserve,
+            spending,
+            max_amount=call.max_amount,
+            sources=self._read_sources(chosen),
         )
-        held = await in_thread(self.budget.reserve, spending, max_amount=call.max_amount)
         if held.payment is None and _terms(held) != _terms(spending):
             # Another call of this id, or one that was killed, reserved another price. Sign only
             # the reserved terms.
@@ -284,11 +325,54 @@ class CallPayer:
             )
         return held
 
+    def _spending(self, call: _Call[R], chosen: Requirement, resource: str) -> Spending:
+        return Spending(
+            wallet=self.budget.wallet,
+            payment_id=call.id,
+            session=self.budget.session,
+            network=caip2(str(chosen.network)),
+            asset=chosen.asset,
+            amount=_amount(chosen),
+            pay_to=chosen.pay_to,
+            resource=resource,
+            request=call.request_hash,
+            host=call.place.host,
+            tool=call.place.tool,
+        )
+
+    def _read_sources(self, chosen: Requirement) -> ReadSources | None:
+        """Return what reads the accounts that may give a payment. Vouchers take from a channel."""
+        if self._sources is None or chosen.scheme != "exact":
+            return None
+        return partial(self._sources, chosen.asset)
+
+    async def check(self, requirement: Requirement) -> None:
+        """Raise the PaymentError with which this wallet would refuse to pay *requirement* now.
+
+        Nothing is reserved or signed.
+        """
+        if requirement.asset not in self.budget.limits.assets:
+            raise PaymentError(
+                "ASSET_NOT_ALLOWED", f"this wallet does not spend {requirement.asset}"
+            )
+        if not self._can_pay(requirement):
+            raise PaymentError("INVALID_REQUIREMENT", "this wallet cannot pay in this way")
+        call: _Call[Any] = _Call(_no_request, new_payment_id(), "", "", _NOWHERE, None)
+        spending = self._spending(call, requirement, "")
+        sources = self._read_sources(requirement)
+        source = await in_thread(self.budget.check, spending, sources=sources)
+        check = self._signer_of(source).checks.get(requirement.scheme)
+        if check is not None:
+            await in_thread(check, requirement)
+
+    def _signer_of(self, source: str | None) -> PaymentSigner:
+        return self._by_account.get(source or "", self._signer)
+
     async def _sign(
         self, held: Spending, demand: Demand, chosen: Requirement, *, first: bool = False
     ) -> Spending:
         required = demand.required.model_copy(update={"accepts": [chosen]})
-        payment = await self._signer.create_payment_payload(required)
+        payment = await self._signer_of(held.source).core.create_payment_payload(required)
         if isinstance(required, PaymentRequired) and required.extensions:
             extensions = dict(required.extensions)
             if PAYMENT_IDENTIFIER in extensions:
@@ -405,7 +489,7 @@ class CallPayer:
             return False
         required = asked.demand.required if asked.demand is not None else None
         context = PaymentResponseContext(payment, payment.accepted, asked.receipt, required)
-        return await self._signer.handle_payment_response(context) is not None
+        return await self._signer.core.handle_payment_response(context) is not None
 
 
 class Wallets:
@@ -427,6 +511,7 @@ class Wallets:
         request: object,
         resource: str,
         *,
+        place: Place = _NOWHERE,
         max_amount: int | None = None,
         payment_id: str | None = None,
     ) -> Bought[R]:
@@ -436,12 +521,30 @@ class Wallets:
         for payer in await self._order(payment_id):
             try:
                 return await payer.call(
-                    ask, request, resource, max_amount=max_amount, payment_id=call_id
+                    ask,
+                    request,
+                    resource,
+                    place=place,
+                    max_amount=max_amount,
+                    payment_id=call_id,
                 )
             except PaymentError as error:
                 if error.code not in UNSIGNED or await _has_signed(payer, call_id):
                     raise
                 refused = refused or error
+        assert refused is not None  # there is at least one payer
+        raise refused
+
+    async def check(self, requirement: Requirement) -> None:
+        """See CallPayer.check. If no payer can pay, raises the first one's error."""
+        refused: PaymentError | None = None
+        for payer in self._payers:
+            try:
+                await payer.check(requirement)
+            except PaymentError as error:
+                refused = refused or error
+            else:
+                return
         assert refused is not None  # there is at least one payer
         raise refused
 
@@ -501,6 +604,10 @@ async def reconcile(budget: Budget, chain: PaymentChain) -> int:
             continue
         settled += 1
     return settled
+
+
+async def _no_request(_payment: Payment | None, _dialect: Dialect) -> AskOutcome[Any]:
+    raise AssertionError("a check makes no request")
 
 
 def new_payment_id() -> str:

@@ -15,7 +15,7 @@ from mcp import Client
 from pydantic import BaseModel
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.failures import failed_answer, is_of_mcp
+from mcpsol_py.x402.buying.failures import failed_answer, host_of, is_of_mcp
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 from mcpsol_py.x402.buying.outcomes import Bought
@@ -110,7 +110,8 @@ async def buy(wanted: Purchase, payer: CallPayer | Wallets, options: PurchaseOpt
             return _web_answer(await web.send(wanted.request, **limits))
 
     async def call(client: Client) -> Bought[Any]:
-        buyer = Buyer(client, payer, subscriber=options.subscriber)
+        host = host_of(wanted.url)
+        buyer = Buyer(client, payer, subscriber=options.subscriber, host=host)
         if wanted.kind == "resource":
             return await buyer.read_resource(wanted.name, **limits)
         if wanted.kind == "prompt":

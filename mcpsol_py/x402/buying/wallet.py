@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from solders.keypair import Keypair
+from solders.pubkey import Pubkey
 from x402 import x402Client
 
 from mcpsol_py.x402.buying.budget import Budget
 from mcpsol_py.x402.buying.outcomes import Selector, cheapest, vouchers_first
-from mcpsol_py.x402.buying.paying import CallPayer
+from mcpsol_py.x402.buying.paying import CallPayer, PaymentSigner
+from mcpsol_py.x402.buying.token_sources import TokenSources
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.program import OURS
@@ -20,8 +22,6 @@ from mcpsol_py.x402.protocol.networks import v1_name
 from mcpsol_py.x402.store.wallet_channels import WalletChannels
 
 if TYPE_CHECKING:
-    from solders.pubkey import Pubkey
-
     from mcpsol_py.x402.store.database import Database
 
 __all__ = ["wallet_payer"]
@@ -33,32 +33,49 @@ def wallet_payer(
     budget: Budget,
     database: Database,
     *,
-    sources: Mapping[str, Pubkey] = MappingProxyType({}),
+    sources: Sequence[str] = (),
     locks: Mapping[str, int] = MappingProxyType({}),
     select: Selector | None = None,
     patience: float = 30.0,
 ) -> CallPayer:
     """Return a payer for calls on *chain* that signs with *keypair*, within *budget*.
 
-    *sources*: mint -> the token account to pay from, if it is not the wallet's own. *locks*: mint
-    -> the most that a channel may hold, in base units; a mint without an entry is not paid by
-    vouchers. *database* stores the channels. *select* picks one of a demand's offers (default:
-    vouchers if *locks* is given, else the cheapest). *patience* as in `CallPayer`, in seconds.
+    *sources*: token accounts that owners delegate to the wallet; it pays other tokens from its own.
+    *locks*: mint -> the most that a channel may hold, in base units; a mint without an entry is not
+    paid by vouchers. *database* stores the channels. *select* picks one of a demand's offers
+    (default: vouchers if *locks* is given, else the cheapest). *patience* as in `CallPayer`, in
+    seconds.
     """
-    signer = x402Client()
-    signer.register(chain.network, ExactClient(keypair, chain, sources=sources))
-    old_name = v1_name(chain.network)
-    if old_name is not None:
-        signer.register_v1(old_name, ExactClientV1(keypair, chain, sources=sources))
+    batch = None
     if locks:
         kept = WalletChannels(database, str(keypair.pubkey()))
-        signer.register(
-            chain.network, BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks))
-        )
+        batch = BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks))
     return CallPayer(
-        signer,
+        _signer(keypair, chain, None, batch),
         budget,
+        sources=TokenSources(chain, keypair.pubkey(), sources).of,
+        by_account={
+            account: _signer(keypair, chain, Pubkey.from_string(account), batch)
+            for account in sources
+        },
         select=select or (vouchers_first if locks else cheapest),
         patience=patience,
         wallet=keypair,
     )
+
+
+def _signer(
+    keypair: Keypair, chain: PaymentChain, source: Pubkey | None, batch: BatchClient | None
+) -> PaymentSigner:
+    """Make the signer of the transfers from one account. *batch* pays by vouchers."""
+    core = x402Client()
+    exact = ExactClient(keypair, chain, source=source)
+    core.register(chain.network, exact)
+    old_name = v1_name(chain.network)
+    if old_name is not None:
+        core.register_v1(old_name, ExactClientV1(keypair, chain, source=source))
+    checks: dict[str, Callable[[Any], None]] = {exact.scheme: exact.check}
+    if batch is not None:
+        core.register(chain.network, batch)
+        checks[batch.scheme] = batch.check
+    return PaymentSigner(core, checks)

@@ -30,6 +30,7 @@ from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.terms import address, read_delay, read_note
 from mcpsol_py.x402.channels.voucher import VoucherSigner, checks, read_u64, sign_voucher
 from mcpsol_py.x402.exact.mechanism import Mints
+from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
 from mcpsol_py.x402.store.wallet_channels import WalletChannel, WalletChannels
@@ -122,6 +123,15 @@ class BatchClient:
             return self._payload("voucher", channel, cumulative)
         return self._top_up(channel, offer, cumulative)
 
+    def check(self, requirements: PaymentRequirements) -> None:
+        """Raise why this wallet would not pay now. Nothing is signed."""
+        offer = self._read_offer(requirements)
+        channel = self._usable(offer)
+        if channel is None:
+            self._amount(offer, offer.price)
+        elif channel.state != "opening" and channel.charged + offer.price > channel.deposit:
+            self._amount(offer, channel.charged + offer.price - channel.deposit)
+
     def _read_offer(self, requirements: PaymentRequirements) -> _VoucherOffer:
         if caip2(str(requirements.network)) != self._chain.network:
             raise PaymentError(
@@ -196,7 +206,7 @@ class BatchClient:
     def _open(self, offer: _VoucherOffer) -> dict[str, Any]:
         requirements, price, delay = offer.requirements, offer.price, offer.delay
         sponsor, authorizer, token_program = offer.sponsor, offer.authorizer, offer.token_program
-        amount, locked = self._amount(offer)
+        amount, locked = self._amount(offer, price)
         parties = Parties(
             payer=self._payer.pubkey(),
             sponsor=sponsor,
@@ -240,7 +250,7 @@ class BatchClient:
         price = offer.price
         if channel.transaction is not None:  # one deposit at a time: sent already, the same again
             return self._with_deposit(channel, cumulative, price)
-        amount, locked = self._amount(offer)
+        amount, locked = self._amount(offer, cumulative - channel.deposit)
         text = build_setup(
             self._program.top_up(self._parties(channel), amount),
             self._payer,
@@ -253,8 +263,11 @@ class BatchClient:
             replace(channel, pending=amount, transaction=text), cumulative, price, locked
         )
 
-    def _amount(self, offer: _VoucherOffer) -> tuple[int, int]:
-        """Return (base units to deposit, what channels of this mint lock already)."""
+    def _amount(self, offer: _VoucherOffer, least: int) -> tuple[int, int]:
+        """Return (base units to deposit, what channels of this mint lock already).
+
+        The wallet must have at least *least* of what the policy wants to deposit.
+        """
         asset = offer.requirements.asset
         hint = read_u64((offer.requirements.extra or {}).get("minDeposit"))
         locked = self.channels.locked(self._chain.network, asset)
@@ -269,7 +282,10 @@ class BatchClient:
                 "DEPOSIT_NOT_ALLOWED",
                 f"the deposit policy returned {amount:,} for a price of {offer.price:,}",
             )
-        return amount, locked
+        payer, program = self._payer.pubkey(), offer.token_program
+        source = read_own_source(self._chain, payer, asset, program)
+        check_funds(source, least)
+        return max(min(amount, source.available), least), locked
 
     def _look_at_deposits(self, asset: str) -> None:
         for channel in self.channels.all():

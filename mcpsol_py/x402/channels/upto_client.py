@@ -15,6 +15,7 @@ from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.terms import address, read_delay, read_note, read_slot
 from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64
 from mcpsol_py.x402.exact.mechanism import Mints
+from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
 
 __all__ = ["UptoClient"]
@@ -86,6 +87,10 @@ class UptoClient:
             "openTransaction": text,
         }
 
+    def check(self, requirements: PaymentRequirements) -> None:
+        """Raise why this wallet would not pay now. Nothing is signed."""
+        self._read_terms(requirements)
+
     def _read_terms(self, requirements: PaymentRequirements) -> tuple[Parties, int]:
         """Return the parties of the new channel and the highest price, in base units."""
         if caip2(str(requirements.network)) != self._chain.network:
@@ -116,6 +121,8 @@ class UptoClient:
             raise PaymentError(
                 _BAD, "extra.feePayer is the payer itself; expected the facilitator's sponsor"
             )
+        payer, mint = parties.payer, requirements.asset
+        check_funds(read_own_source(self._chain, payer, mint, token_program), amount)
         return parties, amount
 
     def charged(self, payment: Any) -> int | None:

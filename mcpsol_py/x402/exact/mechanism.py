@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from solders.keypair import Keypair
@@ -27,7 +26,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
-from mcpsol_py.solana.tokens import read_mint
+from mcpsol_py.solana.tokens import read_mint, read_token_account
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.received import check_account, check_mint
 from mcpsol_py.x402.exact.settle import (
@@ -37,6 +36,7 @@ from mcpsol_py.x402.exact.settle import (
     check_on_chain,
     settle_transfer,
 )
+from mcpsol_py.x402.exact.source_account import check_funds, read_source
 from mcpsol_py.x402.exact.transaction import (
     PaymentTerms,
     associated_token_address,
@@ -118,12 +118,12 @@ class _ExactPayer:
         *,
         compute_units: int = 20_000,
         micro_lamports: int = 1,
-        sources: Mapping[str, Pubkey] = MappingProxyType({}),
+        source: Pubkey | None = None,
     ) -> None:
-        """*sources*: by mint, token accounts of other owners whose delegate the payer is. For other
-        mints the payer's own ATA pays.
+        """*source*: the token account that pays, if it is not the payer's ATA. The payer is its
+        owner or its delegate.
         """
-        self._payer, self._chain, self._sources = payer, chain, dict(sources)
+        self._payer, self._chain, self._source = payer, chain, source
         self._mints = Mints(chain)
         self._units, self._price = compute_units, micro_lamports
 
@@ -139,14 +139,34 @@ class _ExactPayer:
             else None
         )
 
-    def _payload(self, requirements: Requirements, amount: str) -> dict[str, Any]:
+    def check(self, requirements: Requirements) -> None:
+        """Raise why this wallet would not pay now. Nothing is signed.
+
+        A list of prices may name no sponsor, so `extra.feePayer` may be missing here.
+        """
+        extra = {"feePayer": str(Pubkey.default()), **(requirements.extra or {})}
+        self._check_accounts(self._terms(requirements, extra))
+
+    def _payload(self, requirements: Requirements) -> dict[str, Any]:
+        terms = self._terms(requirements, requirements.extra or {})
+        self._check_accounts(terms)
+        # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
+        # as expired while the payment can land.
+        blockhash = str(self._chain.latest_blockhash())
+        message = build_message(
+            terms, blockhash, compute_units=self._units, micro_lamports=self._price
+        )
+        signature: Signature = self._payer.sign_message(to_bytes_versioned(message))
+        return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
+
+    def _terms(self, requirements: Requirements, extra: Mapping[str, Any]) -> PaymentTerms:
+        """Read the requirements, and the token that they ask for."""
         network = caip2(str(requirements.network))
         if network != self._chain.network:
             raise PaymentError(
                 "network_mismatch",
                 f"the payment is asked on {network}; this wallet is on {self._chain.network}",
             )
-        extra = requirements.extra or {}
         fee_payer = extra.get("feePayer")
         if not isinstance(fee_payer, str):
             raise PaymentError(
@@ -154,6 +174,7 @@ class _ExactPayer:
                 "extra.feePayer is missing, so nobody would pay the fee",
             )
         memo = extra.get("memo")
+        amount = requirements.get_amount()
         program, decimals = self._mints.payable(
             requirements.asset, _base_units(amount), to=requirements.pay_to
         )
@@ -167,7 +188,7 @@ class _ExactPayer:
                 amount=int(amount),
                 fee_payer=Pubkey.from_string(fee_payer),
                 memo=memo if isinstance(memo, str) and memo else None,
-                source=self._sources.get(requirements.asset),
+                source=self._source,
             )
         except ValueError as error:
             raise PaymentError(
@@ -178,14 +199,22 @@ class _ExactPayer:
                 "invalid_payment_requirements",
                 "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
-        # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
-        # as expired while the payment can land.
-        blockhash = str(self._chain.latest_blockhash())
-        message = build_message(
-            terms, blockhash, compute_units=self._units, micro_lamports=self._price
-        )
-        signature: Signature = self._payer.sign_message(to_bytes_versioned(message))
-        return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
+        return terms
+
+    def _check_accounts(self, terms: PaymentTerms) -> None:
+        """The payer's account must give the amount, and the payee's must take it."""
+        mint, program = terms.mint, terms.token_program
+        source = terms.source or associated_token_address(terms.payer, mint, program)
+        payee = associated_token_address(terms.pay_to, mint, program)
+        paying, receiving = self._chain.get_accounts([str(source), str(payee)])
+        check_funds(read_source(str(source), paying, terms.payer, str(mint)), terms.amount)
+        if read_token_account(receiving) is None:
+            raise PaymentError(
+                "payee_account_missing",
+                f"the payee {terms.pay_to} has no account of the token {mint}; only the seller can "
+                "create it",
+            )
+        check_account(f"the payee's token account {payee}", receiving)
 
 
 class ExactClient(_ExactPayer):
@@ -193,7 +222,7 @@ class ExactClient(_ExactPayer):
 
     def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
         """Return {"transaction": base64}. Raises PaymentError if the requirements cannot be met."""
-        return self._payload(requirements, requirements.amount)
+        return self._payload(requirements)
 
 
 class ExactClientV1(_ExactPayer):
@@ -201,7 +230,7 @@ class ExactClientV1(_ExactPayer):
 
     def create_payment_payload(self, requirements: PaymentRequirementsV1) -> dict[str, Any]:
         """Return {"transaction": base64}. Raises PaymentError if the requirements cannot be met."""
-        return self._payload(requirements, requirements.max_amount_required)
+        return self._payload(requirements)
 
 
 class ExactServer:

@@ -134,8 +134,12 @@ spendings = Table(
     Column("signature", String(88)),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
+    Column("source", String(44)),  # the token account that pays, if a transfer does
+    Column("host", String(255)),  # of the URL that was asked; older rows have none
+    Column("tool", String(128)),
     Index(None, "wallet", "asset", "day"),
     Index(None, "wallet", "asset", "session"),
+    Index("ix_spendings_wallet_created_ms", "wallet", "created_ms", "payment_id"),
     Index(None, "state", "touched_ms"),
 )
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.message import to_bytes_versioned
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 from x402.schemas import PaymentPayload
 
@@ -170,8 +172,15 @@ def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
 
 
 def test_a_seller_without_a_token_account_is_told(world: World) -> None:
-    requirements = world.requirements().model_copy(update={"pay_to": str(keypair(20).pubkey())})
-    verified = world.facilitator.verify(world.pay(requirements), requirements)
+    seller = keypair(20).pubkey()
+    requirements = world.requirements().model_copy(update={"pay_to": str(seller)})
+    with pytest.raises(PaymentError, match="only the seller can create it"):  # our buyer looks
+        world.pay(requirements)
+    world.give(seller, 0)
+    payment = world.pay(requirements)
+    account = associated_token_address(seller, USDC, TOKEN_PROGRAM)
+    world.svm.set_account(account, Account(0, b"", Pubkey.default()))
+    verified = world.facilitator.verify(payment, requirements)
     assert verified.invalid_reason == f"{PREFIX}_recipient_mismatch"
     assert "must create it" in (verified.invalid_message or "")
 

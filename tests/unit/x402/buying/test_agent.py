@@ -29,7 +29,7 @@ from mcpsol_py.x402.store.database import Database
 from tests.support.x402_sellers import serve
 from tests.support.x402_shop import Shop
 from tests.support.x402_shop_server import shop_server
-from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data, token_data
 
 PASSPHRASE = "correct horse battery"
 OWNER = keypair(21)
@@ -312,7 +312,11 @@ async def test_a_batch_of_a_token_that_takes_a_fee_is_not_signed(agency: Agency)
     fee = struct.pack("<QQH", 0, 10**6, 100)
     extension = struct.pack("<HH", 1, 108) + bytes(72) + fee * 2
     data = mint_data(6, 1_000_000).ljust(165, b"\0") + b"\1" + extension
-    agency.world.set_account(USDC, data, Pubkey.from_string(TOKEN_2022))
+    program = Pubkey.from_string(TOKEN_2022)
+    agency.world.set_account(USDC, data, program)
+    agent = Pubkey.from_string(wallet.address())
+    own = associated_token_address(agent, USDC, program)
+    agency.world.set_account(own, token_data(USDC, agent, 50_000), program)
     refused = await said(tools(wallet), "x402_pay_batch", **batch(10_000, 20_000))
     assert refused["error"] == "INVALID_REQUIREMENT"
     assert "the payee would get 9,900 of 10,000" in refused["message"]

@@ -16,9 +16,10 @@ import pytest
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying import mcp_buyer
 from mcpsol_py.x402.buying.bounded_mcp import bounded_http
-from mcpsol_py.x402.buying.cost_estimate import http_price
+from mcpsol_py.x402.buying.cost_estimate import price
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.buying.outcomes import Bought
+from mcpsol_py.x402.buying.purchases import purchase
 from mcpsol_py.x402.protocol.bazaar import ask_catalog
 from mcpsol_py.x402.protocol.http_answers import (
     MAX_ANSWER,
@@ -166,7 +167,7 @@ async def test_the_buyer_keeps_what_fits() -> None:
 
 async def test_a_demand_is_bounded() -> None:
     with pytest.raises(PaymentError, match=r"without payment requirements"):
-        await http_price(URL, "GET", partial(httpx.AsyncClient, transport=answers(402)))
+        await price(purchase({"url": URL}), partial(httpx.AsyncClient, transport=answers(402)))
 
 
 async def test_a_catalog_is_bounded() -> None:
