@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from mcpsol_py.bridge.http import App, HttpSettings
     from mcpsol_py.x402.worker import Worker
 
+#: Rows of the price table that are printed at the start.
+_PRICES_SHOWN = 50
+
 _NOTHING_TO_SERVE = """name a program to serve:
   idl2mcp serve idl.json                  an IDL file or Python spec: builds transactions, without simulation
   idl2mcp serve PROGRAM_ID --url devnet   a deployed program, simulated on its chain
@@ -233,6 +236,8 @@ class _Service:
     cluster: LocalCluster | None
     sections: list[Section] = field(default_factory=list)
     worker: Worker | None = None
+    #: What to tell the operator of the payments.
+    sales: list[str] = field(default_factory=list)
     resources: ExitStack = field(default_factory=ExitStack)
 
     def announce(self) -> None:
@@ -244,6 +249,8 @@ class _Service:
             report.note(f"not served: {name}: {reason}")
         for source in self.loaded:
             report.note(f"{source.model.name}: schema from {source.how}")
+        for line in self.sales:
+            report.note(line)
         place = "stdio" if self.settings is None else _url(self.settings)
         how = " (found by search_tools)" if box.lazy else ""
         report.note(f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}")
@@ -320,12 +327,25 @@ def _sell(service: _Service, config: BridgeConfig) -> None:
 
     assert config.payments is not None
     url = next((s.url for s in service.loaded if s.url is not None), None)
-    shop = open_shop(config.payments, service.bridge, url, service.cluster, service.resources)
+    with ExitStack() as opened:  # closed here if a step fails
+        shop = open_shop(config.payments, service.bridge, url, service.cluster, opened)
+        service.resources.enter_context(opened.pop_all())
     service.server.middleware.append(shop.paid)
     if shop.subscriptions is not None:
         service.server.middleware.append(shop.subscriptions)
     service.sections.append(PaymentsPage(shop.executions))
     service.worker = shop.worker
+    service.sales = [*shop.notes, *_price_lines(service.bridge)]
+
+
+def _price_lines(bridge: Bridge) -> list[str]:
+    """The price table, cut after fifty tools."""
+    from mcpsol_py.bridge.pricing import price_table
+
+    rows = price_table(bridge)
+    lines = report.table([["tool", "price of a call"], *map(list, rows[:_PRICES_SHOWN])])
+    more = len(rows) - _PRICES_SHOWN
+    return [*lines, *([f"and {more} more"] if more > 0 else [])]
 
 
 @contextmanager

@@ -118,13 +118,14 @@ class Shop:
 
     `paid` and `subscriptions` (if there are plans) are middleware for the MCP server. `executions` records the sales.
     `worker` does the jobs between calls: pending payments, events, due charges, vouchers. (`idl2mcp x402 worker` runs
-    the same jobs in a process of its own.)
+    the same jobs in a process of its own.) `notes` are for the operator at the start.
     """
 
     paid: Paid
     executions: Executions
     subscriptions: SubscriptionTools | None = None
     worker: Worker | None = None
+    notes: tuple[str, ...] = ()
 
 
 def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
@@ -182,6 +183,8 @@ class _Settling:
     """
 
     facilitator: Any
+    #: The addresses that pay its fees, if it runs in this process.
+    sponsors: tuple[str, ...] = ()
     desks: Sequence[ChannelFacilitator] = ()
     sponsored: SponsoredChannels | None = None
 
@@ -223,9 +226,10 @@ class _Opening:
         schemes = self._register_schemes()
         paid_calls = self._paid_calls()
         paid = self._sell(paid_calls, schemes)
+        notes = self._checked(paid)
         worker = Worker(self.database, self.jobs, tenant=self.payments.merchant)
         subscriptions = self._open_plans(paid, paid_calls) if self.payments.plans else None
-        return Shop(paid, self.executions, subscriptions, worker)
+        return Shop(paid, self.executions, subscriptions, worker, notes)
 
     # --- parties and keys ------------------------------------------------------------------
 
@@ -294,13 +298,15 @@ class _Opening:
         from mcpsol_py.x402.store.channels import SponsoredChannels
         from mcpsol_py.x402.store.settlements import SqlSettlements
 
-        sponsor = KeypairSponsor(*(self._key(text) for text in self.payments.sponsors))
+        keys = [self._key(text) for text in self.payments.sponsors]
+        sponsor = KeypairSponsor(*keys)
         settlements, sponsored = SqlSettlements(self.database), SponsoredChannels(self.database)
         desks = []
         if self.payments.vouchers is not None:
             desks = channel_facilitators(self.chain, sponsor, settlements, sponsored, OURS)
         facilitator = make_facilitator(self.chain, sponsor, settlements, channels=desks)
-        return _Settling(LocalFacilitator(facilitator), desks, sponsored)
+        addresses = tuple(str(key.pubkey()) for key in keys)
+        return _Settling(LocalFacilitator(facilitator), addresses, desks, sponsored)
 
     # --- schemes ---------------------------------------------------------------------------
 
@@ -314,11 +320,11 @@ class _Opening:
             self._register_vouchers(self._key(self.payments.vouchers))
             schemes += ("batch-settlement",)
         self.core.initialize()
-        for scheme in schemes[1:]:
+        for scheme in schemes:
             if self.core.get_supported_kind(2, self.chain.network, scheme) is None:
                 raise SourceError(
-                    "no configured facilitator settles vouchers on this cluster",
-                    path="payments.vouchers",
+                    f"no configured facilitator settles {scheme} payments on {self.chain.network}",
+                    path="payments.facilitators" if scheme == "exact" else "payments.vouchers",
                 )
         return schemes
 
@@ -384,6 +390,32 @@ class _Opening:
             if error.code != "invalid_price":
                 raise
             raise SourceError(str(error), path="payments.prices") from error
+
+    def _checked(self, paid: Paid) -> tuple[str, ...]:
+        """Return what the operator should know. Raises SourceError if no sale could succeed."""
+        from mcpsol_py.x402.selling.start_checks import check_payee, check_sponsors
+
+        offers = [paid.offer(name) for name in self.bridge.box.tools]
+        accepts = [terms for offer in offers if offer is not None for terms in offer.accepts]
+        findings = check_payee(self.chain, accepts)
+        findings += check_sponsors(self.chain, self.settling.sponsors)
+        errors = [finding.text for finding in findings if finding.level == "error"]
+        if errors:
+            raise SourceError("; ".join(errors), path="payments")
+        warnings = [f"warning: {finding.text}" for finding in findings]
+        paid_to = f"payments go to {self.pay_to} on {self.chain.network}"
+        return (paid_to, *self._facilitator_notes(), *warnings)
+
+    def _facilitator_notes(self) -> list[str]:
+        entries = self.payments.facilitators
+        if not entries:
+            return []
+        states = self.settling.facilitator.answering
+        said = {True: "answers", False: "warning: does not answer; it is asked again later"}
+        return [
+            f"facilitator {entry.url or entry.preset or entry.name}: {said[answers]}"
+            for entry, answers in zip(entries, states, strict=True)
+        ]
 
     def _open_plans(self, paid: Paid, paid_calls: PaidCalls) -> SubscriptionTools:
         collector = self.payments.collector

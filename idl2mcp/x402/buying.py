@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.x402.storage import database_option, open_chain, open_database
+from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -280,7 +280,8 @@ def history(wallet: str, limit: int, database: str | None, as_json: bool) -> Non
     address = str(
         local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet")
     )
-    budget = Budget(open_database(database), address, SpendingLimits({}), session="history")
+    opened = open_existing_database(database)
+    budget = Budget(opened, address, SpendingLimits({}), session="history")
     rows = [
         {
             "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(

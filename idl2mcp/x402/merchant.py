@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.x402.storage import KEY_FILE, open_chain, open_database
+from idl2mcp.x402.storage import KEY_FILE, open_chain, open_database, open_existing_database
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.webhooks import Webhooks
@@ -39,7 +39,7 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
 def _webhooks(database: str, merchant: str) -> Webhooks:
     from mcpsol_py.x402.store.webhooks import Webhooks
 
-    return Webhooks(open_database(database), merchant)
+    return Webhooks(open_existing_database(database), merchant)
 
 
 @click.command("sales")
@@ -67,7 +67,7 @@ def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
             "paymentId": row.payment_id,
             "signature": (row.receipt or {}).get("transaction"),
         }
-        for row in Executions(open_database(database), merchant).history(limit)
+        for row in Executions(open_existing_database(database), merchant).history(limit)
     ]
     head = ["time", "state", "amount", "for", "payment"]
     lines = [
@@ -99,7 +99,7 @@ def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
     from mcpsol_py.errors import PaymentError
     from mcpsol_py.x402.store.executions import Executions
 
-    executions = Executions(open_database(database), merchant)
+    executions = Executions(open_existing_database(database), merchant)
     if not executions.decide(payment_id, "done" if outcome == "done" else "again"):
         found = executions.get(payment_id)
         why = "no such payment" if found is None else f'it is "{found.state}", not "unknown"'
@@ -107,6 +107,20 @@ def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
             "nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists the payments"
         )
     report.note(f"{payment_id}: {outcome}")
+
+
+def _known_events(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Raise click.BadParameter for an event that is never sent."""
+    from mcpsol_py.errors import suggest
+    from mcpsol_py.x402.store.webhooks import EVENTS
+
+    for event in given:
+        if event not in (*EVENTS, "*"):
+            known = suggest(event, EVENTS)
+            raise click.BadParameter(f"expected an event, or * for all, got {event!r}. {known}")
+    return given
 
 
 @click.group("webhooks")
@@ -121,6 +135,7 @@ def webhooks() -> None:
     "events",
     multiple=True,
     default=("*",),
+    callback=_known_events,
     help="An event type, for example subscription.charged (default: all).",
 )
 @click.option(
@@ -134,7 +149,10 @@ def add(
     url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool
 ) -> None:
     """Send events to URL. Prints the secret that signs them; it is shown only once."""
-    made = _webhooks(database, merchant).add(url, events, allow_http=allow_http)
+    from mcpsol_py.x402.store.webhooks import Webhooks
+
+    # Receivers may be added before the first sale.
+    made = Webhooks(open_database(database), merchant).add(url, events, allow_http=allow_http)
     report.emit(
         {"id": made.id, "url": url, "events": list(events), "secret": made.secret},
         made.secret,
@@ -207,7 +225,7 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
 
     from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 
-    book = SubscriptionStore(open_database(database), merchant)
+    book = SubscriptionStore(open_existing_database(database), merchant)
     now, found = book.now_ms(), []
     for row in book.newest(limit):
         end = None if row.due_ms is None else datetime.fromtimestamp(row.due_ms / 1000, UTC)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.store.database import Database
 
-__all__ = ["KEY_FILE", "database_option", "open_chain", "open_database"]
+__all__ = ["KEY_FILE", "database_option", "open_chain", "open_database", "open_existing_database"]
 
 #: An existing key file.
 KEY_FILE = click.Path(dir_okay=False, path_type=Path, exists=True)
@@ -31,13 +31,31 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def open_database(url: str | None) -> Database:
     """Open and migrate the database at *url*, by default one in the home folder. The command's end closes it."""
+    if url is None:
+        _HOME.expanduser().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    opened = _opened(url)
+    opened.migrate()
+    return opened
+
+
+def open_existing_database(url: str | None) -> Database:
+    """Like `open_database`, but raises StorageError if there is no database of payments. Nothing is created."""
+    from mcpsol_py.errors import StorageError
+
+    opened = _opened(url)
+    if not opened.exists():
+        raise StorageError(
+            f"expected a database of payments, got none at {opened.url}",
+            advice="The program that sells or pays creates it; check --database.",
+        )
+    opened.migrate()
+    return opened
+
+
+def _opened(url: str | None) -> Database:
     from mcpsol_py.x402.store.database import Database
 
-    if url is None:
-        path = _HOME.expanduser()
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        url = f"sqlite:///{path}"
-    opened = Database(url)
+    opened = Database(url or f"sqlite:///{_HOME.expanduser()}", migrate=False)
     click.get_current_context().call_on_close(opened.close)
     return opened
 

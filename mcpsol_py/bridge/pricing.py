@@ -30,7 +30,7 @@ from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.payment_terms import Price, payment_terms
 from mcpsol_py.x402.selling.tool_run import current_run
 
-__all__ = ["FREE", "Price", "PriceList", "sell"]
+__all__ = ["FREE", "Price", "PriceList", "price_table", "sell"]
 
 FREE = "free"
 
@@ -90,12 +90,29 @@ def sell(
     )
 
 
-def _check_pattern(pattern: str, tools: Sequence[str]) -> None:
-    if not any(fnmatchcase(name, pattern) for name in tools):
-        raise SourceError(
-            f"no tool matches this pattern. {suggest(pattern, tools)}",
-            path=f"payments.prices.{pattern}",
-        )
+def price_table(bridge: Bridge) -> list[tuple[str, str]]:
+    """Return each tool that may cost something, with its price as text."""
+    tools = [tool.name for tool in bridge.box.tools.values() if tool.kind != "lazy"]
+    return [(name, bridge.price(name) or FREE) for name in tools]
+
+
+def _check_patterns(patterns: Sequence[str], tools: Sequence[str]) -> None:
+    """Raise SourceError for a pattern that prices nothing. "*" may be for tools that come later."""
+    priced: dict[str, str] = {}
+    for pattern in patterns:
+        matched = [name for name in tools if fnmatchcase(name, pattern)]
+        new = [name for name in matched if name not in priced]
+        priced.update(dict.fromkeys(new, pattern))
+        if new or pattern == "*":
+            continue
+        why = f"no tool matches this pattern. {suggest(pattern, tools)}"
+        if matched:
+            earlier = ", ".join(f'"{p}"' for p in dict.fromkeys(priced[name] for name in matched))
+            why = (
+                f"is never used: {earlier} before it has the price of {', '.join(matched[:5])}. "
+                "The first pattern that matches sets the price, so put this one first"
+            )
+        raise SourceError(why, path=f"payments.prices.{pattern}")
 
 
 async def _record_signature(signature: str) -> None:
@@ -120,9 +137,8 @@ class _ToolOffers:
         So a mistake stops the start of the bridge and not a call.
         """
         sellable = [name for name in self._bridge.box.tools if self._is_sellable(name)]
-        for pattern, prices in self._prices.rows:
-            if pattern != "*":
-                _check_pattern(pattern, sellable)
+        _check_patterns([pattern for pattern, _ in self._prices.rows], sellable)
+        for _, prices in self._prices.rows:
             for price in prices:
                 self._requirements(price, broadcasts=False)
 

@@ -37,6 +37,7 @@ from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.functional.cli import Cli
 from tests.ports import free_port
+from tests.support.http_bridge import http_server_at
 from tests.support.paid_bridge import CREATE, Shop
 
 
@@ -90,7 +91,7 @@ async def test_anothers_facilitator_is_held_against_the_chain(
             return await super().settle(payload, requirements)
 
     monkeypatch.setattr(
-        "mcpsol_py.x402.selling.facilitators.custom_facilitator", lambda _name: Another(made)
+        "mcpsol_py.x402.selling.facilitator_client.custom_facilitator", lambda _name: Another(made)
     )
     without = {k: v for k, v in DEMO_PAYMENTS.items() if k not in ("sponsors", "vouchers")}
     database = f"sqlite:///{shop.folder / 'another.db'}"
@@ -318,6 +319,13 @@ def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -
         ({"prices": {"counter_incremnt": "$1"}}, "payments.prices.counter_incremnt"),
         ({"prices": {"counter_increment": "a dollar"}}, "payments.prices"),
         ({"prices": {"counter_increment": "$0.0000001"}}, "payments.prices"),
+        # A pattern that an earlier one shadows, wholly; one that is shadowed in part is in use.
+        (
+            {"prices": {"counter_*": "$1", "counter_increment": "$2"}},
+            "payments.prices.counter_increment",
+        ),
+        ({"prices": {"*": "free", "vault_*": "$2"}}, "payments.prices.vault_*"),
+        ({"pay_to": "@mallory"}, "payments"),  # who has no account for USDC
         ({"sponsors": []}, "payments"),
         ({"pay_to": "nobody"}, "payments.pay_to"),
     ],
@@ -447,3 +455,66 @@ async def test_vouchers_pay_for_calls_and_become_money_later(shop: Shop) -> None
     assert shop.takings == at_first + 3_000
     await shop.worker.run_once(all_jobs=True)
     assert shop.takings == at_first + 3_000
+
+
+def test_the_price_table_and_the_payee_are_told_at_the_start(cli: Cli) -> None:
+    with http_server_at(free_port(2), cli.folder, "--demo", "--paid"):
+        told = (cli.folder / "stderr.txt").read_text()
+    lines = [line.split() for line in told.splitlines()]
+    assert ["counter_increment", "0.001", "USDC"] in lines
+    assert ["counter_get_state", "free"] in lines
+    assert f"payments go to {wallet('merchant').pubkey()} on {LOCAL}" in told
+    assert "warning" not in told
+
+
+def test_a_payee_without_a_token_account_stops_the_start(cli: Cli) -> None:
+    config = """
+[[program]]
+source = "counter"
+[payments]
+pay_to = "@merchant"
+sponsors = ["@sponsor"]
+prices = { "*" = "$0.001" }
+"""
+    ran = cli("serve", "--config", cli.write("b.toml", config), "--transport", "http")
+    assert ran.code == 1
+    assert "does not exist on this cluster" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sales",),
+        ("subscriptions",),
+        ("webhooks", "list"),
+        ("webhooks", "events"),
+        ("webhooks", "again", "msg_1"),
+        ("webhooks", "remove", "1"),
+        ("decide", "pay_0123456789abcdef", "done"),
+        ("history", "--wallet", "@alice"),
+    ],
+)
+def test_a_query_creates_no_database(cli: Cli, command: tuple[str, ...]) -> None:
+    for name in ("none.db", "folder/none.db"):
+        ran = cli("x402", *command, "--database", f"sqlite:///{cli.folder / name}")
+        assert ran.code == 1
+        assert "expected a database of payments, got none" in ran.err
+        assert not (cli.folder / name).exists()
+    other = cli.folder / "other.db"
+    for content, said in ((b"", "got none"), (b"no database at all" * 99, "not a database")):
+        other.write_bytes(content)
+        ran = cli("x402", *command, "--database", f"sqlite:///{other}")
+        assert (ran.code, said in ran.err) == (1, True), ran.err
+        assert other.read_bytes() == content
+
+
+def test_an_event_that_is_never_sent_is_refused(cli: Cli) -> None:
+    at = ("--database", f"sqlite:///{cli.folder / 'sales.db'}")
+    add = ("x402", "webhooks", "add", "https://shop.example/hook")
+    ran = cli(*add, "--event", "subscription.charge", *at)
+    assert ran.code == 2
+    assert "Did you mean 'subscription.charged'?" in ran.err
+    assert "subscription.expired" in ran.err
+    assert not (cli.folder / "sales.db").exists()
+    good = cli(*add, "--event", "subscription.charged", "--event", "*", *at, "--json")
+    assert good.json["events"] == ["subscription.charged", "*"]

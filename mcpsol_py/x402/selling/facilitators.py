@@ -181,6 +181,11 @@ class Facilitators:
         self._refreshed = clock()
         self._refreshing = set[asyncio.Task[None]]()
 
+    @property
+    def answering(self) -> tuple[bool, ...]:
+        """Whether each of them answered the last time that it was asked, in order."""
+        return tuple(endpoint.answers for endpoint in self._endpoints)
+
     # -- what they support ---------------------------------------------------------------------
 
     def get_supported(self) -> SupportedResponse:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio.to_thread
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -62,6 +62,10 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _has_content(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size > 0
+
+
 class Database:
     """An engine on *url* ("sqlite:///payments.db", "postgresql+psycopg://…"), migrated when it is
     opened.
@@ -101,6 +105,20 @@ class Database:
     def url(self) -> str:
         """The database's URL, without its password."""
         return str(self.engine.url)
+
+    def exists(self) -> bool:
+        """Return True if there is a database of payments at the URL. Nothing is created.
+
+        Raises StorageError if the database cannot be opened.
+        """
+        file = self.engine.url.database
+        if self.is_sqlite and not (file and _has_content(Path(file))):
+            return False  # SQLite would create it
+        try:
+            return inspect(self.engine).has_table("alembic_version")
+        except DBAPIError as error:
+            why = without_secrets(str(error.orig), self.engine.url)
+            raise StorageError(why, advice="Check its URL, and that it runs.") from None
 
     def migrate(self) -> None:
         """Run the migrations that the database has not seen. Processes that start together queue

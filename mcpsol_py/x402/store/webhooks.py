@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 import orjson
@@ -22,7 +22,18 @@ from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import deliveries, webhooks
 
-__all__ = ["Delivery", "Webhook", "Webhooks", "emit"]
+__all__ = ["EVENTS", "Delivery", "Event", "Webhook", "Webhooks", "emit"]
+
+#: An event of this library. A program that sells may emit events of its own, too.
+Event = Literal[
+    "subscription.opened",
+    "subscription.charged",
+    "subscription.changed",
+    "subscription.past_due",
+    "subscription.cancelled",
+    "subscription.expired",
+]
+EVENTS: tuple[str, ...] = get_args(Event)
 
 #: Seconds to the next try, after the first, second, … that failed; after the last one the event is dead.
 BACKOFF_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)

@@ -13,7 +13,7 @@ from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.schema import plans as plan_table
-from mcpsol_py.x402.store.webhooks import emit
+from mcpsol_py.x402.store.webhooks import Event, emit
 from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan, check_period
 
 __all__ = ["PLAN_TERMS", "PlanStore", "check_wallet"]
@@ -144,7 +144,7 @@ class PlanStore:
     # -- events
 
     def announce(
-        self, connection: Connection, now: int, kind: str, about: Subscription, **more: Any
+        self, connection: Connection, now: int, kind: Event, about: Subscription, **more: Any
     ) -> None:
         """Emit an event for webhooks, in the caller's transaction."""
         data = {
