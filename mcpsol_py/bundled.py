@@ -1,4 +1,4 @@
-"""The compiled programs that ship with this package: counter, vault and x402."""
+"""The compiled programs that ship with this package: counter, guard, vault and x402."""
 
 from __future__ import annotations
 

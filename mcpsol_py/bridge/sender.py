@@ -13,10 +13,11 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from solders.message import to_bytes_versioned
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
@@ -29,6 +30,7 @@ from mcpsol_py.bridge.replies import Reply
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import describe, text_of
 from mcpsol_py.calls.effects import Effects, effects_of
+from mcpsol_py.calls.guard import find_guard, guard_instructions
 from mcpsol_py.calls.hints import raise_failure
 from mcpsol_py.calls.landed import landed_outcome
 from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
@@ -39,7 +41,14 @@ from mcpsol_py.calls.transactions import NewMessage, new_message
 from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.errors import McpsolError, PolicyError, ProgramFailed, SendUnknown, TransportError
+from mcpsol_py.errors import (
+    McpsolError,
+    PolicyError,
+    ProgramFailed,
+    SendUnknown,
+    TransactionTooLarge,
+    TransportError,
+)
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
 from mcpsol_py.solana.tokens import OwnedData, read_token_account
@@ -82,6 +91,10 @@ class CheckedCall:
     takeovers: Sequence[str]
     ask: Sequence[Outflow]
     at_most: Mapping[str, int]
+
+    def is_covered_by(self, confirmed: Mapping[str, int]) -> bool:
+        """Whether a person has agreed to all that must be asked for."""
+        return all(flow.amount <= confirmed.get(flow.mint, -1) for flow in self.ask)
 
     @property
     def flows(self) -> dict[str, int]:
@@ -156,7 +169,7 @@ class PolicySender:
                 still_served()
                 checked = await stack.enter_async_context(self._checked(call, progress, approved))
                 lines = text_of(checked.prepared, checked.simulated)
-                if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
+                if checked.is_covered_by(approved):
                     await asyncio.sleep(0)  # a cancellation that has arrived ends it here, unsigned
                     sent = await run_to_completion(
                         self._reserve_and_submit(checked, mark, progress)
@@ -191,6 +204,62 @@ class PolicySender:
             payer=self.signer.address,
         )
         await _check_cluster(call)
+        guard = await self._guard(call)
+        checked = await self._simulated_and_judged(call, prepared, progress, confirmed)
+        try:
+            if guard is not None and checked.is_covered_by(confirmed):
+                self._release(call, checked)
+                checked = await self._guarded(guard, call, checked, progress, confirmed)
+            yield checked
+        finally:
+            self._release(call, checked)
+
+    async def _guard(self, call: OutgoingCall) -> Pubkey | None:
+        """Return the guard program to use, or None if the policy wants none. Raises PolicyError if none is deployed."""
+        wanted = self.policy.guard
+        if wanted == "off":
+            return None
+        given = None if wanted == "on" else Pubkey.from_string(wanted)
+        found = await find_guard(call.transport, given)
+        if found is None:
+            named = "neither Lighthouse nor our own" if given is None else f"not {given}"
+            raise PolicyError(
+                "guard",
+                f"no guard program is deployed on {call.served.cluster} ({named}), so the limits cannot be enforced "
+                'on chain. The owner deploys one and names it in the policy, or sets guard = "off"',
+            )
+        return found
+
+    async def _guarded(
+        self,
+        guard: Pubkey,
+        call: OutgoingCall,
+        checked: CheckedCall,
+        progress: CallProgress,
+        confirmed: Mapping[str, int],
+    ) -> CheckedCall:
+        """Return the call with a guard at its end that allows what *checked* may take at the most, simulated again."""
+        instructions = guard_instructions(
+            guard, self.signer.address, checked.simulated, checked.effects, checked.at_most
+        )
+        prepared = replace(checked.prepared, guards=tuple(instructions))
+        try:
+            again = await self._simulated_and_judged(call, prepared, progress, confirmed)
+        except TransactionTooLarge as error:
+            raise PolicyError(
+                "guard",
+                f"with the guard that enforces the limits on chain, the transaction has {error.size:,} bytes, and "
+                f'{error.limit:,} fit. Call with fewer accounts, or the owner sets guard = "off"',
+            ) from error
+        return replace(again, at_most=checked.at_most)
+
+    async def _simulated_and_judged(
+        self,
+        call: OutgoingCall,
+        prepared: PreparedCall,
+        progress: CallProgress,
+        confirmed: Mapping[str, int],
+    ) -> CheckedCall:
         new, simulated, effects = await self._simulated(call, prepared, progress)
         try:
             await progress.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
@@ -205,10 +274,14 @@ class PolicySender:
                     "outflow.confirm_above",
                     "the wallet's owner must confirm it, and clients of a public server are strangers",
                 )
-            at_most = self.policy.at_most(effects.mints, spent, confirmed)
-            yield CheckedCall(prepared, new, simulated, effects, takeovers, ask, at_most)
-        finally:
+        except BaseException:
             sent_messages(call.transport).release(new.message)
+            raise
+        at_most = self.policy.at_most(effects.mints, spent, confirmed)
+        return CheckedCall(prepared, new, simulated, effects, takeovers, ask, at_most)
+
+    def _release(self, call: OutgoingCall, checked: CheckedCall) -> None:
+        sent_messages(call.transport).release(checked.new.message)
 
     async def _simulated(
         self, call: OutgoingCall, prepared: PreparedCall, progress: CallProgress
@@ -267,6 +340,7 @@ class PolicySender:
             program_id=str(prepared.instruction.program_id),
             instruction=prepared.ix.name,
             outflow={mint: str(amount) for mint, amount in checked.flows.items()},
+            guard=_guard_of(prepared),
             at_most={mint: str(amount) for mint, amount in checked.at_most.items() if amount},
             expected=effects.expected.to_json(),
             confirmed=bool(checked.ask),
@@ -433,6 +507,10 @@ def _landed_words(sent: SentCall) -> str:
         return "landed, but the chain does not yet say what it took: it counts with the most that it may take"
     taken = ", ".join(f"{int(amount):,} of {mint}" for mint, amount in sent.outflow.items())
     return f"landed as it was simulated; base units that left the wallet: {taken or 'none'}"
+
+
+def _guard_of(prepared: PreparedCall) -> str:
+    return str(prepared.guards[0].program_id) if prepared.guards else "off"
 
 
 def _may_land(error: McpsolError) -> bool:

@@ -28,7 +28,9 @@ __all__ = [
     "Outflow",
     "changes",
     "decimals_of",
+    "holdings",
     "minted",
+    "net_gains",
     "outflows",
     "readable",
     "ui_amount",
@@ -136,14 +138,14 @@ def changes(
 def _changes_at(
     key: Pubkey, before: AccountState | None, after: AccountState | None, decimals: dict[str, int]
 ) -> Iterator[Change]:
-    old, new = _holdings(key, before), _holdings(key, after)
+    old, new = holdings(key, before), holdings(key, after)
     for owner, mint in dict.fromkeys([*old, *new]):
         had, has = old.get((owner, mint), 0), new.get((owner, mint), 0)
         if had != has:
             yield Change(str(key), owner, mint, had, has, decimals.get(mint))
 
 
-def _holdings(key: Pubkey, account: AccountState | None) -> dict[tuple[str, str], int]:
+def holdings(key: Pubkey, account: AccountState | None) -> dict[tuple[str, str], int]:
     """Return the balances of an account by (owner, mint).
 
     The lamports of a token account count as its owner's, who gets them back by closing it. Wrapped SOL counts as SOL.
@@ -168,6 +170,20 @@ def outflows(
 ) -> list[Outflow]:
     """Return what *wallets* together lose, net: a token moved between two accounts of one wallet does not count.
 
+    The arguments are those of `net_gains`.
+    """
+    totals = net_gains(found, wallets, made, accounts)
+    return [Outflow(mint, -total) for mint, total in totals.items() if total < 0]
+
+
+def net_gains(
+    found: Iterable[Change],
+    wallets: Iterable[str],
+    made: Mapping[str, int] = _NONE,
+    accounts: Collection[Pubkey] = (),
+) -> dict[str, int]:
+    """Return the base units that *wallets* together gain, by mint; a loss is below zero.
+
     *made* are tokens that the wallets minted (see `minted`): any that they did not receive went to others. *accounts*
     are accounts of others that the wallets can take from (see `signing_power`): what their owners lose counts too.
     """
@@ -180,7 +196,7 @@ def outflows(
             totals[change.mint] += change.delta
     for mint, loss in _taken_from_others(found, mine, accounts):
         totals[mint] -= loss
-    return [Outflow(mint, -total) for mint, total in totals.items() if total < 0]
+    return dict(totals)
 
 
 def _taken_from_others(

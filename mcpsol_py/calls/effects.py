@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from solders.instruction import Instruction
@@ -15,7 +15,7 @@ from mcpsol_py.calls.balances import (
     Outflow,
     changes,
     minted,
-    outflows,
+    net_gains,
     readable,
     withheld_taken,
 )
@@ -32,19 +32,25 @@ __all__ = ["Effects", "effects_of"]
 class Effects:
     """The effects of a transaction on a wallet.
 
-    `flows` is what leaves the wallet, or leaves accounts that it can spend from. `taken` and `handed_over` are
+    `gains` are the base units by mint that the wallet gains, or loses if below zero; what leaves accounts that it can
+    spend from is a loss, too. `flows` are the losses. `taken` and `handed_over` are
     sentences about power that it gives away. `still` is False if others changed those balances between the reads
     before and after the simulation: then no effect can be trusted. `mints` are the tokens that the transaction can
     move, SOL among them. `expected` is compared with what lands.
     """
 
-    flows: Sequence[Outflow]
+    gains: Mapping[str, int]
     taken: Sequence[str]
     handed_over: Sequence[str]
     still: bool
     power: SigningPower
     mints: frozenset[str]
     expected: ExpectedOutflow
+
+    @property
+    def flows(self) -> list[Outflow]:
+        """What leaves the wallet."""
+        return [Outflow(mint, -gain) for mint, gain in self.gains.items() if gain < 0]
 
 
 def effects_of(
@@ -58,7 +64,7 @@ def effects_of(
         made[mint] = made.get(mint, 0) + amount
     meanwhile = changes(before, simulated.again)
     return Effects(
-        flows=outflows(simulated.changes, power.owners, made, power.accounts),
+        gains=net_gains(simulated.changes, power.owners, made, power.accounts),
         taken=takeovers(before, after, power.owners, power.accounts),
         handed_over=handed_over(before, after, power.owners),
         still=not _disturbed(simulated.changes, meanwhile, power),

@@ -24,7 +24,9 @@ from mcpsol_py.calls.transactions import compile_message, nonce_account_of
 from mcpsol_py.client.errors import Errors
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
+from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.program import Program, ProgramInstruction
+from mcpsol_py.solana.lighthouse import INVALID_ASSERTION
 
 __all__ = ["PreparedCall", "ServedProgram", "build_instruction", "chains_of", "prepare"]
 
@@ -65,7 +67,10 @@ def chains_of(programs: Iterable[ServedProgram]) -> list[Transport]:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """An instruction with all its accounts. `payer` is None if nobody signs and there is no wallet."""
+    """An instruction with all its accounts. `payer` is None if nobody signs and there is no wallet.
+
+    `guards` are assertions at the end of its transaction (see `guard`).
+    """
 
     served: ServedProgram
     ix: ProgramInstruction
@@ -73,6 +78,7 @@ class PreparedCall:
     instruction: Instruction
     accounts: tuple[AccountLine, ...]
     payer: Pubkey | None
+    guards: tuple[Instruction, ...] = ()
 
     @property
     def payers(self) -> tuple[Pubkey, ...]:
@@ -87,9 +93,10 @@ class PreparedCall:
 
     @property
     def errors(self) -> Errors:
-        """The program's own errors, for `explain`."""
+        """The errors of the program and of its guard, for `explain`."""
         program = self.served.program
-        return {str(program.behind(self.instruction.program_id)): program.error}
+        guards = {str(ix.program_id): guard_error for ix in self.guards}
+        return {**guards, str(program.behind(self.instruction.program_id)): program.error}
 
     @property
     def nonce_account(self) -> Pubkey | None:
@@ -102,7 +109,18 @@ class PreparedCall:
             raise MissingAccount(
                 self.ix.name, "fee payer", "none of its accounts signs, and no wallet is set"
             )
-        return compile_message(self.payer, [self.instruction], blockhash)
+        return compile_message(self.payer, [self.instruction, *self.guards], blockhash)
+
+
+def guard_error(code: int) -> ErrorCode:
+    """Return the error of a guard program with this number."""
+    if code == INVALID_ASSERTION:
+        return ErrorCode(code, "InvalidAssertion", "the guard program cannot read this guard")
+    return ErrorCode(
+        code,
+        "GuardFailed",
+        "more would have left the wallet than the policy allows, or power over what it owns: nothing did",
+    )
 
 
 @telemetry.traced("resolve accounts")

@@ -46,11 +46,13 @@ class SigningPower:
     """The property that a wallet's signature can move.
 
     `owners` are the addresses whose holdings are the wallet's own: itself, and multisigs that it signs for. `accounts`
-    are those of others that its signature can take from.
+    are those of others that its signature can take from. `spendable` are those of them that any program can take from
+    with that signature: the others are only accounts of a direct call.
     """
 
     owners: frozenset[str]
     accounts: frozenset[Pubkey] = frozenset()
+    spendable: frozenset[Pubkey] = frozenset()
 
 
 def signing_power(
@@ -65,7 +67,8 @@ def signing_power(
     owners = frozenset([str(wallet), *signed_for])
     direct = [ix.accounts for ix in instructions if ix.program_id in _DIRECT]
     taken_from = {meta.pubkey for metas in direct for meta in metas}
-    return SigningPower(owners, frozenset(taken_from).union(_reachable(accounts, owners)))
+    spendable = frozenset(_reachable(accounts, owners))
+    return SigningPower(owners, spendable.union(taken_from), spendable)
 
 
 def _reachable(accounts: AccountMap, owners: Collection[str]) -> Iterator[Pubkey]:

@@ -25,6 +25,7 @@ from solders.signature import Signature
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py.bundled import bundled_programs
 from mcpsol_py.client.transport import (
     AccountBalance,
     Balances,
@@ -38,7 +39,7 @@ from mcpsol_py.client.transport import (
     matches,
 )
 from mcpsol_py.errors import TransportError
-from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
+from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM, GUARD_PROGRAM
 from mcpsol_py.solana.tokens import read_token_account
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def _renew_rent(svm: LiteSVM) -> None:
 class SvmTransport:
     """A chain that lives as long as the object. `svm` is the LiteSVM itself, for its other methods. You may pass one.
 
+    A chain that is made here has the guard program (programs/guard), as mainnet has Lighthouse.
     *features*: "default" (LiteSVM's own) or "all" (every feature on; no stack gaps, as programs built with the
     standard library need).
     """
@@ -79,6 +81,7 @@ class SvmTransport:
             from solders.litesvm import LiteSVM
         except ImportError as error:  # where solders is built without it
             raise TransportError(self.endpoint, "this solders has no LiteSVM") from error
+        own = svm is None
         if svm is not None:
             pass
         elif features == "all":
@@ -97,12 +100,19 @@ class SvmTransport:
         self._height = 1
         #: Blockhashes before the newest -> the last block height at which they are valid.
         self._recent: dict[Hash, int] = {}
+        if own:
+            self._add_guard()
         #: Held while the SVM works, because its checks are switched for each transaction, in any thread.
         self.lock = threading.RLock()
         #: Called after each change that was made through this object, in the thread that made it.
         self.on_change: list[Callable[[], None]] = []
         #: Called after each block that `new_block` made.
         self.on_block: list[Callable[[], None]] = []
+
+    def _add_guard(self) -> None:
+        found = bundled_programs().get("guard")
+        if found is not None:
+            self.svm.add_program(GUARD_PROGRAM, (found / "guard.so").read_bytes())
 
     def _changed(self) -> None:
         for tell in list(self.on_change):

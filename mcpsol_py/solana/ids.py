@@ -20,6 +20,8 @@ PROGRAM_METADATA = "ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S"
 MEMO_PROGRAM = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 #: Lighthouse: wallets append its assertions to transactions they sign.
 LIGHTHOUSE_PROGRAM = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95"
+#: programs/guard: understands the same assertions, for chains without Lighthouse.
+GUARD_PROGRAM = "8kt91MkCXZ8wTZ4BNDwesbPfvncNkiEmCTZqfRmaykbE"
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
 ADDRESS_LOOKUP_TABLE_PROGRAM = "AddressLookupTab1e1111111111111111111111111"
 STAKE_PROGRAM = "Stake11111111111111111111111111111111111111"

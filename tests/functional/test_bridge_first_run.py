@@ -64,7 +64,7 @@ def test_every_client_that_gets_a_configuration_has_its_limits_looked_at(
         ("countr", "Did you mean 'counter'?"),
         ("token.jsn", "Did you mean 'token.json'?"),
         ("./tokn.json", "Did you mean 'token.json'?"),
-        ("nothing.at.all:Spec", "found none of that name. Available: counter, vault, x402."),
+        ("nothing.at.all:Spec", "found none of that name. Available: counter, guard, vault, x402."),
     ],
 )
 def test_a_source_that_is_misspelt_is_answered_with_what_there_is(

@@ -81,7 +81,7 @@ def bare(schema: Any) -> Any:
     }
 
 
-@pytest.mark.parametrize("name", ["counter", "vault", "x402"])
+@pytest.mark.parametrize("name", ["counter", "guard", "vault", "x402"])
 def test_a_committed_program_comes_back(name: str) -> None:
     folder = REPO / "programs" / name
     comes_back(folder / f"{name}.so", read(folder / "spec.py"))

@@ -278,7 +278,7 @@ def test_models_compare_through_json_alone() -> None:
 # --- the committed programs -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["counter", "vault", "x402"])
+@pytest.mark.parametrize("name", ["counter", "guard", "vault", "x402"])
 def test_the_second_reader_reads_the_committed_programs_in_the_svm(repo: Path, name: str) -> None:
     """No code of ours between the program and what is read: solders runs it, the reader of docs/wire.md asks it."""
     model = detect.read(repo / "programs" / name / "spec.py")

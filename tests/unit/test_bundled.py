@@ -7,7 +7,7 @@ from mcpsol_py.errors import UnknownName
 
 
 def test_each_has_its_program_its_idl_and_its_spec() -> None:
-    assert set(bundled_programs()) == {"counter", "vault", "x402"}
+    assert set(bundled_programs()) == {"counter", "guard", "vault", "x402"}
     for name, folder in bundled_programs().items():
         assert bundled_so(name).read_bytes()[:4] == b"\x7fELF"
         assert (folder / "idl.json").is_file()

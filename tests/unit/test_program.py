@@ -102,7 +102,7 @@ def test_a_program_lists_its_account_types_events_and_errors() -> None:
     assert program.errors == [ErrorCode(6000, "Closed", "The shop is closed.")]
 
 
-@pytest.mark.parametrize("name", ["counter", "vault", "x402"])
+@pytest.mark.parametrize("name", ["counter", "guard", "vault", "x402"])
 def test_a_bundled_program_loads_by_its_name(name: str) -> None:
     assert load(name).name == name
 

@@ -2,6 +2,7 @@
 
     [policy]
     clusters = ["devnet"]                   # mainnet must be named; other chains by genesis hash
+    guard = "on"                            # optional: enforce the limits on chain; "off", or a program
 
     [[policy.program]]
     id = "4Nd1…"
@@ -120,11 +121,15 @@ def _leaving(flow: Outflow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A whole policy. The default one allows nothing."""
+    """A whole policy. The default one allows nothing.
+
+    `guard` is "on", "off", or the address of the guard program to use.
+    """
 
     clusters: frozenset[str] = frozenset()
     programs: tuple[ProgramRule, ...] = ()
     limits: tuple[tuple[str, OutflowLimit], ...] = ()
+    guard: str = "on"
 
     @classmethod
     def read(cls, document: Mapping[str, Any], origin: str = "") -> Policy:
@@ -239,7 +244,7 @@ def _listed(names: Collection[str]) -> str:
 # --- reading a policy ----------------------------------------------------------------------------
 
 #: The keys of `[policy]`, `[[policy.program]]` and `[policy.outflow.…]`.
-POLICY: Keys = {"clusters": TEXTS, "program": TABLES, "outflow": TABLE}
+POLICY: Keys = {"clusters": TEXTS, "program": TABLES, "outflow": TABLE, "guard": TEXT}
 PROGRAM: Keys = {"id": TEXT, "instructions": TEXTS, "writable": TEXTS, "hands_over": FLAG}
 OUTFLOW: Keys = {"per_call": U64, "per_day": U64, "confirm_above": U64}
 
@@ -257,7 +262,11 @@ def _read(document: Mapping[str, Any]) -> Policy:
     _check_listed_once(rules)
     outflow = table.get("outflow", {}).items()
     limits = tuple((_mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow)
-    return Policy(frozenset(clusters), tuple(rules), limits)
+    return Policy(frozenset(clusters), tuple(rules), limits, _guard(table.get("guard", "on")))
+
+
+def _guard(text: str) -> str:
+    return text if text in ("on", "off") else _address(text, "guard")
 
 
 def _check_listed_once(rules: Sequence[ProgramRule]) -> None:

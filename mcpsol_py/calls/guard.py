@@ -1,0 +1,188 @@
+"""The guard: assertions at the end of a transaction that fail it on chain if it takes more than it may.
+
+A program may behave differently in a simulation and when the transaction lands. So the guard demands of each account
+of the wallet that it ends with at least its floor, and that the wallet keeps its power over it. The floors of a token
+add up to what the wallet had, less the most that the transaction may take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from solders.instruction import Instruction
+from solders.pubkey import Pubkey
+
+from mcpsol_py.calls.balances import SOL, AccountState, holdings
+from mcpsol_py.calls.effects import Effects
+from mcpsol_py.calls.signing_power import SigningPower
+from mcpsol_py.calls.simulate import AccountStates, SimulatedCall
+from mcpsol_py.client.transport import Transport
+from mcpsol_py.solana.addresses import (
+    GUARD_PROGRAM,
+    LIGHTHOUSE_PROGRAM,
+    SYSTEM_PROGRAM,
+    TOKEN_PROGRAMS,
+)
+from mcpsol_py.solana.lighthouse import (
+    Operator,
+    assert_data,
+    assert_info,
+    data_assertion,
+    lamports_at_least,
+    owned_by,
+    supply_at_most,
+    tokens_at_least,
+    without_data,
+)
+from mcpsol_py.solana.power_fields import power_fields
+from mcpsol_py.solana.tokens import read_mint
+
+__all__ = ["Holding", "find_guard", "floors_of", "guard_instructions"]
+
+
+async def find_guard(transport: Transport, given: Pubkey | None = None) -> Pubkey | None:
+    """Return the guard program on this chain: *given*, else Lighthouse, else our own. None if it is not deployed."""
+    programs = [LIGHTHOUSE_PROGRAM, GUARD_PROGRAM] if given is None else [given]
+    found = await transport.get_accounts(programs)
+    deployed = [account is not None and account.executable for account in found]
+    return next((key for key, there in zip(programs, deployed, strict=True) if there), None)
+
+
+def guard_instructions(
+    program: Pubkey,
+    wallet: Pubkey,
+    simulated: SimulatedCall,
+    effects: Effects,
+    at_most: Mapping[str, int],
+) -> list[Instruction]:
+    """Return the assertions that fail a transaction if it takes more than *at_most*, by mint, from *wallet*.
+
+    *effects* are those of its simulation, which must not take more either.
+    """
+    rows = list(_holdings(simulated.before, simulated.after))
+    slack = {mint: at_most.get(mint, 0) + effects.gains.get(mint, 0) for _, mint in _names(rows)}
+    floors = floors_of(rows, effects.power, slack, str(wallet))
+    out: list[Instruction] = []
+    for key, account in simulated.after.items():
+        about = _Demands(key, account, effects.power, floors)
+        out += [assert_info(key, found, program) for found in [about.info()] if found]
+        out += [assert_data(key, found, program) for found in [about.data()] if found]
+    return out
+
+
+# --- floors ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The base units of `mint` that `owner` had, and has after the simulation, in the account `key`."""
+
+    key: Pubkey
+    owner: str
+    mint: str
+    had: int
+    has: int
+
+    @property
+    def gain(self) -> int:
+        """What came in, or went out if below zero."""
+        return self.has - self.had
+
+
+#: The least base units by (account, mint).
+Floors = Mapping[tuple[Pubkey, str], int]
+
+
+def _holdings(before: AccountStates, after: AccountStates) -> Iterator[Holding]:
+    for key, account in before.items():
+        old, new = holdings(key, account), holdings(key, after.get(key))
+        for owner, mint in dict.fromkeys([*old, *new]):
+            yield Holding(key, owner, mint, old.get((owner, mint), 0), new.get((owner, mint), 0))
+
+
+def _names(rows: Sequence[Holding]) -> set[tuple[str, str]]:
+    """Return the (owner, mint) of holdings."""
+    return {(row.owner, row.mint) for row in rows}
+
+
+def floors_of(
+    rows: Sequence[Holding], power: SigningPower, slack: Mapping[str, int], wallet: str
+) -> dict[tuple[Pubkey, str], int]:
+    """Return the least base units that accounts may end with, by (account, mint).
+
+    *slack* is by how much the wallet may end below its simulation, by mint. Accounts of others keep what they have.
+    """
+    own = [row for row in rows if row.owner in power.owners]
+    found = _others_floors([row for row in rows if row.owner not in power.owners], power)
+    for mint in {row.mint for row in own}:
+        found |= _own_floors([row for row in own if row.mint == mint], slack[mint], wallet)
+    return {place: least for place, least in found.items() if least > 0}
+
+
+def _own_floors(rows: Sequence[Holding], slack: int, wallet: str) -> dict[tuple[Pubkey, str], int]:
+    """Spread *slack* over the holdings of one mint: first over what they gain, then over the wallet and over losers."""
+    found = {(row.key, row.mint): row.has for row in rows}
+    by_need = sorted(rows, key=lambda row: (str(row.key) != wallet, row.gain))
+    shares = [(row, max(0, row.gain)) for row in by_need] + [(row, row.has) for row in by_need]
+    for row, most in shares:
+        share = min(most, slack, found[row.key, row.mint])
+        found[row.key, row.mint] -= share
+        slack -= share
+    return found
+
+
+def _others_floors(rows: Sequence[Holding], power: SigningPower) -> dict[tuple[Pubkey, str], int]:
+    """Keep what others have where the wallet's signature can take it: no loss may grow, nothing that offset it may fail."""
+    losers = _names([row for row in rows if row.key in power.accounts and row.gain < 0])
+    kept = {
+        (row.key, row.mint): min(row.had, row.has) for row in rows if row.key in power.spendable
+    }
+    offset = {(row.key, row.mint): row.has for row in rows if (row.owner, row.mint) in losers}
+    return kept | offset
+
+
+# --- what is demanded of an account ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Demands:
+    """What the guard demands of the account `key`, which the simulation left as `after`."""
+
+    key: Pubkey
+    after: AccountState | None
+    power: SigningPower
+    floors: Floors
+
+    def info(self) -> list[bytes]:
+        """Return assertions about its lamports, its owner and its size."""
+        least = self.floors.get((self.key, SOL), 0)
+        return [*([lamports_at_least(least)] if least else []), *self._owner()]
+
+    def _owner(self) -> list[bytes]:
+        """A wallet stays a wallet. A token account cannot be another program's account that looks like one."""
+        if self.after is None:
+            return []
+        if self.after.owner == SYSTEM_PROGRAM and str(self.key) in self.power.owners:
+            return [owned_by(SYSTEM_PROGRAM), without_data()]
+        return [owned_by(self.after.owner)] if self._is_token() and self.data() else []
+
+    def _is_token(self) -> bool:
+        return self.after is not None and self.after.owner in TOKEN_PROGRAMS
+
+    def data(self) -> list[bytes]:
+        """Return assertions about its tokens, and about who has power over it."""
+        if self.after is None:
+            return []
+        mints = [mint for key, mint in self.floors if key == self.key and mint != SOL]
+        amounts = [tokens_at_least(self.floors[self.key, mint]) for mint in mints]
+        fields = power_fields(self.after, self.power.owners)
+        operators = (Operator.EQUAL, Operator.AT_MOST)
+        kept = [data_assertion(f.offset, f.value, operators[f.at_most]) for f in fields]
+        return [*amounts, *self._supply(), *kept]
+
+    def _supply(self) -> list[bytes]:
+        """New tokens of the wallet's own mint would go to others."""
+        mint = read_mint(self.after)
+        issues = mint is not None and str(mint.mint_authority) in self.power.owners
+        return [supply_at_most(mint.supply)] if mint is not None and issues else []
