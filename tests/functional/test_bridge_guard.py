@@ -1,0 +1,383 @@
+"""The guard: a program that behaves otherwise when its transaction lands cannot take more than the policy allows.
+
+The programs are real, in an SVM. The puppet (tests/puppet) does what an account of its owner says, with the wallet's
+signature; the owner writes the account between the simulation and the transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from solders.account import Account
+from solders.litesvm import LiteSVM
+from solders.pubkey import Pubkey
+from solders.token.state import TokenAccount, TokenAccountState
+
+from idl2mcp.local_cluster import LocalCluster, wallet
+from mcpsol_py import load
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.policy.audit_log import AuditLog
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
+from mcpsol_py.build.toolchain import Toolchain
+from mcpsol_py.bundled import bundled_so
+from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.client.keys import KeypairSigner
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.solana.addresses import (
+    GUARD_PROGRAM,
+    LIGHTHOUSE_PROGRAM,
+    NATIVE_MINT,
+    TOKEN_PROGRAM,
+)
+from tests.functional.bridges import key
+from tests.functional.targets import built_crate
+from tests.support.policy_scene import MINTED, PatchedTransport, ix
+
+PUPPET, SCRIPT = Pubkey(bytes([81]) * 32), Pubkey(bytes([82]) * 32)
+WRAPPED = Pubkey(bytes([83]) * 32)
+SLOTS = ("a", "b", "c", "d")
+IDL = {
+    "address": str(PUPPET),
+    "metadata": {"name": "puppet", "version": "1.0.0", "spec": "0.1.0"},
+    "instructions": [
+        ix("act", [1], ["wallet+!", "script", *(f"{s}+" for s in SLOTS), "system", "token"], {})
+    ],
+}
+#: Places of accounts in the instruction.
+WALLET, A, B, C, D, SYSTEM, TOKEN = 0, 2, 3, 4, 5, 6, 7
+#: Lamports and USDC that a call may take. 5,000 of the lamports are the fee.
+SOL_LIMIT, USDC_LIMIT = 25_000, 500_000
+RENT = 2_039_280
+
+
+def u64(number: int) -> bytes:
+    return number.to_bytes(8, "little")
+
+
+def call(program: int, places: Sequence[int], data: bytes) -> bytes:
+    """One call in the puppet's script."""
+    return bytes([program, len(places), *places, len(data)]) + data
+
+
+def send_sol(lamports: int, to: int = A) -> bytes:
+    return call(SYSTEM, [WALLET, to], bytes([2, 0, 0, 0]) + u64(lamports))
+
+
+def send_tokens(amount: int, source: int = A, target: int = B) -> bytes:
+    return call(TOKEN, [source, target, WALLET], bytes([3]) + u64(amount))
+
+
+def set_authority(account: int, kind: int, heir: Pubkey) -> bytes:
+    return call(TOKEN, [account, WALLET], bytes([6, kind, 1]) + bytes(heir))
+
+
+@pytest.fixture(scope="session")
+def puppet(no_std_toolchain: Toolchain) -> bytes:
+    from pathlib import Path
+
+    crate = Path(__file__).resolve().parents[1] / "puppet"
+    return built_crate(crate, no_std_toolchain).read_bytes()
+
+
+@dataclass
+class Stage:
+    """A bridge that may call the puppet for alice."""
+
+    local: LocalCluster
+    bridge: Bridge
+    audit: AuditLog
+
+    def script(self, script: bytes) -> None:
+        self.local.transport.set_account(SCRIPT, Account(10**8, script, PUPPET))
+
+    async def act(self, now: bytes, then: bytes | None = None, **accounts: str) -> Any:
+        """Call the puppet: *now* is its script in the simulation, *then* when the transaction lands."""
+
+        async def turned(_signature: str) -> None:
+            self.script(now if then is None else then)
+
+        self.script(now)
+        self.bridge.will_send = turned
+        given = {slot: accounts.get(slot, self.local.names["usdc"]) for slot in SLOTS}
+        programs = {"system": "1" * 32, "token": str(TOKEN_PROGRAM)}
+        arguments = {
+            "accounts": {**given, **programs, "wallet": key("alice"), "script": str(SCRIPT)}
+        }
+        return await self.bridge.call("act", arguments)
+
+    def of_alice(self) -> dict[str, Account | None]:
+        """All that is alice's, and her wallet without the fee that she pays."""
+        names = ("alice", "alice_usdc", "alice_empty", "alice_other", "usdc", "other")
+        keys = [*(Pubkey.from_string(self.local.names[name]) for name in names), WRAPPED]
+        return {str(where): self.local.svm.get_account(where) for where in keys}
+
+    def tokens(self, name: str) -> int:
+        account = self.local.svm.get_account(Pubkey.from_string(self.local.names[name]))
+        assert account is not None
+        return TokenAccount.from_bytes(bytes(account.data)).amount
+
+
+def stage(puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on") -> Stage:
+    import tomllib
+
+    local = LocalCluster(chain)
+    local.apply(tomllib.loads(MINTED))
+    local.transport.add_program(PUPPET, puppet)
+    state = TokenAccount(
+        mint=NATIVE_MINT,
+        owner=Pubkey.from_string(key("alice")),
+        amount=10**9,
+        delegate=None,
+        state=TokenAccountState.Initialized,
+        is_native=RENT,
+        delegated_amount=0,
+        close_authority=None,
+    )
+    local.transport.set_account(WRAPPED, Account(10**9 + RENT, bytes(state), TOKEN_PROGRAM))
+    limits = (
+        ("SOL", OutflowLimit(SOL_LIMIT, 10**6)),
+        (local.names["usdc"], OutflowLimit(USDC_LIMIT, 800_000, 300_000)),
+    )
+    policy = Policy(
+        frozenset({"local"}), (ProgramRule(str(PUPPET), frozenset({"act"})),), limits, guard
+    )
+    # A node that does not refuse early: the transaction lands in a block, and the guard fails it there.
+    node = local.transport
+
+    async def hasty(transaction: Any, **_options: Any) -> Any:
+        return await node.send(transaction, skip_preflight=True)
+
+    audit = AuditLog()
+    served = ServedProgram(load(IDL), PUPPET, PatchedTransport(node, send=hasty), "test", "local")
+    bridge = Bridge(
+        [served],
+        mode="send",
+        signer=KeypairSigner(wallet("alice")),
+        policy=policy,
+        audit=audit,
+        names=local.resolve,
+    )
+    return Stage(local, bridge, audit)
+
+
+MALLORY = Pubkey.from_string(key("mallory"))
+USDC = {"a": "@alice_usdc", "b": "@bob_usdc"}
+OTHER = {"a": "@alice_other", "b": "@bob_other"}
+#: What the puppet does when the transaction lands, and with which accounts.
+BAITS: dict[str, tuple[bytes, dict[str, str]]] = {
+    "all lamports but one unit of rent": (send_sol(9 * 10**9), {"a": "@bob"}),
+    "a lamport over the limit": (send_sol(SOL_LIMIT - 5_000 + 1), {"a": "@bob"}),
+    "lamports in two steps": (send_sol(SOL_LIMIT // 2) * 2, {"a": "@bob"}),
+    "lamports to two accounts": (
+        send_sol(15_000, A) + send_sol(15_000, B),
+        {"a": "@bob", "b": "@mallory"},
+    ),
+    "a token unit over what needs no confirmation": (send_tokens(300_001), USDC),
+    "all tokens": (send_tokens(1_000_000), USDC),
+    "a token without a limit": (send_tokens(1), OTHER),
+    "tokens of two accounts": (
+        send_tokens(300_000) + send_tokens(1, C, D),
+        {**USDC, "c": "@alice_other", "d": "@bob_other"},
+    ),
+    "tokens that are burnt": (
+        call(TOKEN, [A, B, WALLET], bytes([8]) + u64(300_001)),
+        {"a": "@alice_usdc", "b": "@usdc"},
+    ),
+    "tokens that are minted for others": (
+        call(TOKEN, [B, A, WALLET], bytes([7]) + u64(1)),
+        {"a": "@bob_usdc", "b": "@usdc"},
+    ),
+    "wrapped SOL": (send_tokens(SOL_LIMIT, A, B), {"a": str(WRAPPED), "b": "@bob_wrapped"}),
+    "wrapped SOL by closing its account": (
+        call(TOKEN, [A, B, WALLET], bytes([9])),
+        {"a": str(WRAPPED), "b": "@bob"},
+    ),
+    "the rent of an empty token account": (
+        call(TOKEN, [A, B, WALLET], bytes([9])),
+        {"a": "@alice_empty", "b": "@bob"},
+    ),
+    "a delegate": (
+        call(TOKEN, [A, B, WALLET], bytes([4]) + u64(10**12)),
+        {"a": "@alice_usdc", "b": "@mallory"},
+    ),
+    "the owner of a token account": (set_authority(A, 2, MALLORY), USDC),
+    "the owner of an empty token account": (set_authority(A, 2, MALLORY), {"a": "@alice_empty"}),
+    "the closer of a token account": (set_authority(A, 3, MALLORY), USDC),
+    "the mint authority": (set_authority(A, 0, MALLORY), {"a": "@usdc"}),
+    "the mint authority, to nobody": (
+        call(TOKEN, [A, WALLET], bytes([6, 0, 0])),
+        {"a": "@usdc"},
+    ),
+    "the wallet is assigned to a program": (
+        call(SYSTEM, [WALLET], bytes([1, 0, 0, 0]) + bytes(PUPPET)),
+        {},
+    ),
+    "the wallet gets data, so that it can never pay again": (
+        call(SYSTEM, [WALLET], bytes([8, 0, 0, 0]) + u64(8)),
+        {},
+    ),
+}
+
+
+def with_bobs_wrapped(s: Stage) -> None:
+    where = Pubkey(bytes([84]) * 32)
+    account = s.local.svm.get_account(WRAPPED)
+    assert account is not None
+    data = bytes(account.data)
+    bob = bytes(Pubkey.from_string(key("bob")))
+    s.local.transport.set_account(
+        where, Account(account.lamports, data[:32] + bob + data[64:], account.owner)
+    )
+    s.local.names["bob_wrapped"] = str(where)
+
+
+@pytest.mark.parametrize("bait", BAITS)
+async def test_what_a_program_takes_after_the_simulation_fails_on_chain(
+    bait: str, puppet: bytes
+) -> None:
+    then, accounts = BAITS[bait]
+    s = stage(puppet)
+    with_bobs_wrapped(s)
+    before = s.of_alice()
+    reply = await s.act(b"", then, **accounts)
+    assert reply.details.get("name") == "GuardFailed", reply.text
+    after = s.of_alice()
+    alice = key("alice")
+    paid, had = after.pop(alice), before.pop(alice)
+    assert paid is not None
+    assert had is not None
+    assert (paid.lamports, paid.owner, paid.data) == (had.lamports - 5_000, had.owner, had.data)
+    assert after == before
+    assert s.audit.spent(alice) == {"SOL": 5_000}
+
+
+@pytest.mark.parametrize("bait", BAITS)
+async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes) -> None:
+    """So the test above shows the guard, and the wallet is stopped where balances show the difference."""
+    then, accounts = BAITS[bait]
+    s = stage(puppet, guard="off")
+    with_bobs_wrapped(s)
+    before = s.of_alice()
+    reply = await s.act(b"", then, **accounts)
+    assert s.of_alice() != before
+    moved = reply.details.get("reason") == "landed_differently"
+    assert moved or not reply.is_error, reply.text
+    assert s.audit.entries()[0]["guard"] == "off"
+
+
+async def test_more_than_simulated_within_the_limit_lands_is_told_and_stops(puppet: bytes) -> None:
+    s = stage(puppet)
+    reply = await s.act(send_tokens(1_000), send_tokens(2_000), **USDC)
+    assert reply.details["reason"] == "landed_differently", reply.text
+    assert s.tokens("bob_usdc") == 2_000
+    assert s.audit.spent(key("alice")) == {"SOL": 5_000, s.local.names["usdc"]: 2_000}
+    assert (await s.act(b"", **USDC)).details["rule"] == "stopped"
+
+
+HONEST: dict[str, tuple[bytes, dict[str, str]]] = {
+    "nothing": (b"", {}),
+    "lamports up to the limit": (send_sol(SOL_LIMIT - 5_000), {"a": "@bob"}),
+    "tokens up to the confirmation": (send_tokens(300_000), USDC),
+    "tokens between own accounts": (
+        send_tokens(9, A, B),
+        {"a": "@alice_usdc", "b": "@alice_usdc2"},
+    ),
+    "unwrapping": (call(TOKEN, [A, WALLET, WALLET], bytes([9])), {"a": str(WRAPPED)}),
+    "closing an empty account": (
+        call(TOKEN, [A, WALLET, WALLET], bytes([9])),
+        {"a": "@alice_empty"},
+    ),
+    "wrapping": (
+        send_sol(10**9, A) + call(TOKEN, [A], bytes([17])),
+        {"a": str(WRAPPED)},
+    ),
+    "minting for oneself": (
+        call(TOKEN, [B, A, WALLET], bytes([7]) + u64(7)),
+        {"a": "@alice_usdc", "b": "@usdc"},
+    ),
+}
+
+
+def with_a_second_account(s: Stage) -> None:
+    where = Pubkey(bytes([85]) * 32)
+    account = s.local.svm.get_account(Pubkey.from_string(s.local.names["alice_usdc"]))
+    assert account is not None
+    s.local.transport.set_account(where, account)
+    s.local.names["alice_usdc2"] = str(where)
+
+
+@pytest.mark.parametrize("what", HONEST)
+async def test_what_lands_as_simulated_passes_the_guard(what: str, puppet: bytes) -> None:
+    now, accounts = HONEST[what]
+    s = stage(puppet)
+    with_a_second_account(s)
+    reply = await s.act(now, **accounts)
+    assert not reply.is_error, reply.text
+    assert s.audit.entries()[0]["guard"] == str(GUARD_PROGRAM)
+
+
+async def test_the_guard_is_cheap(puppet: bytes) -> None:
+    s = stage(puppet)
+    reply = await s.act(send_tokens(9), **USDC)
+    assert reply.structured is not None
+    (landed,) = (o for o in s.local.transport._landed.values() if o.logs)
+    used = [
+        int(found[1])
+        for line in landed.logs
+        if (found := re.match(rf"Program {GUARD_PROGRAM} consumed (\d+)", line))
+    ]
+    assert len(used) >= 3
+    assert max(used) <= 400
+    assert sum(used) <= 1_500
+
+
+# --- where there is no guard program ---------------------------------------------------------------------------------
+
+
+async def test_where_no_guard_is_deployed_nothing_is_sent_unless_the_owner_says_so(
+    puppet: bytes,
+) -> None:
+    s = stage(puppet, chain=SvmTransport(LiteSVM()))
+    reply = await s.act(b"")
+    assert reply.details["rule"] == "guard", reply.text
+    assert 'guard = "off"' in reply.text
+    assert s.audit.entries() == []
+    off = stage(puppet, chain=SvmTransport(LiteSVM()), guard="off")
+    assert not (await off.act(b"")).is_error
+
+
+async def test_lighthouse_comes_first_and_the_owner_may_name_another(puppet: bytes) -> None:
+    guard = bundled_so("guard").read_bytes()
+    s = stage(puppet)
+    s.local.transport.add_program(LIGHTHOUSE_PROGRAM, guard)
+    assert not (await s.act(b"")).is_error
+    assert s.audit.entries()[0]["guard"] == str(LIGHTHOUSE_PROGRAM)
+    own = Pubkey(bytes([86]) * 32)
+    named = stage(puppet, guard=str(own))
+    assert (await named.act(b"")).details["rule"] == "guard"
+    named.local.transport.add_program(own, guard)
+    assert not (await named.act(b"")).is_error
+    assert named.audit.entries()[0]["guard"] == str(own)
+
+
+async def test_a_call_that_leaves_no_room_for_the_guard_is_refused_in_plain_words(
+    puppet: bytes,
+) -> None:
+    s = stage(puppet)
+    s.script(b"")
+    others = [{"address": str(Pubkey(bytes([n]) * 32))} for n in range(100, 125)]
+    accounts = dict.fromkeys(SLOTS, "@alice_usdc")
+    programs = {"system": "1" * 32, "token": str(TOKEN_PROGRAM)}
+    reply = await s.bridge.call(
+        "act",
+        {
+            "accounts": {**accounts, **programs, "wallet": key("alice"), "script": str(SCRIPT)},
+            "remaining_accounts": others,
+        },
+    )
+    assert reply.details["rule"] == "guard", reply.text
+    assert "1,232 fit" in reply.text
