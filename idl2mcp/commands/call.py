@@ -86,8 +86,8 @@ def command(
     """Call INSTRUCTION of SOURCE: build it, simulate it, or sign and send it, and show its effects.
 
     A .so and the bundled programs (counter, guard, vault, x402) run on a local cluster in this process: "@alice" is a
-    wallet there, --setup makes tokens, and --ledger FILE keeps accounts from one call to the next. With --url the call runs on
-    that chain.
+    wallet there, --setup makes tokens, and --ledger FILE keeps accounts from one call to the next. With --url the call
+    runs on that chain.
     """
     from mcpsol_py.client.transport import run
 

@@ -133,7 +133,7 @@ def _own_floors(rows: Sequence[Holding], slack: int, wallet: str) -> dict[tuple[
 
 
 def _others_floors(rows: Sequence[Holding], power: SigningPower) -> dict[tuple[Pubkey, str], int]:
-    """Keep what others have where the wallet's signature can take it: no loss may grow, nothing that offset it may fail."""
+    """Keep what others have where the wallet's signature can take it: no loss may grow, and its offsets must come."""
     losers = _names([row for row in rows if row.key in power.accounts and row.gain < 0])
     kept = {
         (row.key, row.mint): min(row.had, row.has) for row in rows if row.key in power.spendable

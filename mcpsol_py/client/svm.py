@@ -70,6 +70,7 @@ class SvmTransport:
     """A chain that lives as long as the object. `svm` is the LiteSVM itself, for its other methods. You may pass one.
 
     A chain that is made here has the guard program (programs/guard), as mainnet has Lighthouse.
+
     *features*: "default" (LiteSVM's own) or "all" (every feature on; no stack gaps, as programs built with the
     standard library need).
     """

@@ -24,7 +24,9 @@ class Guard:
     TOKEN = constant(Pubkey, "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "Owner number 1.")
     TOKEN_2022 = constant(Pubkey, "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", "Owner number 2.")
 
-    InvalidAssertion = error("An assertion is too short, too long, or of a kind that the guard does not know")
+    InvalidAssertion = error(
+        "An assertion is too short, too long, or of a kind that the guard does not know"
+    )
     AssertionFailed = error("An account is not as the signer of the transaction demands")
 
     @instruction(discriminator=b"\x06")

@@ -7,8 +7,9 @@ signature; the owner writes the account between the simulation and the transacti
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,8 +78,6 @@ def set_authority(account: int, kind: int, heir: Pubkey) -> bytes:
 
 @pytest.fixture(scope="session")
 def puppet(no_std_toolchain: Toolchain) -> bytes:
-    from pathlib import Path
-
     crate = Path(__file__).resolve().parents[1] / "puppet"
     return built_crate(crate, no_std_toolchain).read_bytes()
 
@@ -94,7 +93,9 @@ class Stage:
     def script(self, script: bytes) -> None:
         self.local.transport.set_account(SCRIPT, Account(10**8, script, PUPPET))
 
-    async def act(self, now: bytes, then: bytes | None = None, **accounts: str) -> Any:
+    async def act(
+        self, now: bytes, then: bytes | None = None, accounts: Mapping[str, str] | None = None
+    ) -> Any:
         """Call the puppet: *now* is its script in the simulation, *then* when the transaction lands."""
 
         async def turned(_signature: str) -> None:
@@ -102,7 +103,7 @@ class Stage:
 
         self.script(now)
         self.bridge.will_send = turned
-        given = {slot: accounts.get(slot, self.local.names["usdc"]) for slot in SLOTS}
+        given = {slot: (accounts or {}).get(slot, self.local.names["usdc"]) for slot in SLOTS}
         programs = {"system": "1" * 32, "token": str(TOKEN_PROGRAM)}
         arguments = {
             "accounts": {**given, **programs, "wallet": key("alice"), "script": str(SCRIPT)}
@@ -243,7 +244,7 @@ async def test_what_a_program_takes_after_the_simulation_fails_on_chain(
     s = stage(puppet)
     with_bobs_wrapped(s)
     before = s.of_alice()
-    reply = await s.act(b"", then, **accounts)
+    reply = await s.act(b"", then, accounts)
     assert reply.details.get("name") == "GuardFailed", reply.text
     after = s.of_alice()
     alice = key("alice")
@@ -262,7 +263,7 @@ async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes)
     s = stage(puppet, guard="off")
     with_bobs_wrapped(s)
     before = s.of_alice()
-    reply = await s.act(b"", then, **accounts)
+    reply = await s.act(b"", then, accounts)
     assert s.of_alice() != before
     moved = reply.details.get("reason") == "landed_differently"
     assert moved or not reply.is_error, reply.text
@@ -271,11 +272,11 @@ async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes)
 
 async def test_more_than_simulated_within_the_limit_lands_is_told_and_stops(puppet: bytes) -> None:
     s = stage(puppet)
-    reply = await s.act(send_tokens(1_000), send_tokens(2_000), **USDC)
+    reply = await s.act(send_tokens(1_000), send_tokens(2_000), USDC)
     assert reply.details["reason"] == "landed_differently", reply.text
     assert s.tokens("bob_usdc") == 2_000
     assert s.audit.spent(key("alice")) == {"SOL": 5_000, s.local.names["usdc"]: 2_000}
-    assert (await s.act(b"", **USDC)).details["rule"] == "stopped"
+    assert (await s.act(b"", None, USDC)).details["rule"] == "stopped"
 
 
 HONEST: dict[str, tuple[bytes, dict[str, str]]] = {
@@ -315,14 +316,14 @@ async def test_what_lands_as_simulated_passes_the_guard(what: str, puppet: bytes
     now, accounts = HONEST[what]
     s = stage(puppet)
     with_a_second_account(s)
-    reply = await s.act(now, **accounts)
+    reply = await s.act(now, None, accounts)
     assert not reply.is_error, reply.text
     assert s.audit.entries()[0]["guard"] == str(GUARD_PROGRAM)
 
 
 async def test_the_guard_is_cheap(puppet: bytes) -> None:
     s = stage(puppet)
-    reply = await s.act(send_tokens(9), **USDC)
+    reply = await s.act(send_tokens(9), None, USDC)
     assert reply.structured is not None
     (landed,) = (o for o in s.local.transport._landed.values() if o.logs)
     used = [
@@ -330,6 +331,7 @@ async def test_the_guard_is_cheap(puppet: bytes) -> None:
         for line in landed.logs
         if (found := re.match(rf"Program {GUARD_PROGRAM} consumed (\d+)", line))
     ]
+    print("compute units of the guard's instructions:", used)
     assert len(used) >= 3
     assert max(used) <= 400
     assert sum(used) <= 1_500

@@ -235,7 +235,10 @@ def unknown(it: Faulty, reply: Reply, why: str) -> None:
     assert why in reply.text
     assert it.events == ["intent", "signed", "unknown"]
     assert it.scene.audit.entries()[-1]["signature"] == signature
-    assert it.scene.audit.spent(str(it.scene.bridge.wallet))[it.scene.local.names["usdc"]] == AMOUNT
+    # It counts with the most that it may take without a person's confirmation.
+    assert (
+        it.scene.audit.spent(str(it.scene.bridge.wallet))[it.scene.local.names["usdc"]] == 300_000
+    )
 
 
 async def test_a_node_that_goes_away_after_the_send_leaves_it_unknown_with_its_signature() -> None:

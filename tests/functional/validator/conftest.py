@@ -13,10 +13,11 @@ from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
-from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.addresses import GUARD_PROGRAM, PROGRAM_METADATA
 from mcpsol_py.solana.pda import anchor_idl_address
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from tests.conftest import PROGRAM_METADATA_SO
@@ -73,7 +74,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
         ]
     )
     accounts |= token_accounts() | x402_scene.accounts()
-    programs = PROGRAMS | x402_scene.PROGRAM
+    programs = PROGRAMS | x402_scene.PROGRAM | {GUARD_PROGRAM: bundled_so("guard")}
     if PROGRAM_METADATA_SO.exists():
         programs[PROGRAM_METADATA] = PROGRAM_METADATA_SO
     node = Validator(tmp_path_factory.mktemp("validator"), programs, accounts)

@@ -171,16 +171,20 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
             replies += await pair
         await given
         sent = [r for r in replies if not r.is_error]
+        # The guard of one fails if the other has spent since its simulation.
         assert {r.details["reason"] for r in replies if r.is_error} <= {
             "policy_refused",
             "transport_error",
+            "program_failed",
         }
+        failed = sum(r.details.get("name") == "GuardFailed" for r in replies)
         assert 1 <= len(sent) <= 8
         (account,) = await transports[0].get_accounts([payee])
         assert account is not None
         moved = account.lamports - 1_000_000
         assert moved <= 9_000_000
-        assert AuditLog(log).spent(str(agent.pubkey())) == {"SOL": moved + 5000 * len(sent)}
+        spent = AuditLog(log).spent(str(agent.pubkey()))["SOL"]
+        assert 0 <= spent - (moved + 5000 * len(sent)) <= 5000 * failed
     finally:
         for transport in transports:
             await transport.close()
