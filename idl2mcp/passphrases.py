@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import click
-
+from idl2mcp import terminal
 from mcpsol_py import telemetry
 from mcpsol_py.client.keys import keystore_address, refuse_existing
 from mcpsol_py.errors import SourceError
@@ -15,8 +14,6 @@ from mcpsol_py.errors import SourceError
 __all__ = ["VARIABLE", "forget", "passphrase", "remember"]
 
 VARIABLE = "IDL2MCP_PASSPHRASE"
-#: The terminal of this process, on Windows its console.
-_TERMINAL = "/dev/tty" if os.name == "posix" else "CONIN$"
 #: The service name in the keyring; the user name is the key's address.
 _SERVICE = "idl2mcp keystore"
 _INSTALL = "pip install '.[keyring]' in a clone of mcpsol-py"
@@ -47,15 +44,12 @@ def _checked(path: Path, new: bool) -> str:
 
 
 def _from_terminal(path: Path, new: bool) -> str:
-    """Ask the person at the terminal. stdin is not read: it may be a pipe, or an MCP client's."""
-    try:
-        os.close(os.open(_TERMINAL, os.O_RDWR))  # getpass would read stdin instead
-    except OSError as error:
+    if not terminal.is_there():
         raise SourceError(
             f"needs a passphrase, and there is no terminal to ask. Set ${VARIABLE}, or store it in the system keyring "
             "with `idl2mcp wallet remember`",
             origin=str(path),
-        ) from error
+        )
     text = _typed(path, f"Passphrase of {path.name}: ")
     if new and _typed(path, "Again: ") != text:
         raise SourceError("the two passphrases differ", origin=str(path))
@@ -63,13 +57,8 @@ def _from_terminal(path: Path, new: bool) -> str:
 
 
 def _typed(path: Path, prompt: str) -> str:
-    """Return a line that is typed without being shown. Raises click.Abort if the person ends the input."""
-    from getpass import getpass
-
     try:
-        return getpass(prompt)
-    except EOFError as error:
-        raise click.Abort from error
+        return terminal.ask_hidden(prompt)
     except UnicodeDecodeError as error:
         raise SourceError(
             f"the terminal sent bytes that are not {error.encoding} text; set the locale to the terminal's encoding",

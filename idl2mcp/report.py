@@ -43,6 +43,7 @@ __all__ = [
     "fields",
     "json_option",
     "note",
+    "paused",
     "progress",
     "sol",
     "table",
@@ -115,8 +116,10 @@ def failure(
             else {"reason": "io_error", "message": _os_message(error)}
         )
     lines = ["Error: " + str(details["message"])]
-    if isinstance(error, ProgramFailed) and error.logs:
-        lines += ["  the last lines of its log:"] + [f"    {line}" for line in error.logs[-6:]]
+    if isinstance(error, ProgramFailed):
+        lines += [f"  look at: {hint}" for hint in error.hints]
+        if error.logs:
+            lines += ["  the last lines of its log:", *(f"    {at}" for at in error.logs[-6:])]
     note("\n".join(lines))
     if as_json:
         sys.stdout.write(as_json_text({"error": details}) + "\n")
@@ -216,6 +219,8 @@ class Progress:
             self._show()
 
     def _show(self) -> None:
+        if _asking.is_set():
+            return
         self._shown = True
         note(f"… {self.doing} ({time.monotonic() - self._started:.0f} s)")
 
@@ -239,6 +244,20 @@ class Progress:
         self._thread.join()
         if self._shown and error is None:
             note(f"… done in {time.monotonic() - self._started:.1f} s")
+
+
+#: Set while a person is asked.
+_asking = threading.Event()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Show no progress meanwhile, because a person is asked at the terminal."""
+    _asking.set()
+    try:
+        yield
+    finally:
+        _asking.clear()
 
 
 @contextmanager

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcpsol_py.errors import (
         AccountNotFound,
         BuildError,
+        CannotSign,
         ClientError,
         CodecError,
         DecodeError,
@@ -88,6 +89,7 @@ __all__ = [
     # the error tree, mcpsol_py.errors
     "AccountNotFound",
     "BuildError",
+    "CannotSign",
     "ClientError",
     "CodecError",
     "DecodeError",

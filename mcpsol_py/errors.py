@@ -27,6 +27,7 @@ McpsolError                  base class; `reason` is a stable name for programs 
 │  ├─ MissingSigner          a required signature is missing
 │  ├─ InvalidSigner          a value among the signers cannot sign
 │  ├─ InvalidTransaction     instructions cannot be made into a transaction
+│  ├─ CannotSign             a transaction cannot be signed as it is
 │  ├─ AccountNotFound        an account to read does not exist, or is not of the program
 │  ├─ TransactionTooLarge    a transaction is larger than a packet
 │  ├─ NoProgram              there is no program at an address
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccountNotFound",
     "BuildError",
+    "CannotSign",
     "ClientError",
     "CodecError",
     "DecodeError",
@@ -551,6 +553,16 @@ class InvalidTransaction(ClientError):
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__(f"cannot make a transaction: {why}")
+
+
+class CannotSign(ClientError):
+    """A transaction that somebody else built cannot be signed as it is, or not with the signers that were given."""
+
+    reason = "cannot_sign"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"cannot sign the transaction: {why}")
 
 
 class AccountNotFound(ClientError):

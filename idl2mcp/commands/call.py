@@ -159,7 +159,7 @@ class _Call:
     ) -> tuple[dict[str, Any], list[str]]:
         """Return the result as JSON and as lines. Raises ProgramFailed if the simulation or the transaction fails."""
         from mcpsol_py.calls.describe import describe, text_of
-        from mcpsol_py.calls.hints import hints
+        from mcpsol_py.calls.hints import raise_failure
         from mcpsol_py.calls.prepare import prepare
         from mcpsol_py.calls.simulate import simulate
 
@@ -184,11 +184,7 @@ class _Call:
             lines = text_of(prepared, None, why_not="--mode build")
         else:
             simulated = await simulate(prepared)
-            if simulated.failure is not None:
-                simulated.failure.hints = tuple(await hints(prepared, simulated))
-                for hint in simulated.failure.hints:
-                    report.note(f"look at: {hint}")
-                raise simulated.failure
+            await raise_failure(prepared, simulated)
             lines = text_of(prepared, simulated)
         document = {"mode": mode, **describe(prepared, simulated)}
         if simulated is not None:
@@ -229,7 +225,11 @@ class _Call:
         if key is None and cluster is not None:
             key = cluster.signer(address)
         if key is None:
-            how = "name it as @name" if cluster is not None else "give its key file with --signer"
+            how = (
+                "name it as @name"
+                if cluster is not None
+                else "give its key file with --signer, or sign the result of --mode build with `idl2mcp sign`"
+            )
             raise MissingAccount(
                 prepared.ix.name, address, f"it must sign, and its key is not here: {how}"
             )

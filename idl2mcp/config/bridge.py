@@ -271,17 +271,12 @@ def _audit_file(config: BridgeConfig) -> Path | None:
 
 
 def _remote(table: Mapping[str, Any], origin: str) -> Signer:
-    """A signing service. Its token comes from $IDL2MCP_SIGNER_TOKEN, never from the file."""
-    from mcpsol_py.client.keys import HttpSigner
+    """A signing service. Its token comes from the environment, never from the file."""
+    from idl2mcp.signers import signing_service
 
     try:
         values = checked(table, SIGNER, "signer", required=["url", "address"])
-        token = os.environ.get("IDL2MCP_SIGNER_TOKEN")
-        if token:
-            telemetry.hide(token)
-        return HttpSigner(
-            inputs.address(values["address"], "signer.address"), values["url"], token=token
-        )
+        return signing_service(inputs.address(values["address"], "signer.address"), values["url"])
     except SourceError as error:
         raise error.at(origin=origin) from None
 

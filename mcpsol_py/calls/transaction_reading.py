@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 from solders.account import Account
 from solders.address_lookup_table_account import AddressLookupTable
-from solders.message import from_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
-from solders.transaction import VersionedTransaction
 
+from mcpsol_py.calls.foreign.text import read_transaction
 from mcpsol_py.calls.known_instructions import read_known
+from mcpsol_py.calls.message_accounts import MessageAccounts
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.errors import explain
@@ -187,25 +186,35 @@ async def decode_signature(
 
 
 async def decode_transaction(
-    programs: Sequence[ServedProgram], text: str, transport: Transport | None = None
+    programs: Sequence[ServedProgram],
+    text: str,
+    transport: Transport | None = None,
+    *,
+    loaded: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return a base64 transaction (or message), instruction by instruction.
+    """Return a transaction (or message) in base64 or base58, instruction by instruction.
 
-    Instructions of unknown programs are shown as bytes. Address lookup tables are read from
-    *transport*, if given. Raises DecodeError, TransportError.
+    Instructions of unknown programs are shown as bytes. Address lookup tables are read from *transport*, if given,
+    unless *loaded* has their addresses. Raises DecodeError, TransportError.
     """
-    return await _decode(programs, _Landed(text), transport)
+    return await _decode(programs, _Landed(text, tuple(loaded)), transport)
 
 
 async def _decode(
     programs: Sequence[ServedProgram], landed: _Landed, transport: Transport | None
 ) -> dict[str, Any]:
-    message = _message(landed.transaction)
+    message = read_transaction(landed.transaction).message
     lookups = list(getattr(message, "address_table_lookups", ()))
-    loaded, note = list(landed.loaded), ""
-    if lookups and not loaded:
-        loaded, note = await _load_addresses(lookups, transport)
-    accounts = _MessageAccounts(message, loaded, sum(len(x.writable_indexes) for x in lookups))
+    if not lookups or landed.loaded:
+        return _decode_message(programs, message, landed)
+    loaded, note = await _load_addresses(lookups, transport)
+    return _decode_message(programs, message, replace(landed, loaded=tuple(loaded)), note)
+
+
+def _decode_message(
+    programs: Sequence[ServedProgram], message: Any, landed: _Landed, note: str = ""
+) -> dict[str, Any]:
+    accounts = MessageAccounts(message, landed.loaded)
     known = {str(served.program_id): served for served in programs if served.program_id is not None}
     reader = _InstructionReader(known, accounts)
     rows = [
@@ -234,7 +243,7 @@ async def _decode(
 def _failure(
     landed: _Landed,
     known: Mapping[str, ServedProgram],
-    accounts: _MessageAccounts,
+    accounts: MessageAccounts,
     message: Any,
 ) -> dict[str, Any]:
     """Return what the error of a transaction means: the program that failed, and its error by name."""
@@ -252,20 +261,6 @@ def _failure(
 def _failure_facts(failed: ProgramFailed) -> dict[str, Any]:
     facts = {"program_id": failed.program_id, "name": failed.name, "code": failed.code}
     return {name: value for name, value in facts.items() if value is not None}
-
-
-def _message(text: str) -> Any:
-    """Return the message of a transaction or bare message in base64. Raises DecodeError."""
-    expected = f"expected a transaction or message in base64, got {abbr(text)}"
-    try:
-        raw = base64.b64decode(text.strip(), validate=True)
-    except ValueError as error:
-        raise DecodeError(expected, path="transaction") from error
-    with suppress(ValueError):
-        return VersionedTransaction.from_bytes(raw).message
-    with suppress(ValueError):
-        return from_bytes_versioned(raw)
-    raise DecodeError(expected, path="transaction")
 
 
 def _events_in(
@@ -302,39 +297,12 @@ class _RawInstruction:
         return cls(call["programIdIndex"], call["accounts"], b58decode(call["data"]))
 
 
-class _MessageAccounts:
-    """The accounts of a message by index: its own, then those loaded from lookup tables."""
-
-    def __init__(self, message: Any, loaded: Sequence[str], loaded_writable: int) -> None:
-        header = message.header
-        own = len(message.account_keys)
-        self.keys = [*map(str, message.account_keys), *loaded]
-        self.signers = self.keys[: header.num_required_signatures]
-        signers = len(self.signers)
-        #: The indexes of accounts that may be written.
-        self.writable = {
-            *range(signers - header.num_readonly_signed_accounts),
-            *range(signers, own - header.num_readonly_unsigned_accounts),
-            *range(own, own + loaded_writable),
-        }
-
-    def address(self, index: int) -> str:
-        return self.keys[index] if index < len(self.keys) else "unknown"
-
-    def describe(self, index: int) -> dict[str, Any]:
-        return {
-            "address": self.address(index),
-            "signer": index < len(self.signers),
-            "writable": index in self.writable,
-        }
-
-
 @dataclass(frozen=True, slots=True)
 class _InstructionReader:
     """Decodes the instructions of one message. `known` are the programs with an IDL, by id."""
 
     known: Mapping[str, ServedProgram]
-    accounts: _MessageAccounts
+    accounts: MessageAccounts
 
     def read_with_calls(
         self, raw: _RawInstruction, inner: Sequence[Mapping[str, Any]]

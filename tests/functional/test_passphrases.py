@@ -13,7 +13,7 @@ from keyring.backends import fail
 from keyring.errors import KeyringLocked, PasswordDeleteError
 from solders.keypair import Keypair
 
-from idl2mcp import passphrases
+from idl2mcp import passphrases, terminal
 from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.errors import SourceError
 from tests.functional.cli import Cli
@@ -128,7 +128,7 @@ def test_without_terminal_environment_and_keyring_it_says_what_would_do(
     keystore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keyring.set_keyring(fail.Keyring())  # type: ignore[no-untyped-call]  # the library's
-    monkeypatch.setattr(passphrases, "_TERMINAL", str(keystore.with_name("no-such-terminal")))
+    monkeypatch.setattr(terminal, "TERMINAL", (str(keystore.with_name("no-such-terminal")),))
     with pytest.raises(SourceError) as failed:
         passphrases.passphrase(keystore)
     assert passphrases.VARIABLE in str(failed.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from solders.keypair import Keypair
+from solders.transaction import Transaction
 
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.keys import create_keystore
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pty")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a keystore that WORDS open, and configuration files that name it."""
     folder = tmp_path_factory.mktemp("terminal")
-    create_keystore(folder / "agent.json", Keypair.from_seed(bytes([7] * 32)), WORDS)
+    create_keystore(folder / "agent.json", KEY, WORDS)
     (folder / "bridge.toml").write_text(
         'mode = "send"\nkeystore = "agent.json"\n[[program]]\nsource = "counter"\n'
         '[policy]\nclusters = ["local"]\n'
@@ -37,7 +39,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-ADDRESS = str(Keypair.from_seed(bytes([7] * 32)).pubkey())
+KEY = Keypair.from_seed(bytes([7] * 32))
+ADDRESS = str(KEY.pubkey())
+#: A transaction that the key must sign.
+PAYMENT = base64.b64encode(bytes(Transaction.new_with_payer([], KEY.pubkey()))).decode()
 
 
 def test_a_new_passphrase_is_typed_twice_and_never_shown(tmp_path: Path) -> None:
@@ -95,6 +100,7 @@ ASKING = {
         "agent.json",
         "--url",
     ),
+    "sign": ("sign", PAYMENT, "--signer", "agent.json", "--url"),
     "x402 pay": (
         "x402",
         "pay",

@@ -14,7 +14,7 @@ from pathlib import Path
 __all__ = ["Terminal"]
 
 #: Seconds to wait for a text or for the end; a loaded machine is slow.
-_PATIENCE = 60.0
+_PATIENCE = 30.0
 
 
 class Terminal:
@@ -75,6 +75,8 @@ class Terminal:
         deadline = time.monotonic() + _PATIENCE
         while self._read(deadline):
             pass
+        if time.monotonic() > deadline:
+            raise AssertionError(f"it does not end: {self.shown!r}")
         _, status = os.waitpid(self.pid, 0)
         self._status = status
         return os.waitstatus_to_exitcode(status)

@@ -3,10 +3,6 @@
 import asyncio
 import base64
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ from solders.keypair import Keypair
 from mcpsol_py.client import keys
 from mcpsol_py.client.keys import CallableSigner, HttpSigner, create_keystore, open_keystore
 from mcpsol_py.errors import PolicyError, SourceError, TransportError
+from tests.support.signing_service import Answer, service
 
 PASSPHRASE = "correct horse battery"
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -123,42 +120,6 @@ STRANGER = Keypair.from_seed(bytes([4] * 32))
 def test_what_is_no_signature_of_the_message_is_refused(made: bytes) -> None:
     with pytest.raises(PolicyError, match="not a signature of"):
         asyncio.run(CallableSigner(KEY.pubkey(), lambda _: made).sign(b"m"))
-
-
-Answer = Callable[[dict[str, Any]], tuple[int, Any]]
-
-
-@contextmanager
-def service(answer: Answer, seen: list[dict[str, str]]) -> Iterator[str]:
-    """A signing service; what it is sent is put into *seen*."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            seen.append(
-                {**asked, "authorization": self.headers.get("authorization", ""), "path": self.path}
-            )
-            status, body = answer(asked)
-            text = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            if status in (301, 302, 307, 308):
-                self.send_header("location", "/elsewhere")
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/sign/SECRET-PATH"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 def signs(asked: dict[str, Any]) -> tuple[int, Any]:

@@ -1,0 +1,1 @@
+"""Transactions that somebody else built: read from text, reviewed, signed."""
