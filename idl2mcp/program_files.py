@@ -12,7 +12,16 @@ from mcpsol_py.errors import SourceError, abbr
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
-__all__ = ["build_record", "built", "built_in", "default_id", "is_elf", "own_id", "read_elf"]
+__all__ = [
+    "build_record",
+    "built",
+    "built_in",
+    "default_id",
+    "is_elf",
+    "keyless_addresses",
+    "own_id",
+    "read_elf",
+]
 
 _MAGIC = b"\x7fELF"
 _MAX_BYTES = 50 * 1024 * 1024
@@ -67,6 +76,19 @@ def read_elf(path: Path) -> bytes:
             origin=str(path),
         )
     return data
+
+
+def keyless_addresses(elf: bytes) -> list[str]:
+    """Return the addresses in a compiled program that are placeholders: nobody has their keys.
+
+    There is one: the treasury of our x402 program as committed, and of local builds of the audited payment-channels
+    program. A compiler stores it as bytes, or loads it in 64-bit pieces of which each half stands alone.
+    """
+    from mcpsol_py.solana.ids import X402_TREASURY_OWNER
+
+    piece = bytes([0xBE, 0xEF]) * 2
+    is_there = piece * 8 in elf or piece + bytes(4) + piece in elf
+    return [X402_TREASURY_OWNER] if is_there else []
 
 
 def build_record(so: Path) -> dict[str, Any]:

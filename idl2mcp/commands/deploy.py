@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import deploy_options, inputs, report
-from idl2mcp.program_files import build_record, read_elf
+from idl2mcp.program_files import build_record, keyless_addresses, read_elf
 from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
 
@@ -59,6 +59,7 @@ def command(
     if not destination.close_buffer:
         _check_record(so, elf, program.id, destination.mainnet)
         _check_loads(so, elf)
+        _note_keyless(so, elf)
     with report.progress(f"asking {destination.shown}") as running:
         job = _Job(so, elf, payer, authority, program, destination.price, running)
         if destination.close_buffer:
@@ -162,7 +163,8 @@ class _Job:
             price=self.price,
         )
         if dry_run:
-            return {**_document(plan), "dry_run": True, "affordable": plan.affordable}, _lines(
+            planned = _document(plan, keyless_addresses(self.elf))
+            return {**planned, "dry_run": True, "affordable": plan.affordable}, _lines(
                 plan, "would "
             )
         report.note(_lines(plan, "will ")[0])
@@ -183,7 +185,7 @@ class _Job:
         self.begun = False
         says = await self._says(transport, done)
         document = {
-            **_document(plan),
+            **_document(plan, keyless_addresses(self.elf)),
             "slot": done.slot,
             "signature": str(done.signature) if done.signature is not None else None,
             "final": done.final,
@@ -217,9 +219,10 @@ class _Job:
         return {"name": model.name, "tools": len(model.instructions)}
 
 
-def _document(plan: DeploymentPlan) -> dict[str, Any]:
+def _document(plan: DeploymentPlan, keyless: list[str]) -> dict[str, Any]:
     return {
         "action": plan.action,
+        "keyless": keyless,
         "program_id": str(plan.program_id),
         "authority": str(plan.authority),
         "payer": str(plan.payer),
@@ -308,6 +311,15 @@ def _check_record(so: Path, elf: bytes, program_id: Pubkey, mainnet: bool) -> No
         if mainnet:
             raise DeployRefused(str(so), why, "Build it with cargo build-sbf")
         report.note(f"{so}: {why}")
+
+
+def _note_keyless(so: Path, elf: bytes) -> None:
+    """Say if the program pays to an address that nobody has the key of: its spec's placeholder."""
+    for address in keyless_addresses(elf):
+        report.note(
+            f"{so}: it sends tokens to accounts of {address}, a placeholder: nobody has its key, and what goes "
+            "there is lost. Put a wallet of yours in the spec (TREASURY_OWNER) and build again"
+        )
 
 
 def _check_loads(so: Path, elf: bytes) -> None:

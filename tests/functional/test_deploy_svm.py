@@ -328,6 +328,24 @@ def test_a_run_says_what_it_costs_and_a_dry_run_sends_nothing(deploying: Deployi
     )
 
 
+def test_a_build_whose_treasury_nobody_owns_says_so_at_every_deploy(deploying: Deploying) -> None:
+    """The x402 program as committed has a placeholder for its treasury. A build with a wallet in its place does not."""
+    from mcpsol_py.bundled import bundled_so
+    from mcpsol_py.x402.chain.program import PROGRAM_ID, TREASURY_OWNER
+
+    assert deploying("--dry-run").json["keyless"] == []
+    shipped = bundled_so("x402").read_bytes()
+    deploying.so.write_bytes(shipped)
+    for _ in range(2):
+        ran = deploying("--dry-run", "--program-id", PROGRAM_ID)
+        assert ran.json["keyless"] == [str(TREASURY_OWNER)]
+        assert f"accounts of {TREASURY_OWNER}, a placeholder: nobody has its key" in ran.err
+    owned = shipped.replace(bytes(TREASURY_OWNER), bytes(Keypair().pubkey()))
+    deploying.so.write_bytes(owned)
+    ran = deploying("--dry-run", "--program-id", PROGRAM_ID)
+    assert (ran.json["keyless"], "placeholder" in ran.err) == ([], False)
+
+
 def test_an_upgrade_needs_only_the_address_and_the_authority(deploying: Deploying) -> None:
     program, authority = Keypair(), Keypair()
     by = ("--authority", deploying.key_file("authority.json", authority))
