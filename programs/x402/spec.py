@@ -1,8 +1,8 @@
 """Payments for x402: exact ones that leave a receipt, channels with vouchers, and subscriptions.
 
-The channel instructions (1 to 9, and 228) speak the wire format of the audited payment-channels program: the same
-discriminators, account lists, account layout, voucher bytes, error codes and events, so that one client speaks to both.
-docs/x402-program.md has the state machines and what each actor can do at worst.
+The channel instructions (1 to 9, and 228) have the wire format of the audited payment-channels program: the same
+discriminators, account lists, account layout, voucher bytes, error codes and events. So one client works with both.
+docs/x402-program.md has the state machines, the threat model, and the differences from the audited program.
 """
 
 from mcpsol_py.spec import (
@@ -49,17 +49,17 @@ from mcpsol_py.spec import (
 
 ADDRESS = "8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz"
 ATA_PROGRAM = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
-#: Who gets what no beneficiary can get: 0xBEEF sixteen times, as local builds of the audited program have it. Whoever
-#: deploys this puts a wallet of theirs here.
+#: The owner of the treasury: 0xBEEF sixteen times, as in local builds of the audited program. Nobody has its key. Put a
+#: wallet of yours here, and in TREASURY_OWNER below, before you deploy.
 TREASURY = bytes([0xBE, 0xEF]) * 16
 
 
 class DistributionEntry(Struct):
-    """A part of what a channel's payee gets, for someone else.
+    """A recipient's share of what vouchers prove.
 
     Attributes:
-        recipient: The wallet; its associated token account gets the tokens.
-        bps: Its part in hundredths of a percent, 1 to 10,000.
+        recipient: The wallet. Its associated token account gets the tokens.
+        bps: Its share in hundredths of a percent, 1 to 10,000.
     """
 
     recipient: Pubkey
@@ -67,7 +67,7 @@ class DistributionEntry(Struct):
 
 
 class PayoutBeneficiary(Enum):
-    """Whose payout went to the treasury."""
+    """The beneficiary whose payout went to the treasury."""
 
     Recipient = variant()
     Payee = variant()
@@ -75,7 +75,7 @@ class PayoutBeneficiary(Enum):
 
 
 class RedirectReason(Enum):
-    """Why it did: what is wrong with the beneficiary's token account."""
+    """The reason why the beneficiary's token account could not be used."""
 
     UnsupportedExtension = variant()
     ClosedOrMalformed = variant()
@@ -84,7 +84,7 @@ class RedirectReason(Enum):
 
 
 class ChannelState(Enum):
-    """Where a channel stands."""
+    """The state of a channel."""
 
     Open = variant()
     Sealed = variant()
@@ -93,7 +93,7 @@ class ChannelState(Enum):
 
 
 class SubscriptionState(Enum):
-    """Where a subscription stands."""
+    """The state of a subscription."""
 
     Pending = variant()
     Active = variant()
@@ -103,12 +103,12 @@ class SubscriptionState(Enum):
 
 
 class Quote(Struct):
-    """What subscribing to a plan costs.
+    """The price of subscribing to a plan.
 
     Attributes:
         price: Tokens for each period, in base units.
-        first_charge: Tokens taken at once: 0 when there is a trial.
-        allowance: Tokens that later charges can take together at most.
+        first_charge: Tokens charged at once: 0 if there is a trial.
+        allowance: The most tokens that all later charges together can take.
         first_due: When the first charge after subscribing is due, in seconds since 1970.
         period: Seconds in a period.
         mint: The mint of the tokens.
@@ -125,16 +125,16 @@ class Quote(Struct):
 
 
 class ChannelReport(Struct):
-    """A channel as it stands now.
+    """A channel at this moment.
 
     Attributes:
         state: Open, Sealed, Closing or Distributed.
         deposit: Tokens that the payer put in, in base units.
         settled: Tokens that vouchers proved, in base units.
-        undistributed: Tokens that are proved and not paid out yet.
-        unspent: Tokens that no voucher proved: a new voucher can be for them, or the payer gets them back.
-        seal_at: When anyone may seal a closing channel, in seconds since 1970; else 0.
-        reclaim_slot: From this slot on the account itself can be given back.
+        undistributed: Tokens that vouchers proved and that are not paid out yet.
+        unspent: Tokens that no voucher proved. A new voucher can claim them, or the payer gets them back.
+        seal_at: The time from which anyone may seal a closing channel, in seconds since 1970; else 0.
+        reclaim_slot: The slot from which the account can be closed.
     """
 
     state: ChannelState
@@ -147,16 +147,16 @@ class ChannelReport(Struct):
 
 
 class SubscriptionReport(Struct):
-    """A subscription as it stands now.
+    """A subscription at this moment.
 
     Attributes:
         state: Pending (trial), Active, PastDue, Cancelled or Expired.
-        chargeable: A charge would be right now.
+        chargeable: A charge would succeed now.
         price: Tokens for each charge, in base units.
-        charges: How many charges were made under these terms.
-        max_charges: How many may be made.
-        due_at: When the next charge is due, or what is paid ends, in seconds since 1970.
-        expires_at: When it expires without a charge, in seconds since 1970.
+        charges: Charges made under these terms.
+        max_charges: The most charges that may be made.
+        due_at: The time when the next charge is due, or the paid time ends, in seconds since 1970.
+        expires_at: The time when it expires without a charge, in seconds since 1970.
     """
 
     state: SubscriptionState
@@ -173,42 +173,46 @@ class X402:
     """Payments for tools and APIs: exact payments with receipts, channels with vouchers, subscriptions."""
 
     TREASURY_OWNER = constant(
-        Pubkey, "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn", "Gets what nobody else can."
+        Pubkey,
+        "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn",
+        "Owns the token accounts that get remainders and redirected shares.",
     )
     OPEN_SLOT_WINDOW = constant(
-        u64, 1_500, "Slots in which a channel must be opened, and before which it stays."
+        u64,
+        1_500,
+        "Slots within which a channel must be opened. Its account exists for at least as long.",
     )
-    MAX_RECIPIENTS = constant(u32, 32, "Entries of a channel's distribution at most.")
+    MAX_RECIPIENTS = constant(u32, 32, "The most entries of a channel's distribution.")
     MAX_PAYMENT_TIME = constant(
-        i64, 2_592_000, "Seconds from a payment to its expiry at most: 30 days."
+        i64, 2_592_000, "The most seconds from a payment to its expiry: 30 days."
     )
     RECEIPT_RETENTION = constant(
-        i64, 604_800, "Seconds that a receipt is kept after its expiry: 7 days."
+        i64, 604_800, "Seconds for which a receipt is kept after its expiry: 7 days."
     )
 
     # --- state --------------------------------------------------------------------------------------------------------
 
     class Channel(Account, discriminator=b"\x01"):
-        """A channel: tokens of a payer, which vouchers give to a payee bit by bit.
+        """A channel: tokens of a payer in escrow, which vouchers give to a payee step by step.
 
         Attributes:
             version: 1.
             bump: The bump of the channel's address.
             status: 0 open, 1 sealed, 2 closing, 3 distributed.
-            salt: Tells channels of the same parties apart.
-            deposit: Tokens that were put in, in base units.
+            salt: A number that distinguishes channels of the same parties.
+            deposit: Tokens that the payer put in, in base units.
             settled: Tokens that vouchers proved so far, in base units.
-            payout_watermark: Tokens of these that were accounted for by distributions.
-            closure_started_at: When the payer asked to close, in seconds since 1970; 0 when not closing.
-            payer_withdrawn_at: When the payer took the rest out, in seconds since 1970; 0 before.
+            payout_watermark: The part of `settled` that distributions have paid out.
+            closure_started_at: The time when the payer asked to close, in seconds since 1970; 0 if not closing.
+            payer_withdrawn_at: The time when the payer got the rest, in seconds since 1970; 0 before.
             grace_period: Seconds that the payee has for a last voucher after the payer asked to close.
             distribution_hash: SHA-256 of the distribution entries.
-            payer: Who put the tokens in, and gets back what is left.
-            payee: Who gets what the distribution entries leave.
-            authorized_signer: Whose signature makes a voucher.
+            payer: The wallet that put the tokens in, and gets the rest back.
+            payee: The wallet that gets what the distribution entries leave.
+            authorized_signer: The key that signs vouchers.
             mint: The mint of the tokens.
-            rent_payer: Who paid for the accounts, and gets their lamports back.
-            open_slot: The slot named when it was opened.
+            rent_payer: The wallet that paid for the accounts, and gets their lamports back.
+            open_slot: The slot that `open` was given.
         """
 
         version: u8
@@ -234,16 +238,16 @@ class X402:
 
         Attributes:
             bump: The bump of the receipt's address.
-            payer: Whose tokens paid.
-            payee: Whose wallet was paid.
+            payer: The owner of the tokens that paid.
+            payee: The wallet that was paid.
             mint: The mint of the tokens.
-            rent_payer: Who paid for this account, and gets its lamports back.
-            payment_id: The payment's id; its first 8 bytes are the expiry, big-endian.
+            rent_payer: The wallet that paid for this account, and gets its lamports back.
+            payment_id: The payment's id. Its first 8 bytes are the expiry, big-endian.
             call_hash: Hash of the resource or the tool call that was paid for.
             amount: Tokens paid, in base units.
-            paid_at: When, in seconds since 1970.
-            paid_slot: In which slot.
-            expires_at: Until when the payment could be made, in seconds since 1970.
+            paid_at: The time of the payment, in seconds since 1970.
+            paid_slot: The slot of the payment.
+            expires_at: The time until which the payment could be made, in seconds since 1970.
         """
 
         bump: u8
@@ -259,19 +263,19 @@ class X402:
         expires_at: i64
 
     class Plan(Account, discriminator=b"\x20"):
-        """What a merchant offers to subscribers. Only `open` ever changes.
+        """A merchant's offer to subscribers. Only `open` can change.
 
         Attributes:
             bump: The bump of the plan's address.
             open: The plan takes new subscribers.
-            merchant: Who is paid.
+            merchant: The wallet that is paid.
             mint: The mint of the tokens.
-            plan_id: Tells the merchant's plans apart.
+            plan_id: A number that distinguishes the merchant's plans.
             price: Tokens for each period, in base units.
             period: Seconds in a period.
             trial: Seconds before the first charge; 0 charges at once.
-            grace: Seconds after a charge is due in which it can still be made.
-            max_charges: Charges that a subscriber can agree to at most.
+            grace: Seconds after a charge is due within which it can still be made.
+            max_charges: The most charges that a subscriber can agree to.
         """
 
         bump: u8
@@ -286,25 +290,25 @@ class X402:
         max_charges: u32
 
     class Subscription(Account, discriminator=b"\x30"):
-        """A subscriber's agreement, with the terms of the day on which it was made.
+        """A subscriber's agreement, with the plan's terms at that time.
 
         Attributes:
             bump: The bump of the subscription's address.
-            plan: The plan that was subscribed to first.
-            terms: The plan whose terms hold now.
-            merchant: Who is paid.
-            subscriber: Who pays.
+            plan: The plan of the first agreement.
+            terms: The plan whose terms apply now.
+            merchant: The wallet that is paid.
+            subscriber: The wallet that pays.
             mint: The mint of the tokens.
-            rent_payer: Who paid for this account, and gets its lamports back.
+            rent_payer: The wallet that paid for this account, and gets its lamports back.
             price: Tokens for each charge, in base units.
             last_price: Tokens that the last charge took.
             period: Seconds in a period.
-            grace: Seconds after a charge is due in which it can still be made.
+            grace: Seconds after a charge is due within which it can still be made.
             charges: Charges made under these terms.
-            max_charges: Charges that the subscriber agreed to.
+            max_charges: Charges that the subscriber agreed to; no more than `charges` once the allowance is taken back.
             paid_from: Start of the period that was paid last, in seconds since 1970; 0 before the first charge.
-            due_at: When the next charge is due, in seconds since 1970: the end of the trial or of the paid period.
-            cancelled_at: When it was cancelled, in seconds since 1970; else 0.
+            due_at: The time when the next charge is due, in seconds since 1970: the end of the trial or paid period.
+            cancelled_at: The time when it was cancelled, in seconds since 1970; else 0.
         """
 
         bump: u8
@@ -333,7 +337,7 @@ class X402:
         open_slot: u64
 
     class PayoutRedirected(Event):
-        """A payout went to the treasury, since the beneficiary's token account cannot be used (emitted by CPI)."""
+        """A payout went to the treasury, because the beneficiary's token account cannot be used (emitted by CPI)."""
 
         channel: Pubkey
         owner: Pubkey
@@ -354,32 +358,32 @@ class X402:
         deposit: u64
 
     class CloseRequested(Event):
-        """The payer asked to close; from `seal_at` on anyone may seal."""
+        """The payer asked to close. From `seal_at` on, anyone may seal."""
 
         channel: Pubkey
         seal_at: i64
 
     class Sealed(Event):
-        """No voucher counts any more."""
+        """A channel was sealed: it accepts no more vouchers."""
 
         channel: Pubkey
         settled: u64
 
     class Distributed(Event):
-        """What vouchers proved was paid out, up to `watermark`; after the last one the channel is drained."""
+        """Tokens were paid out. `watermark`: up to this settled sum. `drained`: it was the last payout."""
 
         channel: Pubkey
         watermark: u64
         drained: bool
 
     class PayerWithdrew(Event):
-        """The payer took out what no voucher proved."""
+        """The payer took the rest, which no voucher proved."""
 
         channel: Pubkey
         amount: u64
 
     class Reclaimed(Event):
-        """A channel's account was given back."""
+        """A channel's account was closed."""
 
         channel: Pubkey
 
@@ -395,13 +399,13 @@ class X402:
         call_hash: Array[u8, 32]
 
     class ReceiptClosed(Event):
-        """A receipt was given back after its retention time."""
+        """A receipt was closed after its retention time."""
 
         receipt: Pubkey
         payment_id: Array[u8, 32]
 
     class PlanCreated(Event):
-        """A merchant offers a plan."""
+        """A merchant created a plan."""
 
         plan: Pubkey
         merchant: Pubkey
@@ -410,13 +414,13 @@ class X402:
         period: u32
 
     class PlanOpened(Event):
-        """A plan takes new subscribers, or not any more."""
+        """A plan was opened to new subscribers, or closed to them."""
 
         plan: Pubkey
         open: bool
 
     class PlanClosed(Event):
-        """A plan was given back; subscriptions go on with the terms that they have."""
+        """A plan's account was closed. Its subscriptions keep their terms."""
 
         plan: Pubkey
 
@@ -439,7 +443,7 @@ class X402:
         due_at: i64
 
     class PlanChanged(Event):
-        """A subscriber agreed to other terms."""
+        """A subscriber agreed to new terms."""
 
         subscription: Pubkey
         terms: Pubkey
@@ -447,14 +451,14 @@ class X402:
         max_charges: u32
 
     class Cancelled(Event):
-        """A subscription takes no more charges."""
+        """A subscription was cancelled: it cannot be charged any more."""
 
         subscription: Pubkey
         by_merchant: bool
         refunded: u64
 
     class SubscriptionClosed(Event):
-        """A subscription's account was given back."""
+        """A subscription's account was closed."""
 
         subscription: Pubkey
 
@@ -462,74 +466,86 @@ class X402:
 
     MissingRequiredSignature = error("A required signature is missing", 1)
     InvalidChannelStatus = error("The channel's status does not allow this", 2)
-    UnsupportedChannelVersion = error("The channel is of another version", 4)
-    InvalidChannelPayer = error("That is not the channel's payer", 5)
-    InvalidChannelPayee = error("That is not the channel's payee", 6)
-    InvalidChannelMint = error("That is not the channel's mint", 7)
-    InvalidEventAuthority = error("That is not the program's event authority", 8)
-    InvalidChannelRentPayer = error("That is not who paid the channel's rent", 10)
+    UnsupportedChannelVersion = error("The channel has another version", 4)
+    InvalidChannelPayer = error("This account is not the channel's payer", 5)
+    InvalidChannelPayee = error("This account is not the channel's payee", 6)
+    InvalidChannelMint = error("This account is not the channel's mint", 7)
+    InvalidEventAuthority = error("This account is not the program's event authority", 8)
+    InvalidChannelRentPayer = error("This account did not pay the channel's rent", 10)
     ChannelAccountMismatch = error(
-        "The escrow is not the channel's associated token account, or cannot be used", 50
+        "The escrow is not the channel's associated token account, or it cannot be used", 50
     )
-    InvalidChannelTokenAccount = error("The escrow holds no token account", 51)
-    InvalidChannelTokenExtensions = error("The escrow has an extension that is not allowed", 52)
-    MintAccountMismatch = error("That is no mint of this token program", 53)
+    InvalidChannelTokenAccount = error("The escrow is not a token account", 51)
+    InvalidChannelTokenExtensions = error(
+        "The escrow has an extension that channels do not allow", 52
+    )
+    MintAccountMismatch = error("This account is not a mint of the token program", 53)
     InvalidMintTokenProgram = error("The token program is neither SPL Token nor Token-2022", 54)
     MalformedMintTokenAccountData = error("The mint's data is malformed", 55)
     MalformedMintTokenExtensions = error(
-        "The mint has an extension that is not allowed, or malformed ones", 56
+        "The mint has an extension that channels do not allow, or malformed ones", 56
     )
     PayerAccountMismatch = error(
-        "That is not the payer's associated token account, or it cannot be used", 57
+        "This account is not the payer's associated token account, or it cannot be used", 57
     )
-    InvalidPayerTokenAccount = error("The payer's account holds no token account", 58)
+    InvalidPayerTokenAccount = error("The payer has no token account yet; anyone can create it", 58)
     InvalidPayerTokenExtensions = error(
-        "The payer's account has an extension that is not allowed", 59
+        "The payer's token account has an extension that channels do not allow", 59
     )
-    PayeeAccountMismatch = error("That is not the payee's associated token account", 60)
+    PayeeAccountMismatch = error(
+        "This account is not the payee's associated token account, or it cannot be used", 60
+    )
     InvalidPayeeTokenAccount = error("The payee has no token account yet; anyone can create it", 61)
     InvalidPayeeTokenExtensions = error(
         "The payee's token account has an extension that channels do not allow", 62
     )
     DepositMustBeNonZero = error("The deposit must be more than zero", 200)
     GracePeriodMustBeNonZero = error("The grace period must be more than zero", 201)
-    MissingEd25519Verification = error("No Ed25519 instruction stands right before this one", 230)
+    MissingEd25519Verification = error(
+        "There is no Ed25519 instruction directly before this one", 230
+    )
     MalformedEd25519Instruction = error(
-        "The Ed25519 instruction is not one plain signature over 50 bytes", 231
+        "Expected one Ed25519 signature over 50 bytes, in the standard layout", 231
     )
     VoucherChannelMismatch = error("The voucher is for another channel", 232)
     VoucherExpired = error("The voucher has expired", 233)
     VoucherWatermarkNotMonotonic = error(
-        "The voucher is for no more than what is settled already", 234
+        "The voucher's sum must be higher than the settled sum", 234
     )
-    VoucherOverDeposit = error("The voucher is for more than the deposit", 235)
+    VoucherOverDeposit = error("The voucher's sum is higher than the deposit", 235)
     VoucherSignerMismatch = error("The voucher is signed by another key", 237)
-    VoucherBadMagic = error("The signed bytes are no voucher", 238)
-    InvalidRecipientCount = error("There are more than 32 recipients", 260)
+    VoucherBadMagic = error("The signed bytes are not a voucher", 238)
+    InvalidRecipientCount = error("Expected at most 32 recipients", 260)
     InvalidSplitConfig = error(
-        "A part is zero, the parts are over 10,000, or the channel pays itself", 261
+        "A share is zero, the shares exceed 10,000, or the channel pays itself", 261
     )
-    DuplicateRecipient = error("A recipient is named twice", 263)
+    DuplicateRecipient = error("A recipient is listed twice", 263)
     ChannelAddressMismatch = error(
-        "The channel stands at another address than its seeds give", 2000
+        "The channel's address is not the one derived from its seeds", 2000
     )
     PayerPayeeMustDiffer = error("Payer and payee must differ", 2001)
-    InvalidAuthorizedSigner = error("The authorized signer is no Ed25519 public key", 2002)
-    OpenSlotOutOfWindow = error("The open slot is in the future, or too long ago", 2003)
-    TopUpDepositOverflow = error("The deposit would go over 18446744073709551615", 2100)
-    SealDeadlineOverflow = error("The time to seal cannot be counted", 2200)
-    SealGracePeriodNotElapsed = error("The payee still has time for a last voucher", 2201)
-    PayerAlreadyWithdrawn = error("The payer has taken the rest already", 2300)
-    RefundCalculationOverflow = error("More is settled than was put in", 2301)
+    InvalidAuthorizedSigner = error("The authorized signer is not an Ed25519 public key", 2002)
+    OpenSlotOutOfWindow = error(
+        "The open slot is in the future, or more than 1,500 slots ago", 2003
+    )
+    TopUpDepositOverflow = error("The deposit would exceed 18446744073709551615", 2100)
+    SealDeadlineOverflow = error("The end of the grace period is not a valid time", 2200)
+    SealGracePeriodNotElapsed = error("The grace period is not over yet", 2201)
+    PayerAlreadyWithdrawn = error("The payer already has the rest", 2300)
+    RefundCalculationOverflow = error("The settled sum exceeds the deposit", 2301)
     ChannelNotDistributable = error("The channel is neither open nor sealed", 2400)
     TreasuryAccountMismatch = error(
-        "That is not the treasury's associated token account, or it cannot be used", 2401
+        "This account is not the treasury's associated token account, or it cannot be used", 2401
     )
-    InvalidTreasuryTokenAccount = error("The treasury's account holds no token account", 2402)
+    InvalidTreasuryTokenAccount = error(
+        "The treasury has no token account yet; anyone can create it", 2402
+    )
     InvalidTreasuryTokenExtensions = error(
-        "The treasury's account has an extension that is not allowed", 2403
+        "The treasury's token account has an extension that channels do not allow", 2403
     )
-    RecipientAccountMismatch = error("That is not the recipient's associated token account", 2404)
+    RecipientAccountMismatch = error(
+        "This account is not the recipient's associated token account, or it cannot be used", 2404
+    )
     InvalidRecipientTokenAccount = error(
         "The recipient has no token account yet; anyone can create it", 2405
     )
@@ -537,60 +553,64 @@ class X402:
         "The recipient's token account has an extension that channels do not allow", 2406
     )
     InvalidDistributionHash = error(
-        "These are not the entries that the channel was opened with", 2407
+        "The entries differ from those that the channel was opened with", 2407
     )
-    NothingToDistribute = error("Nothing was settled since the last distribution", 2408)
-    RecipientAccountCountMismatch = error("There must be one token account for each entry", 2409)
-    DistributePoolOverflow = error("More is paid out than is settled", 2410)
-    DistributeBalanceCalculationOverflow = error("The escrow holds less than must be paid", 2411)
+    NothingToDistribute = error("Nothing was settled after the last distribution", 2408)
+    RecipientAccountCountMismatch = error("Expected one token account for each entry", 2409)
+    DistributePoolOverflow = error("The paid-out sum exceeds the settled sum", 2410)
+    DistributeBalanceCalculationOverflow = error(
+        "The escrow holds less than the channel owes", 2411
+    )
     ChannelCloseTooEarly = error(
-        "The channel's account must stay until its window has passed", 2414
+        "The channel's account can only be closed after its window of 1,500 slots", 2414
     )
 
     # --- errors: payments and subscriptions ---------------------------------------------------------------------------
 
-    AlreadyPaid = error("This payment was made already; the return data is its receipt", 6000)
+    AlreadyPaid = error("This payment was made before; the return data is its receipt", 6000)
     PaymentIdReused = error(
-        "This payment id was used for another amount, call or mint; the return data is its receipt"
+        "This payment id was used for another amount or call; the return data is its receipt"
     )
     ZeroAmount = error("The amount must be more than zero")
     PaymentExpired = error("The payment has expired")
     ExpiryTooFar = error("The expiry is more than 30 days away")
     PaymentIdWithoutExpiry = error("The first 8 bytes of a payment id are its expiry, big-endian")
     ReceiptAddressMismatch = error(
-        "The receipt stands at another address than payer, payee and payment id give"
+        "The receipt's address is not the one derived from payer, payee, mint and payment id"
     )
-    ReceiptRetained = error("The receipt must be kept until 7 days after its expiry")
-    NotReceiptRentPayer = error("That is not who paid for the receipt")
+    ReceiptRetained = error("The receipt can be closed 7 days after its expiry")
+    NotReceiptRentPayer = error("This account did not pay for the receipt")
     SelfPayment = error("Payer and payee are the same")
     NotOwnerNorDelegate = error(
         "The authority is neither the token account's owner nor its delegate"
     )
-    AllowanceTooSmall = error("The delegate may take less than that")
-    BalanceTooSmall = error("The token account holds less than that")
+    AllowanceTooSmall = error("The amount exceeds the delegate's allowance")
+    BalanceTooSmall = error("The amount exceeds the token account's balance")
     AccountFrozen = error("The token account is frozen")
     UnsupportedMintExtension = error("The mint has an extension that payments do not allow")
-    FeeTaken = error("The payee would get less than was paid")
+    FeeTaken = error("The payee would get less than the amount")
     WrongTokenProgram = error("The token program is neither SPL Token nor Token-2022")
     InvalidPlan = error(
-        "A plan needs a price, a period, a grace period and a number of charges, all more than zero"
+        "Price, period, grace period and charges must be more than zero, and the grace period no longer than the period"
     )
     PlanNotOpen = error("The plan takes no new subscribers")
-    PlanMismatch = error("That is not the plan's merchant or mint")
-    TermsChanged = error("The plan's terms are not what the subscriber agreed to")
-    TooManyPeriods = error("The plan allows fewer charges, or none was asked for")
+    PlanMismatch = error("This account is not the plan's merchant or mint")
+    TermsChanged = error("The plan's terms differ from those that the subscriber agreed to")
+    TooManyPeriods = error("Expected at least one charge, and no more than the plan allows")
     OtherDelegate = error("The token account has another delegate; revoke it first")
-    NotSubscriber = error("That is not the subscriber")
-    NotMerchant = error("That is not the subscription's merchant")
-    SubscriptionMismatch = error("That is not the subscription's mint, or not who paid its rent")
+    NotSubscriber = error("This account is not the subscriber")
+    NotMerchant = error("This account is not the subscription's merchant")
+    SubscriptionMismatch = error(
+        "This account is not the subscription's mint or rent payer, or not another subscription of its subscriber"
+    )
     NotDue = error("The next charge is not due yet")
     SubscriptionExpired = error("The subscription has expired")
     SubscriptionCancelled = error("The subscription is cancelled")
-    ChargesUsedUp = error("All charges that the subscriber agreed to were made")
-    StillRunning = error("What is paid for has not ended yet")
+    ChargesUsedUp = error("The subscriber agreed to no more charges")
+    StillRunning = error("The subscription or its paid time has not ended yet")
     Overflow = error("A sum is too large")
     AllowanceLeft = error(
-        "The program's allowance for this subscription is not taken back yet; the subscriber can cancel to do so"
+        "The program still has an allowance for this subscription; the subscriber can cancel to take it back"
     )
 
     # --- channels -----------------------------------------------------------------------------------------------------
@@ -646,30 +666,30 @@ class X402:
         open_slot: u64,
         recipients: list[DistributionEntry],
     ) -> None:
-        """Open a channel: put tokens in that vouchers of the authorized signer give to the payee bit by bit.
+        """Open a channel: put tokens into escrow, from which vouchers of the authorized signer pay the payee.
 
         When to use:
-            Before many small payments to one payee, so that each needs only a signed voucher and no transaction.
+            Before many small payments to one payee: each then needs a signed voucher instead of a transaction.
 
         Args:
-            payer: Who puts the tokens in.
-            rent_payer: Who pays for the accounts; may be the payer.
-            payee: Who gets what the entries leave.
+            payer: The wallet that puts the tokens in.
+            rent_payer: The wallet that pays for the accounts; may be the payer.
+            payee: The wallet that gets what the entries leave.
             mint: The mint of the tokens.
-            authorized_signer: Whose Ed25519 signature makes a voucher.
+            authorized_signer: The Ed25519 key that signs vouchers.
             channel: The new channel.
             payer_token_account: The payer's associated token account.
             channel_token_account: The channel's associated token account; it is created.
-            salt: Any number; another one gives another channel of the same parties.
-            deposit (base units): How many tokens.
-            grace_period (seconds): How long the payee has for a last voucher after the payer asks to close.
-            open_slot: A recent slot, not in the future.
-            recipients: Who gets parts of what the payee earns; empty gives the payee all.
+            salt: Any number. Another number gives another channel of the same parties.
+            deposit (base units): Number of tokens.
+            grace_period (seconds): Time that the payee has for a last voucher after the payer asks to close.
+            open_slot: One of the last 1,500 slots.
+            recipients: Recipients of shares of what the payee earns. Without any, the payee gets all.
         """
 
     @instruction(discriminator=b"\x02")
     def settle(self, channel: Mut[Channel, ...], instructions_sysvar: Instructions) -> None:
-        """Settle a voucher: the Ed25519 instruction right before this one proves it. Anyone may.
+        """Settle a voucher, which the Ed25519 instruction directly before this one proves. Anyone may call it.
 
         Args:
             channel: The channel of the voucher.
@@ -709,7 +729,7 @@ class X402:
         Args:
             payer: The channel's payer.
             channel: The channel.
-            amount (base units): How many tokens.
+            amount (base units): Number of tokens.
         """
 
     @instruction(discriminator=b"\x04")
@@ -720,12 +740,12 @@ class X402:
         instructions_sysvar: Instructions,
         has_voucher: u8,
     ) -> None:
-        """Seal a channel as its payee, after a last voucher or without one: no voucher counts any more.
+        """Seal a channel as its payee, with a last voucher or without one. It accepts no more vouchers.
 
         Args:
             payee: The channel's payee.
             channel: The channel.
-            has_voucher: 0 without a voucher; else the Ed25519 instruction right before this one proves it.
+            has_voucher: 0 without a voucher. Otherwise the Ed25519 instruction directly before this one proves one.
         """
 
     @instruction(discriminator=b"\x05")
@@ -734,7 +754,7 @@ class X402:
         payer: Ref[Signer, otherwise(signer=MissingRequiredSignature)],
         channel: Mut[Channel, has_one("payer", error=InvalidChannelPayer)],
     ) -> None:
-        """Ask to close a channel as its payer: the payee has the grace period for a last voucher.
+        """Ask to close a channel as its payer. The payee then has the grace period for a last voucher.
 
         Args:
             payer: The channel's payer.
@@ -743,7 +763,7 @@ class X402:
 
     @instruction(discriminator=b"\x06")
     def seal(self, channel: Mut[Channel, ...]) -> None:
-        """Seal a closing channel after its grace period. Anyone may.
+        """Seal a closing channel after its grace period. Anyone may call it.
 
         Args:
             channel: The channel.
@@ -814,15 +834,15 @@ class X402:
         *recipient_token_accounts: Unchecked,
         recipients: list[DistributionEntry],
     ) -> None:
-        """Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow is closed. Anyone
-        may.
+        """Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the escrow. Anyone
+        may call it. What a missing or frozen token account cannot take stays in the channel.
 
         Args:
             channel: The channel.
             payer: The channel's payer.
-            rent_payer: Who paid for the channel's accounts.
-            treasury_token_account: Gets rounding remainders, and what a beneficiary cannot get.
-            recipient_token_accounts: The associated token account of each entry's recipient, in order, writable.
+            rent_payer: The wallet that paid for the channel's accounts.
+            treasury_token_account: Gets rounding remainders, and the share of a recipient whose account is frozen.
+            recipient_token_accounts: The recipients' associated token accounts, in the order of the entries, writable.
             recipients: The entries that the channel was opened with.
         """
 
@@ -865,7 +885,7 @@ class X402:
         mint: Unchecked,
         token_program: Ref[TokenInterface, otherwise(address=InvalidMintTokenProgram)],
     ) -> None:
-        """Take out of a sealed channel, as its payer, what no voucher proved. Once.
+        """Take the rest out of a sealed channel as its payer, once: the tokens that no voucher proved.
 
         Args:
             payer: The channel's payer.
@@ -878,11 +898,11 @@ class X402:
         channel: Mut[Channel, has_one("rent_payer", error=InvalidChannelRentPayer)],
         rent_payer: Mut[Unchecked, ...],
     ) -> None:
-        """Give the account of a drained channel back, once its window has passed. Anyone may.
+        """Close the account of a drained channel after its window of 1,500 slots. Anyone may call it.
 
         Args:
             channel: The channel.
-            rent_payer: Who paid for it.
+            rent_payer: The wallet that paid for it, and gets its lamports.
         """
 
     @instruction(discriminator=b"\xe4")
@@ -895,7 +915,7 @@ class X402:
         ],
         event: RemainingBytes,
     ) -> None:
-        """The program's own call to itself that carries an event. Nobody else can make it.
+        """Carries an event, as a call of the program to itself. Only the program can call it.
 
         Args:
             event: The event's bytes.
@@ -924,25 +944,25 @@ class X402:
         amount: u64,
         expires_at: i64,
     ) -> None:
-        """Pay for one call, and leave a receipt: the same payment id is never paid twice.
+        """Pay for one call and leave a receipt. A payment id is never paid twice.
 
         When to use:
-            For one payment of a known amount; put it into the same transaction as the call that it pays for, or show
-            the receipt. A repeated call fails with AlreadyPaid and moves nothing.
+            For one payment of a known amount. Put it into the transaction of the call that it pays for, or show the
+            receipt. A repeated call fails with AlreadyPaid and moves no tokens.
 
         Args:
             authority: The owner of the source, or its delegate.
-            rent_payer: Who pays for the receipt; gets it back when the receipt is closed.
+            rent_payer: The wallet that pays for the receipt. It gets the rent back when the receipt is closed.
             payer: The owner of the source.
             payee: The wallet that is paid.
             mint: The mint of the tokens.
             source: The token account that pays.
             destination: The payee's associated token account, which must exist.
             receipt: The new receipt.
-            payment_id: The payment's id; its first 8 bytes are expires_at, big-endian.
+            payment_id: The payment's id. Its first 8 bytes are expires_at, big-endian.
             call_hash: Hash of the resource or the tool call.
-            amount (base units): How many tokens.
-            expires_at (seconds since 1970): From then on the payment cannot be made; at most 30 days away.
+            amount (base units): Number of tokens.
+            expires_at (seconds since 1970): The time from which the payment is refused; at most 30 days away.
         """
 
     @instruction(discriminator=b"\x11")
@@ -953,11 +973,11 @@ class X402:
         ],
         rent_payer: Mut[Unchecked, ...],
     ) -> None:
-        """Give a receipt's rent back, 7 days after its expiry. Anyone may.
+        """Close a receipt and return its rent, 7 days after its expiry or later. Anyone may call it.
 
         Args:
             receipt: The receipt.
-            rent_payer: Who paid for it.
+            rent_payer: The wallet that paid for it.
         """
 
     # --- subscriptions ------------------------------------------------------------------------------------------------
@@ -977,18 +997,18 @@ class X402:
         grace: u32,
         max_charges: u32,
     ) -> None:
-        """Offer a plan that others can subscribe to.
+        """Create a plan, to which others can subscribe.
 
         Args:
             plan: The new plan.
-            merchant: Who is paid; pays the rent.
+            merchant: The wallet that is paid. It pays the rent.
             mint: The mint of the tokens.
-            plan_id: Any number; another one gives another plan.
+            plan_id: Any number. Another number gives another plan.
             price (base units): Tokens for each period.
             period (seconds): Length of a period.
             trial (seconds): Time before the first charge; 0 charges at once.
-            grace (seconds): How long after it is due a charge can still be made.
-            max_charges: How many charges a subscriber can agree to at most.
+            grace (seconds): Time after a charge is due within which it can still be made; no longer than the period.
+            max_charges: The most charges that a subscriber can agree to.
         """
 
     @instruction(discriminator=b"\x21")
@@ -1003,7 +1023,7 @@ class X402:
         Args:
             plan: The plan.
             merchant: The plan's merchant.
-            open: Takes new subscribers.
+            open: Whether the plan accepts new subscribers.
         """
 
     @instruction(discriminator=b"\x22")
@@ -1012,7 +1032,7 @@ class X402:
         plan: Mut[Plan, has_one("merchant", error=PlanMismatch), close("merchant")],
         merchant: Payer,
     ) -> None:
-        """Give a plan's rent back. Subscriptions go on with the terms that they have.
+        """Close a plan and return its rent. Its subscriptions keep their terms.
 
         Args:
             plan: The plan.
@@ -1045,24 +1065,24 @@ class X402:
         grace: u32,
         periods: u32,
     ) -> None:
-        """Subscribe to a plan: charges the first period at once unless there is a trial, and lets later charges take
-        no more than the agreed number of periods.
+        """Subscribe to a plan. Without a trial, the first period is charged at once. Later charges can take no more
+        than the agreed number of periods.
 
         Args:
             subscription: The new subscription.
             plan: The plan.
-            subscriber: Who pays.
-            rent_payer: Who pays for the account; may be the subscriber.
+            subscriber: The wallet that pays.
+            rent_payer: The wallet that pays for the account; may be the subscriber.
             merchant: The plan's merchant.
             mint: The plan's mint.
             source: The subscriber's associated token account.
             destination: The merchant's associated token account.
             delegate: The program's delegate for this subscriber.
-            price (base units): The price that was agreed to; another one fails.
-            period (seconds): The period that was agreed to; another one fails.
-            trial (seconds): The trial that was agreed to; another one fails.
-            grace (seconds): The grace period that was agreed to; another one fails.
-            periods: How many charges at most.
+            price (base units): The agreed price. It must be the plan's.
+            period (seconds): The agreed period. It must be the plan's.
+            trial (seconds): The agreed trial. It must be the plan's.
+            grace (seconds): The agreed grace period. It must be the plan's.
+            periods: The most charges.
         """
 
     @instruction(discriminator=b"\x24")
@@ -1082,7 +1102,7 @@ class X402:
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
     ) -> None:
-        """Charge a subscription that is due. Anyone may; once a period, and missed periods do not pile up.
+        """Charge a subscription that is due, once a period. Anyone may call it. Missed periods are not charged.
 
         Args:
             subscription: The subscription.
@@ -1113,17 +1133,17 @@ class X402:
         grace: u32,
         periods: u32,
     ) -> None:
-        """Agree to the terms of another plan of the same merchant, from the next charge on; or to more periods of the
-        same plan.
+        """Agree to another plan of the same merchant and mint, or to more periods of the same plan, from the next
+        charge on.
 
         Args:
             subscription: The subscription.
             plan: The plan with the new terms.
             subscriber: The subscriber.
-            price (base units): The price that was agreed to; another one fails.
-            period (seconds): The period that was agreed to; another one fails.
-            grace (seconds): The grace period that was agreed to; another one fails.
-            periods: How many charges at most from now on.
+            price (base units): The agreed price. It must be the plan's.
+            period (seconds): The agreed period. It must be the plan's.
+            grace (seconds): The agreed grace period. It must be the plan's.
+            periods: The most charges from now on.
         """
 
     @instruction(discriminator=b"\x26")
@@ -1140,12 +1160,12 @@ class X402:
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
     ) -> None:
-        """Cancel a subscription as its subscriber, at any time. What is paid stays paid; nothing more is charged.
+        """Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing is refunded.
 
         Args:
             subscription: The subscription.
             subscriber: The subscriber.
-            source: The subscriber's associated token account; the program's allowance on it is reduced.
+            source: The subscriber's associated token account. The program's allowance on it is lowered.
         """
 
     @instruction(discriminator=b"\x27")
@@ -1167,7 +1187,8 @@ class X402:
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
     ) -> None:
-        """Cancel a subscription as its merchant: the unused part of the paid period goes back to the subscriber.
+        """Cancel a subscription as its merchant, and refund the unused part of the paid period. If the subscriber's
+        account cannot take a refund, the subscriber keeps the paid time instead.
 
         Args:
             subscription: The subscription.
@@ -1194,27 +1215,31 @@ class X402:
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         *ended_subscriptions: Unchecked,
     ) -> None:
-        """Give the rent of a subscription back that is cancelled or expired, once what is paid has ended. Anyone may.
+        """Close a cancelled or expired subscription after its paid time, and return its rent. Anyone may call it. The
+        program's allowance for it is taken back first.
 
         Args:
             subscription: The subscription.
-            rent_payer: Who paid for it.
+            rent_payer: The wallet that paid for it.
+            subscriber: The subscriber.
+            source: The subscriber's associated token account.
+            ended_subscriptions: Other ended subscriptions of this subscriber and mint, in the order of their addresses.
         """
 
     # --- views --------------------------------------------------------------------------------------------------------
 
     @instruction(discriminator=b"\x30", returns=Quote)
     def quote(self, plan: Ref[Plan, ...], periods: u32) -> None:
-        """What subscribing to a plan for some periods would cost now. Changes nothing.
+        """Return the price of subscribing to a plan for some periods. Changes nothing.
 
         Args:
             plan: The plan.
-            periods: How many charges.
+            periods: Number of charges.
         """
 
     @instruction(discriminator=b"\x31", returns=ChannelReport)
     def channel_status(self, channel: Ref[Channel, ...]) -> None:
-        """How a channel stands now. Changes nothing.
+        """Return the state of a channel. Changes nothing.
 
         Args:
             channel: The channel.
@@ -1222,7 +1247,7 @@ class X402:
 
     @instruction(discriminator=b"\x32", returns=SubscriptionReport)
     def subscription_status(self, subscription: Ref[Subscription, ...]) -> None:
-        """How a subscription stands now. Changes nothing.
+        """Return the state of a subscription. Changes nothing.
 
         Args:
             subscription: The subscription.

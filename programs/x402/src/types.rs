@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [24c7506c4b4f191a]
+// Rendered by idl2mcp from spec.py; edit the source. [dd3723bc7cb1f1a6]
 //! The program's types, in instruction data, accounts and events.
 
 use {
@@ -6,12 +6,12 @@ use {
     pinocchio::{error::ProgramError, Address, ProgramResult},
 };
 
-/// A part of what a channel's payee gets, for someone else.
+/// A recipient's share of what vouchers prove.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DistributionEntry {
-    /// The wallet; its associated token account gets the tokens.
+    /// The wallet. Its associated token account gets the tokens.
     pub recipient: Address,
-    /// Its part in hundredths of a percent, 1 to 10,000.
+    /// Its share in hundredths of a percent, 1 to 10,000.
     pub bps: u16,
 }
 
@@ -30,14 +30,14 @@ impl DistributionEntry {
     }
 }
 
-/// What subscribing to a plan costs.
+/// The price of subscribing to a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quote {
     /// Tokens for each period, in base units.
     pub price: u64,
-    /// Tokens taken at once: 0 when there is a trial.
+    /// Tokens charged at once: 0 if there is a trial.
     pub first_charge: u64,
-    /// Tokens that later charges can take together at most.
+    /// The most tokens that all later charges together can take.
     pub allowance: u64,
     /// When the first charge after subscribing is due, in seconds since 1970.
     pub first_due: i64,
@@ -62,7 +62,7 @@ impl Quote {
     }
 }
 
-/// A channel as it stands now.
+/// A channel at this moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChannelReport {
     /// Open, Sealed, Closing or Distributed.
@@ -71,13 +71,13 @@ pub struct ChannelReport {
     pub deposit: u64,
     /// Tokens that vouchers proved, in base units.
     pub settled: u64,
-    /// Tokens that are proved and not paid out yet.
+    /// Tokens that vouchers proved and that are not paid out yet.
     pub undistributed: u64,
-    /// Tokens that no voucher proved: a new voucher can be for them, or the payer gets them back.
+    /// Tokens that no voucher proved. A new voucher can claim them, or the payer gets them back.
     pub unspent: u64,
-    /// When anyone may seal a closing channel, in seconds since 1970; else 0.
+    /// The time from which anyone may seal a closing channel, in seconds since 1970; else 0.
     pub seal_at: i64,
-    /// From this slot on the account itself can be given back.
+    /// The slot from which the account can be closed.
     pub reclaim_slot: u64,
 }
 
@@ -94,7 +94,7 @@ impl ChannelReport {
     }
 }
 
-/// Where a channel stands.
+/// The state of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::enum_variant_names)] // the source's
 pub enum ChannelState {
@@ -124,22 +124,22 @@ impl ChannelState {
     }
 }
 
-/// A subscription as it stands now.
+/// A subscription at this moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubscriptionReport {
     /// Pending (trial), Active, PastDue, Cancelled or Expired.
     pub state: SubscriptionState,
-    /// A charge would be right now.
+    /// A charge would succeed now.
     pub chargeable: bool,
     /// Tokens for each charge, in base units.
     pub price: u64,
-    /// How many charges were made under these terms.
+    /// Charges made under these terms.
     pub charges: u32,
-    /// How many may be made.
+    /// The most charges that may be made.
     pub max_charges: u32,
-    /// When the next charge is due, or what is paid ends, in seconds since 1970.
+    /// The time when the next charge is due, or the paid time ends, in seconds since 1970.
     pub due_at: i64,
-    /// When it expires without a charge, in seconds since 1970.
+    /// The time when it expires without a charge, in seconds since 1970.
     pub expires_at: i64,
 }
 
@@ -156,7 +156,7 @@ impl SubscriptionReport {
     }
 }
 
-/// Where a subscription stands.
+/// The state of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::enum_variant_names)] // the source's
 pub enum SubscriptionState {
@@ -205,7 +205,7 @@ impl Opened {
     }
 }
 
-/// A payout went to the treasury, since the beneficiary's token account cannot be used
+/// A payout went to the treasury, because the beneficiary's token account cannot be used
 /// (emitted by CPI).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PayoutRedirected {
@@ -227,7 +227,7 @@ impl PayoutRedirected {
     }
 }
 
-/// Whose payout went to the treasury.
+/// The beneficiary whose payout went to the treasury.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::enum_variant_names)] // the source's
 pub enum PayoutBeneficiary {
@@ -253,7 +253,7 @@ impl PayoutBeneficiary {
     }
 }
 
-/// Why it did: what is wrong with the beneficiary's token account.
+/// The reason why the beneficiary's token account could not be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::enum_variant_names)] // the source's
 pub enum RedirectReason {
@@ -313,7 +313,7 @@ impl ToppedUp {
     }
 }
 
-/// The payer asked to close; from \`seal_at\` on anyone may seal.
+/// The payer asked to close. From \`seal_at\` on, anyone may seal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CloseRequested {
     pub channel: Address,
@@ -328,7 +328,7 @@ impl CloseRequested {
     }
 }
 
-/// No voucher counts any more.
+/// A channel was sealed: it accepts no more vouchers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sealed {
     pub channel: Address,
@@ -343,8 +343,8 @@ impl Sealed {
     }
 }
 
-/// What vouchers proved was paid out, up to \`watermark\`; after the last one the channel is
-/// drained.
+/// Tokens were paid out. \`watermark\`: up to this settled sum. \`drained\`: it was the last
+/// payout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distributed {
     pub channel: Address,
@@ -361,7 +361,7 @@ impl Distributed {
     }
 }
 
-/// The payer took out what no voucher proved.
+/// The payer took the rest, which no voucher proved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PayerWithdrew {
     pub channel: Address,
@@ -376,7 +376,7 @@ impl PayerWithdrew {
     }
 }
 
-/// A channel's account was given back.
+/// A channel's account was closed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reclaimed {
     pub channel: Address,
@@ -414,7 +414,7 @@ impl<'a> Paid<'a> {
     }
 }
 
-/// A receipt was given back after its retention time.
+/// A receipt was closed after its retention time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiptClosed<'a> {
     pub receipt: Address,
@@ -429,7 +429,7 @@ impl<'a> ReceiptClosed<'a> {
     }
 }
 
-/// A merchant offers a plan.
+/// A merchant created a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanCreated {
     pub plan: Address,
@@ -450,7 +450,7 @@ impl PlanCreated {
     }
 }
 
-/// A plan takes new subscribers, or not any more.
+/// A plan was opened to new subscribers, or closed to them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanOpened {
     pub plan: Address,
@@ -465,7 +465,7 @@ impl PlanOpened {
     }
 }
 
-/// A plan was given back; subscriptions go on with the terms that they have.
+/// A plan's account was closed. Its subscriptions keep their terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanClosed {
     pub plan: Address,
@@ -520,7 +520,7 @@ impl Charged {
     }
 }
 
-/// A subscriber agreed to other terms.
+/// A subscriber agreed to new terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanChanged {
     pub subscription: Address,
@@ -539,7 +539,7 @@ impl PlanChanged {
     }
 }
 
-/// A subscription takes no more charges.
+/// A subscription was cancelled: it cannot be charged any more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cancelled {
     pub subscription: Address,
@@ -556,7 +556,7 @@ impl Cancelled {
     }
 }
 
-/// A subscription's account was given back.
+/// A subscription's account was closed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubscriptionClosed {
     pub subscription: Address,

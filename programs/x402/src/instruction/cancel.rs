@@ -1,6 +1,6 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f7f7fee2a9b3cef6]
-//! Cancel a subscription as its subscriber, at any time. What is paid stays paid; nothing more
-//! is charged.
+// Rendered by idl2mcp from spec.py; edit the source. [fe40ec28e7361860]
+//! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
+//! is refunded.
 
 use {
     crate::{
@@ -36,7 +36,7 @@ pub struct Accounts<'a> {
     /// The subscriber.
     pub subscriber: &'a AccountView,
     pub mint: &'a AccountView,
-    /// The subscriber's associated token account; the program's allowance on it is reduced.
+    /// The subscriber's associated token account. The program's allowance on it is lowered.
     pub source: &'a mut AccountView,
     pub delegate: &'a AccountView,
     pub token_program: &'a AccountView,

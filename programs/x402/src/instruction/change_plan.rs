@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2dcd352d2908e317]
-//! Agree to the terms of another plan of the same merchant, from the next charge on; or to
-//! more periods of the
-//! same plan.
+// Rendered by idl2mcp from spec.py; edit the source. [6986084d5a0d3789]
+//! Agree to another plan of the same merchant and mint, or to more periods of the same plan,
+//! from the next
+//! charge on.
 
 use {
     crate::{
@@ -16,13 +16,13 @@ use {
 };
 
 pub struct Args {
-    /// The price that was agreed to; another one fails.
+    /// The agreed price. It must be the plan's.
     pub price: u64,
-    /// The period that was agreed to; another one fails.
+    /// The agreed period. It must be the plan's.
     pub period: u32,
-    /// The grace period that was agreed to; another one fails.
+    /// The agreed grace period. It must be the plan's.
     pub grace: u32,
-    /// How many charges at most from now on.
+    /// The most charges from now on.
     pub periods: u32,
 }
 

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [89131e7551efda63]
-//! How a channel stands now. Changes nothing.
+// Rendered by idl2mcp from spec.py; edit the source. [4edc542850ca964e]
+//! Return the state of a channel. Changes nothing.
 
 use {
     crate::{

@@ -1,6 +1,6 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a9df21a87a59b319]
-//! Charge a subscription that is due. Anyone may; once a period, and missed periods do not
-//! pile up.
+// Rendered by idl2mcp from spec.py; edit the source. [0940438675bfdaf2]
+//! Charge a subscription that is due, once a period. Anyone may call it. Missed periods are
+//! not charged.
 
 use {
     crate::{

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f6bfeb4fbbce7782]
-//! Give a plan's rent back. Subscriptions go on with the terms that they have.
+// Rendered by idl2mcp from spec.py; edit the source. [e025ed2e17aec25f]
+//! Close a plan and return its rent. Its subscriptions keep their terms.
 
 use {
     crate::{

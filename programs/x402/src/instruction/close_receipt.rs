@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [1f765ec5a5526d38]
-//! Give a receipt's rent back, 7 days after its expiry. Anyone may.
+// Rendered by idl2mcp from spec.py; edit the source. [2f779c4b820a25e0]
+//! Close a receipt and return its rent, 7 days after its expiry or later. Anyone may call it.
 
 use {
     crate::{
@@ -32,7 +32,7 @@ pub struct Accounts<'a> {
     pub program_id: &'a Address,
     /// The receipt.
     pub receipt: &'a mut AccountView,
-    /// Who paid for it.
+    /// The wallet that paid for it.
     pub rent_payer: &'a mut AccountView,
 }
 

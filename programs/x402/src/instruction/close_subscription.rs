@@ -1,6 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [62c9e35755e60c4a]
-//! Give the rent of a subscription back that is cancelled or expired, once what is paid has
-//! ended. Anyone may.
+// Rendered by idl2mcp from spec.py; edit the source. [f03624d75c7219dc]
+//! Close a cancelled or expired subscription after its paid time, and return its rent. Anyone
+//! may call it. The
+//! program's allowance for it is taken back first.
 
 use {
     crate::{
@@ -33,14 +34,16 @@ pub struct Accounts<'a> {
     pub program_id: &'a Address,
     /// The subscription.
     pub subscription: &'a mut AccountView,
-    /// Who paid for it.
+    /// The wallet that paid for it.
     pub rent_payer: &'a mut AccountView,
+    /// The subscriber.
     pub subscriber: &'a AccountView,
     pub mint: &'a AccountView,
+    /// The subscriber's associated token account.
     pub source: &'a mut AccountView,
     pub delegate: &'a AccountView,
     pub token_program: &'a AccountView,
-    /// The accounts ended_subscriptions.
+    /// Other ended subscriptions of this subscriber and mint, in the order of their addresses.
     pub remaining: &'a mut [AccountView],
     /// The bump of delegate's address.
     pub delegate_bump: u8,

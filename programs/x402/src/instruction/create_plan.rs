@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6d50a2f6a1ddcf20]
-//! Offer a plan that others can subscribe to.
+// Rendered by idl2mcp from spec.py; edit the source. [cfbf2bd317a32316]
+//! Create a plan, to which others can subscribe.
 
 use {
     crate::{
@@ -18,7 +18,7 @@ use {
 };
 
 pub struct Args {
-    /// Any number; another one gives another plan.
+    /// Any number. Another number gives another plan.
     pub plan_id: u64,
     /// Tokens for each period.
     pub price: u64,
@@ -26,9 +26,9 @@ pub struct Args {
     pub period: u32,
     /// Time before the first charge; 0 charges at once.
     pub trial: u32,
-    /// How long after it is due a charge can still be made.
+    /// Time after a charge is due within which it can still be made; no longer than the period.
     pub grace: u32,
-    /// How many charges a subscriber can agree to at most.
+    /// The most charges that a subscriber can agree to.
     pub max_charges: u32,
 }
 
@@ -69,7 +69,7 @@ pub struct Accounts<'a> {
     pub program_id: &'a Address,
     /// The new plan.
     pub plan: &'a mut AccountView,
-    /// Who is paid; pays the rent.
+    /// The wallet that is paid. It pays the rent.
     pub merchant: &'a mut AccountView,
     /// The mint of the tokens.
     pub mint: &'a AccountView,

@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [23ac3c1cd191cbf8]
-//! Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow
-//! is closed. Anyone
-//! may.
+// Rendered by idl2mcp from spec.py; edit the source. [24223f39096db1c6]
+//! Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the
+//! escrow. Anyone
+//! may call it. What a missing or frozen token account cannot take stays in the channel.
 
 use {
     crate::{
@@ -50,18 +50,18 @@ pub struct Accounts<'a> {
     pub channel: &'a mut AccountView,
     /// The channel's payer.
     pub payer: &'a mut AccountView,
-    /// Who paid for the channel's accounts.
+    /// The wallet that paid for the channel's accounts.
     pub rent_payer: &'a mut AccountView,
     pub channel_token_account: &'a mut AccountView,
     pub payer_token_account: &'a mut AccountView,
     pub payee_token_account: &'a mut AccountView,
-    /// Gets rounding remainders, and what a beneficiary cannot get.
+    /// Gets rounding remainders, and the share of a recipient whose account is frozen.
     pub treasury_token_account: &'a mut AccountView,
     pub mint: &'a AccountView,
     pub token_program: &'a AccountView,
     pub event_authority: &'a AccountView,
     pub self_program: &'a AccountView,
-    /// The associated token account of each entry's recipient, in order, writable.
+    /// The recipients' associated token accounts, in the order of the entries, writable.
     pub remaining: &'a mut [AccountView],
     /// The bump of channel's address.
     pub channel_bump: u8,

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [16f12ee72f75cc1a]
-//! The program's own call to itself that carries an event. Nobody else can make it.
+// Rendered by idl2mcp from spec.py; edit the source. [763301365c79e3ec]
+//! Carries an event, as a call of the program to itself. Only the program can call it.
 
 use {
     crate::{

@@ -1,6 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [9e765fbc1ec14e20]
-//! Cancel a subscription as its merchant: the unused part of the paid period goes back to the
-//! subscriber.
+// Rendered by idl2mcp from spec.py; edit the source. [705ded020f8783aa]
+//! Cancel a subscription as its merchant, and refund the unused part of the paid period. If
+//! the subscriber's
+//! account cannot take a refund, the subscriber keeps the paid time instead.
 
 use {
     crate::{

@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [365bf269a9a43eca]
-//! Open a channel: put tokens in that vouchers of the authorized signer give to the payee bit
-//! by bit.
+// Rendered by idl2mcp from spec.py; edit the source. [8e2b88b1456b8f2e]
+//! Open a channel: put tokens into escrow, from which vouchers of the authorized signer pay
+//! the payee.
 //!
-//! When to use: Before many small payments to one payee, so that each needs only a signed
-//! voucher and no transaction.
+//! When to use: Before many small payments to one payee: each then needs a signed voucher
+//! instead of a transaction.
 
 use {
     crate::{
@@ -24,15 +24,15 @@ use {
 };
 
 pub struct Args {
-    /// Any number; another one gives another channel of the same parties.
+    /// Any number. Another number gives another channel of the same parties.
     pub salt: u64,
-    /// How many tokens.
+    /// Number of tokens.
     pub deposit: u64,
-    /// How long the payee has for a last voucher after the payer asks to close.
+    /// Time that the payee has for a last voucher after the payer asks to close.
     pub grace_period: u32,
-    /// A recent slot, not in the future.
+    /// One of the last 1,500 slots.
     pub open_slot: u64,
-    /// Who gets parts of what the payee earns; empty gives the payee all.
+    /// Recipients of shares of what the payee earns. Without any, the payee gets all.
     pub recipients: Vec<DistributionEntry>,
 }
 
@@ -74,15 +74,15 @@ impl Args {
 
 pub struct Accounts<'a> {
     pub program_id: &'a Address,
-    /// Who puts the tokens in.
+    /// The wallet that puts the tokens in.
     pub payer: &'a mut AccountView,
-    /// Who pays for the accounts; may be the payer.
+    /// The wallet that pays for the accounts; may be the payer.
     pub rent_payer: &'a mut AccountView,
-    /// Who gets what the entries leave.
+    /// The wallet that gets what the entries leave.
     pub payee: &'a AccountView,
     /// The mint of the tokens.
     pub mint: &'a AccountView,
-    /// Whose Ed25519 signature makes a voucher.
+    /// The Ed25519 key that signs vouchers.
     pub authorized_signer: &'a AccountView,
     /// The new channel.
     pub channel: &'a mut AccountView,

@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8fe8ef1ca7136c85]
-//! Pay for one call, and leave a receipt: the same payment id is never paid twice.
+// Rendered by idl2mcp from spec.py; edit the source. [91cf64f1360f0d4b]
+//! Pay for one call and leave a receipt. A payment id is never paid twice.
 //!
-//! When to use: For one payment of a known amount; put it into the same transaction as the
-//! call that it pays for, or show the receipt. A repeated call fails with AlreadyPaid and
-//! moves nothing.
+//! When to use: For one payment of a known amount. Put it into the transaction of the call
+//! that it pays for, or show the receipt. A repeated call fails with AlreadyPaid and moves no
+//! tokens.
 
 use {
     crate::{
@@ -17,13 +17,13 @@ use {
 };
 
 pub struct Args<'a> {
-    /// The payment's id; its first 8 bytes are expires_at, big-endian.
+    /// The payment's id. Its first 8 bytes are expires_at, big-endian.
     pub payment_id: &'a [u8; 32],
     /// Hash of the resource or the tool call.
     pub call_hash: &'a [u8; 32],
-    /// How many tokens.
+    /// Number of tokens.
     pub amount: u64,
-    /// From then on the payment cannot be made; at most 30 days away.
+    /// The time from which the payment is refused; at most 30 days away.
     pub expires_at: i64,
 }
 
@@ -58,7 +58,7 @@ pub struct Accounts<'a> {
     pub program_id: &'a Address,
     /// The owner of the source, or its delegate.
     pub authority: &'a AccountView,
-    /// Who pays for the receipt; gets it back when the receipt is closed.
+    /// The wallet that pays for the receipt. It gets the rent back when the receipt is closed.
     pub rent_payer: &'a mut AccountView,
     /// The owner of the source.
     pub payer: &'a AccountView,

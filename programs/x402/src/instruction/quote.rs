@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [be2d9c08e3561017]
-//! What subscribing to a plan for some periods would cost now. Changes nothing.
+// Rendered by idl2mcp from spec.py; edit the source. [ab389fe1070ef2bd]
+//! Return the price of subscribing to a plan for some periods. Changes nothing.
 
 use {
     crate::{
@@ -15,7 +15,7 @@ use {
 };
 
 pub struct Args {
-    /// How many charges.
+    /// Number of charges.
     pub periods: u32,
 }
 

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [66a081e694d2db02]
-//! Give the account of a drained channel back, once its window has passed. Anyone may.
+// Rendered by idl2mcp from spec.py; edit the source. [125a613c62e1a2dd]
+//! Close the account of a drained channel after its window of 1,500 slots. Anyone may call it.
 
 use {
     crate::{
@@ -32,7 +32,7 @@ pub struct Accounts<'a> {
     pub program_id: &'a Address,
     /// The channel.
     pub channel: &'a mut AccountView,
-    /// Who paid for it.
+    /// The wallet that paid for it, and gets its lamports.
     pub rent_payer: &'a mut AccountView,
 }
 

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6aa1b4f8bf819eba]
-//! Ask to close a channel as its payer: the payee has the grace period for a last voucher.
+// Rendered by idl2mcp from spec.py; edit the source. [288aa1777789d724]
+//! Ask to close a channel as its payer. The payee then has the grace period for a last voucher.
 
 use {
     crate::{

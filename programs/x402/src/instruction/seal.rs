@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f1e41b5ca9df8ad6]
-//! Seal a closing channel after its grace period. Anyone may.
+// Rendered by idl2mcp from spec.py; edit the source. [daddb5f4dbf06cd1]
+//! Seal a closing channel after its grace period. Anyone may call it.
 
 use {
     crate::{checks, codec::Output, entrypoint::Call, error::Check, processor, state::Channel},

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [67e5999bbe4bfe73]
+// Rendered by idl2mcp from spec.py; edit the source. [d90cd45019ea7b5b]
 //! Open a plan to new subscribers, or close it to them.
 
 use {
@@ -14,7 +14,7 @@ use {
 };
 
 pub struct Args {
-    /// Takes new subscribers.
+    /// Whether the plan accepts new subscribers.
     pub open: bool,
 }
 

@@ -1,5 +1,6 @@
-// Rendered by idl2mcp from spec.py; edit the source. [24207c33e996dd21]
-//! Settle a voucher: the Ed25519 instruction right before this one proves it. Anyone may.
+// Rendered by idl2mcp from spec.py; edit the source. [a20815899190c5f6]
+//! Settle a voucher, which the Ed25519 instruction directly before this one proves. Anyone may
+//! call it.
 
 use {
     crate::{

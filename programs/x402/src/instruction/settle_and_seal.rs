@@ -1,6 +1,6 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7e19e1781794c501]
-//! Seal a channel as its payee, after a last voucher or without one: no voucher counts any
-//! more.
+// Rendered by idl2mcp from spec.py; edit the source. [c0ed15f779604e01]
+//! Seal a channel as its payee, with a last voucher or without one. It accepts no more
+//! vouchers.
 
 use {
     crate::{
@@ -15,7 +15,7 @@ use {
 };
 
 pub struct Args {
-    /// 0 without a voucher; else the Ed25519 instruction right before this one proves it.
+    /// 0 without a voucher. Otherwise the Ed25519 instruction directly before this one proves one.
     pub has_voucher: u8,
 }
 

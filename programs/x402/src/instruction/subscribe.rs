@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [06e4942527574d20]
-//! Subscribe to a plan: charges the first period at once unless there is a trial, and lets
-//! later charges take
-//! no more than the agreed number of periods.
+// Rendered by idl2mcp from spec.py; edit the source. [d4ecec5ae915a35a]
+//! Subscribe to a plan. Without a trial, the first period is charged at once. Later charges
+//! can take no more
+//! than the agreed number of periods.
 
 use {
     crate::{
@@ -20,15 +20,15 @@ use {
 };
 
 pub struct Args {
-    /// The price that was agreed to; another one fails.
+    /// The agreed price. It must be the plan's.
     pub price: u64,
-    /// The period that was agreed to; another one fails.
+    /// The agreed period. It must be the plan's.
     pub period: u32,
-    /// The trial that was agreed to; another one fails.
+    /// The agreed trial. It must be the plan's.
     pub trial: u32,
-    /// The grace period that was agreed to; another one fails.
+    /// The agreed grace period. It must be the plan's.
     pub grace: u32,
-    /// How many charges at most.
+    /// The most charges.
     pub periods: u32,
 }
 
@@ -68,9 +68,9 @@ pub struct Accounts<'a> {
     pub subscription: &'a mut AccountView,
     /// The plan.
     pub plan: &'a AccountView,
-    /// Who pays.
+    /// The wallet that pays.
     pub subscriber: &'a AccountView,
-    /// Who pays for the account; may be the subscriber.
+    /// The wallet that pays for the account; may be the subscriber.
     pub rent_payer: &'a mut AccountView,
     /// The plan's merchant.
     pub merchant: &'a AccountView,

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [07606dda263c7cfb]
-//! How a subscription stands now. Changes nothing.
+// Rendered by idl2mcp from spec.py; edit the source. [b007225e5850e316]
+//! Return the state of a subscription. Changes nothing.
 
 use {
     crate::{

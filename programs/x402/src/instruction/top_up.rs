@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [91720e3defc66901]
+// Rendered by idl2mcp from spec.py; edit the source. [59d0db5c574824cc]
 //! Put more tokens into an open channel.
 
 use {
@@ -14,7 +14,7 @@ use {
 };
 
 pub struct Args {
-    /// How many tokens.
+    /// Number of tokens.
     pub amount: u64,
 }
 

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f31c4de5409c4166]
-//! Take out of a sealed channel, as its payer, what no voucher proved. Once.
+// Rendered by idl2mcp from spec.py; edit the source. [e3b66eea1decbca7]
+//! Take the rest out of a sealed channel as its payer, once: the tokens that no voucher proved.
 
 use {
     crate::{

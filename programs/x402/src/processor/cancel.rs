@@ -1,5 +1,5 @@
-//! Cancel a subscription as its subscriber, at any time. What is paid stays paid; nothing more is
-//! charged.
+//! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing is
+//! refunded.
 
 use {
     crate::{
@@ -20,8 +20,8 @@ pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
         let mut data = accounts.subscription.try_borrow_mut()?;
         let state = Subscription::load_mut(&mut data)?;
         let outstanding = terms::outstanding(state)?;
-        // one that the merchant cancelled, or that was cancelled while the account was frozen, may
-        // still have an allowance
+        // a subscription that the merchant cancelled, or that was cancelled while the account was
+        // frozen, may still have an allowance
         ensure(
             state.cancelled_at.get() == 0 || outstanding > 0,
             X402Error::SubscriptionCancelled,

@@ -1,4 +1,5 @@
-//! Charge a subscription that is due. Anyone may; once a period, and missed periods do not pile up.
+//! Charge a subscription that is due, once a period. Anyone may call it. Missed periods are not
+//! charged.
 
 use {
     crate::{

@@ -1,4 +1,4 @@
-//! Give a receipt's rent back, 7 days after its expiry. Anyone may.
+//! Close a receipt and return its rent, 7 days after its expiry or later. Anyone may call it.
 
 use {
     crate::{

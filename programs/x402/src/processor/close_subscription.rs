@@ -1,5 +1,5 @@
-//! Give the rent of a subscription back that is cancelled or expired, once what is paid has ended.
-//! Anyone may.
+//! Close a cancelled or expired subscription after its paid time, and return its rent. Anyone may
+//! call it.
 
 use {
     crate::{
@@ -25,7 +25,7 @@ fn left(account: &AccountView, now: i64) -> Result<u64, ProgramError> {
 fn left_of_others(accounts: &Accounts, now: i64) -> Result<u64, ProgramError> {
     let (mut total, mut last) = (0_u64, [0; 32]);
     for other in accounts.remaining.iter() {
-        // in the order of their addresses, so that none counts twice
+        // ordered by address, so that none counts twice
         let address = other.address();
         let is_next = address.as_array() > &last && address != accounts.subscription.address();
         last = *address.as_array();

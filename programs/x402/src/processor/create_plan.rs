@@ -1,4 +1,4 @@
-//! Offer a plan that others can subscribe to.
+//! Create a plan, to which others can subscribe.
 
 use {
     crate::{

@@ -1,9 +1,9 @@
-//! Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow is
-//! closed. Anyone may.
+//! Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the
+//! escrow. Anyone may call it.
 //!
-//! Anyone can choose the moment, so an account that cannot be used at that moment costs nobody
-//! their tokens where that can be avoided: a payment that cannot be made stays in the escrow, and
-//! a sealed channel stays sealed. Only a recipient who would keep others waiting loses a share.
+//! Anyone can choose the moment. So what a token account cannot take at that moment stays in the
+//! escrow, and a sealed channel stays sealed. Only a recipient that keeps others waiting loses its
+//! share.
 
 use {
     crate::{

@@ -1,4 +1,5 @@
-//! Open a channel: put tokens in that vouchers of the authorized signer give to the payee bit by bit.
+//! Open a channel: put tokens into escrow, from which vouchers of the authorized signer pay the
+//! payee.
 
 use {
     crate::{
@@ -22,7 +23,7 @@ use {
 /// 4 bytes of count and 32 entries of 34 bytes.
 const MOST_BYTES: usize = 1_092;
 
-/// The list of entries as it stood in the instruction's data, hashed.
+/// The hash of the list of entries, encoded as in the instruction's data.
 #[inline(never)]
 pub fn hash(entries: &[DistributionEntry]) -> Result<[u8; 32], pinocchio::error::ProgramError> {
     let mut bytes = [0; MOST_BYTES];
@@ -81,7 +82,7 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         state.rent_payer = *accounts.rent_payer.address();
         state.open_slot.set(args.open_slot);
     }
-    // one that stands there already is taken: whoever made it cannot hinder this
+    // an existing account is used: nobody can block an opening by creating it first
     CreateIdempotent {
         funding_account: accounts.rent_payer,
         account: accounts.channel_token_account,

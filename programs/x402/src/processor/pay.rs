@@ -1,7 +1,7 @@
-//! Pay for one call, and leave a receipt: the same payment id is never paid twice.
+//! Pay for one call and leave a receipt. A payment id is never paid twice.
 //!
-//! A payment id carries its expiry in its first 8 bytes, and the receipt stays longer than that. So
-//! there is no time at which the same id could be paid again, and a receipt's rent need not be lost.
+//! The first 8 bytes of a payment id are its expiry, and its receipt exists for longer. So an id can
+//! never be paid again, and the rent of a receipt is not lost.
 
 use {
     crate::{
@@ -21,7 +21,7 @@ use {
     },
 };
 
-/// A retry: nothing is moved, the caller gets the first receipt and hears whether it is for the same.
+/// A retry: moves no tokens, returns the first receipt, and says whether it is for the same payment.
 #[inline(never)]
 fn paid_before(accounts: &Accounts, args: &Args) -> ProgramResult {
     checks::state(accounts.receipt, accounts.program_id)?;

@@ -1,4 +1,4 @@
-//! Give the account of a drained channel back, once its window has passed. Anyone may.
+//! Close the account of a drained channel after its window. Anyone may call it.
 
 use {
     crate::{

@@ -1,4 +1,4 @@
-//! Seal a closing channel after its grace period. Anyone may.
+//! Seal a closing channel after its grace period. Anyone may call it.
 
 use {
     crate::{

@@ -1,4 +1,4 @@
-//! Seal a channel as its payee, after a last voucher or without one: no voucher counts any more.
+//! Seal a channel as its payee, with a last voucher or without one. It accepts no more vouchers.
 
 use {
     crate::{

@@ -1,4 +1,4 @@
-//! Take out of a sealed channel, as its payer, what no voucher proved. Once.
+//! Take the rest out of a sealed channel as its payer, once: the tokens that no voucher proved.
 
 use {
     crate::{

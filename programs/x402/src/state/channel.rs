@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6de33facf4227e20]
+// Rendered by idl2mcp from spec.py; edit the source. [dd87be241cb026c2]
 //! The account type Channel.
 
 use {
@@ -9,7 +9,7 @@ use {
     pinocchio::{error::ProgramError, Address, ProgramResult},
 };
 
-/// A channel: tokens of a payer, which vouchers give to a payee bit by bit.
+/// A channel: tokens of a payer in escrow, which vouchers give to a payee step by step.
 ///
 /// Used in place in the account's data: every field has an alignment of one byte.
 #[repr(C)]
@@ -21,33 +21,33 @@ pub struct Channel {
     pub bump: u8,
     /// 0 open, 1 sealed, 2 closing, 3 distributed.
     pub status: u8,
-    /// Tells channels of the same parties apart.
+    /// A number that distinguishes channels of the same parties.
     pub salt: U64,
-    /// Tokens that were put in, in base units.
+    /// Tokens that the payer put in, in base units.
     pub deposit: U64,
     /// Tokens that vouchers proved so far, in base units.
     pub settled: U64,
-    /// Tokens of these that were accounted for by distributions.
+    /// The part of \`settled\` that distributions have paid out.
     pub payout_watermark: U64,
-    /// When the payer asked to close, in seconds since 1970; 0 when not closing.
+    /// The time when the payer asked to close, in seconds since 1970; 0 if not closing.
     pub closure_started_at: I64,
-    /// When the payer took the rest out, in seconds since 1970; 0 before.
+    /// The time when the payer got the rest, in seconds since 1970; 0 before.
     pub payer_withdrawn_at: I64,
     /// Seconds that the payee has for a last voucher after the payer asked to close.
     pub grace_period: U32,
     /// SHA-256 of the distribution entries.
     pub distribution_hash: [u8; 32],
-    /// Who put the tokens in, and gets back what is left.
+    /// The wallet that put the tokens in, and gets the rest back.
     pub payer: Address,
-    /// Who gets what the distribution entries leave.
+    /// The wallet that gets what the distribution entries leave.
     pub payee: Address,
-    /// Whose signature makes a voucher.
+    /// The key that signs vouchers.
     pub authorized_signer: Address,
     /// The mint of the tokens.
     pub mint: Address,
-    /// Who paid for the accounts, and gets their lamports back.
+    /// The wallet that paid for the accounts, and gets their lamports back.
     pub rent_payer: Address,
-    /// The slot named when it was opened.
+    /// The slot that \`open\` was given.
     pub open_slot: U64,
 }
 

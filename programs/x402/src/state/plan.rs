@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a52643258699651b]
+// Rendered by idl2mcp from spec.py; edit the source. [5e95e32df2333fe4]
 //! The account type Plan.
 
 use {
@@ -9,7 +9,7 @@ use {
     pinocchio::{error::ProgramError, Address, ProgramResult},
 };
 
-/// What a merchant offers to subscribers. Only \`open\` ever changes.
+/// A merchant's offer to subscribers. Only \`open\` can change.
 ///
 /// Used in place in the account's data: every field has an alignment of one byte.
 #[repr(C)]
@@ -19,11 +19,11 @@ pub struct Plan {
     pub bump: u8,
     /// The plan takes new subscribers.
     pub open: Flag,
-    /// Who is paid.
+    /// The wallet that is paid.
     pub merchant: Address,
     /// The mint of the tokens.
     pub mint: Address,
-    /// Tells the merchant's plans apart.
+    /// A number that distinguishes the merchant's plans.
     pub plan_id: U64,
     /// Tokens for each period, in base units.
     pub price: U64,
@@ -31,9 +31,9 @@ pub struct Plan {
     pub period: U32,
     /// Seconds before the first charge; 0 charges at once.
     pub trial: U32,
-    /// Seconds after a charge is due in which it can still be made.
+    /// Seconds after a charge is due within which it can still be made.
     pub grace: U32,
-    /// Charges that a subscriber can agree to at most.
+    /// The most charges that a subscriber can agree to.
     pub max_charges: U32,
 }
 

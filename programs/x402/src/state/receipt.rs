@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7d8525225a0ae8b6]
+// Rendered by idl2mcp from spec.py; edit the source. [6184ce6d73c1a337]
 //! The account type Receipt.
 
 use {
@@ -17,25 +17,25 @@ pub struct Receipt {
     discriminator_: [u8; 1],
     /// The bump of the receipt's address.
     pub bump: u8,
-    /// Whose tokens paid.
+    /// The owner of the tokens that paid.
     pub payer: Address,
-    /// Whose wallet was paid.
+    /// The wallet that was paid.
     pub payee: Address,
     /// The mint of the tokens.
     pub mint: Address,
-    /// Who paid for this account, and gets its lamports back.
+    /// The wallet that paid for this account, and gets its lamports back.
     pub rent_payer: Address,
-    /// The payment's id; its first 8 bytes are the expiry, big-endian.
+    /// The payment's id. Its first 8 bytes are the expiry, big-endian.
     pub payment_id: [u8; 32],
     /// Hash of the resource or the tool call that was paid for.
     pub call_hash: [u8; 32],
     /// Tokens paid, in base units.
     pub amount: U64,
-    /// When, in seconds since 1970.
+    /// The time of the payment, in seconds since 1970.
     pub paid_at: I64,
-    /// In which slot.
+    /// The slot of the payment.
     pub paid_slot: U64,
-    /// Until when the payment could be made, in seconds since 1970.
+    /// The time until which the payment could be made, in seconds since 1970.
     pub expires_at: I64,
 }
 

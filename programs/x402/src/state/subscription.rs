@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [40078b7a28a8c2b7]
+// Rendered by idl2mcp from spec.py; edit the source. [b3835c57f90535ac]
 //! The account type Subscription.
 
 use {
@@ -9,7 +9,7 @@ use {
     pinocchio::{error::ProgramError, Address, ProgramResult},
 };
 
-/// A subscriber's agreement, with the terms of the day on which it was made.
+/// A subscriber's agreement, with the plan's terms at that time.
 ///
 /// Used in place in the account's data: every field has an alignment of one byte.
 #[repr(C)]
@@ -17,17 +17,17 @@ pub struct Subscription {
     discriminator_: [u8; 1],
     /// The bump of the subscription's address.
     pub bump: u8,
-    /// The plan that was subscribed to first.
+    /// The plan of the first agreement.
     pub plan: Address,
-    /// The plan whose terms hold now.
+    /// The plan whose terms apply now.
     pub terms: Address,
-    /// Who is paid.
+    /// The wallet that is paid.
     pub merchant: Address,
-    /// Who pays.
+    /// The wallet that pays.
     pub subscriber: Address,
     /// The mint of the tokens.
     pub mint: Address,
-    /// Who paid for this account, and gets its lamports back.
+    /// The wallet that paid for this account, and gets its lamports back.
     pub rent_payer: Address,
     /// Tokens for each charge, in base units.
     pub price: U64,
@@ -35,18 +35,19 @@ pub struct Subscription {
     pub last_price: U64,
     /// Seconds in a period.
     pub period: U32,
-    /// Seconds after a charge is due in which it can still be made.
+    /// Seconds after a charge is due within which it can still be made.
     pub grace: U32,
     /// Charges made under these terms.
     pub charges: U32,
-    /// Charges that the subscriber agreed to.
+    /// Charges that the subscriber agreed to; no more than \`charges\` once the allowance is taken
+    /// back.
     pub max_charges: U32,
     /// Start of the period that was paid last, in seconds since 1970; 0 before the first charge.
     pub paid_from: I64,
-    /// When the next charge is due, in seconds since 1970: the end of the trial or of the paid
+    /// The time when the next charge is due, in seconds since 1970: the end of the trial or paid
     /// period.
     pub due_at: I64,
-    /// When it was cancelled, in seconds since 1970; else 0.
+    /// The time when it was cancelled, in seconds since 1970; else 0.
     pub cancelled_at: I64,
 }
 

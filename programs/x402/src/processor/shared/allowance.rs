@@ -1,5 +1,5 @@
-//! What the program's delegate may take from a subscriber's token account: together what all
-//! subscriptions of that account have left. Each subscription alone is bounded by its own terms.
+//! The allowance of the program's delegate on a subscriber's token account: the sum that all
+//! subscriptions of that account have left. Each subscription is also bounded by its own terms.
 
 use {
     super::tokens,

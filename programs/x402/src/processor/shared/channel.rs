@@ -1,4 +1,4 @@
-//! What all channel instructions agree on.
+//! The rules that all channel instructions share.
 
 use {
     crate::{checks::ensure, error::X402Error, processor::shared::now, state::Channel},
@@ -14,7 +14,8 @@ pub const DISTRIBUTED: u8 = 3;
 
 const WHOLE: u64 = 10_000;
 
-/// Zeros are no channel: the discriminator says so before the status is looked at, where 0 is open.
+/// An account of zeros is not a channel: its discriminator is checked before the status, in which 0
+/// means open.
 pub fn version(channel: &Channel) -> ProgramResult {
     ensure(
         channel.version == VERSION,
@@ -37,7 +38,7 @@ pub fn deadline(channel: &Channel) -> Result<i64, ProgramError> {
         .ok_or_else(|| X402Error::SealDeadlineOverflow.into())
 }
 
-/// No voucher counts from now on.
+/// From now on the channel accepts no vouchers.
 pub fn seal(channel: &mut Channel) {
     channel.status = SEALED;
     channel.closure_started_at.set(0);
@@ -54,8 +55,8 @@ fn part(amount: u64, bps: u64) -> Option<u64> {
     whole.checked_add(rest)
 }
 
-/// What a part of `bps` gets between two watermarks. Whole parts of the sums are subtracted, so that
-/// no remainder is lost between two distributions.
+/// The share of `bps` between two watermarks. Rounded shares of both sums are subtracted, so that no
+/// remainder is lost between two distributions.
 pub fn share(from: u64, to: u64, bps: u64) -> Result<u64, ProgramError> {
     part(to, bps)
         .zip(part(from, bps))
@@ -63,7 +64,7 @@ pub fn share(from: u64, to: u64, bps: u64) -> Result<u64, ProgramError> {
         .ok_or_else(|| X402Error::DistributePoolOverflow.into())
 }
 
-/// What the entries leave for the payee.
+/// The share that the entries leave for the payee.
 pub fn payee_bps(entries: &[crate::types::DistributionEntry]) -> Result<u64, ProgramError> {
     entries.iter().try_fold(WHOLE, |left, entry| {
         ensure(entry.bps > 0, X402Error::InvalidSplitConfig)?;
@@ -72,7 +73,7 @@ pub fn payee_bps(entries: &[crate::types::DistributionEntry]) -> Result<u64, Pro
     })
 }
 
-/// The entries are at most 32, each with a part, together at most the whole, none twice.
+/// Checks the entries: at most 32, each with a share, together at most the whole, none twice.
 pub fn entries(entries: &[crate::types::DistributionEntry]) -> Result<u64, ProgramError> {
     let most = usize::try_from(crate::constants::MAX_RECIPIENTS).unwrap_or_default();
     ensure(entries.len() <= most, X402Error::InvalidRecipientCount)?;
@@ -87,7 +88,7 @@ pub fn entries(entries: &[crate::types::DistributionEntry]) -> Result<u64, Progr
     Ok(left)
 }
 
-/// SHA-256 of the instruction's list as it stands in its data.
+/// SHA-256 of some bytes.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     #[cfg(any(target_os = "solana", target_arch = "bpf"))]

@@ -1,7 +1,6 @@
-//! Which Token-2022 extensions are taken. What is not named here is refused, also what does not
-//! exist yet.
+//! The Token-2022 extensions that are accepted. All others are refused, including future ones.
 
-/// What a trailer of extensions was found to be.
+/// The result of checking a list of extensions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
     Allowed,

@@ -1,4 +1,4 @@
-//! Payouts from an escrow: who gets what, and what an account that cannot be used means for it.
+//! Payouts from an escrow: the shares, and the effect of token accounts that cannot be used.
 
 use {
     super::{
@@ -64,7 +64,7 @@ impl Part {
     }
 }
 
-/// What one beneficiary of the settled sum gets.
+/// One beneficiary's share of the settled sum.
 pub struct Share<'a> {
     to: &'a AccountView,
     owner: &'a Address,
@@ -112,7 +112,7 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// What was found out about the shares before any is paid.
+/// The result of checking all shares, before any is paid.
 pub struct Review {
     pub total: u64,
     pub part: Part,

@@ -1,4 +1,4 @@
-//! Subscriptions: where one stands at a time, and what a charge does to it.
+//! Subscriptions: the state of one at a time, and the effect of a charge.
 //!
 //! ```text
 //! subscribe, trial ──> Pending ──charge──> Active <──charge── PastDue
@@ -48,8 +48,8 @@ pub fn state(subscription: &Subscription, now: i64) -> Result<SubscriptionState,
     })
 }
 
-/// What the subscriber agreed to: a plan can be closed, and made again with other terms, before the
-/// agreement lands.
+/// The terms that the subscriber agreed to. A plan can be closed, and created again with other terms,
+/// before the agreement lands.
 pub struct Agreed {
     pub price: u64,
     pub period: u32,

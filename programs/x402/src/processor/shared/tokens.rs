@@ -1,4 +1,4 @@
-//! Token accounts and mints of both token programs: what is read of them, and exact transfers.
+//! Token accounts and mints of both token programs: reading them, and exact transfers.
 //!
 //! ```text
 //! token account                      mint
@@ -57,7 +57,7 @@ pub fn delegate(account: &AccountView) -> Result<Option<Delegate>, ProgramError>
     }
 }
 
-/// The token account has this owner. Someone who gives an account away keeps nothing to say in it.
+/// The token account has this owner. An account can be given to another owner.
 pub fn is_of(account: &AccountView, owner: &Address) -> Result<bool, ProgramError> {
     Ok(address_at(&account.try_borrow()?, 32) == Some(owner.as_array()))
 }

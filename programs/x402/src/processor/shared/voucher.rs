@@ -1,4 +1,4 @@
-//! Vouchers: 50 bytes that the Ed25519 program has verified in the instruction right before this one.
+//! Vouchers: 50 bytes that the Ed25519 program verified in the instruction directly before this one.
 //!
 //! ```text
 //! Ed25519 instruction, 162 bytes          voucher, 50 bytes
@@ -20,9 +20,9 @@ const ED25519_PROGRAM: Address = Address::new_from_array([
     0x05, 0x70, 0x74, 0x49, 0x27, 0xf4, 0x8a, 0x64, 0xfc, 0xca, 0x70, 0x44, 0x80, 0x00, 0x00, 0x00,
 ]);
 
-/// What the instruction must open with: one signature whose key, signature and message all stand in
-/// this same instruction (index 0xffff), at exactly these offsets. Another layout could verify bytes
-/// that are not those which are read below.
+/// The first bytes of the instruction: one signature, whose key, signature and message are all in this
+/// same instruction (index 0xffff), at exactly these offsets. With another layout, the verified bytes
+/// could differ from those that are read below.
 const HEAD: [u8; 16] = [
     1, 0, // one signature, padding
     48, 0, 0xff, 0xff, // signature: offset, instruction
@@ -58,8 +58,8 @@ impl<'a> Voucher<'a> {
     }
 }
 
-/// The cumulative amount of the voucher that stands right before the current instruction, if it is
-/// one for this channel, of its signer, not expired, within the deposit, and for more than before.
+/// The cumulative amount of the voucher in the instruction directly before this one. It must be for
+/// this channel, by its signer, not expired, within the deposit, and higher than the settled sum.
 pub fn verified(
     channel: &Channel,
     address: &Address,
