@@ -28,7 +28,7 @@ def test_each_instruction_is_measured_and_each_change_of_state_emits_an_event() 
     }
     for call in calls:
         assert bool(call.events) == (call.instruction not in VIEWS), call
-    # The one that is left tells of an account that could not be paid: test_x402_channels.py, TestRedirects.
+    # PayoutRedirected needs an account that cannot be paid: test_x402_channels.py, TestUnusableAccounts.
     emitted = {event for call in calls for event in call.events}
     assert emitted == {event.name for event in spec().model.events} - {"PayoutRedirected"}
 
