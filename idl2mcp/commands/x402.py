@@ -12,6 +12,7 @@ import click
 from idl2mcp import report
 from idl2mcp.local_node import LocalNode, passing_time
 from idl2mcp.x402 import buying, merchant
+from idl2mcp.x402 import sales as selling
 from idl2mcp.x402.storage import KEY_FILE, database_option, open_chain, open_database
 
 if TYPE_CHECKING:
@@ -25,7 +26,14 @@ def command() -> None:
     """Payments by x402: pay within a budget, serve an agent's wallet, list payments and sales, run a facilitator."""
 
 
-for _part in (buying.pay, buying.history, buying.wallet, merchant.sales, merchant.decide):
+for _part in (
+    buying.pay,
+    buying.history,
+    buying.wallet,
+    merchant.decide,
+    selling.sales,
+    selling.refund,
+):
     command.add_command(_part)
 for _part in (merchant.subscriptions, merchant.webhooks, merchant.worker):
     command.add_command(_part)

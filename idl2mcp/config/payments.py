@@ -32,6 +32,8 @@ from mcpsol_py.toml_schema import (
     TEXTS_OR_TABLES,
     Keys,
     checked,
+    checked_value,
+    one_of,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_sho
 PAYMENTS: Keys = {
     "pay_to": TEXT,
     "prices": TABLE,
+    "settle": TABLE,
     "url": TEXT,
     "facilitators": TEXTS_OR_TABLES,
     "sponsors": TEXTS,
@@ -69,6 +72,7 @@ PAYMENTS: Keys = {
     "collector": TEXT,
 }
 
+_ORDER = one_of("first", "after")
 #: What `serve --demo --paid` adds to the demo's cluster, and its prices.
 DEMO_PAYMENTS_SETUP: dict[str, Any] = {
     "wallets": {"alice": 10, "merchant": 1, "sponsor": 10},
@@ -96,6 +100,8 @@ class Payments:
 
     pay_to: str
     prices: Mapping[str, tuple[Any, ...]]
+    #: pattern -> "first" or "after"
+    settle: Mapping[str, str] = field(default_factory=dict)
     url: str | None = None
     facilitators: tuple[FacilitatorEntry, ...] = ()
     sponsors: tuple[str, ...] = ()
@@ -139,6 +145,8 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
     values["prices"] = {
         tool: _prices(price, f"payments.prices.{tool}") for tool, price in values["prices"].items()
     }
+    for tool, order in values.get("settle", {}).items():
+        checked_value(order, _ORDER, f"payments.settle.{tool}")
     if "url" in values:
         values["url"] = inputs.endpoint(values["url"])
     values["facilitators"] = read_facilitators(values.get("facilitators", []), base)
@@ -383,6 +391,7 @@ class _Opening:
             schemes=schemes,
             public_url=payments.public_url,
             signatory=signatory,
+            settles_first=[(p, order == "first") for p, order in payments.settle.items()],
         )
         try:
             return sell(self.bridge, self.core, paid_calls, prices, v1_errors=payments.v1_errors)

@@ -1,4 +1,4 @@
-"""The merchant's commands: `idl2mcp x402 sales`, `decide`, `subscriptions`, `webhooks …` and `worker`."""
+"""The merchant's commands: `idl2mcp x402 decide`, `subscriptions`, `webhooks …` and `worker`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from idl2mcp.x402.storage import KEY_FILE, open_chain, open_database, open_exist
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.webhooks import Webhooks
 
-__all__ = ["decide", "sales", "subscriptions", "webhooks", "worker"]
+__all__ = ["decide", "merchant_options", "subscriptions", "webhooks", "worker"]
 
 
 _database = click.option(
@@ -32,7 +32,8 @@ _merchant = click.option(
 )
 
 
-def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
+def merchant_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--database`` and ``--merchant``."""
     return _database(_merchant(function))
 
 
@@ -42,54 +43,10 @@ def _webhooks(database: str, merchant: str) -> Webhooks:
     return Webhooks(open_existing_database(database), merchant)
 
 
-@click.command("sales")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
-@_shared
-@report.json_option
-def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
-    """List the sales, newest first: each paid call with its state."""
-    from datetime import UTC, datetime
-
-    from mcpsol_py.x402.protocol.price import format_amount
-    from mcpsol_py.x402.store.executions import Executions
-
-    rows = [
-        {
-            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(
-                timespec="seconds"
-            ),
-            "state": row.state,
-            "amount": None if row.amount is None else str(row.amount),
-            "asset": row.asset,
-            "network": row.network,
-            "payer": row.payer,
-            "resource": row.resource,
-            "paymentId": row.payment_id,
-            "signature": (row.receipt or {}).get("transaction"),
-        }
-        for row in Executions(open_existing_database(database), merchant).history(limit)
-    ]
-    head = ["time", "state", "amount", "for", "payment"]
-    lines = [
-        [
-            str(r["time"]),
-            str(r["state"]),
-            format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"]))
-            if r["amount"]
-            else "",
-            str(r["resource"]),
-            str(r["paymentId"]),
-        ]
-        for r in rows
-    ]
-    text = report.table([head, *lines]) if rows else f"{merchant} has no sales"
-    report.emit({"merchant": merchant, "sales": rows}, text, as_json=as_json)
-
-
 @click.command("decide")
 @click.argument("payment_id", metavar="PAYMENT")
 @click.argument("outcome", type=click.Choice(["done", "again"]))
-@_shared
+@merchant_options
 def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
     """Decide the outcome of a call that the server could not finish.
 
@@ -143,7 +100,7 @@ def webhooks() -> None:
     is_flag=True,
     help="Allow http://, for receivers on this machine and in private networks.",
 )
-@_shared
+@merchant_options
 @report.json_option
 def add(
     url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool
@@ -161,7 +118,7 @@ def add(
 
 
 @webhooks.command("list")
-@_shared
+@merchant_options
 @report.json_option
 def listed(database: str, merchant: str, as_json: bool) -> None:
     """List the webhooks."""
@@ -178,7 +135,7 @@ def listed(database: str, merchant: str, as_json: bool) -> None:
 @webhooks.command("events")
 @click.option("--state", type=click.Choice(["pending", "delivered", "dead"]), help="Only these.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
-@_shared
+@merchant_options
 @report.json_option
 def events(state: str | None, limit: int, database: str, merchant: str, as_json: bool) -> None:
     """List the newest events and their deliveries."""
@@ -196,7 +153,7 @@ def events(state: str | None, limit: int, database: str, merchant: str, as_json:
 
 @webhooks.command("again")
 @click.argument("event_id", metavar="ID")
-@_shared
+@merchant_options
 def again(event_id: str, database: str, merchant: str) -> None:
     """Send a dead event again."""
     hooks = _webhooks(database, merchant)
@@ -208,7 +165,7 @@ def again(event_id: str, database: str, merchant: str) -> None:
 
 @webhooks.command("remove")
 @click.argument("webhook_id", metavar="ID")
-@_shared
+@merchant_options
 def remove(webhook_id: str, database: str, merchant: str) -> None:
     """Remove a webhook."""
     _webhooks(database, merchant).remove(webhook_id)
@@ -217,7 +174,7 @@ def remove(webhook_id: str, database: str, merchant: str) -> None:
 
 @click.command("subscriptions")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
-@_shared
+@merchant_options
 @report.json_option
 def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> None:
     """List the subscriptions, newest first: state, end of the paid period, calls used, errors."""

@@ -47,13 +47,20 @@ class PriceList:
     rows: Sequence[tuple[str, Sequence[Price]]]
     pay_to: str
     network: str
-    #: Payment schemes for each price. A tool that sends accepts only the first one, because
+    #: Payment schemes for each price. A call that settles first accepts only the first one, because
     #: vouchers are redeemed after the call.
     schemes: tuple[str, ...] = ("exact",)
     #: The bridge's public URL. If it is given, facilitators are asked to list the tools (bazaar).
     public_url: str | None = None
     #: Signs offers and receipts.
     signatory: Signatory | None = None
+    #: (pattern, whether a call settles before the tool runs). The first pattern that matches counts.
+    #: Without one, tools that send settle first, and others after they ran.
+    settles_first: Sequence[tuple[str, bool]] = ()
+
+    def is_settled_first(self, tool: str) -> bool | None:
+        """Return whether calls of *tool* settle before it runs; None if no pattern matches."""
+        return next((first for p, first in self.settles_first if fnmatchcase(tool, p)), None)
 
     def prices(self, tool: str) -> Sequence[Price]:
         """Return the prices of *tool*, empty if it is free."""
@@ -96,8 +103,8 @@ def price_table(bridge: Bridge) -> list[tuple[str, str]]:
     return [(name, bridge.price(name) or FREE) for name in tools]
 
 
-def _check_patterns(patterns: Sequence[str], tools: Sequence[str]) -> None:
-    """Raise SourceError for a pattern that prices nothing. "*" may be for tools that come later."""
+def _check_patterns(patterns: Sequence[str], tools: Sequence[str], key: str) -> None:
+    """Raise SourceError for a pattern that matches nothing. "*" may be for tools that come later."""
     priced: dict[str, str] = {}
     for pattern in patterns:
         matched = [name for name in tools if fnmatchcase(name, pattern)]
@@ -109,10 +116,10 @@ def _check_patterns(patterns: Sequence[str], tools: Sequence[str]) -> None:
         if matched:
             earlier = ", ".join(f'"{p}"' for p in dict.fromkeys(priced[name] for name in matched))
             why = (
-                f"is never used: {earlier} before it has the price of {', '.join(matched[:5])}. "
-                "The first pattern that matches sets the price, so put this one first"
+                f"is never used: {earlier} before it is for {', '.join(matched[:5])}. "
+                "The first pattern that matches counts, so put this one first"
             )
-        raise SourceError(why, path=f"payments.prices.{pattern}")
+        raise SourceError(why, path=f"payments.{key}.{pattern}")
 
 
 async def _record_signature(signature: str) -> None:
@@ -137,10 +144,18 @@ class _ToolOffers:
         So a mistake stops the start of the bridge and not a call.
         """
         sellable = [name for name in self._bridge.box.tools if self._is_sellable(name)]
-        _check_patterns([pattern for pattern, _ in self._prices.rows], sellable)
+        _check_patterns([pattern for pattern, _ in self._prices.rows], sellable, "prices")
         for _, prices in self._prices.rows:
             for price in prices:
-                self._requirements(price, broadcasts=False)
+                self._requirements(price, settles_first=False)
+        _check_patterns([pattern for pattern, _ in self._prices.settles_first], sellable, "settle")
+        for name in sellable:
+            sends = self._bridge.box.tools[name].sends_in(self._bridge.mode)
+            if sends and self._prices.is_settled_first(name) is False:
+                raise SourceError(
+                    f"{name} sends transactions, which cannot be taken back: its calls settle first",
+                    path="payments.settle",
+                )
 
     def offer(self, name: str) -> Offer | None:
         """Return the offer for a call of the tool, or None if it is free or does not exist."""
@@ -148,10 +163,10 @@ class _ToolOffers:
         prices = self._prices.prices(name) if self._is_sellable(name) else ()
         if tool is None or not prices:
             return None
-        broadcasts = tool.sends_in(self._bridge.mode)
-        made = self._made.get((name, broadcasts))
+        sends = tool.sends_in(self._bridge.mode)
+        made = self._made.get((name, sends))
         if made is None:
-            made = self._made[name, broadcasts] = self._make(tool, prices, broadcasts)
+            made = self._made[name, sends] = self._make(tool, prices, sends)
         return made
 
     def text(self, name: str) -> str | None:
@@ -173,6 +188,9 @@ class _ToolOffers:
 
     async def rehearse(self, name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Return the refusal that the call would get, if that is known before it is paid for."""
+        tool = self._bridge.box.tools.get(name)
+        if tool is None or not tool.sends_in(self._bridge.mode):
+            return None  # only what sends can be rehearsed
         refused = await self._bridge.rehearse(name, arguments)
         return None if refused is None else tool_result(refused)
 
@@ -181,25 +199,26 @@ class _ToolOffers:
         tool = self._bridge.box.tools.get(name)
         return tool is not None and tool.kind != "lazy"
 
-    def _make(self, tool: BridgeTool, prices: Sequence[Price], broadcasts: bool) -> Offer:
+    def _make(self, tool: BridgeTool, prices: Sequence[Price], sends: bool) -> Offer:
+        settles_first = sends or bool(self._prices.is_settled_first(tool.name))
         title = str(tool.definition.get("title") or tool.name)
         info = ResourceInfo(
             url=f"mcp://tool/{tool.name}", description=title, mime_type="application/json"
         )
         accepts: list[PaymentRequirements] = []
         for price in prices:
-            accepts += self._requirements(price, broadcasts=broadcasts)
+            accepts += self._requirements(price, settles_first=settles_first)
         return Offer(
             info,
             tuple(accepts),
-            broadcasts,
+            settles_first,
             signatory=self._prices.signatory,
             **self._listing(tool),
         )
 
-    def _requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
+    def _requirements(self, price: Price, *, settles_first: bool) -> list[PaymentRequirements]:
         """Return the payment requirements of one price. Raises PaymentError."""
-        schemes = self._prices.schemes[:1] if broadcasts else self._prices.schemes
+        schemes = self._prices.schemes[:1] if settles_first else self._prices.schemes
         return [
             terms
             for scheme in schemes
@@ -209,7 +228,7 @@ class _ToolOffers:
                 pay_to=self._prices.pay_to,
                 network=self._prices.network,
                 scheme=scheme,
-                settles_first=broadcasts,
+                settles_first=settles_first,
             )
         ]
 

@@ -73,6 +73,57 @@ async def test_prices_are_told_and_charged_once(shop: Shop) -> None:
         assert shop.takings == 1_000
 
 
+async def test_the_order_of_payment_and_work_is_chosen_by_tool(shop: Shop) -> None:
+    """A call that fails costs nothing if the tool runs first, and its price if the payment settles first."""
+    fails = {"amount": "1", "accounts": {"authority": "@alice"}}
+    settle = {"counter_increment": "first", "*": "after"}
+    shop.payments = read_payments({**DEMO_PAYMENTS, "settle": settle})
+    async with Client(shop.open()) as client:
+        tools = {t.name: t for t in (await client.list_tools()).tools}
+        first, after = (
+            (tools[name].meta or {})["x402"]["accepts"]
+            for name in ("counter_increment", "counter_initialize")
+        )
+        assert [(t["scheme"], t["extra"].get("paymentFlow")) for t in first] == [
+            ("exact", "upfront")
+        ]
+        assert [t["scheme"] for t in after] == ["exact", "batch-settlement"]
+        buyer = Buyer(client, shop.payer())
+        bought = await buyer.call_tool("counter_increment", fails)
+        assert (bought.result.is_error, shop.takings) == (True, 1_000)
+        await buyer.call_tool("counter_initialize", CREATE)
+    assert shop.takings == 2_000
+
+
+@pytest.mark.parametrize("shop", [{"mode": "send"}], indirect=True)
+def test_a_tool_that_sends_cannot_be_paid_after_it_ran(shop: Shop) -> None:
+    payments = read_payments({**DEMO_PAYMENTS, "settle": {"*": "after"}})
+    with ExitStack() as opened, pytest.raises(SourceError, match="settle first") as caught:
+        open_shop(payments, shop.bridge, None, shop.cluster, opened)
+    assert caught.value.path == "payments.settle"
+
+
+async def test_terms_are_shown_as_x402_writes_them_and_under_older_names(shop: Shop) -> None:
+    async with Client(shop.server) as client:
+        tools = {t.name: t for t in (await client.list_tools()).tools}
+        listed = (tools["counter_initialize"].meta or {})["x402"]
+        asked = await client.call_tool("counter_initialize", CREATE)
+    demand = asked.structured_content
+    assert (listed["accepts"], listed["resource"]) == (demand["accepts"], demand["resource"])
+    terms = demand["accepts"][0]
+    older = {
+        "version": "1.0",
+        "network": terms["network"],
+        "paymentAddress": terms["payTo"],
+        "amount": "1000",
+        "token": terms["asset"],
+    }
+    assert older.items() <= listed.items()
+    error = (asked.meta or {})["mcpsol/error"]
+    assert (error["error"], error["code"]) == (True, "PAYMENT_REQUIRED")
+    assert error["paymentRequired"] == older
+
+
 @pytest.mark.parametrize("lies", [True, False])
 async def test_anothers_facilitator_is_held_against_the_chain(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, lies: bool
@@ -302,6 +353,14 @@ async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
         ),
         ({"pay_to": "@merchant", "prices": {"x": "$1"}, "v1_errors": 1}, "payments.v1_errors"),
         (
+            {"pay_to": "@merchant", "prices": {"x": "$1"}, "settle": {"x": "later"}},
+            "payments.settle.x",
+        ),
+        (
+            {"pay_to": "@merchant", "prices": {"x": "$1"}, "facilitators": [{"url": 7}]},
+            "payments.facilitators[0].url",
+        ),
+        (
             {"pay_to": "@merchant", "prices": {"x": "$1"}, "sponsors": "@sponsor"},
             "payments.sponsors",
         ),
@@ -327,6 +386,7 @@ def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -
         ({"prices": {"*": "free", "vault_*": "$2"}}, "payments.prices.vault_*"),
         ({"pay_to": "@mallory"}, "payments"),  # who has no account for USDC
         ({"sponsors": []}, "payments"),
+        ({"settle": {"counter_incremnt": "first"}}, "payments.settle.counter_incremnt"),
         ({"pay_to": "nobody"}, "payments.pay_to"),
     ],
 )

@@ -15,7 +15,9 @@ from x402.extensions.payment_identifier import (
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 from x402.schemas.v1 import PaymentRequirementsV1
 
+from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.networks import v1_name
+from mcpsol_py.x402.protocol.older_names import older_terms
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge
 from mcpsol_py.x402.protocol.receipts import OFFER_RECEIPT, Signatory
 
@@ -61,6 +63,20 @@ class Offer:
             accepts=list(self.accepts),
             extensions=extensions,
         )
+
+    def listed(self) -> dict[str, Any]:
+        """Return the terms as lists of tools show them: as x402 writes them, and the first one by
+        itself, also under the names of older clients.
+        """
+        return {
+            "x402Version": 2,
+            "resource": json_of(self.public or self.resource),
+            "accepts": [json_of(terms) for terms in self.accepts],
+            "scheme": self.accepts[0].scheme,
+            "asset": self.accepts[0].asset,
+            "payTo": self.accepts[0].pay_to,
+            **older_terms(self.accepts[0], self.resource.description),
+        }
 
     def receipted(self, settled: SettleResponse) -> SettleResponse:
         """Return a settlement that succeeded, with a signed receipt if this offer has a

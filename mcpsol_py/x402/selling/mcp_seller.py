@@ -30,6 +30,7 @@ from mcpsol_py.x402.protocol.mcp_wire import (
     v1_error_data,
 )
 from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply, Refused, Reply
+from mcpsol_py.x402.protocol.older_names import ERROR_META, older_error
 from mcpsol_py.x402.protocol.payment_extension import PaymentRequiredResult
 from mcpsol_py.x402.protocol.payment_ids import Payment
 from mcpsol_py.x402.protocol.price import format_amount
@@ -135,12 +136,13 @@ class Paid:
         Its outputSchema is removed, because TypeScript clients validate a demand for payment
         against it too.
         """
-        offer = self.offer(str(tool.get("name")))
-        if offer is None:
+        found = self.offer(str(tool.get("name")))
+        if found is None:
             return tool
+        offer = self.paid_calls.current(found)
         priced = {k: v for k, v in tool.items() if k != "outputSchema"}
         priced["description"] = f"{tool.get('description') or ''}\n{_price_text(offer)}".strip()
-        priced["_meta"] = {**(tool.get("_meta") or {}), "x402": {"accepts": _terms(offer)}}
+        priced["_meta"] = {**(tool.get("_meta") or {}), "x402": offer.listed()}
         return priced
 
     # -- the two kinds of request --------------------------------------------------------------
@@ -221,6 +223,7 @@ class Paid:
         if self._v1_errors:
             raise _v1_error(offer, reply.required.error or "Payment required")
         body = payment_required_result(reply.required, reply.failed)
+        body["_meta"][ERROR_META] = older_error(reply.required, reply.reason)
         if self._speaks_extension and _speaks_extension(ctx):
             return PaymentRequiredResult.model_validate(
                 {"paymentRequired": body["structuredContent"]}
@@ -244,19 +247,6 @@ def _price_text(offer: Offer) -> str:
     if offer.plans:
         text += f" Nothing with a subscription to {' or '.join(offer.plans)}."
     return text
-
-
-def _terms(offer: Offer) -> list[dict[str, Any]]:
-    return [
-        {
-            "scheme": r.scheme,
-            "network": r.network,
-            "amount": r.amount,
-            "asset": r.asset,
-            "payTo": r.pay_to,
-        }
-        for r in offer.accepts
-    ]
 
 
 def _meta(ctx: Context) -> dict[str, Any] | None:

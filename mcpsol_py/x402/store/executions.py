@@ -28,7 +28,7 @@ from mcpsol_py.x402.store.schema import executions as table
 from mcpsol_py.x402.store.schema import payment_owners as owners
 from mcpsol_py.x402.store.statements import Statement, row_of
 
-__all__ = ["NOBODY", "Execution", "Executions", "PaymentTaken"]
+__all__ = ["NOBODY", "Execution", "Executions", "PaymentTaken", "read_execution"]
 
 T = TypeVar("T")
 
@@ -113,13 +113,13 @@ class Executions:
     def get(self, payment_id: str) -> Execution | None:
         """Return the call of that payment id."""
         row = self._run(lambda c, _: _GET.one(c, {"t": self.tenant, "p": payment_id}))
-        return None if row is None else _execution(row)
+        return None if row is None else read_execution(row)
 
     def by_payment(self, payment_key: str) -> Execution | None:
         """Return the call that this payment was given for."""
         its = select(table).where(table.c.tenant == self.tenant, table.c.payment_key == payment_key)
         row = self._run(lambda c, _: c.execute(its).one_or_none())
-        return None if row is None else _execution(row)
+        return None if row is None else read_execution(row)
 
     def move(
         self,
@@ -252,7 +252,7 @@ class Executions:
             .order_by(table.c.created_ms.desc())
             .limit(limit)
         )
-        return [_execution(r) for r in self._run(lambda c, _: c.execute(newest).all())]
+        return [read_execution(r) for r in self._run(lambda c, _: c.execute(newest).all())]
 
     def undecided(self, older_ms: int, limit: int = 100) -> list[Execution]:
         """Return unfinished calls that nobody touched for *older_ms*, oldest first."""
@@ -269,7 +269,7 @@ class Executions:
                 .limit(limit)
             ).all()
 
-        return [_execution(r) for r in self._run(work)]
+        return [read_execution(r) for r in self._run(work)]
 
 
 _ROW = row_of(table)
@@ -337,7 +337,8 @@ def _has_landed(receipt: Mapping[str, Any]) -> bool:
     return bool(receipt.get("success")) and "subscription" not in (receipt.get("extensions") or {})
 
 
-def _execution(row: Any) -> Execution:
+def read_execution(row: Any) -> Execution:
+    """Return the call of a row of the table."""
     values = {name: getattr(row, name) for name in _FIELDS}
     for name in _JSON_COLUMNS:
         if values[name] is not None:

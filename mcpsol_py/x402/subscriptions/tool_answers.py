@@ -7,16 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from x402.schemas import PaymentPayload
 
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, payment_required_result
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply
+from mcpsol_py.x402.protocol.older_names import ERROR_META, older_error
 from mcpsol_py.x402.protocol.payment_ids import Payment
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan
 
 __all__ = [
-    "ERROR_META",
     "demand_answer",
     "paid_answer",
     "plan_body",
@@ -24,8 +23,6 @@ __all__ = [
     "tool_answer",
     "tool_error",
 ]
-
-ERROR_META = "mcpsol/error"
 
 
 def plan_body(plan: SubscriptionPlan, renewal: str | None) -> dict[str, Any]:
@@ -103,38 +100,12 @@ def tool_error(code: str, message: str, **details: Any) -> dict[str, Any]:
     return {**tool_answer(body), "isError": True}
 
 
-def _code(reason: str, payment: Payment | None, price: int) -> str:
-    """Return the error code for a reason of the protocol."""
-    if payment is None:
-        return "PAYMENT_REQUIRED"
-    if reason == "no_matching_requirements" and isinstance(payment, PaymentPayload):
-        offered = payment.accepted.amount
-        is_too_low = offered.isdigit() and int(offered) < price
-        return "PAYMENT_INSUFFICIENT" if is_too_low else "PAYMENT_INVALID"
-    if "amount_insufficient" in reason or reason == "insufficient_funds":
-        return "PAYMENT_INSUFFICIENT"
-    if reason == "transaction_failed" or "expired" in reason:
-        return "PAYMENT_EXPIRED"
-    return "PAYMENT_INVALID"
-
-
 def demand_answer(reply: PaymentRequiredReply, payment: Payment | None) -> dict[str, Any]:
     """Return x402's demand, with the error code and the terms in older clients' names in `_meta`."""
     body = payment_required_result(reply.required, reply.failed)
-    terms = reply.required.accepts[0]
-    older = {
-        "version": "1.0",
-        "network": terms.network,
-        "paymentAddress": terms.pay_to,
-        "amount": terms.amount,
-        "token": terms.asset,
-    }
-    error = {
-        "error": True,
-        "code": _code(reply.reason, payment, int(terms.amount)),
-        "message": reply.required.error,
-        "paymentRequired": older,
-    }
+    # A plan's demand without a payment says so, whatever its reason was.
+    reason = "payment_required" if payment is None else reply.reason
+    error = older_error(reply.required, reason, payment)
     return {**body, "_meta": {**body["_meta"], ERROR_META: error}}
 
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["ERROR_CODES", "TOOLS", "TOOLS_BY_NAME"]
+from x402.schemas import PaymentRequirements
+
+from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.older_names import older_terms
+from mcpsol_py.x402.protocol.price import format_amount
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
+
+__all__ = ["ERROR_CODES", "TOOLS", "TOOLS_BY_NAME", "with_prices"]
 
 ERROR_CODES = (
     "PAYMENT_REQUIRED",
@@ -67,3 +75,32 @@ TOOLS = (
     ),
 )
 TOOLS_BY_NAME = {tool["name"]: tool for tool in TOOLS}
+
+
+def with_prices(
+    tool: dict[str, Any],
+    plans: Sequence[SubscriptionPlan],
+    terms: Mapping[str, PaymentRequirements],
+) -> dict[str, Any]:
+    """Return *tool* with the prices of *plans* in its description, and in `_meta` the x402 *terms*
+    of each plan id.
+    """
+    if not plans:
+        return tool
+    prices = "; ".join(map(_price_text, plans))
+    listed = [
+        {"planId": plan_id, "accepts": [json_of(asked)], **older_terms(asked, plan_id)}
+        for plan_id, asked in terms.items()
+    ]
+    accepts = [json_of(asked) for asked in terms.values()]
+    return {
+        **tool,
+        "description": f"{tool['description']}\nPlans: {prices}.",
+        "_meta": {"x402": {"x402Version": 2, "accepts": accepts, "plans": listed}},
+    }
+
+
+def _price_text(plan: SubscriptionPlan) -> str:
+    price = format_amount(plan.price, plan.network, plan.asset)
+    trial = ", with a free trial" if plan.trial_ms else ""
+    return f"{plan.id} costs {price} ({plan.period}{trial})"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as types
@@ -41,7 +42,12 @@ from mcpsol_py.x402.subscriptions.tool_answers import (
     tool_answer,
     tool_error,
 )
-from mcpsol_py.x402.subscriptions.tool_list import ERROR_CODES, TOOLS, TOOLS_BY_NAME
+from mcpsol_py.x402.subscriptions.tool_list import (
+    ERROR_CODES,
+    TOOLS,
+    TOOLS_BY_NAME,
+    with_prices,
+)
 from mcpsol_py.x402.threads import in_thread
 
 __all__ = ["ERROR_CODES", "TOOLS", "SubscriptionTools"]
@@ -82,7 +88,7 @@ class SubscriptionTools:
             if isinstance(listed, BaseModel):
                 listed = listed.model_dump(by_alias=True, exclude_none=True, mode="json")
             body = listed or {}
-            return {**body, "tools": [*body.get("tools", []), *TOOLS]}
+            return {**body, "tools": [*body.get("tools", []), *await self._tools()]}
         if ctx.method == "tools/call" and params.get("name") in TOOLS_BY_NAME:
             meta = params.get("_meta")
             given = dict(meta) if isinstance(meta, Mapping) else {}
@@ -90,6 +96,23 @@ class SubscriptionTools:
                 await self.call(params["name"], params.get("arguments"), given)
             )
         return await call_next(ctx)
+
+    async def _tools(self) -> list[dict[str, Any]]:
+        """The tools, with the prices of the plans at `subscribe`. They are listed without prices while
+        the database is away.
+        """
+        try:
+            plans = [plan for plan in await in_thread(self._store.plans) if plan.open]
+        except StorageError:
+            plans = []
+        # A plan on chain is not paid by x402: `subscribe` returns its transaction.
+        paid = [plan for plan in plans if plan.address is None]
+        terms = [self._paid_calls.current(self._plan_offer(plan)).accepts[0] for plan in paid]
+        priced = dict(zip((plan.id for plan in paid), terms, strict=True))
+        return [
+            with_prices(tool, plans, priced) if tool["name"] == "subscribe" else tool
+            for tool in TOOLS
+        ]
 
     async def call(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool and return its result by wire names. It raises nothing."""
@@ -243,17 +266,20 @@ class SubscriptionTools:
         message = "Subscription created successfully: the free trial runs"
         return tool_answer({"subscription": await self._describe(found), "message": message})
 
+    def _plan_offer(self, plan: SubscriptionPlan) -> Offer:
+        about = ResourceInfo(url="mcp://tool/subscribe", description=f"{plan.name}, {plan.period}")
+        return Offer(about, (self._terms_of(plan),), broadcasts=True)
+
     async def _buy(
         self, plan: SubscriptionPlan, wallet: str, given: dict[str, str], payment: Payment | None
     ) -> dict[str, Any]:
         """Ask for the plan's price, and book it after it was paid."""
-        extensions: dict[str, Any] = {}
+        offer = self._plan_offer(plan)
         if plan.trial_ms:
-            extensions[SIGN_IN_WITH_X] = challenge(
+            trial = challenge(
                 self._domain, "mcp://tool/subscribe", [plan.network], f"Try plan {plan.id}"
             )
-        about = ResourceInfo(url="mcp://tool/subscribe", description=f"{plan.name}, {plan.period}")
-        offer = Offer(about, (self._terms_of(plan),), broadcasts=True, extensions=extensions)
+            offer = replace(offer, extensions={SIGN_IN_WITH_X: trial})
 
         async def book(run: Run) -> tuple[dict[str, Any], bool]:
             call = await in_thread(self._executions.get, run.payment_id)

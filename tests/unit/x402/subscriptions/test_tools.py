@@ -10,8 +10,8 @@ from mcp import Client
 from mcp.server import Server
 
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
+from mcpsol_py.x402.protocol.older_names import ERROR_META
 from mcpsol_py.x402.store.merchant_log import MerchantLog
-from mcpsol_py.x402.subscriptions.tool_answers import ERROR_META
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES
 from tests.support.x402_shop import Crash
 from tests.unit.x402.payments import keypair
@@ -63,7 +63,16 @@ async def test_any_server_has_them_beside_its_own(merchant: Merchant, era: Any) 
     server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
     server.middleware.append(merchant.tools())
     async with Client(server, mode=era) as client:
-        assert [t.name for t in (await client.list_tools()).tools] == ["own", *NAMES]
+        listed = {t.name: t for t in (await client.list_tools()).tools}
+        assert list(listed) == ["own", *NAMES]
+        subscribe = listed["subscribe"]
+        assert "pro costs 0.01 USDC (" in (subscribe.description or "")
+        terms = (subscribe.meta or {})["x402"]
+        assert [t["amount"] for t in terms["accepts"]] == ["10000"]
+        assert (terms["plans"][0]["planId"], terms["plans"][0]["paymentAddress"]) == (
+            "pro",
+            terms["accepts"][0]["payTo"],
+        )
         assert (await client.call_tool("own", {})).content[0].text == "own"  # type: ignore[union-attr]  # text above
         plans = (await client.call_tool("list_subscriptions", {})).structured_content
         assert plans["plans"][0]["price"] == "0.01 USDC"

@@ -21,9 +21,9 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.mcp_wire import payment_required_result, read_demand
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS, DEVNET, MAINNET
 from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply
+from mcpsol_py.x402.protocol.older_names import ERROR_META
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
-from mcpsol_py.x402.subscriptions.tool_answers import ERROR_META
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS
 from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC, keypair

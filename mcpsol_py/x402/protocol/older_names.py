@@ -1,0 +1,53 @@
+"""Terms and errors of payments under the names of MCP clients that are older than x402."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements
+
+from mcpsol_py.x402.protocol.payment_ids import Payment
+
+__all__ = ["ERROR_META", "older_error", "older_terms"]
+
+#: The key of `older_error` in a result's `_meta`.
+ERROR_META = "mcpsol/error"
+
+
+def older_terms(terms: PaymentRequirements, memo: str | None = None) -> dict[str, Any]:
+    """Return *terms* as version, network, paymentAddress, amount and token."""
+    older = {
+        "version": "1.0",
+        "network": terms.network,
+        "paymentAddress": terms.pay_to,
+        "amount": terms.amount,
+        "token": terms.asset,
+    }
+    return {**older, "memo": memo} if memo else older
+
+
+def older_error(
+    required: PaymentRequired, reason: str, payment: Payment | None = None
+) -> dict[str, Any]:
+    """Return a demand as an error with a code and the terms. *reason* is the protocol's."""
+    terms = required.accepts[0]
+    return {
+        "error": True,
+        "code": _code(reason, payment, int(terms.amount)),
+        "message": required.error,
+        "paymentRequired": older_terms(terms),
+    }
+
+
+def _code(reason: str, payment: Payment | None, price: int) -> str:
+    if reason == "payment_required":
+        return "PAYMENT_REQUIRED"
+    if reason == "no_matching_requirements" and isinstance(payment, PaymentPayload):
+        offered = payment.accepted.amount
+        is_too_low = offered.isdigit() and int(offered) < price
+        return "PAYMENT_INSUFFICIENT" if is_too_low else "PAYMENT_INVALID"
+    if "amount_insufficient" in reason or reason == "insufficient_funds":
+        return "PAYMENT_INSUFFICIENT"
+    if reason == "transaction_failed" or "expired" in reason:
+        return "PAYMENT_EXPIRED"
+    return "PAYMENT_INVALID"
