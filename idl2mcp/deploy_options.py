@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,27 +13,43 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from idl2mcp import inputs, report
-from mcpsol_py.errors import DeployRefused
+from mcpsol_py.errors import DeployRefused, abbr
+from mcpsol_py.solana.ids import DEVNET_GENESIS, EMBEDDED_GENESIS, MAINNET_GENESIS, TESTNET_GENESIS
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
     from mcpsol_py.client.rpc import RpcTransport
 
-__all__ = ["Destination", "destination_options", "step_reporter"]
+__all__ = ["Destination", "Endpoints", "destination_options", "step_reporter"]
 
 _T = TypeVar("_T")
 _KEY = click.Path(dir_okay=False, path_type=Path)
+#: Clusters whose SOL has no price.
+_TEST_CLUSTERS = (DEVNET_GENESIS, TESTNET_GENESIS, EMBEDDED_GENESIS)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The connection to a cluster, and a second one that the outcome is read from too, if there is one."""
+
+    transport: RpcTransport
+    check: RpcTransport | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The cluster at `url`, the keys that pay and sign there, and limits. `price`: micro-lamports per CU."""
+    """The cluster at `url`, the keys that pay and sign there, and limits. `price`: micro-lamports per CU.
+
+    `check_url` is a second endpoint of the cluster. `genesis` is the genesis hash of a cluster that is not public.
+    """
 
     url: str
     payer_file: Path
     authority_file: Path | None
     price: int | None
+    check_url: str | None
+    genesis: str | None
     mainnet: bool
     dry_run: bool
     close_buffer: bool
@@ -42,30 +59,50 @@ class Destination:
         payer = inputs.key_file(self.payer_file)
         return payer, payer if self.authority_file is None else inputs.key_file(self.authority_file)
 
-    def run(self, work: Callable[[RpcTransport], Coroutine[Any, Any, _T]]) -> _T:
-        """Run *work* on the cluster. Raises DeployRefused on mainnet without ``--mainnet``.
+    def run(self, work: Callable[[Endpoints], Coroutine[Any, Any, _T]]) -> _T:
+        """Run *work* on the cluster. With ``--dry-run``, its transport refuses to send.
 
-        The genesis hash identifies the cluster; a URL proves nothing.
+        Raises DeployRefused for a cluster that may be mainnet without ``--mainnet``, and if the second endpoint is of
+        another cluster.
         """
 
         async def whole() -> _T:
-            from mcpsol_py.bridge.policy import cluster_of
             from mcpsol_py.client.rpc import RpcTransport
 
-            transport = RpcTransport(inputs.endpoint(self.url))
-            try:
-                genesis = await transport.request("getGenesisHash")
-                if cluster_of(str(genesis)) == "mainnet" and not self.mainnet:
-                    raise DeployRefused(
-                        transport.endpoint,
-                        "this is mainnet, and costs real money",
-                        "Add --mainnet to go ahead",
-                    )
-                return await work(transport)
-            finally:
-                await transport.close()
+            kind = _dry_transport() if self.dry_run else RpcTransport
+            async with AsyncExitStack() as stack:
+                transport = kind(inputs.endpoint(self.url))
+                stack.push_async_callback(transport.close)
+                genesis = await self._checked_genesis(transport)
+                if self.check_url is None:
+                    return await work(Endpoints(transport))
+                check = kind(inputs.endpoint(self.check_url))
+                stack.push_async_callback(check.close)
+                await _refuse_other_cluster(check, genesis)
+                return await work(Endpoints(transport, check))
 
         return asyncio.run(whole())
+
+    async def _checked_genesis(self, transport: RpcTransport) -> str:
+        """Return the cluster's genesis hash. Raises DeployRefused if it is not allowed.
+
+        The genesis hash identifies the cluster; a URL proves nothing. A cluster that is not known may be mainnet.
+        """
+        genesis = str(await transport.request("getGenesisHash"))
+        if self.genesis is not None:
+            _refuse_other_genesis(transport, genesis, self.genesis)
+        elif genesis not in _TEST_CLUSTERS and not self.mainnet:
+            what = (
+                "this is mainnet, and costs real money"
+                if genesis == MAINNET_GENESIS
+                else f"its genesis hash {abbr(genesis)} is of no known test cluster, so it may be mainnet"
+            )
+            raise DeployRefused(
+                transport.endpoint,
+                what,
+                "Add --mainnet to go ahead, or --genesis HASH for a cluster that you know, such as a local validator",
+            )
+        return genesis
 
     @property
     def shown(self) -> str:
@@ -73,6 +110,38 @@ class Destination:
         from mcpsol_py.client.rpc import redact
 
         return redact(inputs.endpoint(self.url))
+
+
+def _refuse_other_genesis(transport: RpcTransport, found: str, expected: str) -> None:
+    if found != expected:
+        raise DeployRefused(
+            transport.endpoint,
+            f"its genesis hash is {abbr(found)}, and --genesis is {abbr(expected)}",
+            "Give the endpoint of that cluster",
+        )
+
+
+async def _refuse_other_cluster(check: RpcTransport, genesis: str) -> None:
+    found = str(await check.request("getGenesisHash"))
+    if found != genesis:
+        raise DeployRefused(
+            check.endpoint,
+            f"--check-url is of another cluster: its genesis hash is {abbr(found)}, and that of --url {abbr(genesis)}",
+            "Give another endpoint of the same cluster",
+        )
+
+
+def _dry_transport() -> type[RpcTransport]:
+    """Return the transport of a dry run. It refuses to send, so no combination of options sends anything."""
+    from mcpsol_py.client.rpc import RpcTransport
+
+    class DryTransport(RpcTransport):
+        """A node to which nothing is sent."""
+
+        async def send(self, *_: Any, **__: Any) -> Any:
+            raise DeployRefused(self.endpoint, "a dry run sends nothing", "Leave out --dry-run")
+
+    return DryTransport
 
 
 def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +162,23 @@ def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Only close the buffer that a stopped run left, and get its rent back.",
         ),
         click.option("--dry-run", is_flag=True, help="Show the steps and the cost; send nothing."),
-        click.option("--mainnet", is_flag=True, help="Allow mainnet, which is refused otherwise."),
+        click.option(
+            "--mainnet",
+            is_flag=True,
+            help="Allow mainnet, and every cluster that is not known to be a test cluster.",
+        ),
+        click.option(
+            "--genesis",
+            metavar="HASH",
+            envvar="IDL2MCP_GENESIS",
+            show_envvar=True,
+            help="The genesis hash of a cluster that is not public, such as a local validator.",
+        ),
+        click.option(
+            "--check-url",
+            metavar="URL",
+            help="A second endpoint of the cluster: the outcome is reported only if it shows the same.",
+        ),
         click.option(
             "--priority-fee",
             "price",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from solders.instruction import Instruction
 from solders.keypair import Keypair
+from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
@@ -42,7 +43,8 @@ class Sender:
     """Sends transactions that one payer pays for.
 
     `price` is the priority fee in micro-lamports a compute unit, and `units` the limit of each transaction. Without a
-    price there are no compute budget instructions.
+    price there are no compute budget instructions. `charge` is called with each message before it is sent; an error
+    from it stops the run.
     """
 
     transport: Transport
@@ -50,6 +52,7 @@ class Sender:
     signers: Sequence[Keypair]
     price: int | None = None
     units: int | None = None
+    charge: Callable[[Message | MessageV0], None] = lambda _: None
 
     async def one(
         self, instructions: Sequence[Instruction], *, units: int | None = None
@@ -105,13 +108,15 @@ class Sender:
         """Sign the jobs. Leave out those whose message was sent before."""
         blockhash, lifetime = await choose_blockhash(self.transport)
         limit = units if self.price is not None else None
-        signed = {}
+        chain, signed = sent_messages(self.transport), {}
         for at, job in jobs.items():
             instructions = with_budget(job, limit, self.price)
             message = compile_message(self.payer, instructions, blockhash, legacy=True)
-            signed[at] = Sent(sign(message, self.signers), lifetime)
-        chain = sent_messages(self.transport)
-        return {at: sent for at, sent in signed.items() if chain.take(sent.transaction.message)}
+            sent = Sent(sign(message, self.signers), lifetime)
+            if chain.take(sent.transaction.message):
+                self.charge(message)
+                signed[at] = sent
+        return signed
 
 
 def _without(jobs: _Jobs, done: Container[int]) -> _Jobs:

@@ -38,7 +38,16 @@ if TYPE_CHECKING:
     metavar="BYTES",
     help="Room for later versions (default: the file's size).",
 )
-@click.option("--final", is_flag=True, help="Take the upgrade authority away at the end: for good.")
+@click.option(
+    "--final",
+    is_flag=True,
+    help="Take the upgrade authority away, for good, in the transaction that installs the bytes.",
+)
+@click.option(
+    "--buffer",
+    metavar="ADDRESS",
+    help="With --close-buffer: the buffer to close (default: that of FILE.so).",
+)
 @report.json_option
 def command(
     so: Path,
@@ -46,13 +55,17 @@ def command(
     program_option: str | None,
     max_len: int | None,
     final: bool,
+    buffer: str | None,
     as_json: bool,
 ) -> None:
     """Deploy FILE.so through the upgradeable loader, or upgrade the deployed program.
 
     Stopped by a dropped connection or by Ctrl-C, the same command goes on: the buffer's address is derived from the
-    authority and the program id, and only chunks whose bytes differ are written. At the end every byte is compared.
+    authority, the program id and the file's bytes, and only chunks whose bytes differ are written. No more is spent
+    than was shown. At the end every byte is compared, also over --check-url.
     """
+    if buffer is not None and not destination.close_buffer:
+        raise click.UsageError("--buffer needs --close-buffer.")
     elf = read_elf(so)
     payer, authority = destination.keys()
     program = _Program.of(so, program_option)
@@ -61,29 +74,36 @@ def command(
         _check_loads(so, elf)
         _note_keyless(so, elf)
     with report.progress(f"asking {destination.shown}") as running:
-        job = _Job(so, elf, payer, authority, program, destination.price, running)
+        job = _Job(so, elf, payer, authority, program, destination, running)
         if destination.close_buffer:
-            buffer, lamports = destination.run(job.close)
+            address = job.buffer if buffer is None else inputs.address(buffer, "--buffer")
+            lamports = destination.run(lambda cluster: job.close(cluster, address))
             report.emit(
-                {"buffer": str(buffer), "lamports": lamports},
-                f"{buffer}: {sol(lamports)} given back."
-                if lamports
-                else f"{buffer}: there is no buffer.",
+                {"buffer": str(address), "lamports": lamports, "dry_run": destination.dry_run},
+                _closed_line(address, lamports, destination.dry_run),
                 as_json=as_json,
             )
             return
         try:
-            document, lines = destination.run(
-                lambda t: job.run(t, max_len, final, destination.dry_run)
-            )
+            document, lines = destination.run(lambda cluster: job.run(cluster, max_len, final))
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(
                     "Nothing is lost: the same command goes on from the buffer, or with --close-buffer gives its rent "
-                    "back."
+                    f"back. With another file, add --buffer {job.buffer}"
                 )
             raise
     report.emit(document, lines, as_json=as_json)
+
+
+def _closed_line(buffer: Pubkey, lamports: int, dry_run: bool) -> str:
+    if not lamports:
+        return f"{buffer}: there is no buffer."
+    return (
+        f"{buffer}: would give {sol(lamports)} back."
+        if dry_run
+        else f"{buffer}: {sol(lamports)} given back."
+    )
 
 
 class _Program:
@@ -131,28 +151,46 @@ class _Job:
         payer: Keypair,
         authority: Keypair,
         program: _Program,
-        price: int | None,
+        destination: deploy_options.Destination,
         running: report.Progress,
     ) -> None:
         self.so, self.elf, self.payer, self.authority = so, elf, payer, authority
-        self.program, self.price, self.running = program, price, running
+        self.program, self.running = program, running
+        self.price, self.dry_run = destination.price, destination.dry_run
         self.begun = False
 
-    async def close(self, transport: RpcTransport) -> tuple[Pubkey, int]:
-        """Close the buffer."""
-        from mcpsol_py.deploy.program import close_buffer
+    @property
+    def buffer(self) -> Pubkey:
+        """The address of the buffer for the file."""
+        from mcpsol_py.deploy.program import buffer_address
 
+        return buffer_address(self.authority.pubkey(), self.program.id, self.elf)
+
+    async def close(self, cluster: deploy_options.Endpoints, buffer: Pubkey) -> int:
+        """Close a buffer, or in a dry run only look at it. Returns its lamports, 0 without a buffer."""
+        from mcpsol_py.deploy.program import close_buffer
+        from mcpsol_py.solana.loader import read_buffer
+
+        if self.dry_run:
+            (account,) = await cluster.transport.get_accounts([buffer])
+            held = read_buffer(account)
+            return 0 if held is None else held.lamports
         self.running.step("closing the buffer")
         return await close_buffer(
-            transport, self.program.id, payer=self.payer, authority=self.authority
+            cluster.transport,
+            buffer,
+            payer=self.payer,
+            authority=self.authority,
+            check=cluster.check,
         )
 
     async def run(
-        self, transport: RpcTransport, max_len: int | None, final: bool, dry_run: bool
+        self, cluster: deploy_options.Endpoints, max_len: int | None, final: bool
     ) -> tuple[dict[str, Any], list[str]]:
         """Plan, show the costs, deploy, and ask the program for its tools."""
         from mcpsol_py.deploy.program import plan_deployment, run_deployment
 
+        transport = cluster.transport
         plan = await plan_deployment(
             transport,
             self.elf,
@@ -161,13 +199,18 @@ class _Job:
             payer=self.payer.pubkey(),
             max_len=max_len,
             price=self.price,
+            final=final,
         )
-        if dry_run:
+        if self.dry_run:
             planned = _document(plan, keyless_addresses(self.elf))
             return {**planned, "dry_run": True, "affordable": plan.affordable}, _lines(
                 plan, "would "
             )
         report.note(_lines(plan, "will ")[0])
+        if final and cluster.check is None:
+            report.note(
+                "what is made final is what one endpoint shows; a second one, --check-url, would compare it"
+            )
         if plan.affordable and plan.action == "deploy":
             self.program.save()
         self.begun = plan.affordable and plan.action != "none"
@@ -178,8 +221,8 @@ class _Job:
             payer=self.payer,
             authority=self.authority,
             program=self.program.key if plan.action == "deploy" else None,
-            final=final,
             price=self.price,
+            check=cluster.check,
             step=deploy_options.step_reporter(self.running),
         )
         self.begun = False

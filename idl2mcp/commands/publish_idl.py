@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.deploy.idl_metadata import PublicationPlan, Published
 
 
@@ -49,12 +48,15 @@ def command(
     payer, authority = destination.keys()
     if destination.close_buffer:
         with report.progress(f"asking {destination.shown}"):
-            closed = destination.run(lambda t: _close(t, program_id, payer, authority))
+            closed = destination.run(
+                lambda cluster: _close(cluster, program_id, payer, authority, destination.dry_run)
+            )
         rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
-        lines = [f"{key}: {sol(lamports)} given back." for key, lamports in closed] or [
+        done = "would be given back" if destination.dry_run else "given back"
+        lines = [f"{key}: {sol(lamports)} {done}." for key, lamports in closed] or [
             "there is no buffer."
         ]
-        report.emit({"closed": rows}, lines, as_json=as_json)
+        report.emit({"closed": rows, "dry_run": destination.dry_run}, lines, as_json=as_json)
         return
     with report.progress(f"reading {source}") as running:
         document, losses = _document(source, program_id, anchor)
@@ -63,7 +65,7 @@ def command(
         running.step(f"asking {destination.shown}")
         job = _Job(document, program_id, payer, authority, destination.price, running)
         try:
-            result, lines = destination.run(lambda t: job.run(t, destination.dry_run))
+            result, lines = destination.run(lambda cluster: job.run(cluster, destination.dry_run))
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(
@@ -74,11 +76,20 @@ def command(
 
 
 async def _close(
-    transport: RpcTransport, program_id: Pubkey, payer: Keypair, authority: Keypair
+    cluster: deploy_options.Endpoints,
+    program_id: Pubkey,
+    payer: Keypair,
+    authority: Keypair,
+    dry_run: bool,
 ) -> list[tuple[Pubkey, int]]:
-    from mcpsol_py.deploy.idl_metadata import close_buffers
+    """Close the buffers, or in a dry run only look at them."""
+    from mcpsol_py.deploy.idl_metadata import close_buffers, find_buffers
 
-    return await close_buffers(transport, program_id, payer=payer, authority=authority)
+    if dry_run:
+        return await find_buffers(cluster.transport, program_id)
+    return await close_buffers(
+        cluster.transport, program_id, payer=payer, authority=authority, check=cluster.check
+    )
 
 
 def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, list[str]]:
@@ -133,12 +144,15 @@ class _Job:
         self.price, self.running = price, running
         self.begun = False
 
-    async def run(self, transport: RpcTransport, dry_run: bool) -> tuple[dict[str, Any], list[str]]:
+    async def run(
+        self, cluster: deploy_options.Endpoints, dry_run: bool
+    ) -> tuple[dict[str, Any], list[str]]:
         """Plan, show the costs, write, and read the IDL back as `fetch` does."""
         from mcpsol_py.client.idl_accounts import fetch_idl
         from mcpsol_py.deploy.idl_metadata import plan_publication, run_publication
         from mcpsol_py.errors import TransportError
 
+        transport = cluster.transport
         plan = await plan_publication(
             transport,
             self.document,
@@ -160,6 +174,7 @@ class _Job:
             authority=self.authority,
             price=self.price,
             step=deploy_options.step_reporter(self.running),
+            check=cluster.check,
         )
         found = await fetch_idl(transport, self.program_id)
         expected = ("ok", str(plan.address), json.loads(self.document))

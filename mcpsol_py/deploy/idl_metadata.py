@@ -24,15 +24,21 @@ from solders.signature import Signature
 from mcpsol_py.batch import Sender
 from mcpsol_py.calls.transactions import PACKET, compute_budget, size_of
 from mcpsol_py.client.idl_accounts import metadata_address
-from mcpsol_py.client.loader import deployment, read_rent
+from mcpsol_py.client.loader import deployment
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.deploy.funding import (
+    PAUSE,
+    STALE_LOOKS,
+    WRITES_A_RETRY,
+    Allowance,
     Costs,
     Step,
     chunk_count,
     chunks,
+    read_checked_rent,
     refuse_poor,
     top_up,
+    wait_until_gone,
 )
 from mcpsol_py.deploy.metadata_program import (
     BUFFER_SEED,
@@ -51,13 +57,14 @@ from mcpsol_py.deploy.metadata_program import (
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, priority_fee
-from mcpsol_py.solana.rent import RentRate
+from mcpsol_py.solana.rent import HIGHEST_RENT, RentRate
 
 __all__ = [
     "MetadataInstructions",
     "PublicationPlan",
     "Published",
     "close_buffers",
+    "find_buffers",
     "plan_publication",
     "run_publication",
 ]
@@ -65,10 +72,6 @@ __all__ = [
 #: The most compute units of a write, and of an instruction that allocates or copies (the program
 #: searches for its address's bump, at 1,500 units for each try).
 _WRITE_UNITS, _UNITS = 10_000, 120_000
-#: How often to read a new account again: another node behind the endpoint may be late.
-_STALE_LOOKS = 8
-#: Seconds between two looks.
-_PAUSE = 0.4
 #: Extend instructions in one transaction.
 _EXTENSIONS = 8
 
@@ -84,7 +87,7 @@ class PublicationPlan:
 
     `action` is "none" if the same document is published already. `address` is the metadata account,
     `packed` its new content. `buffer` collects content that does not fit one transaction; it is
-    None if one transaction is enough. Lamports as in `DeploymentPlan`.
+    None if one transaction is enough. Lamports and `rate` as in `DeploymentPlan`.
     """
 
     action: Action
@@ -100,11 +103,12 @@ class PublicationPlan:
     fees: int
     needed: int
     balance: int
+    rate: RentRate
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A publication that was read back and compared.
+    """A publication that was read back and compared, over each endpoint.
 
     `signature` is that of the last transaction, None if there was nothing to do.
     """
@@ -132,7 +136,7 @@ async def plan_publication(
     await _check_cluster(transport)
     await _check_authority(transport, name, program_id, authority)
     packed = _packed(name, document)
-    rent = await read_rent(transport)
+    rate = await read_checked_rent(transport, name)
     address, next_buffer = metadata_address(program_id), metadata_address(program_id, BUFFER_SEED)
     accounts = await transport.get_accounts([address, next_buffer, payer])
     account, old_buffer, wallet = accounts
@@ -147,12 +151,18 @@ async def plan_publication(
     if action != "none":
         if not _fits_one_transaction(rows, account, address, payer, packed, price):
             buffer = address if action == "create" else next_buffer
-        held = _lamports(old_buffer) if buffer == next_buffer else None
+        held = None
+        if buffer == next_buffer:
+            reused = not _is_from_another_run(old_buffer, authority, packed)
+            held = _lamports(old_buffer) if reused else 0
+        in_account = _lamports(account)
+        if _is_from_another_run(account, authority, packed):
+            in_account = 0
         parts = 0
         if buffer is not None:
             parts = chunk_count(len(packed), _chunk_size(rows, payer, address, price))
         fees = _fees(parts, len(packed), 1 if payer == authority else 2, price)
-        costs = _costs(rent, len(packed), _lamports(account), held, fees)
+        costs = _costs(len(packed), in_account, held, fees)
     return PublicationPlan(
         action=action,
         program_id=program_id,
@@ -167,6 +177,7 @@ async def plan_publication(
         fees=costs.fees,
         needed=costs.needed,
         balance=_lamports(wallet),
+        rate=rate,
     )
 
 
@@ -256,7 +267,8 @@ def _chunk_size(
 
 
 def _fees(parts: int, length: int, signatures: int, price: int | None) -> int:
-    """Return the most that fees can be."""
+    """Return the most that fees can be: of the writes, some retries, and other transactions."""
+    parts += parts // WRITES_A_RETRY
     extensions = length // (_EXTENSIONS * GROWTH)
     units = _WRITE_UNITS * parts + 5 * _UNITS
     return LAMPORTS_PER_SIGNATURE * signatures * (parts + 4 + extensions) + priority_fee(
@@ -264,15 +276,24 @@ def _fees(parts: int, length: int, signatures: int, price: int | None) -> int:
     )
 
 
-def _costs(rent: RentRate, length: int, held: int, in_buffer: int | None, fees: int) -> Costs:
-    """Return the costs of *length* bytes in an account that holds *held* lamports.
+def _costs(length: int, held: int, in_buffer: int | None, fees: int) -> Costs:
+    """Return the costs of *length* bytes in an account that holds *held* lamports, by the highest rent.
 
     *in_buffer*: the lamports that a separate buffer holds already, None without a buffer.
     """
+    rent = HIGHEST_RENT
     whole = rent.of(HEADER + length)
     locked = max(0, whole - held)
     lent = 0 if in_buffer is None else max(0, whole - in_buffer)
     return Costs(locked, lent, fees, locked + lent + fees + rent.of(0))
+
+
+def _is_from_another_run(account: Account | None, authority: Pubkey, packed: bytes) -> bool:
+    """Whether *account* is a buffer that a run cannot continue."""
+    if account is None or not is_buffer(account):
+        return False
+    too_long = len(account.data) > HEADER + len(packed)
+    return too_long or buffer_authority(account) != bytes(authority)
 
 
 def _lamports(account: Account | None) -> int:
@@ -290,15 +311,19 @@ async def run_publication(
     authority: Keypair,
     price: int | None = None,
     step: Step = lambda _: None,
+    check: Transport | None = None,
 ) -> Published:
     """Carry out *plan*, and compare the published IDL. *step* is called with each step.
 
-    A run can be stopped at any time. To continue, make a new plan. Raises DeployRefused, before
-    anything is sent, if the payer is too poor; ProgramFailed, SendUnknown, TransportError.
+    *check* is a second endpoint of the cluster, which must show the IDL too. A run can be stopped at
+    any time. To continue, make a new plan. Raises DeployRefused, before anything is sent, if the
+    payer is too poor, and later if the node asks for more than the plan showed; ProgramFailed,
+    SendUnknown, TransportError.
     """
     doing = f"to {plan.action} the IDL"
     refuse_poor(plan.payer, plan.balance, plan.needed, doing, plan.rent, plan.lent, plan.fees)
-    sender = Sender(transport, plan.payer, [payer, authority], price)
+    allowance = Allowance(f"the IDL of {plan.program_id}", plan.rent + plan.lent, plan.fees)
+    sender = Sender(transport, plan.payer, [payer, authority], price, charge=allowance.charge)
     run = _Run(transport, sender, MetadataInstructions(plan.program_id, plan.authority), plan, step)
     signature = None
     if plan.action == "create":
@@ -306,10 +331,19 @@ async def run_publication(
     elif plan.action == "update":
         signature = await run.update()
     step("comparing the published IDL")
-    for _ in range(_STALE_LOOKS):
-        if await run.is_published():
-            return Published(plan, signature)
-        await transport.sleep(_PAUSE)
+    for endpoint in (transport, check):
+        if endpoint is not None:
+            await _wait_until_published(endpoint, plan)
+    return Published(plan, signature)
+
+
+async def _wait_until_published(transport: Transport, plan: PublicationPlan) -> None:
+    """Return once an endpoint shows the planned content. Raises TransportError."""
+    for _ in range(STALE_LOOKS):
+        (account,) = await transport.get_accounts([plan.address])
+        if is_metadata(account) and (plan.action == "none" or content_of(account) == plan.packed):
+            return
+        await transport.sleep(PAUSE)
     raise TransportError(
         transport.endpoint,
         f"{plan.address} does not hold the bytes that were written. Run the command again",
@@ -335,9 +369,8 @@ class _Run:
             return await self.sender.one([rows.initialize(plan.address)], units=_UNITS)
         self.step("writing the IDL")
         account = await self._account(plan.address)
-        lacking = plan.rent if account is None else await self._lacking(account)
         job = [
-            *top_up(plan.payer, plan.address, lacking),
+            *top_up(plan.payer, plan.address, self._lacking(account)),
             rows.initialize(plan.address, plan.packed),
         ]
         return await self.sender.one(job, units=_UNITS)
@@ -349,7 +382,7 @@ class _Run:
             await self._fill(BUFFER_SEED)
         account = await self._account(plan.address)
         assert account is not None
-        pay = top_up(plan.payer, plan.address, await self._lacking(account))
+        pay = top_up(plan.payer, plan.address, self._lacking(account))
         more = HEADER + len(plan.packed) - len(account.data)
         if more > GROWTH:  # SetData itself lengthens the account by at most that
             self.step("making room")
@@ -364,13 +397,6 @@ class _Run:
             job.append(rows.trim(plan.address, plan.payer))
         return await self.sender.one(job, units=_UNITS)
 
-    async def is_published(self) -> bool:
-        """Whether the chain shows the planned content."""
-        account = await self._account(self.plan.address)
-        if not is_metadata(account):
-            return False
-        return self.plan.action == "none" or content_of(account) == self.plan.packed
-
     async def _fill(self, seed: str) -> None:
         """Write to the buffer at *seed* until it has the packed document and nothing else."""
         plan = self.plan
@@ -384,22 +410,31 @@ class _Run:
             if not missing:
                 return
             await self._write(target, missing)
+            await self._wait_for(target, size)
         raise TransportError(
             self.transport.endpoint,
             f"{target} does not keep the bytes that are written to it: does another run write to it?",
         )
 
+    async def _wait_for(self, target: Pubkey, size: int) -> None:
+        """Give the endpoint time to show what was written."""
+        for _ in range(STALE_LOOKS):
+            account = await self._account(target)
+            if account and not chunks(self.plan.packed, bytes(account.data[HEADER:]), size):
+                return
+            await self.transport.sleep(PAUSE)
+
     async def _open_buffer(self, target: Pubkey, seed: str) -> Account | None:
         """Return a buffer that is long enough, or None if the chain does not show it yet."""
         plan = self.plan
         account = await self._account(target)
-        if account is not None and self._is_from_another_run(account):
+        if _is_from_another_run(account, plan.authority, plan.packed):
             self.step("closing the buffer of another run")
             await self.sender.one([self.rows.close(target, plan.payer)], units=_UNITS)
             account = None
         if not is_buffer(account):
             self.step("making the buffer")
-            pay = top_up(plan.payer, target, await self._lacking(account))
+            pay = top_up(plan.payer, target, self._lacking(account))
             await self.sender.one([*pay, self.rows.allocate(target, seed)], units=_UNITS)
             account = await self._account(target)
         if account is None:
@@ -408,16 +443,9 @@ class _Run:
         if more <= 0:
             return account
         self.step("making room")
-        pay = top_up(plan.payer, target, await self._lacking(account))
+        pay = top_up(plan.payer, target, self._lacking(account))
         await self._grow(target, more, pay)
         return await self._account(target)
-
-    def _is_from_another_run(self, account: Account) -> bool:
-        """Whether *account* is a buffer that this run cannot continue."""
-        if not is_buffer(account):
-            return False
-        too_long = len(account.data) > HEADER + len(self.plan.packed)
-        return too_long or buffer_authority(account) != bytes(self.plan.authority)
 
     async def _write(self, target: Pubkey, missing: Sequence[tuple[int, bytes]]) -> None:
         jobs = [[self.rows.write(target, at, part)] for at, part in missing]
@@ -439,26 +467,41 @@ class _Run:
         (account,) = await self.transport.get_accounts([address])
         return account
 
-    async def _lacking(self, account: Account | None) -> int:
+    def _lacking(self, account: Account | None) -> int:
         """Return the lamports that *account* lacks for the packed document."""
-        rent = await read_rent(self.transport)
-        return rent.of(HEADER + len(self.plan.packed)) - _lamports(account)
+        return self.plan.rate.of(HEADER + len(self.plan.packed)) - _lamports(account)
+
+
+async def find_buffers(transport: Transport, program_id: Pubkey) -> list[tuple[Pubkey, int]]:
+    """Return (address, lamports) of each buffer that a stopped publication left."""
+    targets = [metadata_address(program_id, seed) for seed in (IDL_SEED, BUFFER_SEED)]
+    accounts = await transport.get_accounts(targets)
+    return [
+        (target, _lamports(account))
+        for target, account in zip(targets, accounts, strict=True)
+        if is_buffer(account)
+    ]
 
 
 async def close_buffers(
-    transport: Transport, program_id: Pubkey, *, payer: Keypair, authority: Keypair
+    transport: Transport,
+    program_id: Pubkey,
+    *,
+    payer: Keypair,
+    authority: Keypair,
+    check: Transport | None = None,
 ) -> list[tuple[Pubkey, int]]:
     """Close the buffers that a stopped publication left.
 
-    Returns (address, lamports that the payer got) for each.
+    Returns (address, lamports that the payer got) for each. Raises TransportError if a buffer is
+    still there afterwards, at *check* too, which is a second endpoint of the cluster.
     """
-    targets = [metadata_address(program_id, seed) for seed in (IDL_SEED, BUFFER_SEED)]
-    accounts = await transport.get_accounts(targets)
     rows = MetadataInstructions(program_id, authority.pubkey())
     sender = Sender(transport, payer.pubkey(), [payer, authority])
-    closed = []
-    for target, account in zip(targets, accounts, strict=True):
-        if is_buffer(account):
-            await sender.one([rows.close(target, payer.pubkey())])
-            closed.append((target, _lamports(account)))
+    closed = await find_buffers(transport, program_id)
+    for target, _ in closed:
+        await sender.one([rows.close(target, payer.pubkey())])
+    for endpoint in (transport, check):
+        if endpoint is not None:
+            await wait_until_gone(endpoint, [target for target, _ in closed])
     return closed

@@ -288,14 +288,17 @@ def close(buffer: Pubkey, recipient: Pubkey, authority: Pubkey) -> Instruction:
 
 
 def extend(
-    program_id: Pubkey, payer: Pubkey, authority: Pubkey, more: int, *, checked: bool
+    program_id: Pubkey, payer: Pubkey | None, authority: Pubkey, more: int, *, checked: bool
 ) -> Instruction:
     """Return ExtendProgram, or ExtendProgramChecked if *checked*: make room for *more* bytes.
 
-    Clusters with the feature enable_extend_program_checked refuse the unchecked instruction.
+    The loader takes the rent that is lacking from *payer*. Without one, the ProgramData account must
+    have it before. Clusters with the feature enable_extend_program_checked refuse the unchecked
+    instruction.
     """
     accounts = [_writable(programdata_address(program_id)), _writable(program_id)]
     if checked:
         accounts.append(_readonly(authority, True))
-    accounts += [_readonly(SYSTEM_PROGRAM), _writable(payer, True)]
+    if payer is not None:
+        accounts += [_readonly(SYSTEM_PROGRAM), _writable(payer, True)]
     return _instruction(9 if checked else 6, accounts, more.to_bytes(4, "little"))

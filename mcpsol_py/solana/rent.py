@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-__all__ = ["LAMPORTS_PER_BYTE", "RentRate", "deploy_rent", "rent_exempt"]
+__all__ = ["HIGHEST_RENT", "LAMPORTS_PER_BYTE", "RentRate", "deploy_rent", "rent_exempt"]
 
 #: Bytes that are charged for any account on top of its data.
 _ACCOUNT_OVERHEAD = 128
@@ -31,6 +31,8 @@ class RentRate:
 
 
 _MAINNET = RentRate()
+#: No public cluster takes more.
+HIGHEST_RENT = _MAINNET
 #: Lamports that each byte of an account's data costs.
 LAMPORTS_PER_BYTE = _MAINNET.of(1) - _MAINNET.of(0)
 # Sizes of the upgradeable loader's accounts: the Program account, and the header before the ELF.

@@ -71,6 +71,7 @@ class DeployingChain(SvmTransport):
                 authority=key,
                 payer=key,
                 max_len=max_len,
+                final=final,
             )
             return await run_deployment(
                 self,
@@ -79,7 +80,6 @@ class DeployingChain(SvmTransport):
                 payer=self.wallet,
                 authority=self.wallet,
                 program=self.program,
-                final=final,
             )
 
         done = self.run(work())

@@ -23,7 +23,7 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 from tests.conftest import PROGRAM_METADATA_SO
 from tests.functional.counter_scenario import PROGRAMS
 from tests.functional.validator import x402_scene
-from tests.functional.validator.node import BINARY, Proxy, Validator
+from tests.functional.validator.node import BINARY, Proxy, Validator, call
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data, token_data
 
 Blocking: TypeAlias = Callable[[str], RpcTransport]
@@ -78,7 +78,9 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
     if PROGRAM_METADATA_SO.exists():
         programs[PROGRAM_METADATA] = PROGRAM_METADATA_SO
     node = Validator(tmp_path_factory.mktemp("validator"), programs, accounts)
-    yield node
+    with pytest.MonkeyPatch.context() as patch:  # `deploy` takes an unknown cluster for mainnet
+        patch.setenv("IDL2MCP_GENESIS", call(node.url, "getGenesisHash"))
+        yield node
     node.stop()
 
 

@@ -89,7 +89,7 @@ def test_a_program_is_deployed_called_and_upgraded(
     assert slot == second["slot"] > first["slot"]
     spent = before - balance(validator.url, wallet.pubkey())
     assert second["rent_lamports"] < spent <= second["rent_lamports"] + second["fees_lamports"]
-    buffer = buffer_address(wallet.pubkey(), program)
+    buffer = buffer_address(wallet.pubkey(), program, so.read_bytes())
     assert call(validator.url, "getAccountInfo", [str(buffer)])["value"] is None
 
 
