@@ -33,6 +33,7 @@ WALLET: Keys = {
     "hosts": TEXTS,
     "local": FLAG,
     "catalogs": TEXTS,
+    "domains": TABLE,
     "alert": TEXT,
 }
 LIMITS: Keys = {"per_payment": AMOUNT, "per_session": AMOUNT, "per_day": AMOUNT, "deposit": AMOUNT}
@@ -69,6 +70,7 @@ def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
         SpendingLimits(limits, frozenset(payees) if payees is not None else None),
         tuple(table.get("sources", ())),
         deposits,
+        table.get("domains", {}),
     )
 
     def ask_passphrase() -> str:
@@ -85,6 +87,9 @@ def _read(document: dict[str, Any]) -> dict[str, Any]:
         for n, address in enumerate(table.get(key, ())):
             if not is_address(address):
                 raise SourceError(f"expected an address, got {abbr(address)}", path=f"{key}[{n}]")
+    for host, domain in table.get("domains", {}).items():
+        if not isinstance(domain, str):
+            raise SourceError(f"expected a domain, got {abbr(domain)}", path=f"domains.{host}")
     return table
 
 

@@ -69,6 +69,11 @@ __all__ = ["history", "pay", "wallet"]
     help="Pay by vouchers where they are taken; the most that channels may lock together.",
 )
 @click.option(
+    "--domain",
+    metavar="DOMAIN",
+    help="The domain that the seller's subscribers sign for, if it is not URL's host.",
+)
+@click.option(
     "--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice."
 )
 @database_option
@@ -100,6 +105,7 @@ class _PayOptions:
     most: str
     per_day: str | None
     deposit: str | None
+    domain: str | None
     payment_id: str | None
     database: str | None
     as_json: bool
@@ -170,18 +176,24 @@ def _pay(options: _PayOptions) -> None:
     with report.progress("paying"):
         asyncio.run(_reconcile(budget, chain))
         try:
-            done = asyncio.run(buy(wanted, payer, _purchase_options(options)))
+            done = asyncio.run(buy(wanted, payer, _purchase_options(options, keypair)))
         except ChainUnavailable as error:
             raise TransportError("the cluster", str(error)) from error
     _report(done, chain.network, as_json=options.as_json)
 
 
-def _purchase_options(options: _PayOptions) -> PurchaseOptions:
+def _purchase_options(options: _PayOptions, keypair: Keypair) -> PurchaseOptions:
     import httpx
 
-    from mcpsol_py.x402.buying.purchases import PurchaseOptions
+    from mcpsol_py.x402.buying.purchases import PurchaseOptions, seller_domains
+    from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
-    return PurchaseOptions(lambda: httpx.AsyncClient(timeout=60), payment_id=options.payment_id)
+    domains = seller_domains(options.url, {"*": options.domain} if options.domain else {})
+    return PurchaseOptions(
+        lambda: httpx.AsyncClient(timeout=60),
+        subscriber=Subscriber(keypair, domains, refuse_others=True),
+        payment_id=options.payment_id,
+    )
 
 
 def _report(done: Purchased, network: str, *, as_json: bool) -> None:
@@ -192,12 +204,7 @@ def _report(done: Purchased, network: str, *, as_json: bool) -> None:
     receipt = None
     if bought.receipt is not None:
         receipt = bought.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-        said = (
-            "not charged again: paid before"
-            if bought.repeated
-            else f"paid {_shown(bought, network)}"
-        )
-        report.note(f"{said}, as {receipt.get('transaction')} (payment {bought.payment_id})")
+        report.note(_receipt_note(bought, network))
     document = {
         **_answer(done),
         "paid": str(bought.amount),
@@ -208,7 +215,7 @@ def _report(done: Purchased, network: str, *, as_json: bool) -> None:
     }
     report.emit(document, done.text, as_json=as_json)
     if done.failure is not None:
-        cost = "; nothing was paid" if receipt is None else ""
+        cost = "; nothing was paid" if receipt is None or bought.asset is None else ""
         report.note(f"Error: {done.failure}{cost}")
         code = report.INPUT if (done.status or 0) < 500 else report.CHAIN
         click.get_current_context().exit(code)
@@ -246,6 +253,20 @@ async def _reconcile(budget: Budget, chain: PaymentChain) -> None:
         await reconcile(budget, chain)
     except ChainUnavailable:  # then it stays held
         pass
+
+
+def _receipt_note(bought: Bought[Any], network: str) -> str:
+    from mcpsol_py.x402.buying.purchases import subscription_of
+
+    granted = subscription_of(bought)
+    if granted is not None:
+        used = f"{granted.get('used')} of {granted.get('quota', 'any number of')} calls"
+        return f"granted by the subscription {granted.get('id')} ({used}); nothing was paid"
+    said = "not charged again: paid before"
+    if not bought.repeated:
+        said = f"paid {_shown(bought, network)}"
+    transaction = bought.receipt.transaction if bought.receipt is not None else ""
+    return f"{said}, as {transaction} (payment {bought.payment_id})"
 
 
 def _answer(done: Purchased) -> dict[str, Any]:

@@ -46,5 +46,6 @@ def observe_settlement(
 
 
 def observe_payment(outcome: str) -> None:
-    """A payment that this process made for a call: "paid", "free", "repeated", or the error's code."""
+    """A payment that this process made for a call: "paid", "free", "repeated", "granted" by a
+    subscription, "failed" (answered without a receipt), or the error's code."""
     _payments.labels(_outcome(outcome)).inc()

@@ -34,6 +34,7 @@ from mcpsol_py.x402.buying.batch_transfer import (
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimits
 from mcpsol_py.x402.buying.outcomes import Selector
 from mcpsol_py.x402.buying.paying import CallPayer, reconcile, released_unless_signed
+from mcpsol_py.x402.buying.purchases import seller_domains
 from mcpsol_py.x402.buying.token_sources import TokenSources
 from mcpsol_py.x402.buying.wallet import wallet_payer
 from mcpsol_py.x402.chain.payment_chain import (
@@ -47,6 +48,7 @@ from mcpsol_py.x402.exact.transaction import (
     message_hash,
 )
 from mcpsol_py.x402.protocol.price import format_amount
+from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 from mcpsol_py.x402.threads import in_thread
 
 if TYPE_CHECKING:
@@ -67,6 +69,9 @@ class WalletSettings:
     #: By mint, the most that one channel may hold (base units). Calls in these mints are paid by
     #: vouchers if the seller takes them. The agent's own account pays into channels.
     deposits: Mapping[str, int] = field(default_factory=dict)
+    #: By pattern of a host, the domain that its sellers name in the proofs of subscribers, if it is
+    #: not the host itself.
+    domains: Mapping[str, str] = field(default_factory=dict)
     session: str = field(default_factory=lambda: f"session_{secrets.token_hex(8)}")
 
 
@@ -229,6 +234,11 @@ class AgentWallet:
                 select=self._select,
             )
         return self._payer
+
+    def subscriber(self, url: str) -> Subscriber:
+        """Return what proves the agent's subscriptions to the seller at *url*. Raises as `address`."""
+        domains = seller_domains(url, self.settings.domains)
+        return Subscriber(self._key(), domains, refuse_others=True)
 
     def budget(self) -> Budget:
         """Return the budget: how much was spent and how much is left."""

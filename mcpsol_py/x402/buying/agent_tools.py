@@ -33,7 +33,13 @@ from mcpsol_py.x402.buying.agent_tool_list import (
 from mcpsol_py.x402.buying.allowed_hosts import AllowedHosts
 from mcpsol_py.x402.buying.budget import Spending
 from mcpsol_py.x402.buying.cost_estimate import estimate_cost, price
-from mcpsol_py.x402.buying.purchases import Purchased, PurchaseOptions, buy, purchase
+from mcpsol_py.x402.buying.purchases import (
+    Purchased,
+    PurchaseOptions,
+    buy,
+    purchase,
+    subscription_of,
+)
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.exact import received
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, read_service
@@ -182,6 +188,7 @@ class AgentTools:
         payer = await in_thread(self.wallet.payer)
         options = PurchaseOptions(
             self._http,
+            subscriber=await in_thread(self.wallet.subscriber, wanted.url),
             max_amount=int(given["maxAmount"]) if "maxAmount" in given else None,
             payment_id=given.get("paymentId"),
             max_answer=_ANSWER_BYTES,
@@ -268,11 +275,15 @@ def _purchase_body(done: Purchased) -> dict[str, Any]:
         "asset": bought.asset,
         "paymentId": bought.payment_id,
         "repeated": bought.repeated,
-        "transaction": bought.receipt.transaction if bought.receipt is not None else None,
+        "transaction": (bought.receipt.transaction or None) if bought.receipt is not None else None,
     }
+    subscription = subscription_of(bought)
+    if subscription is not None:
+        body["subscription"] = subscription
     if done.failure is None:
         return body
-    cost = "nothing was paid" if bought.receipt is None else "the payment settled"
+    settled = bought.asset is not None and bought.receipt is not None
+    cost = "the payment settled" if settled else "nothing was paid"
     return {"error": "ANSWER_FAILED", "message": f"{done.failure}; {cost}", **body}
 
 

@@ -20,14 +20,13 @@ from mcpsol_py.x402.buying.paying import CallPayer, Place, Wallets
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.json_form import json_of, list_at, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import (
-    Demand,
     Dialect,
     payment_meta,
     read_demand,
     read_demand_error,
     read_receipt,
 )
-from mcpsol_py.x402.protocol.proof import proof_meta
+from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
 __all__ = ["Buyer", "Paid", "connected"]
@@ -133,9 +132,9 @@ class Buyer:
             if payment is not None:
                 return await _ask_paying(request, payment, dialect)
             first = await _ask_free(request, None)
-            if first.demand is None or self._subscriber is None:
+            if self._subscriber is None:
                 return first
-            return await self._prove(request, first, first.demand, self._subscriber, payment_id)
+            return await self._prove(request, first, self._subscriber, payment_id)
 
         return await self._payer.call(
             ask,
@@ -150,14 +149,17 @@ class Buyer:
         self,
         request: _Request[R],
         first: AskOutcome[R],
-        demand: Demand,
         subscriber: Subscriber,
         payment_id: str | None,
     ) -> AskOutcome[R]:
-        """Ask again with a subscription's proof. Return *first* if the seller does not
-        accept one or still wants payment.
+        """Ask again with a subscriber's proof, if the seller asks for one. Return *first* if it does
+        not accept the proof or still wants payment.
         """
-        proof = subscriber.answer(demand, request.uri, request.asked, payment_id)
+        named = (request.uri, request.asked, payment_id)
+        if first.demand is not None:
+            proof = subscriber.answer(first.demand, *named)
+        else:
+            proof = subscriber.answer_challenge(_challenge(first.result), *named)
         if proof is None:
             return first
         granted = first
@@ -167,6 +169,14 @@ class Buyer:
                 break
             await asyncio.sleep(_PROOF_PAUSE)
         return first if granted.demand is not None else granted
+
+
+def _challenge(result: BaseModel | None) -> Mapping[str, Any]:
+    """The challenge in an error result of our sellers' subscription tools, {} if it has none."""
+    structured = mapping_at(json_of(result) if result is not None else {}, "structuredContent")
+    if structured.get("code") != "SIGNATURE_REQUIRED":
+        return {}
+    return mapping_at(structured, "details", SIGN_IN_WITH_X)
 
 
 async def _ask_free(request: _Request[R], meta: Any) -> AskOutcome[R]:

@@ -59,7 +59,8 @@ class AskOutcome(Generic[R]):
 class Bought(Generic[R]):
     """A call's result and the sum paid for it, in base units of `asset`.
 
-    `receipt` is None if nothing was charged. `repeated`: the call was paid for earlier, so `amount`
+    `receipt` is None if nothing was charged. A call that a subscription granted has the seller's
+    receipt, and no `asset`. `repeated`: the call was paid for earlier, so `amount`
     is 0. `payment_id` identifies the call in the budget's history.
     """
 

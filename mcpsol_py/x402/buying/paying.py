@@ -243,7 +243,7 @@ class CallPayer:
         if first.demand is None:
             if first.result is None:
                 raise PaymentError("PAY_FAILED", first.message or "no answer") from first.lost
-            return Bought(first.result)
+            return Bought(first.result, first.receipt)
         return await self._pay(call, first.demand)
 
     async def _pay(self, call: _Call[R], demand: Demand) -> Bought[R]:
@@ -618,7 +618,9 @@ def new_payment_id() -> str:
 def _outcome(done: Bought[R]) -> str:
     if done.repeated:
         return "repeated"
-    return "free" if done.receipt is None else "paid"
+    if done.asset is not None:
+        return "paid" if done.receipt is not None else "failed"
+    return "free" if done.receipt is None else "granted"
 
 
 def _rejection(held: Spending, again: Demand, receipt: SettleResponse | None) -> PaymentError:

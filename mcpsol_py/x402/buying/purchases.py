@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import httpx
@@ -25,7 +26,15 @@ from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, was_cut
 from mcpsol_py.x402.protocol.json_form import json_of, list_at, mapping_at
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
-__all__ = ["Purchase", "PurchaseOptions", "Purchased", "buy", "purchase"]
+__all__ = [
+    "Purchase",
+    "PurchaseOptions",
+    "Purchased",
+    "buy",
+    "purchase",
+    "seller_domains",
+    "subscription_of",
+]
 
 #: The names of what an MCP server sells, of which a purchase has at most one.
 _MCP_KINDS = ("tool", "resource", "prompt")
@@ -119,6 +128,25 @@ async def buy(wanted: Purchase, payer: CallPayer | Wallets, options: PurchaseOpt
         return await buyer.call_tool(wanted.name, wanted.arguments, **limits)
 
     return _mcp_answer(await connected(wanted.url, call))
+
+
+def subscription_of(bought: Bought[Any]) -> dict[str, Any] | None:
+    """Return {id, plan, used, quota} of the subscription that granted a call, None if none did."""
+    extensions = bought.receipt.extensions if bought.receipt is not None else None
+    info = mapping_at(extensions, "subscription", "info")
+    if bought.asset is not None or not info:
+        return None
+    return {name: info[name] for name in ("id", "plan", "used", "quota") if name in info}
+
+
+def seller_domains(url: str, named: Mapping[str, str]) -> frozenset[str]:
+    """Return the domains that the seller at *url* may name in its challenges: its host, with and
+    without the port, and those that *named* gives for patterns of hosts.
+    """
+    host = host_of(url)
+    name = host.rpartition(":")[0] or host
+    own = {host, name}
+    return frozenset(own | {d for pattern, d in named.items() if fnmatchcase(name, pattern)})
 
 
 def _web_answer(bought: Bought[httpx.Response]) -> Purchased:

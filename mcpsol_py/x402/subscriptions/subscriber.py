@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from solders.keypair import Keypair
 from x402.schemas import PaymentRequired
 
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.names import clean_text
+from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, request_mark, sign_proof
 
@@ -34,8 +37,14 @@ class Subscriber:
     subscribed to.
     """
 
-    def __init__(self, wallet: Keypair, domains: Collection[str]) -> None:
+    def __init__(
+        self, wallet: Keypair, domains: Collection[str], *, refuse_others: bool = False
+    ) -> None:
+        """*refuse_others*: a challenge of another domain is an error, so that nobody pays for what a
+        subscription may cover. Without it the call is paid.
+        """
         self._wallet, self._domains = wallet, frozenset(domains)
+        self._refuse_others = refuse_others
 
     def answer(
         self, demand: Demand, uri: str, arguments: object, call_id: str | None = None
@@ -44,13 +53,36 @@ class Subscriber:
         this to us.
 
         *call_id* identifies a logical call: its repeats sign the same nonce, so that it counts
-        once.
+        once. Raises PaymentError (DOMAIN_NOT_ALLOWED).
         """
-        info = self._challenge(demand, uri)
-        networks = [
-            str(r.network) for r in demand.required.accepts if str(r.network).startswith("solana:")
-        ]
-        if info is None or not networks:
+        required = demand.required
+        if not isinstance(required, PaymentRequired):
+            return None
+        offered = mapping_at(required.extensions, SIGN_IN_WITH_X)
+        networks = [str(r.network) for r in required.accepts]
+        return self._sign(offered, networks, uri, arguments, call_id)
+
+    def answer_challenge(
+        self, offered: object, uri: str, arguments: object, call_id: str | None = None
+    ) -> dict[str, Any] | None:
+        """Return the proof for a challenge without a demand, as `answer`: for a call that costs
+        nothing, but needs the subscriber's signature.
+        """
+        chains = map(mapping_at, list_at(offered, "supportedChains"))
+        networks = [str(chain.get("chainId")) for chain in chains]
+        return self._sign(mapping_at(offered), networks, uri, arguments, call_id)
+
+    def _sign(
+        self,
+        offered: Mapping[str, Any],
+        networks: Sequence[str],
+        uri: str,
+        arguments: object,
+        call_id: str | None,
+    ) -> dict[str, Any] | None:
+        info = self._challenge(offered, uri)
+        ours = [network for network in networks if network.startswith("solana:")]
+        if info is None or not ours:
             return None
         request_id = request_mark(uri, arguments)
         nonce = info.get("nonce")
@@ -59,19 +91,20 @@ class Subscriber:
         if not nonce:
             return None
         signed = {field: info[field] for field in _SIGNED if field in info}
-        return sign_proof(
-            self._wallet, signed, networks[0], request_id=request_id, nonce=str(nonce)
-        )
+        return sign_proof(self._wallet, signed, ours[0], request_id=request_id, nonce=str(nonce))
 
-    def _challenge(self, demand: Demand, uri: str) -> Mapping[str, Any] | None:
+    def _challenge(self, offered: Mapping[str, Any], uri: str) -> Mapping[str, Any] | None:
         """Return the seller's challenge for *uri*, None if there is none that this wallet answers."""
-        required = demand.required
-        if not isinstance(required, PaymentRequired):
+        info = mapping_at(offered, "info")
+        if not info or not all(isinstance(info.get(key, ""), str) for key in _SIGNED):
             return None
-        offered = (required.extensions or {}).get(SIGN_IN_WITH_X)
-        info = offered.get("info") if isinstance(offered, Mapping) else None
-        if not isinstance(info, Mapping):
-            return None
-        if info.get("domain") not in self._domains or info.get("uri") != uri:
-            return None
-        return info if all(isinstance(info.get(k, ""), str) for k in _SIGNED) else None
+        domain = info.get("domain", "")
+        if domain in self._domains:
+            return info if info.get("uri") == uri else None
+        if self._refuse_others:
+            raise PaymentError(
+                "DOMAIN_NOT_ALLOWED",
+                f"the seller wants the wallet to sign in at {clean_text(domain, 100)!r}, which is not the "
+                "host that was asked; if that is its domain, name it in the wallet's settings",
+            )
+        return None

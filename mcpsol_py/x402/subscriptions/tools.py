@@ -171,7 +171,7 @@ class SubscriptionTools:
             domain=self._domain,
             uri=uri,
             networks=[found.network],
-            arguments=given,
+            arguments={"tool": "cancel_subscription", "arguments": given},
             now_ms=now,
         )
         if wallet != found.subscriber or proof.request_id is None:
@@ -255,7 +255,7 @@ class SubscriptionTools:
             domain=self._domain,
             uri="mcp://tool/subscribe",
             networks=[plan.network],
-            arguments=given,
+            arguments={"tool": "subscribe", "arguments": given},
             now_ms=now,
         )
         if signer != wallet:
@@ -275,7 +275,8 @@ class SubscriptionTools:
     ) -> dict[str, Any]:
         """Ask for the plan's price, and book it after it was paid."""
         offer = self._plan_offer(plan)
-        if plan.trial_ms:
+        had = any(found.plan_id == plan.id for found in await in_thread(self._store.of, wallet))
+        if plan.trial_ms and not had:  # a trial is granted once
             trial = challenge(
                 self._domain, "mcp://tool/subscribe", [plan.network], f"Try plan {plan.id}"
             )

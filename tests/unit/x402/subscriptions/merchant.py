@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import mcp_types as types
+from mcp.server import Server
 from solders.keypair import Keypair
 from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
@@ -12,6 +14,7 @@ from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.database import Database
@@ -142,9 +145,8 @@ class Merchant:
             "nonce": "n" * 16 + str(self.clock.ms % 997),
         }
         info["issuedAt"] = iso(self.clock.ms)
-        return proof_meta(
-            sign_proof(wallet or self.wallet, info, DEVNET, request_id=request_mark(uri, arguments))
-        )
+        mark = request_mark(uri, {"tool": tool, "arguments": arguments})
+        return proof_meta(sign_proof(wallet or self.wallet, info, DEVNET, request_id=mark))
 
     async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
         return await self.shop.run(run)
@@ -162,3 +164,20 @@ def iso(ms: int) -> str:
         .isoformat(timespec="milliseconds")
         .replace("+00:00", "Z")
     )
+
+
+def serve(merchant: Merchant) -> Server[Any]:
+    """The merchant's MCP server, which sells one tool."""
+
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[types.Tool(name="quote", input_schema={"type": "object"})]
+        )
+
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        merchant.shop.runs.append(params.name)
+        return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
+
+    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server.middleware.append(Paid(merchant.paid_calls(), {"quote": merchant.offer()}))
+    return server

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import mcp_types as types
 import pytest
 from mcp import Client
-from mcp.server import Server
 from x402.schemas import ResourceInfo
 
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
@@ -17,26 +15,10 @@ from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.http_seller import PaidHttp
-from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 from tests.support.x402_buyers import budget_of, payer_of
-from tests.unit.x402.subscriptions.merchant import DOMAIN, Merchant
-
-
-def serve(merchant: Merchant) -> Server[Any]:
-    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[types.Tool(name="quote", input_schema={"type": "object"})]
-        )
-
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        merchant.shop.runs.append(params.name)
-        return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
-
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-    server.middleware.append(Paid(merchant.paid_calls(), {"quote": merchant.offer()}))
-    return server
+from tests.unit.x402.subscriptions.merchant import DOMAIN, Merchant, serve
 
 
 @pytest.fixture
