@@ -1,14 +1,28 @@
-"""Roles of accounts that programs express by names alone: new accounts, event pairs, token accounts."""
+"""Roles of accounts that programs express by names or seeds: new accounts, event pairs, token accounts and programs."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from mcpsol_py.accounts.account_names import AccountNames
+from mcpsol_py.accounts.inputs import address_of
+from mcpsol_py.accounts.known_names import known_address
 from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.model.program import (
+    Account,
+    AccountSeed,
+    AccountValue,
+    ConstValue,
+    Pda,
+    PdaValue,
+    Seed,
+)
 from mcpsol_py.names import snake
+from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM
 
-__all__ = ["AtaOf", "ata_of", "event_part", "wallet_may_sign"]
+__all__ = ["AtaOf", "MintSeed", "ata_of", "event_part", "token_program_mints", "wallet_may_sign"]
 
 #: Names of signers that act or pay, never of accounts that the instruction creates.
 _PEOPLE = frozenset(
@@ -30,6 +44,52 @@ class AtaOf(NamedTuple):
     owner: int
     mint: int
     token_program: int | None
+
+
+class MintSeed(NamedTuple):
+    """The seed of an associated token account that is its mint, and that account."""
+
+    leaf: Leaf
+    seed: Seed
+
+
+def token_program_mints(names: AccountNames) -> Mapping[int, Sequence[MintSeed]]:
+    """Return the mints that decide each token program of the instruction, by the token program's index.
+
+    The seeds of an associated token account are its owner, its token program and its mint. Its token program is the
+    program that owns the mint.
+    """
+    found: dict[int, list[MintSeed]] = defaultdict(list)
+    for leaf in names.leaves:
+        pda = _pda_of(leaf.account)
+        if pda is None or len(pda.seeds) != 3 or not _is_ata_program(names, pda, leaf):
+            continue
+        _, program, mint = pda.seeds
+        if isinstance(program, AccountSeed) and not program.field:
+            index = names.locate(program.account, leaf)
+            if index is not None:
+                found[index].append(MintSeed(leaf, mint))
+    return found
+
+
+def _pda_of(account: Account) -> Pda | None:
+    if account.pda is None and isinstance(account.default, PdaValue):
+        return account.default.pda
+    return account.pda
+
+
+def _is_ata_program(names: AccountNames, pda: Pda, leaf: Leaf) -> bool:
+    program = pda.program
+    if isinstance(program, ConstValue):
+        return address_of(program.value) == ASSOCIATED_TOKEN_PROGRAM
+    if not isinstance(program, AccountValue) or program.field:
+        return False
+    index = names.locate(program.account, leaf)
+    if index is None:
+        return False
+    account = names.leaves[index].account
+    known = address_of(account.address) or known_address(account.name)
+    return known == ASSOCIATED_TOKEN_PROGRAM
 
 
 def wallet_may_sign(names: AccountNames, leaf: Leaf) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.account_names import AccountNames
+from mcpsol_py.accounts.conventions import MintSeed, token_program_mints
 from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.members import item_at
@@ -40,6 +41,11 @@ class Plan(AccountNames):
         self.facade_of = address_of(codecs.model.facade_of)
 
     @cached_property
+    def token_program_mints(self) -> Mapping[int, Sequence[MintSeed]]:
+        """The mints that decide each token program, by the token program's index."""
+        return token_program_mints(self)
+
+    @cached_property
     def _state_types(self) -> dict[str, Type]:
         return _with_aliases({a.name: a.type for a in self.codecs.model.accounts})
 
@@ -48,6 +54,12 @@ class Plan(AccountNames):
     def knows_arg(self, path: Sequence[str]) -> bool:
         """Return whether the first step of *path* is an argument of the instruction."""
         return bool(path) and path[0] in self.arg_alias
+
+    def arg_type(self, path: Sequence[str]) -> Type | None:
+        """Return the type of an argument, or of the part of one, or None."""
+        if not self.knows_arg(path):
+            return None
+        return self.walk_type(self.args[self.arg_alias[path[0]]].type, path[1:])
 
     def state_type(self, name: str) -> Type | None:
         """Return the type of an account type of this program, or None."""

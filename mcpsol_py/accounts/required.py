@@ -26,6 +26,8 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
+from mcpsol_py.model.seed_types import is_plain_seed
+from mcpsol_py.model.types import Type
 
 if TYPE_CHECKING:
     from mcpsol_py.accounts.plan import Plan
@@ -76,6 +78,9 @@ class FillCheck:
             return True
         if self.online and self._is_in_given_data(leaf):
             return True
+        mints = self.plan.token_program_mints.get(leaf.index)
+        if mints is not None:
+            return self.online and all(self._seed_fills(mint.seed, mint.leaf) for mint in mints)
         if known_address(leaf.account.name) is not None or event_part(self.plan, leaf):
             return True
         return ata_of(self.plan, leaf) is not None
@@ -147,6 +152,21 @@ class FillCheck:
         """Check another account, or a field of its data."""
         return self._account_fills(value.account, leaf, read=bool(value.field))
 
+    def argument_seed(self, seed: ArgSeed, leaf: Leaf) -> bool:
+        """Check an argument as a seed: its type must have one form."""
+        return self.argument(seed, leaf) and self._is_plain(seed, self.plan.arg_type(seed.path))
+
+    def account_seed(self, seed: AccountSeed, leaf: Leaf) -> bool:
+        """Check another account as a seed, or a field of its data, whose type must have one form."""
+        state = self.plan.state_type(seed.account_type or "")
+        field = self.plan.walk_type(state, seed.field) if seed.field else None
+        return self.account(seed, leaf) and self._is_plain(seed, field)
+
+    def _is_plain(self, seed: ArgSeed | AccountSeed, node: Type | None) -> bool:
+        if node is None or seed.type is not None:
+            return True
+        return is_plain_seed(self.plan.codecs.layouts.resolver, node)
+
     def derived(self, value: PdaValue, leaf: Leaf) -> bool:
         """Check a derived address."""
         return self._pda_fills(value.pda, leaf)
@@ -160,8 +180,8 @@ class FillCheck:
 _SEED_CHECKS: Mapping[type[Any], Callable[[FillCheck, Any, Leaf], bool]] = {
     ConstSeed: FillCheck.always,
     ProgramIdSeed: FillCheck.always,
-    ArgSeed: FillCheck.argument,
-    AccountSeed: FillCheck.account,
+    ArgSeed: FillCheck.argument_seed,
+    AccountSeed: FillCheck.account_seed,
     UnknownSeed: FillCheck.never,
 }
 #: Kinds of value that can be filled in -> the check.

@@ -18,9 +18,10 @@ An account's address comes from the first of these that applies:
   5. the wallet, for a signer that is not a new account
   6. relations: the field of that name in the state of the account that names this one, fetched
   7. Anchor's event pair: `event_authority`, and `program` after it
-  8. the names of well-known programs and sysvars (known_names.py); the associated token account of
+  8. for the token program of associated token accounts: the program that owns their mints, fetched
+  9. the names of well-known programs and sysvars (known_names.py); the associated token account of
      `mint` and of `owner` or `wallet` beside it
-  9. an optional account is absent
+  10. an optional account is absent
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.arguments import Arguments
-from mcpsol_py.accounts.conventions import ata_of, event_part, wallet_may_sign
+from mcpsol_py.accounts.conventions import MintSeed, ata_of, event_part, wallet_may_sign
 from mcpsol_py.accounts.given import GivenAccounts
 from mcpsol_py.accounts.inputs import require_address
 from mcpsol_py.accounts.known_names import known_address
 from mcpsol_py.accounts.leaf import MAX_DEPTH, Leaf
-from mcpsol_py.accounts.seeds import derive
+from mcpsol_py.accounts.seeds import derive, seed_bytes
 from mcpsol_py.accounts.state import read_field
 from mcpsol_py.accounts.values import value_of
 from mcpsol_py.errors import MissingAccount, PdaError, UnknownName
 from mcpsol_py.model.program import TokenConstraint, Value
-from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM, TOKEN_PROGRAMS
 from mcpsol_py.solana.pda import associated_token, event_authority
 
 if TYPE_CHECKING:
@@ -309,6 +310,9 @@ class Resolution:
         return event_authority(self.program_id) if part == "authority" else self.program_id
 
     def _from_name(self, leaf: Leaf) -> Pubkey | None:
+        mints = self.plan.token_program_mints.get(leaf.index)
+        if mints is not None:
+            return self._program_of_mints(leaf, mints)
         known = known_address(leaf.account.name)
         if known is not None:
             return self._token_program(leaf) if known == TOKEN_PROGRAM else known
@@ -348,6 +352,30 @@ class Resolution:
         if mint is None or mint.owner != TOKEN_2022_PROGRAM:
             return TOKEN_PROGRAM
         return TOKEN_2022_PROGRAM
+
+    def _program_of_mints(self, leaf: Leaf, mints: Sequence[MintSeed]) -> Pubkey:
+        """Return the token program that owns the mints of the accounts derived with it.
+
+        Raises MissingAccount if nobody knows it: offline, for mints that do not exist, or of two programs.
+        """
+        ask = "give SPL Token or Token-2022, as the mint has it"
+        if not self.online:
+            raise self.missing(
+                leaf, f"it is the program that owns the mint, which is not read here; {ask}"
+            )
+        owners: dict[Pubkey, None] = {}
+        for mint in mints:
+            key = Pubkey.from_bytes(seed_bytes(self, mint.seed, mint.leaf, 3))
+            found = self.account_data(key)
+            if found is None or found.owner not in TOKEN_PROGRAMS:
+                state = "does not exist" if found is None else f"belongs to {found.owner}"
+                raise self.missing(
+                    leaf, f"it is the program that owns mint {key}, which {state}; {ask}"
+                )
+            owners[found.owner] = None
+        if len(owners) > 1:
+            raise self.missing(leaf, f"its mints belong to SPL Token and Token-2022; {ask}")
+        return next(iter(owners))
 
     def _ring(self, leaf: Leaf) -> MissingAccount:
         """Return the error for an account that is derived from itself, or too many times."""

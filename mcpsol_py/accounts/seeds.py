@@ -21,6 +21,7 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
+from mcpsol_py.model.seed_types import is_plain_seed, why_no_seed
 from mcpsol_py.model.types import Array, Int, SizePrefixed, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.solana.pda import find_pda
@@ -28,7 +29,7 @@ from mcpsol_py.solana.pda import find_pda
 if TYPE_CHECKING:
     from mcpsol_py.accounts.resolution import Resolution
 
-__all__ = ["derive"]
+__all__ = ["derive", "seed_bytes"]
 
 
 def derive(resolution: Resolution, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
@@ -42,6 +43,11 @@ def derive(resolution: Resolution, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
     reader = _SeedReader(resolution, leaf)
     seeds = [reader.read(place, seed) for place, seed in enumerate(pda.seeds, 1)]
     return find_pda(seeds, program, account=reader.path)
+
+
+def seed_bytes(resolution: Resolution, seed: Seed, leaf: Leaf, place: int) -> bytes:
+    """Return the bytes of the seed at *place*, counted from 1, of the address of *leaf*. Raises as `derive`."""
+    return _SeedReader(resolution, leaf).read(place, seed)
 
 
 def _owning_program(resolution: Resolution, program: Value, leaf: Leaf) -> Pubkey:
@@ -86,6 +92,7 @@ class _SeedReader:
         what = f"{role} is the argument {name!r}"
         value = self.resolution.require(found.value, self.leaf, f"{what}, which is not given")
         node = self._known_type(seed.type or found.type, f"{what}, whose type is not known")
+        self._check_plain(seed, node, what)
         return self._encode(node, value, seed.encoding, f"{role}, the argument {name!r}")
 
     def account(self, seed: AccountSeed, role: str) -> bytes:
@@ -108,7 +115,14 @@ class _SeedReader:
         account, field = ".".join(seed.account), ".".join(seed.field)
         where = f"{role}, the field {field!r} of account {account!r}"
         node = self._known_type(seed.type or found.type, f"{where}, has no known type")
+        self._check_plain(seed, node, f"{role} is the field {field!r} of account {account!r}")
         return self._encode(node, found.value, seed.encoding, where)
+
+    def _check_plain(self, seed: ArgSeed | AccountSeed, node: Type, what: str) -> None:
+        """Raise MissingAccount for a type of which only the program knows the seed. A declared type says it."""
+        resolver = self.resolution.plan.codecs.layouts.resolver
+        if seed.type is None and not is_plain_seed(resolver, node):
+            raise self._missing(f"{what}: {why_no_seed(node)}")
 
     def _encode(self, node: Type, value: Any, encoding: str | None, where: str) -> bytes:
         """Return a value as a seed. Strings, bytes and vecs have no length prefix there."""

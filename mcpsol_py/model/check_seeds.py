@@ -25,6 +25,7 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
+from mcpsol_py.model.seed_types import is_plain_seed, why_no_seed
 from mcpsol_py.model.types import Field, Link, Struct, Type
 from mcpsol_py.names import snake
 
@@ -111,17 +112,24 @@ class _SeedChecker:
 
     @seed.register
     def _arg_seed(self, seed: ArgSeed, place: _Place) -> None:
-        self.arg(seed.path, place.path)
+        self.seed_type(seed, self.arg(seed.path, place.path), place)
 
     @seed.register
     def _account_seed(self, seed: AccountSeed, place: _Place) -> None:
-        self.account(seed.account, seed.field, seed.account_type, place)
+        node = self.account(seed.account, seed.field, seed.account_type, place)
+        self.seed_type(seed, node, place)
         if seed.other:
             self.account(seed.other, (), None, place)
 
     @seed.register
     def _unknown_seed(self, seed: UnknownSeed, place: _Place) -> None:
         self.warn(place.path, f"the address cannot be derived: {seed.why}")
+
+    def seed_type(self, seed: ArgSeed | AccountSeed, node: Type | None, place: _Place) -> None:
+        """Check that every program makes the same seed of an argument or field of type *node*."""
+        if node is None or seed.type is not None or is_plain_seed(self.context.resolver, node):
+            return
+        self.warn(place.path, f"{why_no_seed(node)}, {_GIVE_IT}")
 
     # --- one kind of value each
 
@@ -164,23 +172,24 @@ class _SeedChecker:
 
     # --- references
 
-    def arg(self, steps: tuple[str, ...], path: str) -> None:
-        """Check a reference to an argument, or to a field in it."""
+    def arg(self, steps: tuple[str, ...], path: str) -> Type | None:
+        """Check a reference to an argument, or to a field in it. Returns its type, if there is one."""
         field = self.args.get(steps[0]) if steps else None
         if field is None:
             name = ".".join(steps)
             hint = suggest(name, self.args)
             self.warn(path, f"no argument named {abbr(name, 60)}, {_GIVE_IT}. {hint}")
-            return
-        self.follow(field.type, steps[1:], path)
+            return None
+        return self.follow(field.type, steps[1:], path)
 
-    def follow(self, node: Type, steps: tuple[str, ...], path: str) -> None:
-        """Check that *steps* lead through the fields of structs."""
+    def follow(self, node: Type, steps: tuple[str, ...], path: str) -> Type | None:
+        """Check that *steps* lead through the fields of structs. Returns the type at their end."""
         for step in steps:
             field = self.field(node, step, path)
             if field is None:
-                return
+                return None
             node = field.type
+        return node
 
     def field(self, node: Type, step: str, path: str) -> Field | None:
         """Return the field *step* of *node*. Reports a missing one."""
@@ -199,33 +208,35 @@ class _SeedChecker:
 
     def account(
         self, steps: AccountPath, field: tuple[str, ...], kind: str | None, place: _Place
-    ) -> None:
-        """Check a reference to an account, or with *field* to a field of its data, which *kind* decodes."""
+    ) -> Type | None:
+        """Check a reference to an account, or with *field* to a field of its data, which *kind* decodes.
+
+        Returns the type of the field, if it is known.
+        """
         if steps not in self.leaves:
             name = ".".join(steps)
             hint = suggest(name, [".".join(leaf) for leaf in self.leaves])
             self.warn(place.path, f"no account named {abbr(name, 60)}, {_GIVE_IT}. {hint}")
-            return
+            return None
         if field and steps == place.owner:
             name = ".".join(steps)
             message = f"{name} is derived from its own data, so callers must give its address"
             self.context.findings.info(place.path, message, "own-fields")
         else:
             self.needs.setdefault(place.owner, set()).add(steps)
-        if field:
-            self.account_field(steps, field, kind, place.path)
+        return self.account_field(steps, field, kind, place.path) if field else None
 
     def account_field(
         self, steps: AccountPath, field: tuple[str, ...], kind: str | None, path: str
-    ) -> None:
+    ) -> Type | None:
         if kind in self.account_types:
-            self.follow(self.account_types[kind], field, path)
-        elif kind is not None and kind in self.context.type_names:
-            self.follow(Link(kind), field, path)
-        else:
-            lacking = f"its type {kind!r} is not described here" if kind else "its type is missing"
-            name = abbr(".".join(field), 60)
-            self.warn(path, f"the field {name} of {steps[-1]!r} is needed, but {lacking}")
+            return self.follow(self.account_types[kind], field, path)
+        if kind is not None and kind in self.context.type_names:
+            return self.follow(Link(kind), field, path)
+        lacking = f"its type {kind!r} is not described here" if kind else "its type is missing"
+        name = abbr(".".join(field), 60)
+        self.warn(path, f"the field {name} of {steps[-1]!r} is needed, but {lacking}")
+        return None
 
 
 def _circles(needs: dict[AccountPath, set[AccountPath]]) -> Iterator[list[AccountPath]]:

@@ -25,7 +25,8 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
-from mcpsol_py.model.types import Link, Type
+from mcpsol_py.model.seed_types import is_plain
+from mcpsol_py.model.types import Type
 from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources.idl_types import TypeReader
 from mcpsol_py.sources.reader import expected, kind_of, matching_name, named_objects
@@ -272,10 +273,7 @@ class AccountReader(TypeReader):
         if isinstance(parts, UnknownSeed):
             return parts
         first, *rest = parts.steps
-        node = parts.type
-        if rest and isinstance(node, Link):
-            node = None  # IDL builders before 0.30 gave the type of the whole argument
-        return ArgSeed((self._arg_name(first), *rest), node, parts.encoding)
+        return ArgSeed((self._arg_name(first), *rest), parts.type, parts.encoding)
 
     def _account_seed(self, seed: dict[str, Any], scope: AccountScope) -> Seed:
         parts = self._path_seed(seed)
@@ -292,6 +290,8 @@ class AccountReader(TypeReader):
             raise expected("a path", path, path="path")
         steps = [self.clean_name(step) for step in path.split(".")]
         node = self.type(seed["type"]) if "type" in seed else None
+        if node is not None and not is_plain(node):
+            node = None  # it is the type of the whole argument, which says nothing of the seed
         encoding = seed.get("encoding")  # as proposed for Anchor (anchor#4735)
         if encoding not in (None, "be", "utf8"):
             return self.unknown_seed(
