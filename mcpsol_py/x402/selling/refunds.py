@@ -16,10 +16,14 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.batch_transfer import Transfer, send_until_landed, sign_batch
+from mcpsol_py.x402.buying.batch_transfer import send_until_landed
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.exact.mechanism import Mints
-from mcpsol_py.x402.exact.transaction import associated_token_address
+from mcpsol_py.x402.exact.transaction import (
+    PaymentTerms,
+    associated_token_address,
+    build_message,
+)
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.store.receipts import Receipt, Receipts
 from mcpsol_py.x402.store.refund_log import Refund, RefundLog
@@ -118,15 +122,18 @@ class Refunds:
         account = associated_token_address(payer, mint, program)
         if self._chain.get_accounts([str(account)])[0] is None:
             raise PaymentError("not_refundable", f"the payer has no token account {account}")
-        transfer = Transfer(receipt.payment_id, receipt.payer, receipt.asset, amount)
-        transaction = sign_batch(
-            [transfer],
-            self._wallet,
-            self._chain,
-            token_program=program,
+        # Its memo is random, so that two refunds of one amount are two transactions.
+        terms = PaymentTerms(
+            payer=self._wallet.pubkey(),
+            pay_to=payer,
+            mint=mint,
             decimals=decimals,
-            sources={},
+            token_program=program,
+            amount=amount,
+            fee_payer=self._wallet.pubkey(),
         )
+        message = build_message(terms, str(self._chain.latest_blockhash()))
+        transaction = VersionedTransaction(message, [self._wallet])
         refused = self._chain.simulation_error(transaction)
         if refused is not None:
             raise PaymentError("refund_failed", f"the transfer would fail: {refused}")
