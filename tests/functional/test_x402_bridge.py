@@ -25,7 +25,10 @@ from idl2mcp.local_cluster import wallet
 from mcpsol_py.bridge.explorer.content import FactsBlock, TableBlock
 from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
 from mcpsol_py.bridge.sender import Submission
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.client.svm_rpc import SvmNode
 from mcpsol_py.errors import PaymentError, SourceError, TransportError
+from mcpsol_py.solana import ids
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.chain.payment_chain import svm_chain
 from mcpsol_py.x402.exact.settle import KeypairSponsor
@@ -36,6 +39,7 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.functional.cli import Cli
+from tests.functional.svm_node import listening
 from tests.ports import free_port
 from tests.support.http_bridge import http_server_at
 from tests.support.paid_bridge import CREATE, Shop
@@ -578,3 +582,13 @@ def test_an_event_that_is_never_sent_is_refused(cli: Cli) -> None:
     assert not (cli.folder / "sales.db").exists()
     good = cli(*add, "--event", "subscription.charged", "--event", "*", *at, "--json")
     assert good.json["events"] == ["subscription.charged", "*"]
+
+
+def test_play_money_wallets_pay_on_an_embedded_chain_only(cli: Cli) -> None:
+    """Everybody knows their keys. The network's name does not tell the chains apart, its genesis hash does."""
+    pay = ("x402", "pay", "http://127.0.0.1:9/", "--wallet", "@alice", "--max", "$0.01")
+    store = ("--database", f"sqlite:///{cli.folder / 'purse.db'}")
+    with listening(SvmNode(SvmTransport(), genesis=ids.DEVNET_GENESIS)) as url:
+        refused = cli(*pay, *store, "--url", url)
+    assert refused.code == 2
+    assert "wallets of a local cluster" in refused.err
