@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.priority_options import priority_options
 from mcpsol_py.errors import DeployRefused, abbr
 from mcpsol_py.solana.ids import DEVNET_GENESIS, EMBEDDED_GENESIS, MAINNET_GENESIS, TESTNET_GENESIS
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
+    from mcpsol_py.calls.priority import PriorityFee
     from mcpsol_py.client.rpc import RpcTransport
 
 __all__ = ["Destination", "Endpoints", "destination_options", "step_reporter"]
@@ -39,7 +41,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The cluster at `url`, the keys that pay and sign there, and limits. `price`: micro-lamports per CU.
+    """The cluster at `url`, the keys that pay and sign there, and limits.
 
     `check_url` is a second endpoint of the cluster. `genesis` is the genesis hash of a cluster that is not public.
     """
@@ -47,7 +49,7 @@ class Destination:
     url: str
     payer_file: Path
     authority_file: Path | None
-    price: int | None
+    priority: PriorityFee
     check_url: str | None
     genesis: str | None
     mainnet: bool
@@ -180,13 +182,6 @@ def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="A second endpoint of the cluster: the outcome is reported only if it shows the same.",
         ),
         click.option(
-            "--priority-fee",
-            "price",
-            type=click.IntRange(0),
-            metavar="N",
-            help="Micro-lamports per compute unit, for each transaction.",
-        ),
-        click.option(
             "--authority",
             "authority_file",
             type=_KEY,
@@ -204,7 +199,7 @@ def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
         inputs.url_option(required=True),
     ):
         decorated = option(decorated)
-    return decorated
+    return priority_options(decorated)
 
 
 def step_reporter(running: report.Progress) -> Callable[[str], None]:

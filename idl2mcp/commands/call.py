@@ -9,6 +9,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.json_input import json_list, json_object
+from idl2mcp.priority_options import priority_options
 from mcpsol_py.errors import MissingAccount
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from mcpsol_py.calls.prepare import PreparedCall, ServedProgram
+    from mcpsol_py.calls.priority import PriorityFee
     from mcpsol_py.calls.simulate import SimulatedCall
     from mcpsol_py.client.transport import Transport
 
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A key file of the Solana CLI, for --mode send with --url. On the local cluster @names sign by themselves.",
 )
+@priority_options
 @click.option("--logs", is_flag=True, help="Show the program's log too.")
 @inputs.local_options
 @inputs.chain_options
@@ -80,6 +83,7 @@ def command(
     payer: str | None,
     signer_files: tuple[Path, ...],
     logs: bool,
+    priority: PriorityFee,
     chain: inputs.Chain,
     as_json: bool,
 ) -> None:
@@ -101,7 +105,9 @@ def command(
             raise click.UsageError(
                 f"--mode {mode} needs a chain: --url URL, or --so FILE to run the program on a local cluster."
             )
-        call = _Call(loaded, transport, signer_files, running)
+        if transport is None and priority.price is not None:
+            raise click.UsageError("--priority-fee needs a chain: its compute units are measured.")
+        call = _Call(loaded, transport, signer_files, running, priority)
         try:
             document, lines = run(
                 call.go(instruction, args, accounts, remaining, mode, wallet, payer)
@@ -127,11 +133,13 @@ class _Call:
         transport: Transport | None,
         signer_files: tuple[Path, ...],
         running: report.Progress,
+        priority: PriorityFee,
     ) -> None:
         from mcpsol_py.calls.prepare import ServedProgram
 
         self.source = source
         self.running = running
+        self.priority = priority
         self.served: ServedProgram = ServedProgram(
             source.program, source.program_id, transport, source.how
         )
@@ -161,6 +169,7 @@ class _Call:
         from mcpsol_py.calls.describe import describe, text_of
         from mcpsol_py.calls.hints import raise_failure
         from mcpsol_py.calls.prepare import prepare
+        from mcpsol_py.calls.priority import prioritized
         from mcpsol_py.calls.simulate import simulate
 
         ix = self.served.program.instruction(instruction)
@@ -179,8 +188,9 @@ class _Call:
             wallet=acting,
             payer=self._key(payer, "--payer"),
         )
+        prepared = await prioritized(prepared, self.priority)
         simulated: SimulatedCall | None = None
-        if mode == "build":
+        if mode == "build" and self.priority.price is None:
             lines = text_of(prepared, None, why_not="--mode build")
         else:
             simulated = await simulate(prepared)

@@ -156,7 +156,7 @@ class _Job:
     ) -> None:
         self.so, self.elf, self.payer, self.authority = so, elf, payer, authority
         self.program, self.running = program, running
-        self.price, self.dry_run = destination.price, destination.dry_run
+        self.priority, self.dry_run = destination.priority, destination.dry_run
         self.begun = False
 
     @property
@@ -188,9 +188,11 @@ class _Job:
         self, cluster: deploy_options.Endpoints, max_len: int | None, final: bool
     ) -> tuple[dict[str, Any], list[str]]:
         """Plan, show the costs, deploy, and ask the program for its tools."""
-        from mcpsol_py.deploy.program import plan_deployment, run_deployment
+        from mcpsol_py.deploy.program import MOST_UNITS, plan_deployment, run_deployment
 
         transport = cluster.transport
+        locked = [self.payer.pubkey(), self.program.id]
+        price = await self.priority.price_for(transport, locked, MOST_UNITS)
         plan = await plan_deployment(
             transport,
             self.elf,
@@ -198,7 +200,7 @@ class _Job:
             authority=self.authority.pubkey(),
             payer=self.payer.pubkey(),
             max_len=max_len,
-            price=self.price,
+            price=price,
             final=final,
         )
         if self.dry_run:
@@ -221,7 +223,7 @@ class _Job:
             payer=self.payer,
             authority=self.authority,
             program=self.program.key if plan.action == "deploy" else None,
-            price=self.price,
+            price=price,
             check=cluster.check,
             step=deploy_options.step_reporter(self.running),
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
+    from mcpsol_py.calls.priority import PriorityFee
     from mcpsol_py.deploy.idl_metadata import PublicationPlan, Published
 
 
@@ -63,7 +64,7 @@ def command(
         for loss in losses:
             report.note(f"lost: {loss}")
         running.step(f"asking {destination.shown}")
-        job = _Job(document, program_id, payer, authority, destination.price, running)
+        job = _Job(document, program_id, payer, authority, destination.priority, running)
         try:
             result, lines = destination.run(lambda cluster: job.run(cluster, destination.dry_run))
         except (KeyboardInterrupt, McpsolError):
@@ -132,7 +133,7 @@ class _Job:
         program_id: Pubkey,
         payer: Keypair,
         authority: Keypair,
-        price: int | None,
+        priority: PriorityFee,
         running: report.Progress,
     ) -> None:
         self.document, self.program_id, self.payer, self.authority = (
@@ -141,7 +142,7 @@ class _Job:
             payer,
             authority,
         )
-        self.price, self.running = price, running
+        self.priority, self.running = priority, running
         self.begun = False
 
     async def run(
@@ -149,17 +150,19 @@ class _Job:
     ) -> tuple[dict[str, Any], list[str]]:
         """Plan, show the costs, write, and read the IDL back as `fetch` does."""
         from mcpsol_py.client.idl_accounts import fetch_idl
-        from mcpsol_py.deploy.idl_metadata import plan_publication, run_publication
+        from mcpsol_py.deploy.idl_metadata import MOST_UNITS, plan_publication, run_publication
         from mcpsol_py.errors import TransportError
 
         transport = cluster.transport
+        locked = [self.payer.pubkey(), self.program_id]
+        price = await self.priority.price_for(transport, locked, MOST_UNITS)
         plan = await plan_publication(
             transport,
             self.document,
             program_id=self.program_id,
             authority=self.authority.pubkey(),
             payer=self.payer.pubkey(),
-            price=self.price,
+            price=price,
         )
         if dry_run:
             return {**_row(plan), "dry_run": True, "affordable": plan.balance >= plan.needed}, [
@@ -172,7 +175,7 @@ class _Job:
             plan,
             payer=self.payer,
             authority=self.authority,
-            price=self.price,
+            price=price,
             step=deploy_options.step_reporter(self.running),
             check=cluster.check,
         )

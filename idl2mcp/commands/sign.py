@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report, terminal
+from idl2mcp.priority_options import priority_options
 from mcpsol_py.errors import CannotSign, McpsolError, SourceError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mcpsol_py.calls.foreign.review import Review
     from mcpsol_py.calls.foreign.transaction import ForeignTransaction
     from mcpsol_py.calls.prepare import ServedProgram
+    from mcpsol_py.calls.priority import PriorityFee
     from mcpsol_py.client.keys import Signer
     from mcpsol_py.client.transport import Transport
 
@@ -59,6 +61,7 @@ _ASK_TIMES = 3
     type=click.Path(dir_okay=False, path_type=Path),
     help="JSON file that keeps the local cluster's accounts between calls.",
 )
+@priority_options
 @inputs.url_option()
 @report.json_option
 def command(
@@ -69,6 +72,7 @@ def command(
     source_names: tuple[str, ...],
     setup: Path | None,
     ledger: Path | None,
+    priority: PriorityFee,
     url: str | None,
     as_json: bool,
 ) -> None:
@@ -88,11 +92,13 @@ def command(
         raise click.UsageError(
             "--send needs a chain: --url URL, or --ledger FILE of a local cluster."
         )
+    if place.transport is None and priority.price is not None:
+        raise click.UsageError("--priority-fee needs a chain: its compute units are measured.")
     if not yes and not terminal.is_there():
         raise click.UsageError(
             "There is no terminal to ask at. Add --yes to sign without a question."
         )
-    job = _Signing(place, signer_names, send=send, ask=not yes)
+    job = _Signing(place, signer_names, priority, send=send, ask=not yes)
     document, lines = asyncio.run(job.run(text))
     if place.cluster is not None and send:
         place.cluster.save()
@@ -214,17 +220,22 @@ class _Signing:
 
     place: _Place
     names: tuple[str, ...]
+    priority: PriorityFee
     send: bool
     ask: bool
 
     async def run(self, text: str) -> tuple[dict[str, Any], list[str]]:
         """Return the result as JSON and as lines."""
-        from mcpsol_py.calls.foreign.transaction import read_foreign
+        from mcpsol_py.calls.foreign.transaction import foreign_prioritized, read_foreign
+        from mcpsol_py.solana.fees import priority_lamports
 
         transport = self.place.transport
         try:
             foreign = await read_foreign(transport, text)
             signers = self._signers(foreign)
+            if transport is not None:
+                foreign = await foreign_prioritized(transport, foreign, self.priority)
+            self.priority.check(priority_lamports(foreign.message))
             with report.progress("asking the programs for their schemas"):
                 programs = await _discovered(foreign, self.place)
             found = await self._agreed(foreign, programs, signers)

@@ -34,6 +34,7 @@ from mcpsol_py.calls.guard import find_guard, guard_instructions
 from mcpsol_py.calls.hints import raise_failure
 from mcpsol_py.calls.landed import landed_outcome
 from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
+from mcpsol_py.calls.priority import prioritized
 from mcpsol_py.calls.send import submit
 from mcpsol_py.calls.sent_messages import sent_messages
 from mcpsol_py.calls.simulate import SimulatedCall, simulate
@@ -50,7 +51,7 @@ from mcpsol_py.errors import (
     TransportError,
 )
 from mcpsol_py.program import ProgramInstruction
-from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
+from mcpsol_py.solana.fees import fee_lamports
 from mcpsol_py.solana.tokens import OwnedData, read_token_account
 
 __all__ = ["OutgoingCall", "PolicySender", "Submission"]
@@ -204,6 +205,7 @@ class PolicySender:
             payer=self.signer.address,
         )
         await _check_cluster(call)
+        prepared = await prioritized(prepared, self.policy.priority)
         guard = await self._guard(call)
         checked = await self._simulated_and_judged(call, prepared, progress, confirmed)
         try:
@@ -242,8 +244,9 @@ class PolicySender:
         instructions = guard_instructions(
             guard, self.signer.address, checked.simulated, checked.effects, checked.at_most
         )
-        prepared = replace(checked.prepared, guards=tuple(instructions))
+        guarded = replace(checked.prepared, guards=tuple(instructions), units=None, price=None)
         try:
+            prepared = await prioritized(guarded, self.policy.priority)
             again = await self._simulated_and_judged(call, prepared, progress, confirmed)
         except TransactionTooLarge as error:
             raise PolicyError(
@@ -456,7 +459,7 @@ class Submission:
             return {}
         landed = await landed_outcome(self._transport, Signature.from_string(signature))
         if landed is None or landed.balances is None:
-            return {"outflow": {SOL: str(LAMPORTS_PER_SIGNATURE)}}
+            return {"outflow": {SOL: str(fee_lamports(self._checked.new.message))}}
         taken = self._checked.effects.expected.meter.outflow(landed.balances)
         return {"outflow": {mint: str(amount) for mint, amount in taken.items()}}
 

@@ -1,6 +1,6 @@
 """Drafting a transaction from instructions: lookup tables, compute budget and fee, without blockhash and signatures.
 
-Compute units and fees that are given as "auto" are measured.
+Compute units and fees that are given as "auto" are measured. A fee that is measured has a limit (see `priority`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from solders.instruction import Instruction
 from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey
 
+from mcpsol_py.calls.priority import PriorityFee, written_by
 from mcpsol_py.calls.simulate import simulate_instructions
 from mcpsol_py.calls.transactions import (
     compile_message,
@@ -72,13 +73,15 @@ async def draft_transaction(
     InvalidTransaction, TransportError.
     """
     tables = await read_lookup_tables(transport, lookup_tables)
-    price = priority_fee
-    if price == "auto":
-        price = await _recent_fee(transport, instructions)
     units = compute_units
     if units == "auto":
-        trial = with_budget(instructions, MAX_UNITS, price)
+        given = None if priority_fee == "auto" else priority_fee
+        trial = with_budget(instructions, MAX_UNITS, given)
         units = await _measured_units(transport, trial, payer, tables, own)
+    price = priority_fee
+    if price == "auto":
+        written = written_by(instructions)
+        price = await PriorityFee("auto").price_for(transport, written, units or MAX_UNITS)
     return TransactionDraft(payer, with_budget(instructions, units, price), tables, legacy)
 
 
@@ -96,11 +99,3 @@ async def _measured_units(
     if failed is not None:
         raise failed
     return with_headroom(outcome.units or DEFAULT_UNITS)  # some nodes do not count them
-
-
-async def _recent_fee(transport: Transport, instructions: Sequence[Instruction]) -> int:
-    """Return the upper quartile of recent fees for the accounts that would be locked for writing."""
-    metas = [meta for instruction in instructions for meta in instruction.accounts]
-    writable = {meta.pubkey for meta in metas if meta.is_writable}
-    fees = sorted(await transport.priority_fees(sorted(writable, key=bytes))) or [0]
-    return fees[len(fees) * 3 // 4]

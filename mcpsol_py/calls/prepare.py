@@ -20,7 +20,7 @@ from mcpsol_py import telemetry
 from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.resolution import Resolution, Resolver
 from mcpsol_py.calls.summary import AccountLine
-from mcpsol_py.calls.transactions import compile_message, nonce_account_of
+from mcpsol_py.calls.transactions import compile_message, nonce_account_of, with_budget
 from mcpsol_py.client.errors import Errors
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
@@ -69,7 +69,8 @@ def chains_of(programs: Iterable[ServedProgram]) -> list[Transport]:
 class PreparedCall:
     """An instruction with all its accounts. `payer` is None if nobody signs and there is no wallet.
 
-    `guards` are assertions at the end of its transaction (see `guard`).
+    `guards` are assertions at the end of its transaction (see `guard`). `units` and `price` are its compute budget,
+    if it has a priority fee (see `priority`).
     """
 
     served: ServedProgram
@@ -79,6 +80,18 @@ class PreparedCall:
     accounts: tuple[AccountLine, ...]
     payer: Pubkey | None
     guards: tuple[Instruction, ...] = ()
+    units: int | None = None
+    price: int | None = None
+
+    @property
+    def body(self) -> list[Instruction]:
+        """The instructions of its transaction, without the compute budget."""
+        return [self.instruction, *self.guards]
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The instructions of its transaction, in order."""
+        return with_budget(self.body, self.units, self.price)
 
     @property
     def payers(self) -> tuple[Pubkey, ...]:
@@ -109,7 +122,7 @@ class PreparedCall:
             raise MissingAccount(
                 self.ix.name, "fee payer", "none of its accounts signs, and no wallet is set"
             )
-        return compile_message(self.payer, [self.instruction, *self.guards], blockhash)
+        return compile_message(self.payer, self.instructions, blockhash)
 
 
 def guard_error(code: int) -> ErrorCode:

@@ -108,7 +108,8 @@ async def simulate(
     others = [meta.pubkey for meta in metas]
     before = await _read_before(transport, [*writable, *prepared.payers], others, exact)
     outcome = await _run(prepared, transport, transaction, before, exact)
-    failure = explain(outcome, programs=[prepared.instruction.program_id], own=prepared.errors)
+    programs = [instruction.program_id for instruction in prepared.instructions]
+    failure = explain(outcome, programs=programs, own=prepared.errors)
     simulated = await _measured(transport, before, outcome, failure, exact)
     if failure is not None:
         return simulated

@@ -14,9 +14,9 @@ from solders.address_lookup_table_account import AddressLookupTable
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
 from mcpsol_py.calls.foreign.text import read_transaction
 from mcpsol_py.calls.known_instructions import read_known
-from mcpsol_py.calls.message_accounts import MessageAccounts
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.errors import explain

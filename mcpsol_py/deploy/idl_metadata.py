@@ -60,6 +60,7 @@ from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, priority_fee
 from mcpsol_py.solana.rent import HIGHEST_RENT, RentRate
 
 __all__ = [
+    "MOST_UNITS",
     "MetadataInstructions",
     "PublicationPlan",
     "Published",
@@ -72,6 +73,7 @@ __all__ = [
 #: The most compute units of a write, and of an instruction that allocates or copies (the program
 #: searches for its address's bump, at 1,500 units for each try).
 _WRITE_UNITS, _UNITS = 10_000, 120_000
+MOST_UNITS = _UNITS
 #: Extend instructions in one transaction.
 _EXTENSIONS = 8
 

@@ -61,6 +61,7 @@ from mcpsol_py.solana.loader import LOADER, DeployedProgram, ProgramBuffer
 from mcpsol_py.solana.rent import HIGHEST_RENT, RentRate
 
 __all__ = [
+    "MOST_UNITS",
     "Deployed",
     "DeploymentPlan",
     "Step",
@@ -78,6 +79,7 @@ _LEAST_EXTENSION = 10_240
 #: The most compute units of a write, and of a deployment (the loader itself takes 2,370, the system
 #: program 150 for each call, the compute budget 150 for each instruction).
 _WRITE_UNITS, _DEPLOY_UNITS = 3_500, 10_000
+MOST_UNITS = _DEPLOY_UNITS
 #: How often to look for a new slot before a program that was just extended can be upgraded.
 _SLOT_LOOKS = 150
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.instruction import Instruction
 
+from mcpsol_py.solana.addresses import COMPUTE_BUDGET
+
 __all__ = [
     "DEFAULT_UNITS",
     "MAX_UNITS",
     "compute_budget",
     "compute_unit_limit",
     "compute_unit_price",
+    "sets_fee",
 ]
 
 #: The most compute units that a transaction can ask for.
@@ -27,6 +30,14 @@ def compute_unit_limit(units: int) -> Instruction:
 def compute_unit_price(micro_lamports: int) -> Instruction:
     """Return SetComputeUnitPrice: tag 3, u64 micro-lamports for each compute unit."""
     return set_compute_unit_price(micro_lamports)
+
+
+def sets_fee(instruction: Instruction) -> bool:
+    """Return whether *instruction* is SetComputeUnitLimit or SetComputeUnitPrice."""
+    return instruction.program_id == COMPUTE_BUDGET and bytes(instruction.data[:1]) in (
+        b"\2",
+        b"\3",
+    )
 
 
 def compute_budget(units: int | None, price: int | None) -> list[Instruction]:

@@ -13,7 +13,14 @@ if TYPE_CHECKING:  # older solders have no MessageV1
     from solders.message import Message, MessageV0, MessageV1
     from solders.pubkey import Pubkey
 
-__all__ = ["LAMPORTS_PER_SIGNATURE", "LAMPORTS_PER_SOL", "fee_lamports", "fee_of", "priority_fee"]
+__all__ = [
+    "LAMPORTS_PER_SIGNATURE",
+    "LAMPORTS_PER_SOL",
+    "fee_lamports",
+    "fee_of",
+    "priority_fee",
+    "priority_lamports",
+]
 
 LAMPORTS_PER_SIGNATURE = 5_000
 LAMPORTS_PER_SOL = 10**9
@@ -30,6 +37,11 @@ def fee_lamports(message: Message | MessageV0 | MessageV1) -> int:
     """Return the fee of a transaction: its signatures and its priority."""
     signatures = message.header.num_required_signatures
     return fee_of(message.account_keys, message.instructions, signatures)
+
+
+def priority_lamports(message: Message | MessageV0 | MessageV1) -> int:
+    """Return the part of a transaction's fee above its signatures."""
+    return fee_lamports(message) - LAMPORTS_PER_SIGNATURE * message.header.num_required_signatures
 
 
 def fee_of(

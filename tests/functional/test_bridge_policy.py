@@ -5,6 +5,7 @@ chain.
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from mcp import Client
 from solders.hash import Hash
 from solders.keypair import Keypair
+from solders.message import from_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.token.state import Mint
@@ -25,9 +27,12 @@ from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
 from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.priority import PriorityFee
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.transport import Blockhash
 from mcpsol_py.errors import PolicyError, SendUnknown, SourceError, TransportError
+from mcpsol_py.solana.addresses import COMPUTE_BUDGET
+from mcpsol_py.solana.fees import priority_fee
 from tests.functional.bridges import TOKEN, cluster, key
 from tests.support.policy_scene import (
     MINTED,
@@ -54,6 +59,38 @@ async def test_what_is_allowed_is_sent_and_written_down() -> None:
     assert signed["signature"] == sent["signature"]
     assert intent["outflow"] == {s.local.names["usdc"]: "250000", "SOL": "5000"}
     assert sent["signature"] == reply.structured["signature"]
+
+
+async def test_the_policys_priority_fee_is_paid_and_counts_as_outflow() -> None:
+    plain, quick = scene(), scene(lambda local: policy(local, priority=PriorityFee(500_000)))
+    spent = []
+    for s in (plain, quick):
+        reply = await s.bridge.call(*transfer(250_000))
+        assert not reply.is_error, reply.text
+        (intent,) = (entry for entry in s.audit.entries() if entry["event"] == "intent")
+        spent.append(int(intent["outflow"]["SOL"]))
+    message = from_bytes_versioned(base64.b64decode(intent["message"]))
+    keys = message.account_keys
+    budget = [ix for ix in message.instructions if keys[ix.program_id_index] == COMPUTE_BUDGET]
+    units = int.from_bytes(bytes(budget[0].data)[1:], "little")
+    assert spent[1] == spent[0] + priority_fee(units, 500_000)
+
+
+@pytest.mark.parametrize("value", [-1, 2**64, True, "much", 1.5])
+def test_a_priority_fee_is_a_number_or_auto(value: object) -> None:
+    assert Policy.read({"priority_fee": "auto"}).priority == PriorityFee("auto")
+    read = Policy.read({"priority_fee": 5, "max_priority_fee": 7})
+    assert read.priority == PriorityFee(5, 7)
+    with pytest.raises(SourceError, match=r"policy\.priority_fee: expected micro-lamports"):
+        Policy.read({"priority_fee": value})
+
+
+async def test_a_priority_fee_above_the_policys_limit_is_refused() -> None:
+    s = scene(lambda local: policy(local, priority=PriorityFee(10**9, 100)))
+    reply = await s.bridge.call(*transfer(250_000))
+    assert reply.is_error
+    assert "and the limit is 100" in reply.text
+    assert s.sent() == 0
 
 
 async def test_above_the_threshold_a_yes_is_needed_and_enough() -> None:

@@ -468,9 +468,10 @@ def test_a_dry_run_sends_nothing(command: Command, options: tuple[str, ...]) -> 
 
 def test_a_dry_runs_connection_refuses_to_send(cli: Cli, scene: Scene) -> None:
     from idl2mcp.deploy_options import Destination
+    from mcpsol_py.calls.priority import NO_PRIORITY
 
     key = cli.folder / "k.json"
-    plain = Destination(scene.url, key, None, None, None, None, False, True, False)
+    plain = Destination(scene.url, key, None, NO_PRIORITY, None, None, False, True, False)
 
     async def sends(cluster: Any) -> None:
         await cluster.transport.send(None)

@@ -482,6 +482,26 @@ def test_a_priority_fee_is_paid_and_counted(deploying: Deploying) -> None:
         assert spent <= ran.json["fees_lamports"]
 
 
+@pytest.mark.parametrize(
+    ("most", "price"), [(None, 100_000), (10, 1_000)], ids=["recent", "limited"]
+)
+def test_an_automatic_priority_fee_has_a_limit(
+    deploying: Deploying, most: int | None, price: int
+) -> None:
+    recent = [{"slot": 1, "prioritizationFee": 100_000}]
+    deploying.node.do_getRecentPrioritizationFees = lambda keys=None: recent  # type: ignore[method-assign]
+    options = () if most is None else ("--max-priority-fee", most)
+    measured, given = (
+        deploying("--dry-run", "--priority-fee", chosen, *options).json["fees_lamports"]
+        for chosen in ("auto", price)
+    )
+    assert measured == given > deploying("--dry-run", "--priority-fee", 0).json["fees_lamports"]
+    refused = deploying("--priority-fee", 10**9, *options)
+    assert refused.code == 1
+    assert "and the limit is" in refused.err
+    assert deploying.chain.sent == 0
+
+
 @pytest.mark.parametrize("option", ["--payer", "--authority", "--program-id"])
 def test_a_key_that_others_may_read_signs_nothing(deploying: Deploying, option: str) -> None:
     readable = deploying.key_file("readable.json", deploying.chain.wallet)

@@ -14,6 +14,11 @@ from typing import Any
 import pytest
 from solders.account import Account
 from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.compute_budget import (
+    request_heap_frame,
+    set_compute_unit_limit,
+    set_compute_unit_price,
+)
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
@@ -33,6 +38,7 @@ from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.solana.addresses import (
     ADDRESS_LOOKUP_TABLE_PROGRAM,
     ASSOCIATED_TOKEN_PROGRAM,
+    COMPUTE_BUDGET,
     SYSTEM_PROGRAM,
     TOKEN_PROGRAM,
 )
@@ -527,6 +533,103 @@ def test_the_local_cluster_signs_by_name(cli: Cli) -> None:
     after = cli(*token, "--accounts", json.dumps(accounts))
     before = [change["before"] for change in after.json["simulation"]["balance_changes"]]
     assert "999995" in before
+
+
+# --- priority fees ----------------------------------------------------------------------------------------------------
+
+
+def budget(text: str) -> list[bytes]:
+    """The data of the compute budget's instructions in a transaction."""
+    message = VersionedTransaction.from_bytes(base64.b64decode(text)).message
+    keys = message.account_keys
+    return [
+        bytes(ix.data) for ix in message.instructions if keys[ix.program_id_index] == COMPUTE_BUDGET
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "paid"),
+    [
+        (("--priority-fee", "1000000"), 1000),
+        (("--priority-fee", "auto"), 1000),
+        (("--priority-fee", "auto", "--max-priority-fee", "100"), 100),
+        (("--priority-fee", "0"), 0),
+    ],
+)
+def test_a_priority_fee_is_added_within_its_limit(
+    desk: Desk, options: tuple[str, ...], paid: int
+) -> None:
+    desk.node.do_getRecentPrioritizationFees = lambda keys=None: [  # type: ignore[method-assign]  # what others paid
+        {"slot": 1, "prioritizationFee": 1_000_000}
+    ]
+    before = desk.has(ALICE.pubkey())
+    ran = desk(desk.pays(ALICE), "--signer", desk.alice, *options, "--send", "--yes", "--json")
+    assert ran.code == 0, ran.err
+    spent = before - desk.has(ALICE.pubkey()) - SOL - 5_000
+    assert spent <= paid
+    assert spent > paid * 9 // 10 or paid == 0
+    assert ran.json["fee_lamports"] == str(5_000 + spent)
+    assert len(budget(ran.json["transaction"])) == 2
+
+
+def test_a_priority_fee_replaces_the_one_that_is_there(desk: Desk) -> None:
+    first = desk.made(
+        [
+            set_compute_unit_price(77),
+            request_heap_frame(65_536),
+            set_compute_unit_limit(9_000),
+            transfer(TransferParams(from_pubkey=ALICE.pubkey(), to_pubkey=SHOP, lamports=SOL)),
+        ],
+        ALICE.pubkey(),
+    )
+    ran = desk(first, "--signer", desk.alice, "--priority-fee", "5", "--yes")
+    assert ran.code == 0, ran.err
+    assert [data[0] for data in budget(ran.out.strip())] == [2, 3, 1]
+    assert b"\3" + (5).to_bytes(8, "little") in budget(ran.out.strip())
+    assert desk(ran.out.strip(), "--send", "--yes").code == 0
+
+
+def test_a_priority_fee_changes_nothing_that_is_signed(desk: Desk) -> None:
+    signed = desk(desk.pays(ALICE, BOB), "--signer", desk.alice, "--yes").out.strip()
+    ran = desk(signed, "--signer", desk.bob, "--priority-fee", "5", "--yes")
+    assert ran.code == 1
+    assert f"a priority fee changes it, and {ALICE.pubkey()} signed it" in ran.err
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_fee_above_the_limit_is_refused_wherever_it_comes_from(desk: Desk, signed: bool) -> None:
+    move = transfer(TransferParams(from_pubkey=ALICE.pubkey(), to_pubkey=SHOP, lamports=SOL))
+    dear = [set_compute_unit_limit(1_000_000), set_compute_unit_price(2_000_000), move]
+    text = desk.made(dear, ALICE.pubkey()) if signed else desk.pays(ALICE)
+    options = () if signed else ("--priority-fee", 10**12)
+    ran = desk(text, "--signer", desk.alice, *options, "--send", "--yes")
+    assert ran.code == 1
+    assert "and the limit is 1,000,000" in ran.err
+    assert desk.sent == 0
+    if signed:
+        raised = ("--max-priority-fee", 2_000_000)
+        assert desk(text, "--signer", desk.alice, *raised, "--yes").code == 0
+
+
+def test_call_takes_the_same_options(desk: Desk) -> None:
+    who = json.dumps({"authority": str(ALICE.pubkey())})
+    base = (
+        *("call", COUNTER, "initialize", "--url", desk.url, "--args", '{"start": "5"}'),
+        *("--accounts", who, "--signer", desk.alice),
+    )
+    built = desk.cli(*base, "--mode", "build", "--priority-fee", "1000", "--json")
+    assert built.code == 0, built.err
+    assert budget(built.json["transaction"])[1] == b"\3" + (1000).to_bytes(8, "little")
+    over = desk.cli(*base, "--mode", "send", "--priority-fee", 10**12)
+    assert over.code == 1
+    assert "and the limit is 1,000,000" in over.err
+    sent = desk.cli(*base, "--mode", "send", "--priority-fee", 10**6, "--json")
+    assert sent.code == 0, sent.err
+    for text in ("-1", "much", "1.5", str(2**64)):
+        assert desk.cli(*base, "--priority-fee", text).code == 2
+    offline = desk.cli("call", desk.cli.idl, "transfer", "--mode", "build", "--priority-fee", 5)
+    assert offline.code == 2
+    assert "needs a chain" in offline.err
 
 
 # --- on a terminal ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
     [policy]
     clusters = ["devnet"]                   # mainnet must be named; other chains by genesis hash
     guard = "on"                            # optional: enforce the limits on chain; "off", or a program
+    priority_fee = "auto"                   # optional: or micro-lamports for each compute unit
+    max_priority_fee = 100_000              # optional: lamports, for one transaction
 
     [[policy.program]]
     id = "4Nd1…"
@@ -35,11 +37,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpsol_py.calls.balances import SOL, Outflow
+from mcpsol_py.calls.priority import MOST_LAMPORTS, NO_PRIORITY, PriorityFee
 from mcpsol_py.errors import PolicyError, SourceError, abbr, suggest
 from mcpsol_py.names import snake
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.clusters import is_on_this_machine
-from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, checked
+from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, Kind, checked
 
 __all__ = ["CLUSTERS", "Confirm", "OutflowLimit", "Policy", "ProgramRule", "cluster_of"]
 
@@ -123,13 +126,15 @@ def _leaving(flow: Outflow) -> str:
 class Policy:
     """A whole policy. The default one allows nothing.
 
-    `guard` is "on", "off", or the address of the guard program to use.
+    `guard` is "on", "off", or the address of the guard program to use. `priority` is the priority fee of each
+    transaction.
     """
 
     clusters: frozenset[str] = frozenset()
     programs: tuple[ProgramRule, ...] = ()
     limits: tuple[tuple[str, OutflowLimit], ...] = ()
     guard: str = "on"
+    priority: PriorityFee = NO_PRIORITY
 
     @classmethod
     def read(cls, document: Mapping[str, Any], origin: str = "") -> Policy:
@@ -243,8 +248,21 @@ def _listed(names: Collection[str]) -> str:
 
 # --- reading a policy ----------------------------------------------------------------------------
 
+#: A price for each compute unit.
+PRIORITY_FEE = Kind(
+    "whole number or auto",
+    lambda value: value == "auto" or U64.fits(value),
+    'micro-lamports for each compute unit (a whole number), or "auto"',
+)
 #: The keys of `[policy]`, `[[policy.program]]` and `[policy.outflow.…]`.
-POLICY: Keys = {"clusters": TEXTS, "program": TABLES, "outflow": TABLE, "guard": TEXT}
+POLICY: Keys = {
+    "clusters": TEXTS,
+    "program": TABLES,
+    "outflow": TABLE,
+    "guard": TEXT,
+    "priority_fee": PRIORITY_FEE,
+    "max_priority_fee": U64,
+}
 PROGRAM: Keys = {"id": TEXT, "instructions": TEXTS, "writable": TEXTS, "hands_over": FLAG}
 OUTFLOW: Keys = {"per_call": U64, "per_day": U64, "confirm_above": U64}
 
@@ -262,7 +280,10 @@ def _read(document: Mapping[str, Any]) -> Policy:
     _check_listed_once(rules)
     outflow = table.get("outflow", {}).items()
     limits = tuple((_mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow)
-    return Policy(frozenset(clusters), tuple(rules), limits, _guard(table.get("guard", "on")))
+    priority = PriorityFee(table.get("priority_fee"), table.get("max_priority_fee", MOST_LAMPORTS))
+    return Policy(
+        frozenset(clusters), tuple(rules), limits, _guard(table.get("guard", "on")), priority
+    )
 
 
 def _guard(text: str) -> str:

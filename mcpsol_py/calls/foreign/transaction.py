@@ -17,23 +17,32 @@ from typing import Any
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
-from solders.message import to_bytes_versioned
+from solders.message import Message, MessageV0, to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
 from mcpsol_py.calls.foreign.text import read_transaction
 from mcpsol_py.calls.lifetime import DurableNonce
-from mcpsol_py.calls.message_accounts import MessageAccounts
-from mcpsol_py.calls.transactions import check_size, choose_blockhash, read_lookup_tables
+from mcpsol_py.calls.priority import PriorityFee, budget_of
+from mcpsol_py.calls.transactions import (
+    check_size,
+    choose_blockhash,
+    compile_message,
+    read_lookup_tables,
+    with_budget,
+)
 from mcpsol_py.client.keys import Signer
-from mcpsol_py.client.simulation import with_blockhash
+from mcpsol_py.client.simulation import unsigned, with_blockhash
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import CannotSign
+from mcpsol_py.solana.compute_budget import sets_fee
 from mcpsol_py.solana.nonce import advanced_first
 
 __all__ = [
     "ForeignTransaction",
+    "foreign_prioritized",
     "has_blockhash",
     "is_live",
     "read_foreign",
@@ -197,6 +206,38 @@ def refuse_signed(foreign: ForeignTransaction, why: str) -> None:
 def has_blockhash(foreign: ForeignTransaction) -> bool:
     """Return False for the zeros that stand for a blockhash if no chain was asked for one."""
     return bool(foreign.message.recent_blockhash != Hash.default())
+
+
+# --- priority fee ----------------------------------------------------------------------------------------------------
+
+
+async def foreign_prioritized(
+    transport: Transport, foreign: ForeignTransaction, fee: PriorityFee
+) -> ForeignTransaction:
+    """Return *foreign* with the priority fee *fee* in place of its own.
+
+    Raises CannotSign if anybody has signed it, or its message has no room for a price; InvalidTransaction,
+    TransactionTooLarge, TransportError.
+    """
+    if fee.price is None:
+        return foreign
+    refuse_signed(foreign, "a priority fee changes it")
+    message = foreign.message
+    if not isinstance(message, (Message, MessageV0)):
+        raise CannotSign("the fee of a message of its version is not changed here")
+    body = [ix for ix in foreign.instructions if not sets_fee(ix)]
+    payer, legacy = foreign.signers[0], isinstance(message, Message)
+    budget = await budget_of(transport, payer, body, fee, tables=foreign.tables)
+    if budget is None:
+        return foreign
+    changed = compile_message(
+        payer,
+        with_budget(body, budget.units, budget.price),
+        message.recent_blockhash,
+        foreign.tables,
+        legacy=legacy,
+    )
+    return replace(foreign, transaction=unsigned(changed))
 
 
 # --- signing ---------------------------------------------------------------------------------------------------------
