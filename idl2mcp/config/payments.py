@@ -402,10 +402,15 @@ class _Opening:
 
     def _checked(self, paid: Paid) -> tuple[str, ...]:
         """Return what the operator should know. Raises SourceError if no sale could succeed."""
+        from mcpsol_py.x402.channels.program import OURS
         from mcpsol_py.x402.selling.start_checks import check_payee, check_sponsors
 
         offers = [paid.offer(name) for name in self.bridge.box.tools]
         accepts = [terms for offer in offers if offer is not None for terms in offer.accepts]
+        # A channel pays out only if the program's treasury has an account, too.
+        treasury = {"pay_to": str(OURS.treasury_owner)}
+        vouchers = [terms for terms in accepts if terms.scheme == "batch-settlement"]
+        accepts += [terms.model_copy(update=treasury) for terms in vouchers]
         findings = check_payee(self.chain, accepts)
         findings += check_sponsors(self.chain, self.settling.sponsors)
         errors = [finding.text for finding in findings if finding.level == "error"]

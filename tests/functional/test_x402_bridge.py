@@ -17,6 +17,8 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
+from solders.account import Account
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 from x402.schemas import SettleResponse
 
@@ -582,6 +584,16 @@ def test_an_event_that_is_never_sent_is_refused(cli: Cli) -> None:
     assert not (cli.folder / "sales.db").exists()
     good = cli(*add, "--event", "subscription.charged", "--event", "*", *at, "--json")
     assert good.json["events"] == ["subscription.charged", "*"]
+
+
+def test_vouchers_need_the_account_of_the_treasury(shop: Shop) -> None:
+    treasury = Pubkey.from_string(shop.cluster.address("@treasury_usdc"))
+    shop.cluster.svm.set_account(treasury, Account(0, b"", Pubkey.default()))
+    with ExitStack() as opened, pytest.raises(SourceError, match=ids.X402_TREASURY_OWNER):
+        open_shop(shop.payments, shop.bridge, None, shop.cluster, opened)
+    without = {k: v for k, v in DEMO_PAYMENTS.items() if k != "vouchers"}
+    with ExitStack() as opened:
+        open_shop(read_payments(without), shop.bridge, None, shop.cluster, opened)
 
 
 def test_play_money_wallets_pay_on_an_embedded_chain_only(cli: Cli) -> None:

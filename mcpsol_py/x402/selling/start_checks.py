@@ -65,7 +65,7 @@ class _Receiving:
             )
         if held is None:
             yield (
-                f"{self.owner} has no token account for {self._name()}, so nobody can pay. Create it: "
+                f"{self.owner} has no token account for {self._name()}, so no payment can settle. Create it: "
                 f"spl-token create-account {self.mint} --owner {self.owner} --fee-payer KEYPAIR"
             )
         elif held.owner != self.owner:
