@@ -601,7 +601,10 @@ class NoProgram(ClientError):
 
 
 class DeployRefused(ClientError):
-    """A deployment or publication would fail, or do more than was asked. Nothing was sent."""
+    """A deployment or publication would fail, do more than was asked, or cost more than was shown.
+
+    Nothing was sent for it. What the same run sent before stays within what was shown.
+    """
 
     reason = "deploy_refused"
 

@@ -8,7 +8,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.lock_file import Place, lock_document, place_of, read_locked
-from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.errors import NoProgram, SourceError, abbr
 
 
 @click.command("lock")
@@ -57,6 +57,14 @@ def _load(
     if place is None and loaded.program_id is not None:
         running.step("looking at the deployment")
         place = _place(chain.url, str(loaded.program_id))
+    if place is None and loaded.kind == "chain":
+        from mcpsol_py.client.rpc import redact
+
+        raise NoProgram(
+            str(loaded.program_id),
+            redact(chain.url),
+            "The node describes the program and does not show it, so there is nothing to lock. Ask another node",
+        )
     if place is None:
         report.note(
             f"no deployment of {source} was found at the URL: its cluster, slot and code are not locked."

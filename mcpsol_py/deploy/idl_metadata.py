@@ -48,7 +48,6 @@ from mcpsol_py.deploy.metadata_program import (
     MAX_CONTENT,
     MetadataInstructions,
     buffer_authority,
-    content_of,
     document_of,
     is_buffer,
     is_immutable,
@@ -341,9 +340,10 @@ async def run_publication(
 
 async def _wait_until_published(transport: Transport, plan: PublicationPlan) -> None:
     """Return once an endpoint shows the planned content. Raises TransportError."""
+    document = zlib.decompress(plan.packed)
     for _ in range(STALE_LOOKS):
         (account,) = await transport.get_accounts([plan.address])
-        if is_metadata(account) and (plan.action == "none" or content_of(account) == plan.packed):
+        if account is not None and is_metadata(account) and document_of(account) == document:
             return
         await transport.sleep(PAUSE)
     raise TransportError(
@@ -383,7 +383,11 @@ class _Run:
         if plan.buffer is not None:
             await self._fill(BUFFER_SEED)
         account = await self._account(plan.address)
-        assert account is not None
+        if account is None:
+            raise TransportError(
+                self.transport.endpoint,
+                f"it shows no account at {plan.address} any more, where an IDL was. Run the command again",
+            )
         pay = top_up(plan.payer, plan.address, self._lacking(account))
         more = HEADER + len(plan.packed) - len(account.data)
         if more > GROWTH:  # SetData itself lengthens the account by at most that

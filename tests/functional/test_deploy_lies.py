@@ -17,7 +17,6 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.loader import deployment
-from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.deploy.funding import Allowance
 from mcpsol_py.deploy.program import (
@@ -34,22 +33,11 @@ from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import COUNTER_SO, VAULT_SO, DeployingChain, Moving
 from tests.functional.svm_node import listening
 from tests.support.key_files import write_key
-from tests.support.lying_node import LIES, Lie, LyingNode
+from tests.support.lying_node import LIES, Lie, LyingNode, Quick
 
 COUNTER, VAULT = COUNTER_SO.read_bytes(), VAULT_SO.read_bytes()
 FILES = {"counter": COUNTER, "vault": VAULT}
 MAINNET = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
-
-
-class Quick(RpcTransport):
-    """Time passes on the chain, and not here."""
-
-    chain: DeployingChain
-
-    async def sleep(self, seconds: float) -> None:
-        await self.chain.sleep(seconds)
-        svm = self.chain.svm
-        svm.warp_to_slot(svm.get_clock().slot + 20)
 
 
 class Scene:
@@ -75,8 +63,7 @@ class Scene:
         """The plan, and the outcome of a deployment through the lying node; *check*: with an honest second endpoint."""
 
         async def work() -> tuple[DeploymentPlan | None, Deployed | McpsolError]:
-            transport, plan = Quick(self.url), None
-            transport.chain = self.chain
+            transport, plan = Quick(self.url, self.chain), None
             try:
                 plan = await self.plan(transport, elf, final=final)
                 done = await run_deployment(
@@ -349,8 +336,7 @@ class Deployments(RuleBasedStateMachine):
         held = self.chain.held(buffer)
 
         async def work() -> int | McpsolError:
-            transport = Quick(self.scene.url)
-            transport.chain = self.chain
+            transport = Quick(self.scene.url, self.chain)
             key = self.chain.wallet
             try:
                 return await close_buffer(

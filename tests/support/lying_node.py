@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcpsol_py.client.rpc import RpcTransport
+from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import SvmNode
 from mcpsol_py.solana.addresses import RENT_SYSVAR
 
-__all__ = ["ALWAYS", "LIES", "Lie", "LyingNode"]
+__all__ = ["ALWAYS", "LIES", "Lie", "LyingNode", "Quick"]
 
 #: Forwards a request to the honest node and returns its result.
 Forward = Callable[[], Any]
@@ -69,6 +71,19 @@ class LyingNode:
                 return {"jsonrpc": "2.0", "id": request["id"], "result": result}
         forward()
         return honest
+
+
+class Quick(RpcTransport):
+    """A connection whose time passes on *chain*, and not here."""
+
+    def __init__(self, url: str, chain: SvmTransport) -> None:
+        super().__init__(url)
+        self.chain = chain
+
+    async def sleep(self, seconds: float) -> None:
+        await self.chain.sleep(seconds)
+        svm = self.chain.svm
+        svm.warp_to_slot(svm.get_clock().slot + 20)
 
 
 # --- lies ---------------------------------------------------------------------------------------
@@ -167,6 +182,8 @@ LIES: dict[str, tuple[str, Tell]] = {
     "all failed": ("getSignatureStatuses", _statuses({"InstructionError": [0, {"Custom": 1}]})),
     "none landed": ("getSignatureStatuses", _no_statuses),
     "swallowed": ("sendTransaction", _swallowed),
+    "another cluster": ("getGenesisHash", _says("4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY")),
+    "no cluster": ("getGenesisHash", _says(None)),
     "expired": ("getBlockHeight", _says(10**12)),
     "expires at once": ("getLatestBlockhash", _old_blockhash),
     "simulates well": (
