@@ -19,9 +19,10 @@ from mcpsol_py.toml_schema import AMOUNT, FLAG, TABLE, TEXT, TEXTS, Keys, checke
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
+    from mcpsol_py.bridge.http import HttpSettings
     from mcpsol_py.x402.buying.agent_tools import AgentTools
 
-__all__ = ["open_agent_wallet"]
+__all__ = ["open_agent_wallet", "wallet_http"]
 
 WALLET: Keys = {
     "keystore": TEXT,
@@ -34,6 +35,7 @@ WALLET: Keys = {
     "local": FLAG,
     "catalogs": TEXTS,
     "domains": TABLE,
+    "http": TABLE,
     "alert": TEXT,
 }
 LIMITS: Keys = {"per_payment": AMOUNT, "per_session": AMOUNT, "per_day": AMOUNT, "deposit": AMOUNT}
@@ -79,6 +81,20 @@ def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
     wallet = AgentWallet(chain, database, settings, ask_passphrase, alert=alert)
     reach = AllowedHosts(tuple(table.get("hosts", ())), table.get("local", False))
     return AgentTools(wallet, reach=reach, catalogs=table.get("catalogs", ()))
+
+
+def wallet_http(path: Path, host: str | None, port: int | None) -> HttpSettings:
+    """Return the HTTP settings of the table [http], as the bridge's, with the command line's on top.
+
+    Raises SourceError. A wallet pays for whoever calls it, so it is never public.
+    """
+    from idl2mcp.config.bridge import BridgeConfig, http_settings
+
+    table = toml_file(path).get("http", {})
+    settings = http_settings(BridgeConfig(http=table, origin=str(path)), host=host, port=port)
+    if settings.public:
+        raise SourceError("a wallet cannot be public", path="http.public", origin=str(path))
+    return settings
 
 
 def _read(document: dict[str, Any]) -> dict[str, Any]:

@@ -42,8 +42,10 @@ def place_of(client: str) -> str:
     return _PLACES[client]
 
 
-def client_config(client: str, argv: Sequence[str], endpoint: Endpoint | None) -> str:
-    """The configuration text for *client*.
+def client_config(
+    client: str, argv: Sequence[str], endpoint: Endpoint | None, *, name: str = "idl2mcp"
+) -> str:
+    """The configuration text for *client*, with a server of this *name*.
 
     *argv* are the arguments of this command. Without *endpoint*, the client starts the server itself. A token is never
     written: the client reads it from $IDL2MCP_TOKEN, or asks for it.
@@ -51,9 +53,9 @@ def client_config(client: str, argv: Sequence[str], endpoint: Endpoint | None) -
     entry = _remote(client, endpoint) if endpoint is not None else _started(client, argv)
     if client == "codex":
         rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
-        return "\n".join(["[mcp_servers.idl2mcp]", *rows])
+        return "\n".join([f"[mcp_servers.{name}]", *rows])
     if client == "vscode":
-        document: dict[str, Any] = {"servers": {"idl2mcp": entry}}
+        document: dict[str, Any] = {"servers": {name: entry}}
         if endpoint is not None and endpoint.token:
             asked = {
                 "type": "promptString",
@@ -63,7 +65,7 @@ def client_config(client: str, argv: Sequence[str], endpoint: Endpoint | None) -
             }
             document = {"inputs": [asked], **document}
     else:
-        document = {"mcpServers": {"idl2mcp": entry}}
+        document = {"mcpServers": {name: entry}}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import report
+from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
+from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
+from idl2mcp.x402.times import span_options
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
+    from mcpsol_py.bridge.http import HttpSettings
     from mcpsol_py.x402.buying.budget import Budget, SpendingLimit
     from mcpsol_py.x402.buying.outcomes import Bought
     from mcpsol_py.x402.buying.purchases import Purchase, Purchased, PurchaseOptions
@@ -286,65 +293,107 @@ def _answer(done: Purchased) -> dict[str, Any]:
     help='Whose payments: an address, or "@alice" of a local cluster.',
 )
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@click.option("--after", metavar="PAGE", help="The next page: what the last one named.")
+@click.option("--state", type=click.Choice(["reserved", "signed", "spent", "released"]))
+@click.option("--host", help="Only payments for this host.")
+@click.option("--tool", help="Only payments for this MCP tool.")
+@click.option("--token", metavar="SYMBOL|MINT", help="Only payments of this token.")
+@span_options
+@click.option("--by-day", is_flag=True, help="Totals by day (UTC) and token.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
 @database_option
 @report.json_option
-def history(wallet: str, limit: int, database: str | None, as_json: bool) -> None:
-    """What a wallet paid, newest first."""
-    from datetime import UTC, datetime
-
+def history(
+    wallet: str,
+    limit: int,
+    after: str | None,
+    state: str | None,
+    host: str | None,
+    tool: str | None,
+    token: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    by_day: bool,
+    as_csv: bool,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """What a wallet paid, newest first. Or, with --by-day, the totals."""
     from idl2mcp.inputs import address as parsed
     from idl2mcp.local_cluster import is_local_name
     from idl2mcp.local_cluster import wallet as local_wallet
-    from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
-    from mcpsol_py.x402.protocol.price import format_amount
+    from mcpsol_py.x402.buying.history import History, HistoryFilter, day_row, history_row
 
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json: expected one of them")
     address = str(
         local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet")
     )
-    opened = open_existing_database(database)
-    budget = Budget(opened, address, SpendingLimits({}), session="history")
-    rows = [
-        {
-            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(
-                timespec="seconds"
-            ),
-            "state": row.state,
-            "amount": str(row.amount),
-            "asset": row.asset,
-            "network": row.network,
-            "payTo": row.pay_to,
-            "resource": row.resource,
-            "paymentId": row.payment_id,
-            "signature": row.signature,
-        }
-        for row in budget.history(limit)
-    ]
-    lines = report.table(
-        [
-            ["time", "state", "amount", "to", "for"],
-            *(
-                [
-                    str(r["time"]),
-                    str(r["state"]),
-                    format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"])),
-                    str(r["payTo"]),
-                    str(r["resource"]),
-                ]
-                for r in rows
-            ),
-        ]
-    )
-    report.emit(
-        {"wallet": address, "payments": rows},
-        lines if rows else f"{address} has paid nothing",
-        as_json=as_json,
-    )
+    kept = History(open_existing_database(database), address)
+    moments = {"since_ms": since, "until_ms": until}
+    span = {name: int(at.timestamp() * 1000) for name, at in moments.items() if at is not None}
+    where = HistoryFilter(state, host, tool, token, **span)
+    document: dict[str, Any] = {"wallet": address}
+    if by_day:
+        rows = document["days"] = [day_row(day) for day in kept.days(where=where)]
+        columns = _DAY_COLUMNS
+    else:
+        page = kept.page(limit, where=where, after=after)
+        rows = document["payments"] = [history_row(row) for row in page.rows]
+        columns = _PAYMENT_COLUMNS
+        if page.after is not None:
+            document["after"] = page.after
+            report.note(f"there are more: --after {page.after}")
+    if as_csv:
+        click.echo(csv_text(rows, list(rows[0]) if rows else columns), nl=False)
+        return
+    cells = [[str(row[name]) for name in columns] for row in rows]
+    text = report.table([list(columns), *cells]) if rows else f"{address} has paid nothing"
+    report.emit(document, text, as_json=as_json)
+
+
+#: The fields that people see. CSV and JSON have all.
+_PAYMENT_COLUMNS: Sequence[str] = ("time", "state", "shown", "host", "payTo", "resource")
+_DAY_COLUMNS: Sequence[str] = ("day", "payments", "shown", "pending", "asset")
 
 
 @click.command("wallet")
 @click.argument("config", type=click.Path(dir_okay=False, exists=True, path_type=Path))
-def wallet(config: Path) -> None:
-    """Serve an agent's wallet as MCP tools on stdio: set up, delegation, pay, balance, history, discover, estimate.
+@click.option(
+    "--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True
+)
+@click.option("--host", help="For --transport http (default: 127.0.0.1).")
+@click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="Log to stderr from this level on; info logs each call (default: warning; info with json).",
+)
+@click.option(
+    "--traces",
+    metavar="EXPORTER",
+    help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… configures them).",
+)
+@click.option(
+    "--print-config",
+    "client",
+    type=click.Choice(CLIENTS),
+    help="Print this client's configuration and stop.",
+)
+def wallet(
+    config: Path,
+    transport: str,
+    host: str | None,
+    port: int | None,
+    log_format: str,
+    log_level: str | None,
+    traces: str | None,
+    client: str | None,
+) -> None:
+    """Serve an agent's wallet as MCP tools: set up, delegation, pay, balance, history, discover, estimate.
 
     CONFIG is a TOML file: keystore, cluster, limits by token, whose accounts it may spend from, whom it may pay.
     """
@@ -352,19 +401,42 @@ def wallet(config: Path) -> None:
 
     from mcp.server import Server
 
-    from idl2mcp.config.agent_wallet import open_agent_wallet
+    from idl2mcp.commands.serve import set_up_telemetry
+    from idl2mcp.config.agent_wallet import open_agent_wallet, wallet_http
+    from mcpsol_py.bridge.http.app import run_owner_app
     from mcpsol_py.bridge.mcp import run_stdio
-    from mcpsol_py.telemetry import logs
 
-    logs.set_up("text", "warning")
+    settings = wallet_http(config, host, port) if transport == "http" else None
+    if client is not None:
+        _print_config(client, settings)
+        return
+    set_up_telemetry(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
     with ExitStack() as opened:
         tools = open_agent_wallet(config, opened)
         server: Server[Any] = Server(
             "idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools
         )
         server.middleware.append(tools)
-        report.note("an agent's wallet on stdio; x402_setup_agent makes its key if it has none")
-        asyncio.run(run_stdio(server))
+        place = "stdio" if settings is None else _wallet_url(settings)
+        report.note(f"an agent's wallet on {place}; x402_setup_agent makes its key if it has none")
+        if settings is None:
+            asyncio.run(run_stdio(server))
+        else:
+            asyncio.run(run_owner_app(server, settings))
+
+
+def _print_config(client: str, settings: HttpSettings | None) -> None:
+    """Print what *client* needs to start or reach this wallet."""
+    endpoint = None
+    if settings is not None:
+        url = _wallet_url(settings) if settings.oauth is None else settings.oauth.resource
+        endpoint = Endpoint(url, token=bool(settings.tokens) and settings.oauth is None)
+    report.note(f"for {place_of(client)}:")
+    click.echo(client_config(client, sys.argv[1:], endpoint, name="idl2mcp-wallet"))
+
+
+def _wallet_url(settings: HttpSettings) -> str:
+    return f"http://{settings.host}:{settings.port}{settings.path}"
 
 
 async def _no_tools(_ctx: Any, _params: Any) -> Any:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
+from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.merchant import merchant_options
 from idl2mcp.x402.storage import KEY_FILE, open_chain, open_existing_database
 from idl2mcp.x402.times import span_options
@@ -66,7 +64,7 @@ def sales(
         rows = [_call_row(c) for c in kept.calls(limit, span=span, resource=resource)]
         document, shown = "sales", [_call_line(row) for row in rows]
     if as_csv:
-        click.echo(_csv(rows, _TOTAL_FIELDS if by else _CALL_FIELDS), nl=False)
+        click.echo(csv_text(rows, _TOTAL_FIELDS if by else _CALL_FIELDS), nl=False)
         return
     head = _TOTAL_HEAD if by else _CALL_HEAD
     text = report.table([head, *shown]) if rows else f"{merchant} has no sales"
@@ -207,11 +205,3 @@ def _shown(row: dict[str, Any], name: str) -> str:
 def _money(receipt: Receipt | None, amount: int) -> str:
     row = {"amount": str(amount), "network": receipt and receipt.network}
     return _shown({**row, "asset": receipt and receipt.asset}, "amount")
-
-
-def _csv(rows: Sequence[dict[str, Any]], fields: Sequence[str]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from solders.keypair import Keypair
@@ -125,3 +128,32 @@ def test_a_failed_answer_is_printed_and_is_a_failure(payer: Payer) -> None:
     assert ran.code == 1
     assert (ran.json["status"], ran.json["paid"]) == (404, "0")
     assert json.loads(ran.json["body"]) == {"error": "no such city"}
+
+
+def test_history_is_filtered_paged_summed_and_written_as_csv(payer: Payer) -> None:
+    for path in ("/web/echo", "/web/weather"):
+        assert payer.pay(path).code == 0
+    assert payer.pay("/mcp", "quote").code == 0
+    wallet = ["--wallet", payer.shop.world.payer.pubkey(), "--database", payer.database]
+
+    def history(*options: object) -> Any:
+        ran = payer.cli("x402", "history", *wallet, *options)
+        assert ran.code == 0
+        return ran
+
+    first = history("--limit", 2, "--json").json
+    rest = history("--limit", 2, "--after", first["after"], "--json").json
+    assert ([row["tool"] for row in first["payments"]], "after" in rest) == (["quote", ""], False)
+    assert [row["tool"] for row in rest["payments"]] == [""]
+    host = payer.url.removeprefix("http://")
+    (quote,) = history("--tool", "quote", "--host", host, "--token", "USDC", "--json").json[
+        "payments"
+    ]
+    assert (quote["state"], quote["shown"], quote["host"]) == ("spent", "0.01 USDC", host)
+    assert history("--state", "signed", "--json").json["payments"] == []
+    assert history("--until", "2020-01-01", "--json").json["payments"] == []
+    (day,) = history("--by-day", "--json").json["days"]
+    assert (day["payments"], day["amount"], day["pending"]) == (3, "30000", "0")
+    table = list(csv.DictReader(io.StringIO(history("--csv").out)))
+    assert [row["amount"] for row in table] == ["10000"] * 3
+    assert "0.03 USDC" in history("--by-day").out

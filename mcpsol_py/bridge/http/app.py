@@ -30,11 +30,11 @@ from mcpsol_py.bridge.http.operations import OperatorPages, RequestIds, count_ru
 from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.rate_limit import RateLimit
 from mcpsol_py.bridge.http.settings import HttpSettings
-from mcpsol_py.bridge.http.token_scopes import ScopeGate, ScopeMiddleware
+from mcpsol_py.bridge.http.token_scopes import ScopeGate, ScopeMiddleware, require_send
 from mcpsol_py.bridge.http.unpaid import limit_unpaid
 from mcpsol_py.telemetry import metrics
 
-__all__ = ["http_app", "run_http"]
+__all__ = ["http_app", "owner_app", "run_http", "run_owner_app"]
 
 #: Open sessions of protocol version 2025-11-25 and earlier, about 100 KB each.
 _MAX_SESSIONS = 4_000
@@ -98,6 +98,43 @@ async def run_http(
         proxies=settings.proxies,
         operator_port=settings.operator_port,
     )
+
+
+def owner_app(server: Server[Any], settings: HttpSettings) -> App:
+    """Return the ASGI app that serves an MCP server to its owner: authentication, limits, request
+    ids, /healthz and /metrics as for the bridge.
+
+    Whoever may call it may call all of it, so an access token needs the scope of `send`. Raises
+    SourceError as `http_app`.
+    """
+    settings.check()
+    logging.getLogger("mcp.server.streamable_http").addFilter(_is_not_a_disconnect)
+    verifier = _verifier(settings)
+    app = _mcp_endpoint(server, settings, verifier)
+    server.middleware.append(count_running_calls)
+    if verifier is not None:
+        server.middleware.insert(0, require_send)
+    limited = RateLimit(app, settings.calls_per_minute, _ClientOf(verifier))
+    return RequestIds(OperatorPages(limited, _Running(), Operators(settings, verifier)))
+
+
+async def run_owner_app(server: Server[Any], settings: HttpSettings) -> None:
+    """Serve `owner_app` until SIGINT or SIGTERM."""
+    app: Any = owner_app(server, settings)
+    await serve_app(
+        app,
+        settings.host,
+        settings.port,
+        proxies=settings.proxies,
+        operator_port=settings.operator_port,
+    )
+
+
+class _Running:
+    """The health of a server that has no programs."""
+
+    def health(self) -> dict[str, Any]:
+        return {"status": "ok"}
 
 
 def _verifier(settings: HttpSettings) -> Verifier | None:

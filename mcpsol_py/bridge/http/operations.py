@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import MutableMapping
-from typing import Any
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Protocol
 
 from mcp.server import ServerRequestContext
 
 from mcpsol_py import telemetry
-from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.http.asgi import (
     JSON_CONTENT,
     App,
@@ -29,11 +28,18 @@ __all__ = ["OperatorPages", "count_running_calls", "RequestIds"]
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
+class HasHealth(Protocol):
+    """What is served: the bridge, for example."""
+
+    def health(self) -> Mapping[str, Any]:
+        """Return its `status` and details."""
+
+
 class OperatorPages:
     """ASGI middleware that serves /healthz to everyone, its details and /metrics to operators."""
 
-    def __init__(self, app: App, bridge: Bridge, operators: Operators) -> None:
-        self.app, self.bridge, self.operators = app, bridge, operators
+    def __init__(self, app: App, served: HasHealth, operators: Operators) -> None:
+        self.app, self.served, self.operators = app, served, operators
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -46,7 +52,7 @@ class OperatorPages:
             await self.app(scope, receive, send)
 
     async def _health(self, scope: Scope, send: Send) -> None:
-        health = self.bridge.health()
+        health = self.served.health()
         shown = health if await self.operators.allows(scope) else {"status": health["status"]}
         await respond(send, 200, json.dumps(shown).encode() + b"\n", [JSON_CONTENT])
 

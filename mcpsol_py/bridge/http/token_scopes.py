@@ -27,7 +27,7 @@ from mcpsol_py.bridge.http.asgi import (
 from mcpsol_py.bridge.http.auth import Verifier
 from mcpsol_py.bridge.http.settings import HttpSettings
 
-__all__ = ["ScopeGate", "ScopeMiddleware"]
+__all__ = ["ScopeGate", "ScopeMiddleware", "require_send"]
 
 
 class ScopeGate:
@@ -104,6 +104,15 @@ class ScopeMiddleware:
             raise MCPError(types.INVALID_REQUEST, f"this token's scopes do not include {wanted}")
         with telemetry.bind(client=token.client_id if token is not None else ""):
             return await call_next(ctx)
+
+
+async def require_send(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+    """MCP middleware that answers only tokens with the access level `send`."""
+    token = get_access_token()
+    if token is None or not allows(token.scopes, "send"):
+        raise MCPError(types.INVALID_REQUEST, "this token's scopes do not include send")
+    with telemetry.bind(client=token.client_id):
+        return await call_next(ctx)
 
 
 async def _read_ahead(receive: Receive, limit: int) -> tuple[bytes, Receive]:

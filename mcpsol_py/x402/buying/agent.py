@@ -32,6 +32,7 @@ from mcpsol_py.x402.buying.batch_transfer import (
     sign_batch,
 )
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimits
+from mcpsol_py.x402.buying.history import History
 from mcpsol_py.x402.buying.outcomes import Selector
 from mcpsol_py.x402.buying.paying import CallPayer, reconcile, released_unless_signed
 from mcpsol_py.x402.buying.purchases import seller_domains
@@ -250,6 +251,10 @@ class AgentWallet:
             session=settings.session,
             alert=self._alert,
         )
+
+    def history(self) -> History:
+        """Return what the agent paid. Raises as `address`."""
+        return History(self._database, self.address())
 
     def _sources(self, accounts: Sequence[str]) -> TokenSources:
         return TokenSources(self.chain, self._key().pubkey(), accounts)

@@ -164,8 +164,18 @@ TOOLS = (
     ),
     _tool(
         "x402_transaction_history",
-        "List the agent's payments, newest first.",
-        {"limit": {"type": "integer", "minimum": 1, "maximum": 200}},
+        "List the agent's payments, newest first, or with byDay their totals by day.",
+        {
+            "limit": {"type": "integer", "minimum": 1, "maximum": 200},
+            "after": {"type": "string", "description": "The next page: `after` of this one."},
+            "state": {"type": "string", "enum": ["reserved", "signed", "spent", "released"]},
+            "host": {"type": "string"},
+            "tool": {"type": "string"},
+            "token": {"type": "string", "description": "A symbol (USDC) or a mint."},
+            "since": {"type": "string", "description": "A date or time in ISO 8601 (UTC)."},
+            "until": {"type": "string", "description": "Only before this date or time."},
+            "byDay": {"type": "boolean"},
+        },
         reads=True,
     ),
     _tool(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -21,8 +22,10 @@ import orjson
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from pydantic import BaseModel
 
-from mcpsol_py.errors import McpsolError, PaymentError, StorageError
+from mcpsol_py import telemetry
+from mcpsol_py.errors import McpsolError, PaymentError, abbr
 from mcpsol_py.names import clean_json, clean_text
+from mcpsol_py.telemetry import metrics
 from mcpsol_py.x402.buying.agent import AgentWallet, Transfer
 from mcpsol_py.x402.buying.agent_tool_list import (
     ERROR_CODES,
@@ -31,8 +34,8 @@ from mcpsol_py.x402.buying.agent_tool_list import (
     TOOLS_BY_NAME,
 )
 from mcpsol_py.x402.buying.allowed_hosts import AllowedHosts
-from mcpsol_py.x402.buying.budget import Spending
 from mcpsol_py.x402.buying.cost_estimate import estimate_cost, price
+from mcpsol_py.x402.buying.history import HistoryFilter, day_row, history_row
 from mcpsol_py.x402.buying.purchases import (
     Purchased,
     PurchaseOptions,
@@ -57,6 +60,7 @@ _ANSWER_BYTES = 1 << 20
 #: How much of any other text is returned. The longest is a transaction in base64.
 _FIELD_CHARS = 2_000
 _PUBLIC_HOSTS = AllowedHosts()
+_MOMENTS = ("since", "until")
 #: Codes of the library that the tools report as INVALID_REQUIREMENT.
 _INVALID_REQUIREMENT = (
     "invalid_payment_requirements",
@@ -102,19 +106,28 @@ class AgentTools:
 
     async def call(self, name: str, arguments: object) -> dict[str, Any]:
         """Call a tool and return its result by wire names. It raises nothing that a caller can
-        cause.
+        cause. Its outcome is on the span, in a log line and in a count, as that of a bridge's tool.
         """
+        started = time.perf_counter()
+        body = await self._body(name, arguments)
+        outcome = str(body.get("error", "ok"))
+        telemetry.mark(outcome=outcome)  # the SDK opened the span
+        seconds = time.perf_counter() - started
+        telemetry.event("tool called", tool=name, outcome=outcome, seconds=round(seconds, 6))
+        metrics.observe_call(name, outcome, seconds)
+        return _result(body)
+
+    async def _body(self, name: str, arguments: object) -> dict[str, Any]:
+        """What a tool answers. An error has `error`, its code, and `message`."""
         try:
             given = _checked(name, arguments)
             tool: Callable[..., Awaitable[dict[str, Any]]] = getattr(
                 self, f"_{name.removeprefix('x402_')}"
             )
-            return _answer(await tool(given))
-        except ConnectionError as error:  # its text names the host only
-            return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
+            return await tool(given)
         except PaymentError as error:
             return _error(_code(error, name), str(error))
-        except StorageError as error:
+        except ConnectionError as error:  # its text names the host only
             return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
         except (ChainUnavailable, httpx.HTTPError, OSError, TimeoutError) as error:
             # The text of such errors may hold a URL with an API key.
@@ -214,9 +227,20 @@ class AgentTools:
         return await in_thread(self.wallet.balances)
 
     async def _transaction_history(self, given: dict[str, Any]) -> dict[str, Any]:
-        budget = await in_thread(self.wallet.budget)
-        rows = await in_thread(budget.history, given.get("limit", 50))
-        return {"payments": [_history_row(row) for row in rows]}
+        kept = await in_thread(self.wallet.history)
+        where = HistoryFilter(
+            given.get("state"),
+            given.get("host"),
+            given.get("tool"),
+            given.get("token"),
+            **{f"{name}_ms": _moment(given[name], name) for name in _MOMENTS if name in given},
+        )
+        if given.get("byDay"):
+            return {"days": [day_row(day) for day in await in_thread(kept.days, where=where)]}
+        limit, after = given.get("limit", 50), given.get("after")
+        page = await in_thread(kept.page, limit, where=where, after=after)
+        body: dict[str, Any] = {"payments": [history_row(row) for row in page.rows]}
+        return body if page.after is None else {**body, "after": page.after}
 
     async def _discover_services(self, given: dict[str, Any]) -> dict[str, Any]:
         if not self._catalogs:
@@ -295,19 +319,17 @@ def _code(error: PaymentError, name: str) -> str:
     return FALLBACK_CODES.get(name, "CHECK_FAILED")
 
 
-def _history_row(row: Spending) -> dict[str, Any]:
-    made = datetime.fromtimestamp(row.created_ms / 1000, UTC)
-    return {
-        "time": made.isoformat(timespec="seconds"),
-        "state": row.state,
-        "amount": str(row.amount),
-        "shown": format_amount(row.amount, row.network, row.asset),
-        "asset": row.asset,
-        "payTo": row.pay_to,
-        "resource": clean_text(row.resource, 300),
-        "paymentId": row.payment_id,
-        "transaction": row.signature,
-    }
+def _moment(text: str, name: str) -> int:
+    """A date or a time in ISO 8601 as milliseconds since 1970, in UTC unless it says otherwise."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise PaymentError(
+            "INVALID_PARAMETERS",
+            f"{name}: expected 2026-11-28 or 2026-11-28T09:30, got {abbr(text)}",
+        ) from error
+    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return int(aware.timestamp() * 1000)
 
 
 def _bounded(text: str) -> str:
@@ -315,7 +337,8 @@ def _bounded(text: str) -> str:
     return clean_text(text, _ANSWER_CHARS)
 
 
-def _answer(body: dict[str, Any]) -> dict[str, Any]:
+def _result(body: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tool answers as its result. A model sees no control characters in it."""
     bought = {key: body[key] for key in ("answer",) if key in body}  # is bounded by itself
     body = {**clean_json(body, _FIELD_CHARS), **bought}
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
@@ -326,5 +349,4 @@ def _answer(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error(code: str, message: str) -> dict[str, Any]:
-    body = {"error": code, "message": clean_text(message, _FIELD_CHARS)}
-    return {"content": [{"type": "text", "text": orjson.dumps(body).decode()}], "isError": True}
+    return {"error": code, "message": clean_text(message, _FIELD_CHARS)}

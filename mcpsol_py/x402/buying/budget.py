@@ -26,7 +26,15 @@ from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import spendings, wallets
 
-__all__ = ["Budget", "ReadSources", "Remaining", "Spending", "SpendingLimit", "SpendingLimits"]
+__all__ = [
+    "Budget",
+    "ReadSources",
+    "Remaining",
+    "Spending",
+    "SpendingLimit",
+    "SpendingLimits",
+    "read_spending",
+]
 
 #: Reads the token accounts that a payment may come from, in order of preference.
 ReadSources: TypeAlias = Callable[[], Sequence[SourceAccount]]
@@ -434,7 +442,7 @@ class Budget:
             spendings.c.pay_to == held.pay_to,
             spendings.c.state.in_(("signed", "spent")),
         )
-        rows = map(_spending, self._db.run(lambda c, _: c.execute(same).all()))
+        rows = map(read_spending, self._db.run(lambda c, _: c.execute(same).all()))
         paid = [row for row in rows if voucher_sum(row.payment, channel)]
         is_foreign = mapping_at(held.payment, "payload").get("type") == "voucher" and [
             row.payment_id for row in paid
@@ -502,14 +510,14 @@ class Budget:
             .order_by(spendings.c.created_ms.desc(), spendings.c.payment_id)
             .limit(limit)
         )
-        return [_spending(r) for r in self._db.run(lambda c, _: c.execute(newest).all())]
+        return [read_spending(r) for r in self._db.run(lambda c, _: c.execute(newest).all())]
 
     def open(self) -> list[Spending]:
         """Return payments that were sent and are not yet known to have landed or failed."""
         out = select(spendings).where(
             spendings.c.wallet == self.wallet, spendings.c.state == "signed"
         )
-        return [_spending(r) for r in self._db.run(lambda c, _: c.execute(out).all())]
+        return [read_spending(r) for r in self._db.run(lambda c, _: c.execute(out).all())]
 
     def age_ms(self, spending: Spending) -> int:
         """Return the milliseconds since the state of this spending last changed."""
@@ -523,7 +531,7 @@ class Budget:
 
     def _get(self, connection: Connection, payment_id: str) -> Spending | None:
         row = connection.execute(select(spendings).where(self._is(payment_id))).one_or_none()
-        return None if row is None else _spending(row)
+        return None if row is None else read_spending(row)
 
     def _sum(self, connection: Connection, asset: str, condition: Any) -> int:
         total = connection.execute(
@@ -561,7 +569,8 @@ def _day(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).date().isoformat()
 
 
-def _spending(row: Any) -> Spending:
+def read_spending(row: Any) -> Spending:
+    """Return a row of the table as it is used."""
     return Spending(
         wallet=row.wallet,
         payment_id=row.payment_id,
