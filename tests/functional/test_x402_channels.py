@@ -980,6 +980,18 @@ class TestUnusableAccounts:
         sums = ("status", "settled", "payout_watermark", "payer_withdrawn_at")
         assert [state[name] for name in sums] == [3, 250, 100, 0]
 
+    def test_shares_that_are_rounded_to_nothing_count_as_paid(self, chain: X402Chain) -> None:
+        one, two = Keypair().pubkey(), Keypair().pubkey()
+        entries = [(one, 4_000), (two, 3_000)]
+        for owner in (one, two):
+            chain.purse(owner, 0)
+        channel = chain.opened(recipients=entries)
+        settled(chain, channel, 1)
+        pay_out = chain.distribute(channel, entries)
+        chain.ok(pay_out, signers=[chain.relay])
+        assert chain.state(channel)["payout_watermark"] == 1
+        chain.refused("NothingToDistribute", pay_out, signers=[chain.relay])
+
 
 class TestManyRecipients:
     def test_thirty_two_recipients(self, chain: X402Chain) -> None:

@@ -358,7 +358,7 @@ class ChannelMachine(Machine):
             self.move(c.name, next((s for s in sinks if s not in self.unusable), "payer"), rest)
             c.status = "gone" if self.chain.slot > c.open_slot + WINDOW else "distributed"
             return
-        c.watermark = c.settled if pays_shares else c.watermark
+        c.watermark = c.watermark if held else c.settled
         c.withdrawn = c.withdrawn or pays_refund
 
     def held(self, shares: dict[str, int]) -> str | None:

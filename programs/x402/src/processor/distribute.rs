@@ -178,10 +178,10 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         ensure(review.part.is_payable() || refunding.is_payable(), error)?;
     }
     let is_drained = is_sealed && held.is_none();
-    let watermark = if review.part.is_payable() {
-        settled
-    } else {
-        watermark
+    // shares that are rounded to nothing are paid too
+    let watermark = match review.part {
+        Part::Held(_) => watermark,
+        _ => settled,
     };
 
     // all is checked: the state first, then the tokens

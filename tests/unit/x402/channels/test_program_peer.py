@@ -112,7 +112,11 @@ class Side:
             return self.open(index, *rest)
         if index not in self.channels:
             return "no channel"
-        return str(getattr(self, name)(*self.channels[index], *rest))
+        parties, _ = self.channels[index]
+        at = str(self.program.address(parties))
+        is_gone = self.program.fetch(self.world.chain, at) is None
+        done = str(getattr(self, name)(*self.channels[index], *rest))
+        return "refused" if is_gone and done != "ok" else done
 
     def open(self, index: int, deposit: int, grace: int, age: int) -> str:
         slot = self.world.svm.get_clock().slot - age
