@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
 
-__all__ = ["json_list", "json_object", "json_value", "text_value"]
+__all__ = ["json_list", "json_object", "json_value", "plain_value", "text_value", "with_pairs"]
 
 
 def json_value(text: str, option: str) -> Any:
@@ -47,13 +48,44 @@ def json_list(text: str | None, option: str) -> list[Any]:
     return value
 
 
+def with_pairs(
+    given: Mapping[str, Any], texts: Iterable[str], option: str, read: Callable[[str], Any]
+) -> dict[str, Any]:
+    """Return *given* with the values of an option that is given as NAME=VALUE. Raises SourceError for a name twice."""
+    found = dict(given)
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise SourceError(f"expected NAME=VALUE, got {abbr(text)}", origin=option)
+        if name in found:
+            raise SourceError(f"{abbr(name)} is given twice", origin=option)
+        found[name] = read(value)
+    return found
+
+
+def plain_value(text: str) -> Any:
+    """Read a value that is written without quotes: JSON, or else the text itself.
+
+    A number stays text, because arguments take digits in any size.
+    """
+    try:
+        value = _parsed(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
+
+
 def _json(text: str | None, option: str) -> tuple[Any, str]:
     """The value, and what messages call it: the option, or the file that it names."""
     if text is None:
         return None, option
     text, origin = _text(text, option)
     try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique), origin
+        return _parsed(text), origin
     except (ValueError, RecursionError) as error:
         raise SourceError(f"invalid JSON: {error}", origin=origin) from error
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.json_input import json_list, json_object
+from idl2mcp.json_input import json_list, json_object, plain_value, with_pairs
 from idl2mcp.priority_options import priority_options
 from mcpsol_py.errors import MissingAccount
 
@@ -36,6 +36,20 @@ if TYPE_CHECKING:
     "accounts_text",
     metavar="JSON",
     help='The accounts by name: {"user": "7xKX…"}; @file or -.',
+)
+@click.option(
+    "--arg",
+    "arg_texts",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="One argument: a number, text, or JSON. Repeatable.",
+)
+@click.option(
+    "--account",
+    "account_texts",
+    multiple=True,
+    metavar="NAME=ADDRESS",
+    help="One account. Repeatable.",
 )
 @click.option(
     "--remaining",
@@ -77,6 +91,8 @@ def command(
     instruction: str,
     args_text: str | None,
     accounts_text: str | None,
+    arg_texts: tuple[str, ...],
+    account_texts: tuple[str, ...],
     remaining_text: str | None,
     mode: str,
     wallet: str | None,
@@ -95,8 +111,8 @@ def command(
     """
     from mcpsol_py.client.transport import run
 
-    args = json_object(args_text, "--args")
-    accounts = json_object(accounts_text, "--accounts")
+    args = with_pairs(json_object(args_text, "--args"), arg_texts, "--arg", plain_value)
+    accounts = with_pairs(json_object(accounts_text, "--accounts"), account_texts, "--account", str)
     remaining = json_list(remaining_text, "--remaining")
     with report.progress(f"calling {instruction}") as running:
         loaded = inputs.load_source(source, chain)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +14,10 @@ from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, call_reply
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.hints import raise_failure
-from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
+from mcpsol_py.calls.prepare import prepare
 from mcpsol_py.calls.simulate import simulate
 from mcpsol_py.calls.transactions import choose_blockhash
 from mcpsol_py.client.simulation import unfunded, unsigned
-from mcpsol_py.errors import MissingAccount
-from mcpsol_py.names import forms
 
 __all__ = ["CallBuilder"]
 
@@ -50,7 +47,11 @@ class CallBuilder:
         """Build the call, simulate it if there is a chain, and return an unsigned transaction in mode "build"."""
         served = tool.served
         assert served is not None
-        prepared = await self._prepare(tool, served, *self.arguments(tool, arguments))
+        args, accounts, remaining = self.arguments(tool, arguments)
+        ix = served.program.instruction(tool.target)
+        prepared = await prepare(
+            served, ix, args, accounts, remaining=remaining, wallet=self.wallet
+        )
         if self.registry.mode == "describe":
             await progress.reached("built", DESCRIBE_STEPS)
             return call_reply(prepared, None, "the mode is describe")
@@ -71,29 +72,3 @@ class CallBuilder:
         await raise_failure(prepared, simulated)
         await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
         return call_reply(prepared, simulated, transaction=transaction)
-
-    async def _prepare(
-        self,
-        tool: BridgeTool,
-        served: ServedProgram,
-        args: Mapping[str, Any],
-        accounts: Mapping[str, Any],
-        remaining: Sequence[Any],
-    ) -> PreparedCall:
-        """Prepare the call; if an account is missing, the error names all that must be given and are not."""
-        ix = served.program.instruction(tool.target)
-        try:
-            return await prepare(
-                served, ix, args, accounts, remaining=remaining, wallet=self.wallet
-            )
-        except MissingAccount as error:
-            properties = tool.definition["inputSchema"]["properties"]
-            wanted = properties.get("accounts", {}).get("required", ())
-            given, _ = ix.plan.collect(accounts)
-            have = set(forms(error.account))
-            for place in given:
-                have |= set(forms(ix.plan.leaves[place].path[0]))
-            others = [name for name in wanted if name not in have]
-            if not others:
-                raise
-            raise MissingAccount(error.instruction, error.account, error.why, also=others) from None

@@ -25,6 +25,7 @@ from mcpsol_py.client.errors import Errors
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
 from mcpsol_py.model.program import ErrorCode
+from mcpsol_py.names import forms
 from mcpsol_py.program import Program, ProgramInstruction
 from mcpsol_py.solana.lighthouse import INVALID_ASSERTION
 
@@ -152,25 +153,49 @@ async def prepare(
     If there is a chain, accounts are read from it. *remaining* are addresses, or objects with `address`, `signer` and
     `writable`.
 
-    Raises EncodeError, UnknownName, NotUsable, MissingAccount, PdaError, TransportError.
+    Raises EncodeError, UnknownName, NotUsable, MissingAccount with all accounts that are missing, PdaError,
+    TransportError.
     """
     telemetry.mark(program=served.program.name, instruction=ix.name)
-    instruction, resolution = await build_instruction(
-        ix,
-        args,
-        accounts,
-        program_id=served.program_id if served.program_id is not None else ix.program_id(),
-        transport=served.transport,
-        encode=ix.encode_json,
-        wallet=wallet,
-        payer=payer,
-        remaining=[_extra_account(ix, place, item) for place, item in enumerate(remaining)],
-    )
+    try:
+        instruction, resolution = await build_instruction(
+            ix,
+            args,
+            accounts,
+            program_id=served.program_id if served.program_id is not None else ix.program_id(),
+            transport=served.transport,
+            encode=ix.encode_json,
+            wallet=wallet,
+            payer=payer,
+            remaining=[_extra_account(ix, place, item) for place, item in enumerate(remaining)],
+        )
+    except MissingAccount as error:
+        online = served.transport is not None
+        raise _with_others(error, ix, accounts, wallet=wallet is not None, online=online) from None
     metas = list(instruction.accounts)
     given, _ = ix.plan.collect(accounts)
     rows = _account_lines(ix, metas, resolution.addresses(), given)
     payer = payer or wallet or _first_signer(metas)
     return PreparedCall(served, ix, args, instruction, tuple(rows), payer)
+
+
+def _with_others(
+    error: MissingAccount,
+    ix: ProgramInstruction,
+    accounts: Mapping[str, Any],
+    *,
+    wallet: bool,
+    online: bool,
+) -> MissingAccount:
+    """Return *error* with the other accounts that must be given and are not in *accounts*."""
+    given, _ = ix.plan.collect(accounts)
+    named = forms(error.account)
+    others = [
+        leaf.name
+        for leaf in ix.plan.must_give(wallet=wallet, online=online)
+        if leaf.index not in given and leaf.name not in named
+    ]
+    return MissingAccount(error.instruction, error.account, error.why, also=others)
 
 
 async def build_instruction(

@@ -9,6 +9,7 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from idl2mcp.json_input import plain_value
 from idl2mcp.local_cluster import wallet
 from tests.functional.cli import Cli
 
@@ -157,3 +158,67 @@ def test_a_file_that_is_no_program_is_refused(cli: Cli) -> None:
             ran = cli(*args)
             assert ran.code == 1
             assert "prog.so" in ran.err
+
+
+# --- one argument, one account ----------------------------------------------------------------------------------------
+
+
+def test_arguments_and_accounts_are_given_one_by_one(cli: Cli) -> None:
+    accounts = ("--account", "source=@alice_usdc", "--account", "destination=@bob_usdc")
+    single = ("call", cli.idl, "transfer", "--setup", cli.setup, *accounts, "--arg", "amount=5")
+    ran = cli(*single, "--account", "authority=@alice", "--json")
+    assert ran.code == 0, ran.err
+    together = cli(*call(cli, "5", "--json"))
+    assert ran.json == together.json
+    mixed = cli(*single, "--accounts", '{"authority": "@alice"}', "--json")
+    assert mixed.json == together.json
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--arg", "amount"), "expected NAME=VALUE, got 'amount'"),
+        (("--arg", "=5"), "expected NAME=VALUE"),
+        (("--arg", "amount=5", "--arg", "amount=6"), "'amount' is given twice"),
+        (("--arg", "amount=5", "--args", '{"amount": "5"}'), "'amount' is given twice"),
+        (("--account", "source=@alice", "--account", "source=@bob"), "'source' is given twice"),
+        (("--arg", "amount=much"), "expected an integer"),
+    ],
+)
+def test_a_pair_that_is_none_is_refused(cli: Cli, options: tuple[str, ...], says: str) -> None:
+    ran = cli("call", cli.idl, "transfer", "--mode", "build", *options)
+    assert ran.code == 1
+    assert says in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", "5"),
+        ("-5", "-5"),
+        ("1.5", "1.5"),
+        ("340282366920938463463374607431768211455", "340282366920938463463374607431768211455"),
+        ("hello", "hello"),
+        ("", ""),
+        ('"5"', "5"),
+        ("true", True),
+        ("null", None),
+        ("[1, 2]", [1, 2]),
+        ('{"a": 1}', {"a": 1}),
+        ("{broken", "{broken"),
+        ("NaN", "NaN"),
+    ],
+)
+def test_a_value_is_json_or_text(text: str, value: object) -> None:
+    found = plain_value(text)
+    assert (type(found), found) == (type(value), value)
+
+
+def test_all_missing_accounts_are_named_at_once(cli: Cli) -> None:
+    ran = cli("call", cli.idl, "transfer", "--mode", "build", "--arg", "amount=5", "--json")
+    assert (ran.code, ran.json["error"]["reason"]) == (1, "missing_account")
+    assert ran.json["error"]["account"] == "source"
+    assert ran.json["error"]["also"] == ["destination", "authority"]
+    part = ("--account", f"destination={wallet('bob').pubkey()}")
+    some = cli("call", cli.idl, "transfer", "--mode", "build", "--arg", "amount=5", *part, "--json")
+    assert some.json["error"]["also"] == ["authority"]
