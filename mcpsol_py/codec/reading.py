@@ -88,7 +88,7 @@ def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading
 
 def _read_any(codecs: Codecs, known: Iterable[_Kind], data: bytes, what: str) -> Reading:
     """Read *data* as each candidate, and return the reading that explains most."""
-    known = list(known)
+    known = [one for one in known if not _is_unknown(one)]
     readings = [_read_as(codecs, one, data) for one in likely(known, data)]
     sure = [one for one in readings if not (one.missing and _is_guess(known, one))]
     if sure:
@@ -98,6 +98,11 @@ def _read_any(codecs: Codecs, known: Iterable[_Kind], data: bytes, what: str) ->
         f"expected data of one of the {len(known)} {what} of {codecs.model.name}, got {start}",
         left=len(data),
     )
+
+
+def _is_unknown(one: _Kind) -> bool:
+    """Return whether nobody knows which data are of this kind: a faulty instruction of the source."""
+    return one.discriminator.origin == "none" and getattr(one, "disabled", None) is not None
 
 
 def _is_guess(known: Iterable[_Kind], reading: Reading) -> bool:

@@ -38,7 +38,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.sources.anchor_accounts import AccountScope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.idl_types import Shape
-from mcpsol_py.sources.reader import derived, expected, keys
+from mcpsol_py.sources.reader import derived, expected, keys, kind_of
 
 __all__ = ["read_anchor"]
 
@@ -93,18 +93,21 @@ class _AnchorReader(ItemReader):
         if metadata is None:
             metadata = {}
         if type(metadata) is not dict:
-            raise expected("an object", metadata, path="metadata")
+            self.note(f"expected an object, got {kind_of(metadata)}; ignored", "metadata")
+            metadata = {}
         self.surplus(doc, _ROOT, "the IDL")
         docs = self._program_docs(doc, metadata)
         address = doc.get("address") or metadata.get("address") or None
         return ProgramModel(
             name=self._program_name(doc, metadata),
-            instructions=self.each(doc, "instructions", self.instruction),
-            accounts=self.each(doc, "accounts", self.account_type),
-            events=self.each(doc, "events", self.event),
-            errors=self.each(doc, "errors", self.error),
-            types=self.each(doc, "types", self.typedef),
-            constants=self.each(doc, "constants", self.constant),
+            instructions=self.each_item(
+                doc, "instructions", self.instruction, self.disabled_instruction
+            ),
+            accounts=self.each_item(doc, "accounts", self.account_type),
+            events=self.each_item(doc, "events", self.event),
+            errors=self.each_item(doc, "errors", self.error),
+            types=self.each_item(doc, "types", self.typedef, self.missing_type),
+            constants=self.each_item(doc, "constants", self.constant),
             address=self.address(address, "the program"),
             version=self.text(metadata, "version", 64) or self.text(doc, "version", 64),
             docs=docs,
@@ -130,6 +133,9 @@ class _AnchorReader(ItemReader):
         if value is None:
             return derived(namespace, item["name"])
         return self.given_discriminator(value)
+
+    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+        return self.discriminator(item, "global"), None
 
     # --- instructions
 

@@ -77,12 +77,14 @@ class _LegacyReader(ItemReader):
         address = doc.get("address") or metadata.get("address") or None
         return ProgramModel(
             name=self.program_name(doc),
-            instructions=self.each(doc, "instructions", self.instruction),
+            instructions=self.each_item(
+                doc, "instructions", self.instruction, self.disabled_instruction
+            ),
             accounts=accounts,
-            events=self.each(doc, "events", self.event),
-            errors=self.each(doc, "errors", self.error),
+            events=self.each_item(doc, "events", self.event),
+            errors=self.each_item(doc, "errors", self.error),
             types=types,
-            constants=self.each(doc, "constants", self.constant),
+            constants=self.each_item(doc, "constants", self.constant),
             address=self.address(address, "the program"),
             version=self.text(doc, "version", 64),
             docs=self.docs(doc),
@@ -104,6 +106,9 @@ class _LegacyReader(ItemReader):
             # "priceUpdateV2".
             name = name[:1].upper() + name[1:]
         return derived(namespace, name)
+
+    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+        return self.discriminator(item, "global"), None
 
     def _note_digits(self, name: str) -> None:
         """Warn if the Rust name is uncertain: "ix2" in camelCase was ix2 or ix_2, and their hashes

@@ -29,6 +29,7 @@ from mcpsol_py.errors import SourceError, UnknownDialect, abbr
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.sources.files import load_bytes, parse_json
 from mcpsol_py.sources.reader import kind_of, named_objects, object_or_empty, objects_in
+from mcpsol_py.sources.same_names import tell_apart
 
 __all__ = ["Dialect", "detect", "read"]
 
@@ -90,7 +91,7 @@ def read_document(doc: Any, origin: str = "") -> ProgramModel:
     except SourceError as error:
         error.at(path=path).at(origin)
         raise
-    return model
+    return tell_apart(model)
 
 
 # --- opening -----------------------------------------------------------------------------------

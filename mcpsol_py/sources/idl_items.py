@@ -9,7 +9,12 @@ from typing import Any
 
 import orjson
 
-from mcpsol_py.model.program import AccountType, Constant, Discriminator, ErrorCode
+from mcpsol_py.model.program import (
+    AccountType,
+    Constant,
+    Discriminator,
+    ErrorCode,
+)
 from mcpsol_py.model.types import Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
@@ -91,10 +96,10 @@ class ItemReader(AccountReader):
         The data of an account becomes a type of the same name. If another type has that name
         already, the account keeps its data in place.
         """
-        types = list(self.each(doc, "types", self.typedef))
+        types = list(self.each_item(doc, "types", self.typedef, self.missing_type))
         taken = {t.name: t for t in types}
         accounts: list[AccountType] = []
-        for account, body in self.each(doc, "accounts", self.account_in_place):
+        for account, body in self.each_item(doc, "accounts", self.account_in_place):
             other = taken.get(account.name)
             if other is None:
                 types.append(body)

@@ -17,6 +17,8 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.model.program import IDL_KEY
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BOOL,
     BORSH_BYTES,
@@ -50,7 +52,13 @@ from mcpsol_py.model.types import (
 from mcpsol_py.sources import rust_text
 from mcpsol_py.sources.known_types import known_type, known_type_note
 from mcpsol_py.sources.numbers import MAX_LENGTH, is_digits, is_length, unsigned
-from mcpsol_py.sources.reader import DocumentReader, expected, kind_of, object_or_empty
+from mcpsol_py.sources.reader import (
+    DocumentReader,
+    expected,
+    keys,
+    kind_of,
+    object_or_empty,
+)
 
 __all__ = ["LEAVES", "MAX_LENGTH", "Shape", "TypeReader", "leaf"]
 
@@ -77,6 +85,19 @@ LEAVES: dict[str, Type] = {
     "publicKey": PUBKEY,
     "shortU16": ShortU16(),
 }
+
+_BODY = keys("kind fields variants alias value size tagEncoding docs")
+_VARIANT = keys("name kind fields docs tag discriminant")
+_FIELD = keys(f"name type docs index attrs {IDL_KEY}")
+#: The keys by which IDLs give the integer type of an enum's tag, and the tag of one variant.
+_TAG_SIZES = ("size", "tagEncoding")
+_TAGS = ("tag", "discriminant")
+#: Form of type -> keys that it may have beside its own.
+_FORM_KEYS = {
+    "option": "prefix fixed",
+    "coption": "prefix fixed",
+    "defined": "generics",
+} | dict.fromkeys(("vec", "hashMap", "bTreeMap", "map", "hashSet", "bTreeSet", "set"), "size")
 
 _INTEGERS = "integers are u8, u16, u32, u64, u128, u256 and i8 to i256"
 
@@ -158,6 +179,9 @@ class TypeReader(DocumentReader):
         key = next(filter(value.__contains__, _TYPE_FORMS), None)
         if key is None:
             return _bad(value, "not a known form of type")
+        if len(value) > 1 and key != "kind":
+            known = keys(f"{key} {_FORM_KEYS.get(key, '')}")
+            self.surplus(value, known, f"the type {key!r}", level="warning")
         return _TYPE_FORMS[key](self, value, value[key], depth)
 
     def _types(self, items: list[Any], depth: int) -> tuple[Type, ...]:
@@ -319,6 +343,8 @@ class TypeReader(DocumentReader):
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
         """Read a field of a struct, or an argument of an instruction."""
         name = self.name(item)
+        if not _FIELD.issuperset(item):
+            self.surplus(item, _FIELD, f"field {name!r}")
         written = item.get("type")
         node = LEAVES.get(written) if type(written) is str else None
         if node is None:
@@ -352,6 +378,8 @@ class TypeReader(DocumentReader):
         declared.
         """
         kind = value.get("kind")
+        if not _BODY.issuperset(value):
+            self.surplus(value, _BODY, "the type", level="warning")
         found = _BODIES.get(kind) if type(kind) is str else None
         if found is None:
             why = f"expected struct, enum or type as the kind, got {kind_of(kind)}"
@@ -363,16 +391,28 @@ class TypeReader(DocumentReader):
         return self.fields(value, depth) or Struct(())
 
     def _enum(self, value: dict[str, Any], depth: int) -> Type:
-        size = value.get("size")
+        size = next((value[key] for key in _TAG_SIZES if value.get(key) is not None), None)
         tag = U8 if size is None else unsigned(leaf(size))
         if tag is None:
             return _bad(size, "an enum's tag is an unsigned integer")
+        if not value.get("variants"):
+            return self._bad_enum(value, "an enum needs variants")
         variants = self.each(value, "variants", lambda item: self._variant(item, depth))
+        if not _tags_fit(variants, tag):
+            return self._bad_enum(value, f"expected one tag of {type_text(tag)} for each variant")
         return Enum(variants, tag)
 
+    def _bad_enum(self, value: dict[str, Any], why: str) -> Unsupported:
+        self.note(why, level="error")
+        return _bad(value, why)
+
     def _variant(self, item: dict[str, Any], depth: int) -> Variant:
-        docs = self.docs(item)
-        return Variant(self.name(item), self.fields(item, depth), None, docs)
+        if not _VARIANT.issuperset(item):
+            self.surplus(item, _VARIANT, "the variant", level="warning")
+        tag = next((self.whole(item, key) for key in _TAGS if item.get(key) is not None), None)
+        if tag is not None and tag < 0:
+            raise expected("a tag of 0 or more", tag)
+        return Variant(self.name(item), self.fields(item, depth), tag, self.docs(item))
 
     def _alias(self, value: dict[str, Any], depth: int) -> Type:
         key = next(filter(value.__contains__, ("alias", "value")), None)
@@ -402,6 +442,15 @@ class TypeReader(DocumentReader):
         if item.get("kind") == "const":
             const = self.text(item, "type") or "usize"
         return GenericParam(self.name(item), const)
+
+
+def _tags_fit(variants: tuple[Variant, ...], tag: Int | ShortU16) -> bool:
+    """Return whether no variant has a tag, or each has one of its own that *tag* holds."""
+    tags = [variant.value for variant in variants if variant.value is not None]
+    if not tags:
+        return True
+    bits = tag.bits if isinstance(tag, Int) else 16
+    return len(set(tags)) == len(variants) and max(tags) >> bits == 0
 
 
 def _name_in(body: object) -> str | None:

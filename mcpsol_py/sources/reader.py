@@ -9,12 +9,14 @@ passes through them, and to the findings made below them.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection
 from types import NoneType
 from typing import Any, TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
-from mcpsol_py.model.program import Discriminator
+from mcpsol_py.model.program import Discriminator, Instruction
+from mcpsol_py.model.types import TypeDef, Unsupported
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.sources.numbers import is_digits
@@ -38,6 +40,7 @@ MAX_DOC_LINES = 512
 MAX_DIGITS = 20
 MAX_FINDINGS = 1000
 MAX_BYTE_LIST = 4096
+_HEX_NUMBER = re.compile("0[xX][0-9a-fA-F]{1,16}")
 #: How many unknown keys a finding lists by name.
 _LISTED_KEYS = 6
 
@@ -172,6 +175,52 @@ class DocumentReader:
             raise
         return tuple(out)
 
+    def each_item(
+        self,
+        owner: dict[str, Any],
+        key: str,
+        read: Callable[[dict[str, Any]], T],
+        instead: Callable[[dict[str, Any], str], T | None] | None = None,
+    ) -> tuple[T, ...]:
+        """Call *read* with every object of owner[key], a list of the whole program.
+
+        An item that cannot be read is a finding, and the others are read. *instead* makes what takes its place from
+        the item and the reason; by default, and if it returns None, the item is left out.
+        """
+        values = owner.get(key)
+        if values is None:
+            return ()
+        if type(values) is not list:
+            self.note(
+                f"expected a list, got {kind_of(values)}; nothing of it is read", key, "error"
+            )
+            return ()
+        out: list[T] = []
+        for i, item in enumerate(values):
+            mark = len(self.findings)
+            found = self._item(item, read, instead)
+            if len(self.findings) != mark:
+                self._place(mark, f"{key}[{i}]")
+            if found is not None:
+                out.append(found)
+        return tuple(out)
+
+    def _item(
+        self,
+        item: Any,
+        read: Callable[[dict[str, Any]], T],
+        instead: Callable[[dict[str, Any], str], T | None] | None,
+    ) -> T | None:
+        try:
+            if type(item) is not dict:
+                raise expected("an object", item)
+            return read(item)
+        except SourceError as error:
+            place = f"{error.path}: " if error.path else ""
+            why = f"{place}{error.text}"
+            self.note(f"it cannot be read: {error.text}", error.path, "error")
+        return instead(item, why) if instead is not None and type(item) is dict else None
+
     def inside(self, key: str, read: Callable[[Any], T], value: Any) -> T:
         """Call read(value) and put *key* before the paths of its error and findings."""
         mark = len(self.findings)
@@ -183,6 +232,34 @@ class DocumentReader:
         if len(self.findings) != mark:
             self._place(mark, key)
         return out
+
+    # --- what takes the place of items that cannot be read
+
+    def disabled_instruction(self, item: dict[str, Any], why: str) -> Instruction | None:
+        """Return the instruction *item* as one that cannot be called, or None if its name cannot be read either."""
+        try:
+            name = self.name(item)
+        except SourceError:
+            return None
+        return Instruction(name, self._likely_discriminator(item), disabled=why)
+
+    def _likely_discriminator(self, item: dict[str, Any]) -> Discriminator:
+        try:
+            return self.instruction_discriminator(item)[0]
+        except SourceError:
+            return Discriminator(b"", "none")
+
+    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+        """Return an instruction's discriminator and, if it is unknown, why."""
+        return Discriminator(b"", "none"), "its discriminator cannot be read"
+
+    def missing_type(self, item: dict[str, Any], why: str) -> TypeDef | None:
+        """Return the type *item* as one that cannot be used, or None if its name cannot be read either."""
+        try:
+            name = self.name(item)
+        except SourceError:
+            return None
+        return TypeDef(name, Unsupported(name, why))
 
     # --- names and text
 
@@ -213,7 +290,7 @@ class DocumentReader:
         value = owner.get("name")
         if type(value) is str:
             value = self.clean_name(value)
-        if value in (None, ""):
+        if type(value) is not str or not value:
             self.note('the program has no name; using "program"', "name")
             return "program"
         return self.name(owner)
@@ -231,7 +308,7 @@ class DocumentReader:
         return text.strip()
 
     def text(self, owner: dict[str, Any], key: str, limit: int = 4096) -> str:
-        """Read owner[key] as cleaned text. A missing or null text is ""."""
+        """Read owner[key] as cleaned text. A missing or null text is "", and so is a value that is none."""
         value = owner.get(key)
         if value is None:
             return ""
@@ -239,7 +316,8 @@ class DocumentReader:
             return clean_text(value, limit)
         if isinstance(value, (int, float)):
             return str(value)
-        raise expected("text", value, path=key)
+        self.note(f"expected text, got {kind_of(value)}; ignored", key)
+        return ""
 
     def docs(self, owner: dict[str, Any]) -> tuple[str, ...]:
         """Read owner["docs"], a list of lines or a single text, as cleaned lines."""
@@ -249,18 +327,19 @@ class DocumentReader:
         if type(value) is str:
             return (clean_text(value),)
         if type(value) is not list:
-            raise expected("a list of lines", value, path="docs")
+            self.note(f"expected a list of lines, got {kind_of(value)}; ignored", "docs")
+            return ()
         return self._doc_lines(value)
 
     def _doc_lines(self, lines: list[Any]) -> tuple[str, ...]:
         if len(lines) > MAX_DOC_LINES:
             self.note(f"{len(lines)} lines of docs; the first {MAX_DOC_LINES} are kept", "docs")
             lines = lines[:MAX_DOC_LINES]
-        try:
-            return tuple(map(clean_text, lines))
-        except (AttributeError, TypeError):
+        texts = [line for line in lines if type(line) is str]
+        if len(texts) != len(lines):
             bad = next(line for line in lines if type(line) is not str)
-            raise expected("a line of docs", bad, path="docs") from None
+            self.note(f"expected a line of docs, got {kind_of(bad)}; ignored", "docs")
+        return tuple(map(clean_text, texts))
 
     # --- flags, numbers, bytes, addresses
 
@@ -282,13 +361,14 @@ class DocumentReader:
         return None if owner.get(key) is None else read(owner, key)
 
     def whole(self, owner: dict[str, Any], key: str) -> int:
-        """Read owner[key] as an integer. Digits in a string are accepted, with a finding."""
+        """Read owner[key] as an integer. Digits in a string are accepted, decimal or hex, with a finding."""
         value = owner.get(key)
         if type(value) is int:
             return value
-        if is_digits(value, MAX_DIGITS):
-            self.note(f"expected an integer, got {kind_of(value)}; read as its number", key, "info")
-            return int(value)
+        number = _number_in(value)
+        if number is not None:
+            self.note(f"expected an integer, got {kind_of(value)}; read as {number}", key, "info")
+            return number
         raise expected("an integer", value, path=key)
 
     def bytes_of(self, value: object) -> bytes:
@@ -313,11 +393,25 @@ class DocumentReader:
         self.note(message, path, "error")
         return None
 
-    def surplus(self, owner: dict[str, Any], known: frozenset[str], what: str) -> None:
-        """Record a finding for keys that the dialect does not define; they are ignored."""
+    def surplus(
+        self, owner: dict[str, Any], known: frozenset[str], what: str, level: str = "info"
+    ) -> None:
+        """Record a finding for keys that the dialect does not define; they are ignored.
+
+        *level* is "warning" where such a key may change the bytes.
+        """
         extra = sorted(abbr(key, 40) for key in owner.keys() - known)
         if extra:
-            self.note(f"{what} has unknown {_listed(extra)}; ignored", level="info")
+            self.note(f"{what} has unknown {_listed(extra)}; ignored", level=level)
+
+
+def _number_in(value: object) -> int | None:
+    """Return the number that a text writes in decimal or hex digits, or None."""
+    if is_digits(value, MAX_DIGITS):
+        return int(value)
+    if type(value) is str and _HEX_NUMBER.fullmatch(value):
+        return int(value, 16)
+    return None
 
 
 def _listed(names: list[str]) -> str:

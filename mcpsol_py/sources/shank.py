@@ -78,12 +78,14 @@ class _ShankReader(ItemReader):
         types, accounts = self.types_and_accounts(doc)
         return ProgramModel(
             name=self.program_name(doc),
-            instructions=self.each(doc, "instructions", self.instruction),
+            instructions=self.each_item(
+                doc, "instructions", self.instruction, self.disabled_instruction
+            ),
             accounts=accounts,
-            events=tuple(e for e in self.each(doc, "events", self.event) if e is not None),
-            errors=self.each(doc, "errors", self.error),
+            events=tuple(e for e in self.each_item(doc, "events", self.event) if e is not None),
+            errors=self.each_item(doc, "errors", self.error),
             types=types,
-            constants=self.each(doc, "constants", self.constant),
+            constants=self.each_item(doc, "constants", self.constant),
             pdas=tuple(a.pda for a in accounts if a.pda is not None),
             address=self.address(address, "the program"),
             version=self.text(doc, "version", 64),

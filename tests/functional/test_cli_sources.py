@@ -159,7 +159,6 @@ def test_a_path_in_the_document_is_told(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("second", "says"),
     [
-        ({"name": "go", "discriminator": [9]}, "go"),
         ({"name": "other", "discriminator": [1, 2, 3, 4, 5, 6, 7, 8]}, "discriminator"),
         ({"name": "list", "discriminator": list(bytes.fromhex("42195e6a55fd41c0"))}, "list_tools"),
     ],
@@ -169,8 +168,6 @@ def test_a_program_whose_instructions_cannot_be_told_apart_is_described_and_not_
 ) -> None:
     first = spec_idl()["instructions"][0]
     idl = spec_idl(instructions=[first, {"accounts": [], "args": [], **second}])
-    if second["name"] == "go":
-        idl["instructions"][1]["args"] = [{"name": "n", "type": "u8"}]
     path = cli.write("two.json", idl)
     for form in (
         "compact",

@@ -85,7 +85,9 @@ class _CodamaReader(DefaultReader):
         """Read the types of an additional program."""
         name = self.clean_name(str(node.get("name", "")))
         self.space = f"{name}::"
-        types = self.inside(path, lambda p: self.each(p, "definedTypes", self.typedef), node)
+        types = self.inside(
+            path, lambda p: self.each_item(p, "definedTypes", self.typedef, self.missing_type), node
+        )
         for definition in types:
             self.types.setdefault(definition.name, definition)
         if node.get("instructions"):
@@ -96,15 +98,17 @@ class _CodamaReader(DefaultReader):
         """Read a programNode. Types come first: what follows needs their sizes."""
         self.count_unread(node)
         foreign = tuple(self.types.values())
-        own = self.each(node, "definedTypes", self.typedef)
+        own = self.each_item(node, "definedTypes", self.typedef, self.missing_type)
         for definition in own:
             self.types.setdefault(definition.name, definition)
-        errors = self.each(node, "errors", self.error)
-        pdas = self.each(node, "pdas", self.pda)
-        accounts = self.each(node, "accounts", self.account_type)
-        events = self.each(node, "events", self.event)
-        instructions = self.each(node, "instructions", self.instruction)
-        constants = self.each(node, "constants", self.constant)
+        errors = self.each_item(node, "errors", self.error)
+        pdas = self.each_item(node, "pdas", self.pda)
+        accounts = self.each_item(node, "accounts", self.account_type)
+        events = self.each_item(node, "events", self.event)
+        instructions = self.each_item(
+            node, "instructions", self.instruction, self.disabled_instruction
+        )
+        constants = self.each_item(node, "constants", self.constant)
         self.note_unread()
         return ProgramModel(
             name=self.program_name(node),

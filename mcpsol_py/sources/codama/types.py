@@ -6,6 +6,7 @@ To add a type node, add its kind and a method to `TYPE_NODES`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from mcpsol_py.errors import SourceError, abbr
@@ -349,6 +350,10 @@ class CodamaTypeReader(ConstantReader):
             return Link(self.space + self.clean_name(name))
         self.note(known_type_note(name, known), level="info")
         return known
+
+    def missing_type(self, item: Node, why: str) -> TypeDef | None:
+        found = super().missing_type(item, why)
+        return None if found is None else replace(found, name=self.space + found.name)
 
     def typedef(self, node: Node) -> TypeDef:
         """Read a definedTypeNode."""

@@ -5,7 +5,6 @@ import orjson
 import pytest
 from solders.pubkey import Pubkey
 
-from mcpsol_py.errors import SourceError
 from mcpsol_py.model.check import unusable
 from mcpsol_py.model.program import (
     AccountSeed,
@@ -182,16 +181,14 @@ def test_an_address_that_is_none_is_a_finding() -> None:
         ),
     ],
 )
-def test_what_is_of_the_wrong_kind_is_told_with_its_path(
+def test_what_is_of_the_wrong_kind_is_a_finding_with_its_path(
     change: dict[str, object], path: str
 ) -> None:
     doc = {**document("anchor/prefixes"), **change}
     if not path:
         assert read_anchor(doc).types[0].type == Struct(())
         return
-    with pytest.raises(SourceError) as caught:
-        read_anchor(doc, "vault.json")
-    assert (caught.value.path, caught.value.origin) == (path, "vault.json")
+    assert path in {place for place, _, _ in read_anchor(doc).findings}
 
 
 @pytest.mark.dialects("anchor")

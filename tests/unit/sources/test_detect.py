@@ -182,11 +182,6 @@ def test_an_idl_may_be_wrapped(wrap: Any) -> None:
 @pytest.mark.parametrize(
     ("doc", "path", "says"),
     [
-        (
-            {"idl": {"name": "x", "version": "", "instructions": [{"name": 5}]}},
-            "idl.instructions[0].name",
-            "expected a name, got the number 5",
-        ),
         ({"idl": None}, "idl", "expected a JSON object as the IDL, got null"),
         ({"idl": "https://example.org/idl.json"}, "idl", "expected a JSON object as the IDL"),
         ({"idl": {"idl": {"idl": {"idl": {"idl": {}}}}}}, "idl.idl.idl.idl", "no 'instructions'"),
