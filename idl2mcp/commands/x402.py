@@ -11,7 +11,7 @@ import click
 
 from idl2mcp import report
 from idl2mcp.local_node import LocalNode, passing_time
-from idl2mcp.x402 import buying, merchant
+from idl2mcp.x402 import buying, merchant, upkeep
 from idl2mcp.x402 import sales as selling
 from idl2mcp.x402.storage import KEY_FILE, database_option, open_chain, open_database
 
@@ -34,6 +34,8 @@ for _part in (
     selling.sales,
     selling.refund,
 ):
+    command.add_command(_part)
+for _part in (upkeep.prune, upkeep.erase, upkeep.backup, upkeep.restore):
     command.add_command(_part)
 for _part in (merchant.subscriptions, merchant.webhooks, merchant.worker):
     command.add_command(_part)
