@@ -372,8 +372,7 @@ class SvmTransport:
 
     async def sleep(self, seconds: float) -> None:
         """Let a block pass: callers wait for that, or for the slot after a deployment."""
-        self.expire_blockhash()
-        self.svm.warp_to_slot(self.svm.get_clock().slot + 1)
+        self.new_block()
 
     async def close(self) -> None:
         """Do nothing: it holds no resources."""
