@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "list-tools": "Ask a deployed program or a .so for its own schema.",
     "verify": "Compare two sources, or a source with its lock.",
     "call": "Build, simulate or send one instruction, with a summary.",
+    "account": "Read and decode one account of a program.",
+    "decode": "Explain a transaction, a signature or instruction data.",
     "sign": "Show, sign and send a transaction that somebody else built.",
     "serve": "Serve programs as MCP tools, over stdio or HTTP.",
     "demo": "Run the main features offline, on an embedded SVM.",

@@ -62,9 +62,9 @@ def address(value: Any, path: str) -> Pubkey:
 
 
 async def read_account(
-    served: ServedProgram, name: str, key: Pubkey, room: int | None = ROOM
+    served: ServedProgram, name: str | None, key: Pubkey, room: int | None = ROOM
 ) -> dict[str, Any]:
-    """Read the account at *key*, decoded as account type *name*.
+    """Read the account at *key*, decoded as account type *name*, or as the type that its data begin.
 
     The result has "fields" if all of them could be read and have room in *room* characters, else "partial_fields".
     "notes" say what the source does not explain, or what was left out. *room* None leaves out nothing.
@@ -74,15 +74,15 @@ async def read_account(
     assert served.transport is not None
     (account,) = await served.transport.get_accounts([key])
     if account is None:
-        raise DecodeError(f"account {key} does not exist", path=name)
+        raise DecodeError(f"account {key} does not exist", path=name or "")
     if served.program_id is not None and account.owner != served.program.behind(served.program_id):
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
         message = f"account {key} belongs to program {owner}, not to {served.program.name}"
-        raise DecodeError(message, path=name)
+        raise DecodeError(message, path=name or "")
     reading = served.program.read_account(bytes(account.data), name)
     return {
         "address": str(key),
-        "type": name,
+        "type": reading.name,
         "lamports": str(account.lamports),
         **_fields(reading, room),
     }

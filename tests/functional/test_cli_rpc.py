@@ -87,6 +87,32 @@ def test_a_call_is_built_simulated_and_sent(cli: Cli, node: Node) -> None:
     )  # its simulation failed, so it was not sent
 
 
+def test_accounts_and_transactions_are_decoded(cli: Cli, node: Node) -> None:
+    base = ("call", COUNTER, "initialize", "--url", node.url, "--arg", "start=5", "--json")
+    sent = cli(*base, "--mode", "send", "--signer", node.key)
+    assert sent.code == 0, sent.err
+    address = next(a["address"] for a in sent.json["accounts"] if a["name"] == "counter")
+    for options in ((), ("--type", "State")):
+        read = cli("account", COUNTER, address, "--url", node.url, *options, "--json")
+        assert read.code == 0, read.err
+        assert (read.json["type"], read.json["fields"]["count"]) == ("State", "5")
+    for missing in (NOTHING_AT, str(wallet("alice").pubkey())):
+        assert cli("account", COUNTER, missing, "--url", node.url).code == 1
+    by_signature = cli("decode", COUNTER, sent.json["signature"], "--url", node.url, "--json")
+    assert by_signature.code == 0, by_signature.err
+    assert by_signature.json["instructions"][0]["args"] == {"start": "5"}
+    assert by_signature.json["events"][0]["fields"]["count"] == "5"
+    data = cli("decode", "counter", sent.json["data"], "--json")
+    assert data.json["instructions"][0]["instruction"] == "initialize"
+    again = cli(*base[:-1], "--mode", "build", "--wallet", wallet("bob").pubkey(), "--json")
+    whole = cli("decode", "counter", again.json["transaction"], "--json")
+    assert whole.json["fee_payer"] == str(wallet("bob").pubkey())
+    assert whole.json["instructions"][0]["args"] == {"start": "5"}
+    assert cli("decode", "counter", "0xffff").code == 1
+    assert cli("account", cli.idl, address).code == 2
+    assert cli("decode", cli.idl, sent.json["signature"]).code == 2
+
+
 @pytest.mark.parametrize(
     "content", ["", "{}", "[1, 2]", "not json", json.dumps(["x"] * 64), json.dumps([1] * 64)]
 )

@@ -1,0 +1,64 @@
+"""`idl2mcp decode SOURCE WHAT`: explain a transaction, a signature or instruction data."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import inputs, report
+from idl2mcp.json_input import text_value
+from mcpsol_py.errors import DecodeError
+
+if TYPE_CHECKING:
+    from mcpsol_py.calls.prepare import ServedProgram
+
+
+@click.command("decode")
+@inputs.source_argument
+@click.argument("what", metavar="WHAT")
+@inputs.local_options
+@inputs.chain_options
+@report.json_option
+def command(source: str, what: str, chain: inputs.Chain, as_json: bool) -> None:
+    """Explain WHAT by SOURCE's schema: a transaction (base64 or base58), the signature of one, or instruction data.
+
+    Data is hex, "base64:…" or base58. WHAT may be @file, or - for stdin. A signature needs --url.
+    """
+    from mcpsol_py.calls.prepare import ServedProgram
+    from mcpsol_py.client.transport import run
+
+    text = text_value(what, "WHAT").strip()
+    with report.progress("decoding"):
+        loaded = inputs.load_source(source, chain)
+        transport = inputs.transport_of(loaded, blocking=True)
+        served = ServedProgram(loaded.program, loaded.program_id, transport, loaded.how)
+        try:
+            found = run(_decoded(served, text))
+        finally:
+            if transport is not None:
+                run(transport.close())
+    report.emit(found, report.as_json_text(found), as_json=as_json)
+
+
+async def _decoded(served: ServedProgram, text: str) -> dict[str, Any]:
+    from mcpsol_py.calls import transaction_reading as reading
+
+    if _is_signature(text):
+        if served.transport is None:
+            raise click.UsageError("A signature needs a chain: --url URL.")
+        return await reading.decode_signature([served], served.transport, text)
+    with suppress(DecodeError):
+        return await reading.decode_transaction([served], text, served.transport)
+    return reading.decode_raw([served], reading.data_of(text, "WHAT"))
+
+
+def _is_signature(text: str) -> bool:
+    from solders.signature import Signature
+
+    try:
+        Signature.from_string(text)
+    except ValueError:
+        return False
+    return True
