@@ -161,6 +161,9 @@ GOOD = (
 )
 
 
+SECOND = '"$1"\n[[signers]]\nkeystore = "{}"\nlimits.USDC.{} = "$1"'
+
+
 @pytest.fixture
 def node() -> Iterator[str]:
     with listening(SvmNode(World().transport)) as url:
@@ -180,6 +183,15 @@ def node() -> Iterator[str]:
         (("[limits.USDC]", 'sources = ["x"]\n[limits.USDC]'), "sources[0]"),
         (("[limits.USDC]", "hosts = [7]\n[limits.USDC]"), "hosts"),
         (("[limits.USDC]", 'alert = "https://x"\n[limits.USDC]'), "alert"),
+        (("[limits.USDC]", '[[signers]]\nkeystore = "b.json"\n[limits.USDC]'), "signers[0].limits"),
+        (
+            ('"$1"', '"$1"\n[[signers]]\nkeystore = "x/a.json"\nlimits.USDC.per_day = "$1"'),
+            "signers[0].keystore",
+        ),
+        (
+            ('"$1"', '"$1"\n[[signers]]\nkeystore = "b.json"\nlimits.USDC.per_year = "$1"'),
+            "signers[0].limits.USDC.per_year",
+        ),
     ],
 )
 def test_a_wrong_configuration_names_its_key(
@@ -190,6 +202,18 @@ def test_a_wrong_configuration_names_its_key(
     with ExitStack() as opened, pytest.raises(SourceError) as caught:
         open_agent_wallet(file, opened)
     assert caught.value.path == path
+
+
+def test_signers_are_read_in_order_of_priority(tmp_path: Path, node: str) -> None:
+    file = tmp_path / "wallet.toml"
+    more = '[[signers]]\nkeystore = "b.json"\npayees = []\nlimits.USDC.per_day = "$2"\n'
+    file.write_text(GOOD.replace("URL", node) + more + more.replace("b.json", "c.json"))
+    with ExitStack() as opened:
+        wallets = open_agent_wallet(file, opened).wallets
+        assert [one.settings.keystore.name for one in wallets] == ["a.json", "b.json", "c.json"]
+        caps = [one.settings.limits.assets[str(USDC)].per_day for one in wallets]
+        assert caps == [1_000_000, 2_000_000, 2_000_000]
+        assert [one.settings.limits.payees for one in wallets] == [None, frozenset(), frozenset()]
 
 
 def test_limits_in_base_units_of_a_mint(tmp_path: Path, node: str) -> None:

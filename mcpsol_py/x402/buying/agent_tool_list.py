@@ -41,6 +41,15 @@ ERROR_CODES = (
 )
 
 
+_SIGNER = {
+    "signer": {
+        "type": "string",
+        "description": "The key that this is about, if the wallet has several (default: the first; "
+        "a payment: the first that can).",
+    }
+}
+
+
 def _tool(
     name: str,
     description: str,
@@ -51,7 +60,7 @@ def _tool(
 ) -> dict[str, Any]:
     schema = {
         "type": "object",
-        "properties": properties,
+        "properties": properties if name == "x402_discover_services" else {**properties, **_SIGNER},
         "required": list(required),
         "additionalProperties": False,
     }

@@ -36,6 +36,7 @@ from mcpsol_py.x402.buying.agent_tool_list import (
 from mcpsol_py.x402.buying.allowed_hosts import AllowedHosts
 from mcpsol_py.x402.buying.cost_estimate import estimate_cost, price
 from mcpsol_py.x402.buying.history import HistoryFilter, day_row, history_row
+from mcpsol_py.x402.buying.paying import Wallets
 from mcpsol_py.x402.buying.purchases import (
     Purchased,
     PurchaseOptions,
@@ -73,6 +74,7 @@ _INVALID_REQUIREMENT = (
 class AgentTools:
     """Adds the tools to a server.
 
+    *others*: more keys, each with limits of its own. The first of all that can pays for a call.
     *reach*: the hosts that requests may go to. *catalogs*: URLs of facilitators that list services.
     *transport* is httpx's, for tests.
     """
@@ -81,13 +83,20 @@ class AgentTools:
         self,
         wallet: AgentWallet,
         *,
+        others: Sequence[AgentWallet] = (),
         reach: AllowedHosts = _PUBLIC_HOSTS,
         catalogs: Sequence[str] = (),
         timeout: float = 30.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.wallet, self._hosts, self._catalogs = wallet, reach, tuple(catalogs)
+        self._wallets = {one.settings.keystore.stem: one for one in (wallet, *others)}
         self._timeout, self._transport = timeout, transport
+
+    @property
+    def wallets(self) -> list[AgentWallet]:
+        """The wallets of all keys, in order of priority."""
+        return list(self._wallets.values())
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Handle one request of any method."""
@@ -142,20 +151,22 @@ class AgentTools:
         """Create the key. If it exists and an amount is given, only return the transaction that
         delegates it.
         """
-        made = not self.wallet.settings.keystore.exists()
+        wallet = self._wallet(given)
+        made = not wallet.settings.keystore.exists()
         if made or "amount" not in given:
-            address = await in_thread(self.wallet.set_up)
+            address = await in_thread(wallet.set_up)
         else:
-            address = await in_thread(self.wallet.address)
-        out = {"address": address, "network": self.wallet.chain.network, "made": made}
+            address = await in_thread(wallet.address)
+        out = {"address": address, "network": wallet.chain.network, "made": made}
         if "amount" in given:
-            account = self._account(given)
-            transaction = await in_thread(self.wallet.approval, account, int(given["amount"]))
-            out["approval"] = await self._for_owner(account, transaction)
+            account = _account(wallet, given)
+            transaction = await in_thread(wallet.approval, account, int(given["amount"]))
+            out["approval"] = await _for_owner(wallet, account, transaction)
         return out
 
     async def _check_delegation(self, given: dict[str, Any]) -> dict[str, Any]:
-        found = await in_thread(self.wallet.usable_delegation, self._account(given))
+        wallet = self._wallet(given)
+        found = await in_thread(wallet.usable_delegation, _account(wallet, given))
         return {
             "tokenAccount": found.account,
             "owner": found.owner,
@@ -163,25 +174,39 @@ class AgentTools:
             "delegated": str(found.delegated),
             "balance": str(found.balance),
             "available": str(found.available),
-            "shown": format_amount(found.available, self.wallet.chain.network, found.mint),
+            "shown": format_amount(found.available, wallet.chain.network, found.mint),
         }
 
     async def _revoke_delegation(self, given: dict[str, Any]) -> dict[str, Any]:
-        account = self._account(given)
-        await in_thread(self.wallet.usable_delegation, account)
-        return await self._for_owner(account, await in_thread(self.wallet.revocation, account))
+        wallet = self._wallet(given)
+        account = _account(wallet, given)
+        await in_thread(wallet.usable_delegation, account)
+        return await _for_owner(wallet, account, await in_thread(wallet.revocation, account))
 
-    async def _for_owner(self, account: str, transaction: bytes) -> dict[str, Any]:
-        owner = (await in_thread(self.wallet.delegation, account)).owner
-        return {"signer": owner, "transaction": base64.b64encode(transaction).decode()}
-
-    def _account(self, given: Mapping[str, Any]) -> str:
-        account = given.get("tokenAccount") or next(iter(self.wallet.settings.sources), None)
-        if account is None:
+    def _wallet(self, given: Mapping[str, Any]) -> AgentWallet:
+        """The wallet that a call is about: the first, unless it names another."""
+        name = given.get("signer")
+        if name is None:
+            return self.wallet
+        found = self._wallets.get(str(name))
+        if found is None:
             raise PaymentError(
-                "INVALID_PARAMETERS", "tokenAccount is required, because none is configured"
+                "INVALID_PARAMETERS",
+                f"signer: expected one of {', '.join(self._wallets)}, got {abbr(name)}",
             )
-        return str(account)
+        return found
+
+    def _usable(self, given: Mapping[str, Any]) -> list[AgentWallet]:
+        """The wallets that may pay for a call, in order of priority: all that have a key, or the one
+        that the call names.
+        """
+        if "signer" in given:
+            return [self._wallet(given)]
+        kept = [one for one in self.wallets if one.settings.keystore.exists()]
+        return kept or [self.wallet]
+
+    async def _payer(self, wallets: Sequence[AgentWallet]) -> Wallets:
+        return Wallets([await in_thread(one.payer) for one in wallets])
 
     # --- paying -----------------------------------------------------------------------------------
 
@@ -189,19 +214,21 @@ class AgentTools:
         try:
             return await self._pay_once(given)
         except PaymentError as error:
-            if error.code != "BUDGET_EXCEEDED":
+            if error.code not in ("BUDGET_EXCEEDED", "INSUFFICIENT_FUNDS"):
                 raise
         # Failed calls may still hold a part of the budget that can no longer be taken.
-        await self.wallet.reconcile()
+        for wallet in self._usable(given):
+            await wallet.reconcile()
         return await self._pay_once(given)
 
     async def _pay_once(self, given: dict[str, Any]) -> dict[str, Any]:
         await self._hosts.check(given["url"])
         wanted = purchase(given)
-        payer = await in_thread(self.wallet.payer)
+        wallets = self._usable(given)
+        payer = await self._payer(wallets)
         options = PurchaseOptions(
             self._http,
-            subscriber=await in_thread(self.wallet.subscriber, wanted.url),
+            subscriber=[await in_thread(one.subscriber, wanted.url) for one in wallets],
             max_amount=int(given["maxAmount"]) if "maxAmount" in given else None,
             payment_id=given.get("paymentId"),
             max_answer=_ANSWER_BYTES,
@@ -213,7 +240,7 @@ class AgentTools:
             Transfer(p["paymentId"], p["payTo"], given["asset"], int(p["amount"]))
             for p in given["payments"]
         ]
-        signature = await self.wallet.pay_batch(batch)
+        signature = await self._wallet(given).pay_batch(batch)
         return {
             "transaction": signature,
             "payments": len(batch),
@@ -222,12 +249,14 @@ class AgentTools:
 
     # --- balances, history, services, prices ------------------------------------------------------
 
-    async def _check_balance(self, _given: dict[str, Any]) -> dict[str, Any]:
-        await self.wallet.reconcile()
-        return await in_thread(self.wallet.balances)
+    async def _check_balance(self, given: dict[str, Any]) -> dict[str, Any]:
+        wallet = self._wallet(given)
+        await wallet.reconcile()
+        found = await in_thread(wallet.balances)
+        return found if len(self._wallets) == 1 else {**found, "signers": list(self._wallets)}
 
     async def _transaction_history(self, given: dict[str, Any]) -> dict[str, Any]:
-        kept = await in_thread(self.wallet.history)
+        kept = await in_thread(self._wallet(given).history)
         where = HistoryFilter(
             given.get("state"),
             given.get("host"),
@@ -262,12 +291,26 @@ class AgentTools:
     async def _estimate_cost(self, given: dict[str, Any]) -> dict[str, Any]:
         await self._hosts.check(given["url"])
         accepts = await price(purchase(given), self._http)
-        return await estimate_cost(accepts, await in_thread(self.wallet.payer))
+        return await estimate_cost(accepts, await self._payer(self._usable(given)))
 
     def _http(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(
             timeout=self._timeout, transport=self._transport, follow_redirects=False
         )
+
+
+async def _for_owner(wallet: AgentWallet, account: str, transaction: bytes) -> dict[str, Any]:
+    owner = (await in_thread(wallet.delegation, account)).owner
+    return {"signer": owner, "transaction": base64.b64encode(transaction).decode()}
+
+
+def _account(wallet: AgentWallet, given: Mapping[str, Any]) -> str:
+    account = given.get("tokenAccount") or next(iter(wallet.settings.sources), None)
+    if account is None:
+        raise PaymentError(
+            "INVALID_PARAMETERS", "tokenAccount is required, because none is configured"
+        )
+    return str(account)
 
 
 # --- shapes ---------------------------------------------------------------------------------------

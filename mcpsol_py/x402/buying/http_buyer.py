@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, send_bounded
 from mcpsol_py.x402.protocol.http_wire import payment_headers, read_http_demand, read_http_receipt
-from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
+from mcpsol_py.x402.protocol.mcp_wire import Dialect
 from mcpsol_py.x402.protocol.proof import PROOF_HEADER
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
@@ -36,7 +36,7 @@ _GATEWAY_ERRORS = (502, 503, 504)
 class HttpBuyer:
     """Sends requests with *client* and pays with *payer* if they demand it.
 
-    If *subscriber* has a subscription that grants a request, it presents that instead of a payment.
+    If *subscriber*, or one of several, has a subscription that grants a request, it presents that instead of a payment.
     Answers keep at most *max_answer* bytes of their bodies: `http_answers.was_cut` tells of more.
     """
 
@@ -45,10 +45,11 @@ class HttpBuyer:
         client: httpx.AsyncClient,
         payer: CallPayer | Wallets,
         *,
-        subscriber: Subscriber | None = None,
+        subscriber: Subscriber | Sequence[Subscriber] | None = None,
         max_answer: int = MAX_ANSWER,
     ) -> None:
-        self._client, self._payer, self._subscriber = client, payer, subscriber
+        self._client, self._payer = client, payer
+        self._subscribers = Subscriber.listed(subscriber)
         self._max_answer = max_answer
 
     async def request(
@@ -100,9 +101,11 @@ class HttpBuyer:
         self, request: WebRequest, payment_id: str | None
     ) -> AskOutcome[httpx.Response]:
         asked = _read(request.url, await self._send(request), paid=False)
-        if asked.demand is None or self._subscriber is None:
-            return asked
-        return await self._prove(request, asked, asked.demand, self._subscriber, payment_id)
+        for subscriber in self._subscribers if asked.demand is not None else ():
+            granted = await self._prove(request, asked, subscriber, payment_id)
+            if granted.demand is None:
+                return granted
+        return asked
 
     async def _send(
         self, request: WebRequest, more: Mapping[str, str] | None = None
@@ -128,13 +131,15 @@ class HttpBuyer:
         self,
         request: WebRequest,
         asked: AskOutcome[httpx.Response],
-        demand: Demand,
         subscriber: Subscriber,
         payment_id: str | None,
     ) -> AskOutcome[httpx.Response]:
         """Ask again with a subscription's proof. Return *asked* if the seller does not
         accept one or still wants payment.
         """
+        demand = asked.demand
+        if demand is None:
+            return asked
         parts = urlsplit(str(self._client.build_request(request.method, request.url).url))
         arguments = {
             "method": request.method.upper(),

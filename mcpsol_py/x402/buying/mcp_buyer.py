@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -59,7 +59,7 @@ class _Request(Generic[R]):
 class Buyer:
     """Calls tools, reads resources and gets prompts, and pays with *payer* if they demand it.
 
-    If *subscriber* has a subscription that grants a request, it presents that instead of a payment.
+    If *subscriber*, or one of several, has a subscription that grants a request, it presents that instead of a payment.
     *host*: the server's, for the history.
     """
 
@@ -68,10 +68,11 @@ class Buyer:
         client: Client,
         payer: CallPayer | Wallets,
         *,
-        subscriber: Subscriber | None = None,
+        subscriber: Subscriber | Sequence[Subscriber] | None = None,
         host: str = "",
     ) -> None:
-        self._client, self._payer, self._subscriber = client, payer, subscriber
+        self._client, self._payer = client, payer
+        self._subscribers = Subscriber.listed(subscriber)
         self._host = host
 
     async def call_tool(
@@ -132,9 +133,12 @@ class Buyer:
             if payment is not None:
                 return await _ask_paying(request, payment, dialect)
             first = await _ask_free(request, None)
-            if self._subscriber is None:
-                return first
-            return await self._prove(request, first, self._subscriber, payment_id)
+            answer = first
+            for subscriber in self._subscribers:
+                answer = await self._prove(request, first, subscriber, payment_id)
+                if answer.demand is None and not _wants_signature(answer.result):
+                    break
+            return answer
 
         return await self._payer.call(
             ask,
@@ -171,12 +175,20 @@ class Buyer:
         return first if granted.demand is not None else granted
 
 
+def _error_of(result: BaseModel | None) -> Mapping[str, Any]:
+    return mapping_at(json_of(result) if result is not None else {}, "structuredContent")
+
+
+def _wants_signature(result: BaseModel | None) -> bool:
+    """Whether a subscription tool of our sellers wants the signature of another wallet."""
+    return _error_of(result).get("code") == "SIGNATURE_REQUIRED"
+
+
 def _challenge(result: BaseModel | None) -> Mapping[str, Any]:
     """The challenge in an error result of our sellers' subscription tools, {} if it has none."""
-    structured = mapping_at(json_of(result) if result is not None else {}, "structuredContent")
-    if structured.get("code") != "SIGNATURE_REQUIRED":
+    if not _wants_signature(result):
         return {}
-    return mapping_at(structured, "details", SIGN_IN_WITH_X)
+    return mapping_at(_error_of(result), "details", SIGN_IN_WITH_X)
 
 
 async def _ask_free(request: _Request[R], meta: Any) -> AskOutcome[R]:

@@ -6,7 +6,7 @@ arguments and tell failures in the same words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -61,7 +61,7 @@ class PurchaseOptions:
     """
 
     http: Callable[[], httpx.AsyncClient]
-    subscriber: Subscriber | None = None
+    subscriber: Subscriber | Sequence[Subscriber] | None = None
     max_amount: int | None = None
     payment_id: str | None = None
     max_answer: int = MAX_ANSWER

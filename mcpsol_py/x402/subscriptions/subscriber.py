@@ -46,6 +46,13 @@ class Subscriber:
         self._wallet, self._domains = wallet, frozenset(domains)
         self._refuse_others = refuse_others
 
+    @staticmethod
+    def listed(given: Subscriber | Sequence[Subscriber] | None) -> tuple[Subscriber, ...]:
+        """Return one subscriber, several or none as a tuple, in order of priority."""
+        if given is None:
+            return ()
+        return (given,) if isinstance(given, Subscriber) else tuple(given)
+
     def answer(
         self, demand: Demand, uri: str, arguments: object, call_id: str | None = None
     ) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ import base64
 import json
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +275,65 @@ async def test_the_owner_is_told_when_a_limit_comes_near(agency: Agency, url: st
     assert agency.alerts == [(str(USDC), 20_000, 20_000, "session")]
     fresh = tools(agency.wallet(session="two", per_session=20_000))
     assert (await said(fresh, "x402_pay", url=f"{url}/web/weather?city=c"))["paid"] == "10000"
+
+
+# --- several keys and several sources -----------------------------------------------------------
+
+
+def second(agency: Agency, **limit: int) -> AgentWallet:
+    """Another key of the same owner, with tokens of its own."""
+    limits = SpendingLimits({str(USDC): SpendingLimit(**limit)})
+    settings = WalletSettings(agency.folder / "second.json", limits, session="one")
+    chain = agency.world.chain
+    return AgentWallet(chain, agency.database, settings, lambda: PASSPHRASE)
+
+
+async def test_the_first_signer_that_can_pays(agency: Agency, url: str) -> None:
+    first, other = agency.delegating(70_000, per_session=10_000), second(agency)
+    desk = tools(first, others=[other])
+    asked = {"url": f"{url}/mcp", "tool": "quote"}
+    assert (await said(desk, "x402_pay", **asked))["paid"] == "10000"
+    over = {**asked, "arguments": {"city": "Bern"}, "paymentId": ID}
+    assert (await said(desk, "x402_pay", **over))["error"] == "BUDGET_EXCEEDED"  # no second key yet
+
+    made = await said(desk, "x402_setup_agent", signer="second")
+    agency.world.give(Pubkey.from_string(made["address"]), 30_000)
+    (cost,) = (await said(desk, "x402_estimate_cost", **asked))["options"]
+    assert cost["affordable"]
+    assert (await said(desk, "x402_pay", **over))["paid"] == "10000"
+    assert (await said(desk, "x402_pay", **over))["repeated"]  # stays with the key that paid
+    (row,) = (await said(desk, "x402_transaction_history", signer="second"))["payments"]
+    assert (row["paymentId"], row["tool"], row["host"]) == (
+        ID,
+        "quote",
+        url.removeprefix("http://"),
+    )
+    balance = await said(desk, "x402_check_balance", signer="second")
+    assert (balance["tokens"][0]["amount"], balance["signers"]) == ("20000", ["agent", "second"])
+    only = await said(desk, "x402_pay", **asked, arguments={"city": "x"}, signer="agent")
+    assert only["error"] == "BUDGET_EXCEEDED"
+    wrong = await said(desk, "x402_check_balance", signer="third")
+    assert (wrong["error"], "agent, second" in wrong["message"]) == ("INVALID_PARAMETERS", True)
+    assert (agency.owners, agency.shop.paid) == (490_000, 20_000)
+
+
+async def test_a_source_that_was_revoked_is_passed_over(agency: Agency, url: str) -> None:
+    wallet = agency.delegating(70_000)
+    owner = keypair(22)
+    agency.world.svm.airdrop(owner.pubkey(), 10**9)
+    agency.world.give(owner.pubkey(), 50_000)
+    account = str(associated_token_address(owner.pubkey(), USDC, TOKEN_PROGRAM))
+    agency.sign(wallet.approval(account, 20_000), owner)
+    agency.sign(wallet.revocation(agency.account))
+    settings = replace(wallet.settings, sources=(agency.account, account))
+    desk = tools(AgentWallet(agency.world.chain, agency.database, settings, lambda: PASSPHRASE))
+    assert (await said(desk, "x402_pay", url=f"{url}/web/weather"))["paid"] == "10000"
+    assert agency.world.tokens(owner.pubkey()) == 40_000
+    rows = (await said(desk, "x402_check_balance"))["tokens"]
+    assert [(r["amount"], r.get("refusal")) for r in rows] == [
+        ("0", "NO_DELEGATION"),
+        ("10000", None),
+    ]
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
