@@ -212,24 +212,23 @@ def shows(account: Pubkey, elf: bytes, header: int) -> Lie:
 
 @pytest.mark.parametrize("check", [True, False])
 def test_what_is_made_final_is_what_was_installed(scene: Scene, check: bool) -> None:
-    """The node forwards nothing but what makes the program final alone, and shows what the client wants to see."""
+    """The node swallows the upgrade, forwards all else, and shows what the client wants to see."""
     scene.deploy(COUNTER)
     program = scene.chain.program.pubkey()
-    sent: list[list[bytes]] = []
+    sent: list[list[int]] = []
 
-    def forwards_final(params: list[Any], forward: Callable[[], Any]) -> Any:
+    def swallows_the_upgrade(params: list[Any], forward: Callable[[], Any]) -> Any:
         message = VersionedTransaction.from_bytes(base64.b64decode(params[0])).message
-        sent.append([bytes(row.data[:4]) for row in message.instructions])
-        is_final_alone = sent[-1] == [(4).to_bytes(4, "little")]
-        return (forward if is_final_alone else lambda: LIES["swallowed"][1](params, forward))()
+        sent.append([row.data[0] for row in message.instructions])
+        return LIES["swallowed"][1](params, forward) if 3 in sent[-1] else forward()
 
     scene.liar.lies = [
-        Lie("sendTransaction", forwards_final),
+        Lie("sendTransaction", swallows_the_upgrade),
         shows(programdata_address(program), VAULT, 45),
         lie("all landed"),
     ]
     _, outcome = scene.deploy(VAULT, final=True, check=check)
-    assert sent
+    assert sent[-1] == [3, 4]
     assert isinstance(outcome, McpsolError)
     assert scene.program.holds(COUNTER)
     assert scene.program.authority == scene.key

@@ -28,7 +28,8 @@ def files(repo: Path, tmp_path: Path) -> Path:
     """A copy of the files, with the access rights that 0.1.0 gave them."""
     folder = tmp_path / "v0_1_0"
     shutil.copytree(repo / "tests/fixtures/v0_1_0", folder)
-    (folder / "alice.keystore.json").chmod(0o600)
+    for name in ("alice.keystore.json", "audit.jsonl"):
+        (folder / name).chmod(0o600)
     return folder
 
 

@@ -1,7 +1,10 @@
 """The audit log: a file of JSON lines, each with the hash of the line before it.
 
-So no line can be changed or removed from the middle without notice. Removing lines from the end
-leaves a shorter but valid chain; keep the last hash elsewhere to notice that.
+The hash is that of the line's own bytes. So no byte of a line can be changed, and no line removed
+from the middle, without notice. The head, a file beside the log, has the number and the hash of the
+last line: a log that is missing, emptied or shorter than its head is refused, and nothing is signed.
+The chain has no secret. Somebody who may write both files can write another valid log; keep the head
+elsewhere to notice that.
 
 A line is on disk before the step that it announces ("intent", and "signed" with the signature,
 before the transaction is sent); another line follows it ("sent", "failed", "unknown").
@@ -34,15 +37,41 @@ from typing import IO, Any
 
 from mcpsol_py.errors import PolicyError, SourceError
 
-__all__ = ["AuditLog", "OpenSend", "verify_log"]
+__all__ = ["AuditLog", "LogHead", "OpenSend", "head_path", "read_head", "verify_log"]
 
 _START = "0" * 64
 #: Seconds to wait for another process's lock, and between two attempts.
 _LOCK_SECONDS, _LOCK_STEP = 10.0, 0.01
 
 
+#: Comes before the hash at the end of a line, and after it.
+_HASH_OPENS, _HASH_CLOSES = b',"hash":"', b'"}\n'
+
+
+def _line_of(entry: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Return *entry* with its hash, and its line."""
+    body = _plain_json(entry)[:-1]
+    digest = hashlib.sha256(body).hexdigest()
+    return {**entry, "hash": digest}, body + _HASH_OPENS + digest.encode() + _HASH_CLOSES
+
+
+def _plain_json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _has_its_hash(entry: Mapping[str, Any], line: bytes) -> bool:
+    """Whether the hash of a line is that of its bytes, or in a line of version 0.1.0, of its values."""
+    body, mark, rest = line.rpartition(_HASH_OPENS)
+    digest = str(entry.get("hash"))
+    is_last = bool(mark) and rest == digest.encode() + _HASH_CLOSES
+    if is_last and hashlib.sha256(body).hexdigest() == digest:
+        return True
+    # its bytes must be those that 0.1.0 wrote for the values
+    return _digest(entry) == digest and _plain_json(entry) + b"\n" == line
+
+
 def _digest(entry: Mapping[str, Any]) -> str:
-    """Return the hash of a line."""
+    """Return the hash of a line of version 0.1.0."""
     body = {key: value for key, value in entry.items() if key != "hash"}
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -51,17 +80,23 @@ def _digest(entry: Mapping[str, Any]) -> str:
 def verify_log(path: Path) -> tuple[int, str]:
     """Return the number of lines of an audit log and its last hash.
 
-    Raises SourceError at the first line that is not JSON, out of order or changed.
+    Raises SourceError at the first line that is not JSON, out of order or changed, and for a log that
+    is shorter than its head.
     """
-    count, last = 0, _START
-    for entry in _entries(path):
+    count, last, head = 0, _START, read_head(path)
+    for line in _lines(path):
         count += 1
-        _check_order(entry, count, last, path)
+        entry = _parsed(line, count, path)
+        _check_order(entry, line, count, last, path)
         last = entry["hash"]
+        if head is not None and count == head.count:
+            _check_head(head, last, path)
+    if head is not None:
+        _check_length(head, count, path)
     return count, last
 
 
-def _check_order(entry: Mapping[str, Any], count: int, last: str, path: Path) -> None:
+def _check_order(entry: Mapping[str, Any], line: bytes, count: int, last: str, path: Path) -> None:
     """Raise SourceError unless *entry* is line *count* and follows a line with the hash *last*."""
     if entry.get("n") != count:
         raise _line_error(
@@ -71,14 +106,13 @@ def _check_order(entry: Mapping[str, Any], count: int, last: str, path: Path) ->
         )
     if entry.get("prev") != last:
         raise _line_error("does not follow from the line before it", path, count)
-    if entry.get("hash") != _digest(entry):
+    if not _has_its_hash(entry, line):
         raise _line_error("was changed after it was written", path, count)
 
 
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            yield _parsed(line, number, path)
+        yield from file
 
 
 def _parsed(line: bytes, number: int, path: Path) -> dict[str, Any]:
@@ -91,7 +125,7 @@ def _parsed(line: bytes, number: int, path: Path) -> dict[str, Any]:
             number,
         )
     try:
-        entry = json.loads(line)
+        entry = json.loads(line, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise _line_error(f"is not JSON: {error}", path, number) from error
     if not isinstance(entry, dict):
@@ -99,8 +133,95 @@ def _parsed(line: bytes, number: int, path: Path) -> dict[str, Any]:
     return entry
 
 
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError if a key is there twice: readers differ in which one counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
 def _line_error(why: str, path: Path, number: int) -> SourceError:
     return SourceError(why, origin=str(path), path=f"line {number}")
+
+
+# --- the head --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LogHead:
+    """The number and the hash of a log's last line, from the file beside it."""
+
+    count: int
+    hash: str
+
+
+def head_path(path: Path) -> Path:
+    """Return the file with the head of the log at *path*."""
+    return path.with_name(f"{path.name}.head")
+
+
+def read_head(path: Path) -> LogHead | None:
+    """Return the head of the log at *path*, None if there is none. Raises SourceError if it is no head."""
+    where = head_path(path)
+    if not where.exists():
+        return None
+    _check_access(where)
+    try:
+        row = json.loads(where.read_bytes())
+        return LogHead(int(row["count"]), str(row["hash"]))
+    except (ValueError, KeyError, TypeError) as error:
+        why = "is not the head of an audit log: expected count and hash. Restore it"
+        raise SourceError(why, origin=str(where)) from error
+
+
+def _write_head(path: Path, head: LogHead) -> None:
+    """Replace the head. Its old or its new content is on disk at any time."""
+    where = head_path(path)
+    part = where.with_name(f"{where.name}.{os.getpid()}.{threading.get_ident()}")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(_plain_json({"count": head.count, "hash": head.hash}) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(where)
+
+
+def _check_head(head: LogHead, found: str, path: Path) -> None:
+    if head.hash != found:
+        raise _line_error(
+            f"is not the one that {head_path(path).name} names: the log was replaced. Restore it",
+            path,
+            head.count,
+        )
+
+
+def _check_length(head: LogHead, count: int, path: Path) -> None:
+    if count < head.count:
+        raise SourceError(
+            f"expected at least {head.count:,} lines, as {head_path(path).name} says, got {count:,}: the log was cut, "
+            "so what was spent is not known and nothing is signed. Restore the log",
+            origin=str(path),
+        )
+
+
+def _check_access(path: Path) -> None:
+    """Raise SourceError unless only this user may write the file."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise SourceError("is not a regular file", origin=str(path))
+    if os.name != "posix":
+        return
+    if status.st_mode & 0o022:
+        raise SourceError("others may write this file; run chmod go-w on it", origin=str(path))
+    if status.st_uid != os.geteuid():
+        raise SourceError(
+            f"it belongs to user {status.st_uid}, and this process runs as user {os.geteuid()}. Use a log of your own",
+            origin=str(path),
+        )
+
+
+# --- what the lines add up to ----------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -141,10 +262,13 @@ class _LogState:
     #: The last line itself, and the file's size after it.
     line: bytes = b""
     end: int = 0
+    #: The hashes of all lines.
+    hashes: list[str] = field(default_factory=list)
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Take one more line into account."""
         self.count, self.last = entry["n"], entry["hash"]
+        self.hashes.append(self.last)
         event = str(entry.get("event"))
         if event == "intent":
             self._add_intent(entry)
@@ -218,21 +342,27 @@ class AuditLog:
         self._memory: list[dict[str, Any]] = []
         self._state = _LogState()
         self._lock = threading.Lock()
-        if path is not None and path.exists():
+        if path is not None and (path.exists() or head_path(path).exists()):
             self._open(path)
 
     def _open(self, path: Path) -> None:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise SourceError("is not a regular file", origin=str(path))
-        if os.name == "posix" and mode & 0o002:
-            raise SourceError("others may write this log; run chmod o-w on it", origin=str(path))
+        if not path.exists():
+            raise SourceError(
+                f"is missing, and its head {head_path(path).name} is there, so what was spent is not known and nothing "
+                "is signed. Restore the log",
+                origin=str(path),
+            )
+        _check_access(path)
         with path.open("rb") as file:
             try:
                 _lock_file(file.fileno(), exclusive=False)
             except OSError as error:
                 raise SourceError(f"cannot be read ({error.strerror})", origin=str(path)) from error
             self._catch_up(file)
+            head = read_head(path)  # under the lock, so that no line is written in between
+        if head is not None:
+            _check_length(head, self._state.count, path)
+            _check_head(head, self._state.hashes[head.count - 1], path)
 
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
         """Add a line and return it once it is on disk. *facts* are JSON values, never keys.
@@ -285,7 +415,7 @@ class AuditLog:
         with self._lock:
             if self.path is None:
                 decide(self._state)
-                entry = self._next(event, facts)
+                entry, _ = self._next(event, facts)
                 self._state.add(entry)
                 self._memory.append(entry)
                 return entry
@@ -306,8 +436,7 @@ class AuditLog:
             _lock_file(file.fileno(), exclusive=True)
             self._catch_up(file)
             decide(self._state)
-            entry = self._next(event, facts)
-            line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+            entry, line = self._next(event, facts)
             try:
                 if file.write(line) != len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -317,6 +446,7 @@ class AuditLog:
                     os.ftruncate(file.fileno(), self._state.end)
                 raise
             self._remember(entry, line)
+            _write_head(path, LogHead(self._state.count, self._state.last))
         return entry
 
     def _catch_up(self, file: IO[bytes]) -> None:
@@ -335,7 +465,7 @@ class AuditLog:
             )
         for line in io.BytesIO(file.read()):
             entry = _parsed(line, state.count + 1, self.path)
-            _check_order(entry, state.count + 1, state.last, self.path)
+            _check_order(entry, line, state.count + 1, state.last, self.path)
             try:
                 self._remember(entry, line)
             except (TypeError, ValueError, AttributeError) as error:
@@ -352,7 +482,9 @@ class AuditLog:
         """Return all lines. Raises SourceError for a line that is not JSON."""
         if self.path is None:
             return list(self._memory)
-        return list(_entries(self.path)) if self.path.exists() else []
+        if not self.path.exists():
+            return []
+        return [_parsed(line, n, self.path) for n, line in enumerate(_lines(self.path), 1)]
 
     def spent(self, wallet: str, day: str | None = None) -> dict[str, int]:
         """Return base units by mint that left *wallet* on *day* (UTC, "2026-11-27").
@@ -393,7 +525,8 @@ class AuditLog:
                     self._catch_up(file)
             yield self._state
 
-    def _next(self, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def _next(self, event: str, facts: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Return the next line's values, and the line."""
         entry = {
             "n": self._state.count + 1,
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -401,8 +534,7 @@ class AuditLog:
             **facts,
             "prev": self._state.last,
         }
-        entry["hash"] = _digest(entry)
-        return entry
+        return _line_of(entry)
 
 
 def _accept(state: _LogState) -> None:

@@ -6,13 +6,17 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcpsol_py.bridge.policy import audit_log as audit
-from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
+from mcpsol_py.bridge.policy.audit_log import AuditLog, head_path, read_head, verify_log
 from mcpsol_py.errors import PolicyError, SourceError
 
 
@@ -81,6 +85,7 @@ def test_what_was_spent_today_counts_unknown_sends_but_not_failed_ones() -> None
 
 
 def started(tmp_path: Path, lines: int = 3) -> tuple[Path, AuditLog]:
+    tmp_path.mkdir(exist_ok=True)
     path = tmp_path / "audit.jsonl"
     log = AuditLog(path)
     for _ in range(lines):
@@ -98,6 +103,7 @@ def emptied(path: Path) -> None:
 
 def begun_anew(path: Path) -> None:
     path.unlink()
+    head_path(path).unlink()
     AuditLog(path).append("intent", wallet="w", outflow={})
 
 
@@ -105,6 +111,7 @@ def rewritten(path: Path) -> None:
     """A whole log of the same length, with other amounts."""
     count = len(path.read_text().splitlines())
     path.unlink()
+    head_path(path).unlink()
     for _ in range(count):
         AuditLog(path).append("intent", wallet="w", outflow={"SOL": "0"})
 
@@ -248,3 +255,138 @@ def test_what_is_spent_is_not_read_from_the_start_each_time(
     log.append("sent", intent=50)
     log.spent("w")
     assert taken == [51]
+
+
+# --- the bytes of a line, and the head --------------------------------------------------------------------------------
+
+
+def _lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"wallet":"w"', b'"wallet":"m","wallet":"w"'),
+        (b'"outflow":{', b'"outflow":{"SOL":"1"},"outflow":{'),
+        (b'"SOL":"5"', b'"SOL":"0","SOL":"5"'),
+        (b'"hash":"', b'"hash":"00","hash":"'),
+        (b'"wallet":"w"', b'"wallet": "w"'),
+        (b'"wallet":"w"', b'"wallet":"\\u0077"'),
+        (b'{"n":1,', b'{"extra":1,"n":1,'),
+        (b'"event":"intent","wallet":"w"', b'"wallet":"w","event":"intent"'),
+    ],
+)
+def test_no_byte_of_a_line_can_be_changed(tmp_path: Path, old: bytes, new: bytes) -> None:
+    path, _ = started(tmp_path, 1)
+    (line,) = _lines(path)
+    assert old in line
+    path.write_bytes(line.replace(old, new, 1))
+    with pytest.raises(SourceError):
+        verify_log(path)
+    with pytest.raises(SourceError):
+        AuditLog(path)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 255))
+def test_any_byte_that_changes_is_noticed(at: int, flip: int) -> None:
+    with TemporaryDirectory() as folder:
+        path, _ = started(Path(folder), 2)
+        data = bytearray(path.read_bytes())
+        data[at % len(data)] ^= flip
+        path.write_bytes(data)
+        with pytest.raises(SourceError):
+            AuditLog(path)
+
+
+def test_the_head_has_the_last_line(tmp_path: Path) -> None:
+    path, log = started(tmp_path)
+    last = log.append("sent", intent=1)
+    head = read_head(path)
+    assert head is not None
+    assert (head.count, head.hash) == (4, last["hash"])
+    assert head_path(path).stat().st_mode & 0o077 == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["audit.jsonl", "audit.jsonl.head"]
+
+
+@pytest.mark.parametrize("damage", [cut, emptied, Path.unlink])
+def test_a_log_that_is_shorter_than_its_head_is_an_alarm(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    """No process has it open: what was spent is not known, so nothing may be spent."""
+    path, _ = started(tmp_path)
+    damage(path)
+    with pytest.raises(SourceError, match="Restore the log"):
+        AuditLog(path)
+    if path.exists():
+        with pytest.raises(SourceError, match="Restore the log"):
+            verify_log(path)
+
+
+def test_another_log_under_the_same_head_is_an_alarm(tmp_path: Path) -> None:
+    path, _ = started(tmp_path)
+    head = head_path(path).read_bytes()
+    rewritten(path)
+    head_path(path).write_bytes(head)
+    for look in (AuditLog, verify_log):
+        with pytest.raises(SourceError, match="was replaced"):
+            look(path)
+
+
+def test_a_line_that_came_right_before_a_crash_may_be_ahead_of_the_head(tmp_path: Path) -> None:
+    path, log = started(tmp_path)
+    head = head_path(path).read_bytes()
+    log.append("signed", intent=1)
+    head_path(path).write_bytes(head)
+    assert AuditLog(path).append("sent", intent=1)["n"] == 5
+    assert verify_log(path)[0] == 5
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"count":"x","hash":1}', b"\xff"])
+def test_a_head_that_is_none_is_an_alarm(tmp_path: Path, content: bytes) -> None:
+    path, _ = started(tmp_path)
+    head_path(path).write_bytes(content)
+    with pytest.raises(SourceError, match="not the head"):
+        AuditLog(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights and owners as POSIX has them")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o660, 0o666])
+def test_files_that_others_may_write_are_refused(tmp_path: Path, mode: int) -> None:
+    for name in (Path, head_path):
+        path, _ = started(tmp_path / name.__name__)
+        name(path).chmod(mode)
+        with pytest.raises(SourceError, match="go-w"):
+            AuditLog(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights and owners as POSIX has them")
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _ = started(tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(SourceError, match="belongs to user"):
+        AuditLog(path)
+
+
+def test_lines_of_version_0_1_0_go_on_as_new_ones(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    entry = {"n": 1, "at": "2026-01-01", "event": "intent", "wallet": "w", "prev": "0" * 64}
+    text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+    old = {**entry, "hash": sha256(text.encode()).hexdigest()}
+    path.write_text(json.dumps(old, separators=(",", ":")) + "\n")
+    path.chmod(0o600)
+    AuditLog(path).append("sent", intent=1)
+    assert verify_log(path)[0] == 2
+    path.write_bytes(path.read_bytes().replace(b'"wallet":"w"', b'"wallet": "w"'))
+    with pytest.raises(SourceError):
+        verify_log(path)
+
+
+def test_a_key_that_is_there_twice_is_refused_with_a_good_hash_too(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    body = b'{"n":1,"event":"intent","wallet":"m","wallet":"w","prev":"' + b"0" * 64 + b'"'
+    path.write_bytes(body + b',"hash":"' + sha256(body).hexdigest().encode() + b'"}\n')
+    path.chmod(0o600)
+    for look in (AuditLog, verify_log):
+        with pytest.raises(SourceError, match="twice"):
+            look(path)
