@@ -309,6 +309,7 @@ def http_settings(
         values["tokens"] |= {Tokens.digest(token)}
     state = os.environ.get("IDL2MCP_STATE_KEY")
     if state:
+        telemetry.hide(state)
         try:
             values["state_key"] = bytes.fromhex(state)
         except ValueError as error:

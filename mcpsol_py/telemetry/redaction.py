@@ -24,13 +24,19 @@ _NAME = re.compile(
 _SHAPES = [
     # an Authorization header, or its value
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {MASK}"),
-    # user, path and query of a URL: providers put API keys there; the host stays
+    # user, path and query of a URL: providers put API keys there, databases a password; the host stays
     (
-        re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"']+@)?([^\s/?#\"']+)([/?#][^\s\"')]*)?"),
+        re.compile(
+            r"(?i)\b(https?|wss?|postgres(?:ql)?(?:\+\w{1,20})?)://(?:[^\s/@\"']+@)?([^\s/?#\"']+)([/?#][^\s\"')]*)?"
+        ),
         r"\1://\2",
     ),
     # a JSON Web Token
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), MASK),
+    # a webhook's secret
+    (re.compile(r"\bwhsec_[A-Za-z0-9+/_-]{16,}={0,2}"), MASK),
+    # a payment or a signed transaction in base64
+    (re.compile(r"\b[A-Za-z0-9+/_-]{200,}={0,2}"), MASK),
     # a key as solana-keygen writes it: 64 numbers
     (re.compile(r"\[\s*(?:\d{1,3}\s*,\s*){31,63}\d{1,3}\s*\]"), MASK),
     # 64 bytes in base58 or hex: a key pair; a signature looks the same, see `_text`

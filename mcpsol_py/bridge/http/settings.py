@@ -6,7 +6,7 @@ The server speaks plain HTTP. Put a proxy in front of it for TLS.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 
 from mcpsol_py.bridge.http.oauth import OAuth, is_loopback
@@ -35,14 +35,14 @@ class HttpSettings:
     host: str = "127.0.0.1"
     port: int = 8765
     path: str = "/mcp"
-    tokens: frozenset[str] = frozenset()
+    tokens: frozenset[str] = field(default=frozenset(), repr=False)
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     calls_per_minute: int = 600
     body_bytes: int = 1024 * 1024
     stateless: bool = False
-    state_key: bytes | None = None
+    state_key: bytes | None = field(default=None, repr=False)
     oauth: OAuth | None = None
     public: bool = False
     unpaid_per_minute: int = 60

@@ -9,7 +9,7 @@ the whole deposit, so it is neither offered nor accepted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from solders.pubkey import Pubkey
@@ -65,9 +65,9 @@ class BatchPayment:
     terms: ChannelTerms
     price: int
     cumulative: int
-    signature: str
+    signature: str = field(repr=False)
     deposit: int = 0
-    transaction: str | None = None
+    transaction: str | None = field(default=None, repr=False)
 
     @property
     def channel_id(self) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -74,7 +74,7 @@ class _OwnTransaction:
     key: str
     payer: str
     fee_payer: str
-    transaction: VersionedTransaction
+    transaction: VersionedTransaction = field(repr=False)
     most_lamports: int | None = None
 
 

@@ -62,7 +62,7 @@ class SponsoredTransaction:
     sponsor gets it back when the channel ends.
     """
 
-    transaction: VersionedTransaction
+    transaction: VersionedTransaction = field(repr=False)
     payer: str
     fee_payer: str
     key: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from solders.hash import Hash
@@ -53,7 +53,7 @@ class Settlement:
     key: str
     signature: str
     payer: str
-    wire: bytes
+    wire: bytes = field(repr=False)
     state: State
     error: str | None = None
 
@@ -81,6 +81,9 @@ class SettlementStore(Protocol):
     def update(self, key: str, state: State, error: str | None = None) -> None:
         """Set the state of a settlement."""
 
+    def age_ms(self, key: str) -> int:
+        """Return the milliseconds since a settlement was recorded, 0 if it is not on record."""
+
     def release(self, key: str) -> None:
         """Forget a settlement that was not and cannot be executed, so that it may be tried again."""
 
@@ -92,6 +95,7 @@ class MemorySettlements:
 
     def __init__(self, keep: float = 600.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._rows: dict[str, tuple[float, Settlement]] = {}
+        self._recorded: dict[str, float] = {}
         self._lock = threading.Lock()
         self._keep, self._clock = keep, clock
 
@@ -103,13 +107,14 @@ class MemorySettlements:
             if found is not None:
                 return found[1]
             self._rows[settlement.key] = (self._clock(), settlement)
+            self._recorded[settlement.key] = self._clock()
             return None
 
     def _forget_ended(self) -> None:
         horizon = self._clock() - self._keep
         for key, (touched, settlement) in list(self._rows.items()):
             if touched < horizon and settlement.state in ("landed", "failed"):
-                del self._rows[key]
+                del self._rows[key], self._recorded[key]
 
     def get(self, key: str) -> Settlement | None:
         """See SettlementStore."""
@@ -137,10 +142,17 @@ class MemorySettlements:
             if found is not None:
                 self._rows[key] = (self._clock(), replace(found[1], state=state, error=error))
 
+    def age_ms(self, key: str) -> int:
+        """See SettlementStore."""
+        with self._lock:
+            now = self._clock()
+            return int((now - self._recorded.get(key, now)) * 1000)
+
     def release(self, key: str) -> None:
         """See SettlementStore."""
         with self._lock:
             self._rows.pop(key, None)
+            self._recorded.pop(key, None)
 
 
 class Sponsor(Protocol):
@@ -402,8 +414,8 @@ class _Settling:
                 "transaction_failed", f"{row.signature} failed on chain: {status.error}"
             )
         # Ask for the status once more after the expiry: it may land between the two, never after
-        # both.
-        if not self.chain.blockhash_expired(blockhash):
+        # both. A node that is behind calls a new blockhash expired, so its age counts too.
+        if not self.chain.can_no_longer_land(blockhash, self.store.age_ms(row.key)):
             return False
         if self.chain.status(row.signature).state != "unknown":
             return False

@@ -79,7 +79,7 @@ class VerifiedTransfer:
     destination: str
     fee_payer: str
     key: str
-    transaction: VersionedTransaction
+    transaction: VersionedTransaction = field(repr=False)
     most_lamports: int
     has_extensions: bool = False
 
@@ -105,7 +105,7 @@ class _Asked:
 class _Envelope:
     """A transaction taken apart."""
 
-    transaction: VersionedTransaction
+    transaction: VersionedTransaction = field(repr=False)
     message: Message | MessageV0
     signed: bytes  # what the signatures sign
     keys: list[Pubkey]

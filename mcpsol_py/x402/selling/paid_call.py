@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -108,15 +108,15 @@ class PaidCall:
 
     parts: SharedParts
     offer: Offer
-    payment: Payment
+    payment: Payment = field(repr=False)
     terms: PaymentRequirements
     requirements: Any
     fingerprint: str
     payment_key: str
     row: OwnedRow
-    run: RunFunction
+    run: RunFunction = field(repr=False)
     #: The state that the caller was given with a question, and brings back with the answer.
-    continuation: str | None = None
+    continuation: str | None = field(default=None, repr=False)
 
     @property
     def payment_id(self) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -49,10 +49,10 @@ class _Request:
     """One request, as `PaidCalls.call` gets it."""
 
     offer: Offer
-    payment: Payment | None
+    payment: Payment | None = field(repr=False)
     arguments: object
     run: RunFunction
-    proof: SIWxPayload | None
+    proof: SIWxPayload | None = field(repr=False)
     continuation: str | None
 
 

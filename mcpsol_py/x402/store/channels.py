@@ -7,7 +7,7 @@ voucher, on any threads, processes or replicas, only one of them is served.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import Connection, bindparam, delete, insert, null, or_, select, update
@@ -55,7 +55,7 @@ class PaidChannel:
     state: PaidState = "opening"
     deposit: int = 0
     charged: int = 0
-    signature: str | None = None
+    signature: str | None = field(default=None, repr=False)
     claimed: int = 0
     paid_out: int = 0
     closing_at: int = 0

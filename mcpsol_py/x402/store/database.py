@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from mcpsol_py.errors import StorageError
-from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine, without_secrets
+from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
 from mcpsol_py.x402.store.group_commit import GroupCommitThread
 
 __all__ = ["Database", "now_ms"]
@@ -129,8 +129,9 @@ class Database:
         try:
             self._migrate()
         except OperationalError as error:
-            why = without_secrets(str(error.orig), self.engine.url)
-            raise StorageError(why, advice="Check its URL, and that it runs.") from None
+            raise StorageError(
+                str(error.orig), advice="Check its URL, and that it runs."
+            ) from error
 
     def _migrate(self) -> None:
         from alembic import command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
@@ -13,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError
 
-__all__ = ["IN_MEMORY", "open_engine", "read_url", "without_secrets"]
+__all__ = ["IN_MEMORY", "open_engine", "read_url"]
 
 IN_MEMORY = ("sqlite://", "sqlite:///:memory:")
 #: The parts of a URL's query that libpq takes for secrets.
@@ -34,13 +35,13 @@ def open_engine(url: str, busy_ms: int, joined: threading.local) -> Engine:
     except (ArgumentError, ImportError) as error:
         # The name of a driver is no secret, unless the password stands in its place.
         raise SourceError(
-            f"no driver of this name is installed: {without_secrets(str(error), parsed)}",
+            f"no driver of this name is installed: {_without_secrets(str(error), parsed)}",
             path="database",
         ) from None
     if engine.dialect.name == "sqlite":
         _tune_sqlite(engine, busy_ms, joined)
     else:
-        event.listen(engine, "handle_error", _leave_rows_out)
+        event.listen(engine, "handle_error", partial(_shorten, parsed))
     return engine
 
 
@@ -64,7 +65,7 @@ def read_url(url: str) -> URL:
     return parsed.difference_update_query(["password"]).set(password=text)
 
 
-def without_secrets(message: str, url: URL) -> str:
+def _without_secrets(message: str, url: URL) -> str:
     """Return *message* without the secrets of *url*."""
     for secret in _secrets(url):
         message = message.replace(secret, "[hidden]")
@@ -86,15 +87,19 @@ def _options(url: str) -> dict[str, Any]:
     return options
 
 
-def _leave_rows_out(context: ExceptionContext) -> None:
-    """Keep the first line of a server's message. The lines after it quote rows, with all that they hold."""
+def _shorten(url: URL, context: ExceptionContext) -> None:
+    """Leave secrets out of an error, and the values of rows.
+
+    Of a server's message the first line stays: the lines after it quote rows, with all that they hold.
+    """
     error, wrapper = context.original_exception, context.sqlalchemy_exception
-    first_line = getattr(getattr(error, "diag", None), "message_primary", None)
-    if first_line is None or wrapper is None:
+    if wrapper is None:
         return
     whole = str(error)
-    error.args = (first_line,)
-    wrapper.args = (str(wrapper.args[0]).replace(whole, first_line),)
+    first_line = getattr(getattr(error, "diag", None), "message_primary", None)
+    shown = _without_secrets(whole if first_line is None else first_line, url)
+    error.args = (shown,)
+    wrapper.args = (str(wrapper.args[0]).replace(whole, shown),)
 
 
 def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:

@@ -88,6 +88,16 @@ class SqlSettlements:
             lambda c, _: c.execute(where.values(state=state, error=error, touched_ms=self._now(c)))
         )
 
+    def age_ms(self, key: str) -> int:
+        """See SettlementStore."""
+
+        def work(connection: Connection, _again: bool) -> int:
+            made = select(table.c.created_ms).where(table.c.key == key)
+            created = connection.execute(made).scalar()
+            return 0 if created is None else self._now(connection) - int(created)
+
+        return self._db.run(work)
+
     def release(self, key: str) -> None:
         """See SettlementStore."""
         self._db.run(lambda c, _: c.execute(delete(table).where(table.c.key == key)))

@@ -7,7 +7,7 @@ voucher that this wallet has signed, whatever the seller claims.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -47,7 +47,7 @@ class WalletChannel:
     charged: int = 0
     signed: int = 0
     pending: int = 0
-    transaction: str | None = None
+    transaction: str | None = field(default=None, repr=False)
     touched_ms: int = 0
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from solders.instruction import AccountMeta, Instruction
@@ -116,7 +116,7 @@ class _Charge:
     number: int
     amount: int
     owner: str
-    wire: bytes | None
+    wire: bytes | None = field(repr=False)
 
 
 class Charging:

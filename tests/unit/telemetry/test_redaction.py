@@ -1,5 +1,6 @@
 """What is secret by its name, by its shape, or because it was named so, and what stays readable."""
 
+import base64
 import json
 
 import pytest
@@ -22,6 +23,8 @@ KEY = Keypair.from_seed(bytes(range(32)))
         json.dumps(list(bytes(KEY))),
         bytes(KEY).hex(),
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "header: " + base64.b64encode(bytes(range(200))).decode(),
     ],
 )
 def test_what_looks_like_a_secret_is_masked(text: str) -> None:
@@ -35,6 +38,12 @@ def test_what_looks_like_a_secret_is_masked(text: str) -> None:
 def test_a_url_keeps_its_host_only() -> None:
     cleaned = clean("asked https://user:pw@rpc.example.com:8899/v1/K3Y?api-key=K3Y about it")
     assert cleaned == "asked https://rpc.example.com:8899 about it"
+
+
+def test_a_databases_url_keeps_its_host_only() -> None:
+    for scheme in ("postgresql+psycopg", "postgresql", "postgres"):
+        cleaned = clean(f"opened {scheme}://shop:p4ss@db.example.com:5432/shop?password=p4ss now")
+        assert cleaned == f"opened {scheme}://db.example.com:5432 now"
 
 
 @pytest.mark.parametrize(

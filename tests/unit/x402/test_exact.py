@@ -10,16 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from solders.account import Account
+from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.message import to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from x402.schemas import PaymentPayload
 
+from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    PaymentChain,
+    SignatureStatus,
+)
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
-from mcpsol_py.x402.exact.settle import KeypairSponsor
+from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import (
     LIGHTHOUSE,
     PaymentTerms,
@@ -295,6 +302,28 @@ def test_an_expired_blockhash_is_a_failure_and_never_lands(
     settled = world.facilitator.settle(payment, requirements)
     assert (settled.success, settled.error_reason) == (False, "transaction_failed")
     assert "expired" in (settled.error_message or "")
+
+
+@pytest.mark.parametrize(("age", "state"), [(0, "pending"), (149, "pending"), (150, "failed")])
+def test_a_node_that_is_behind_makes_no_new_payment_fail(age: int, state: str) -> None:
+    """It knows neither the transaction nor its blockhash. Both are too new for it."""
+
+    class Behind(SvmTransport):
+        async def blockhash_valid(self, blockhash: Hash) -> bool:
+            return False
+
+    world, now = World(), [0.0]
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    chain = PaymentChain(Behind(world.svm), network=world.chain.network)
+    store = MemorySettlements(clock=lambda: now[0])
+    desk = ExactFacilitator(chain, KeypairSponsor(world.sponsor), store, timeout=0.0, poll=0.01)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain, "send", lambda wire: "")  # on its way
+        assert desk.settle(payment, requirements).error_reason == "settlement_pending"
+        now[0] = age
+        again = desk.settle(payment, requirements).error_reason
+    assert again == {"pending": "settlement_pending", "failed": "transaction_failed"}[state]
 
 
 def test_of_many_at_once_one_is_told_paid(world: World) -> None:
