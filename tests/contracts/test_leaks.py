@@ -180,6 +180,7 @@ def test_a_payment_is_seen_in_a_header() -> None:
 SECRET_FIELDS = {"passphrase", "password", "payload", "payment", "proof", "secret", "state_key"}
 SECRET_FIELDS |= {"transaction", "voucher", "wire"}
 PUBLIC_FIELDS = {
+    "calls/foreign/transaction.py ForeignTransaction.transaction": "as it was handed in, to be signed",
     "calls/follow.py Sent.transaction": "it was sent to a cluster, where everybody reads it",
     "calls/transaction_reading.py _Landed.transaction": "it landed",
     "model/types.py Variant.payload": "the type of an enum's variant",

@@ -63,6 +63,8 @@ class Shop:
     world: World = field(default_factory=World)
     runs: list[object] = field(default_factory=list)
     storage: Storage | None = None
+    #: Seconds that a settlement is waited for.
+    patience: float = 0.2
 
     def __post_init__(self) -> None:
         self.database = self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
@@ -80,11 +82,15 @@ class Shop:
         settlements = SqlSettlements(kept, clock_ms)
         facilitator = x402Facilitator()
         sponsor = KeypairSponsor(self.world.sponsor)
-        desk = ExactFacilitator(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01)
+        desk = ExactFacilitator(
+            self.world.chain, sponsor, settlements, timeout=self.patience, poll=0.01
+        )
         facilitator.register([DEVNET], desk)
         facilitator.register_v1(
             ["solana-devnet"],
-            ExactFacilitatorV1(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01),
+            ExactFacilitatorV1(
+                self.world.chain, sponsor, settlements, timeout=self.patience, poll=0.01
+            ),
         )
         server = x402ResourceServer(facilitator)
         server.register(DEVNET, ExactServer())

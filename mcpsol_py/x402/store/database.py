@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -97,6 +97,10 @@ class Database:
         self.engine = open_engine(url, max(int(patience * 1000), 1), self._joined)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._in_memory = url in IN_MEMORY
+        # A database in memory has one connection, so its threads take turns.
+        self._turn: AbstractContextManager[object] = (
+            threading.RLock() if self._in_memory else nullcontext()
+        )
         self.writer = GroupCommitThread(self.group)
         if migrate:
             self.migrate()
@@ -117,8 +121,7 @@ class Database:
         try:
             return inspect(self.engine).has_table("alembic_version")
         except DBAPIError as error:
-            why = without_secrets(str(error.orig), self.engine.url)
-            raise StorageError(why, advice="Check its URL, and that it runs.") from None
+            raise _unreachable(error) from error
 
     def migrate(self) -> None:
         """Run the migrations that the database has not seen. Processes that start together queue
@@ -129,9 +132,7 @@ class Database:
         try:
             self._migrate()
         except OperationalError as error:
-            raise StorageError(
-                str(error.orig), advice="Check its URL, and that it runs."
-            ) from error
+            raise _unreachable(error) from error
 
     def _migrate(self) -> None:
         from alembic import command
@@ -159,7 +160,7 @@ class Database:
             with _savepoint(joined):
                 yield joined
             return
-        with self.engine.begin() as connection:
+        with self._turn, self.engine.begin() as connection:
             if tenant is not None and not self.is_sqlite:
                 self._become(connection, tenant)
             yield connection
@@ -278,6 +279,10 @@ class Database:
         # back
         event.listen(self.engine.pool, "checkin", _invalidate)
         self.engine.dispose()
+
+
+def _unreachable(error: DBAPIError) -> StorageError:
+    return StorageError(str(error.orig), advice="Check its URL, and that it runs.")
 
 
 def _invalidate(_connection: Any, record: ConnectionPoolEntry) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from mcpsol_py.x402.exact.settle import MemorySettlements, Settlement, SettlementStore
+from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import metadata
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.unit.x402.conftest import Storage
@@ -97,6 +100,13 @@ def test_of_many_claims_at_once_one_wins(storage: Storage) -> None:
     for t in threads:
         t.join()
     assert sorted(won) == [False] * 5 + [True]
+
+
+def test_threads_take_turns_on_a_database_in_memory() -> None:
+    rows, claims = SqlSettlements(Database()), range(40)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: rows.claim(replace(ROW, key=f"k{n:063}")), claims))
+    assert len(rows.open()) == len(claims)
 
 
 def test_open_settlements_are_listed_for_the_worker(storage: Storage) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from mcp import Client
@@ -25,6 +24,7 @@ from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, payment_required_result
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
+from tests.support.machines import machine_settings
 from tests.support.x402_buyers import budget_of, buyer_of, dishonest, payer_of
 from tests.support.x402_sellers import serve
 from tests.support.x402_shop import Shop
@@ -407,9 +407,7 @@ class BudgetMachine(RuleBasedStateMachine):
 
 
 TestBudgetMachine = BudgetMachine.TestCase
-TestBudgetMachine.settings = settings(
-    max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestBudgetMachine.settings = machine_settings(steps=600, length=30)
 
 
 async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(

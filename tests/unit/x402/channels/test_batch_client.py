@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from x402.schemas import PaymentPayload, PaymentRequirements, PaymentResponseContext, SettleResponse
@@ -18,6 +17,7 @@ from mcpsol_py.x402.channels.batch import CODE
 from mcpsol_py.x402.channels.redeem import redeem
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
+from tests.support.machines import machine_settings
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 
 
@@ -154,10 +154,4 @@ class WalletMachine(RuleBasedStateMachine):
 
 
 TestWalletMachine = WalletMachine.TestCase
-TestWalletMachine.settings = settings(
-    max_examples=12,
-    stateful_step_count=20,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a chain a run: shrinking takes minutes
-)
+TestWalletMachine.settings = machine_settings(steps=240, length=20)

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from solders.keypair import Keypair
@@ -23,6 +22,7 @@ from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
+from tests.support.machines import machine_settings
 from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, token_data
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant
@@ -370,6 +370,4 @@ class ChargingMachine(RuleBasedStateMachine):
 
 
 TestChargingMachine = ChargingMachine.TestCase
-TestChargingMachine.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestChargingMachine.settings = machine_settings(steps=375, length=25)

@@ -25,6 +25,7 @@ from mcpsol_py.x402.protocol.older_names import ERROR_META
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS
+from tests.support.machines import machine_settings
 from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC, keypair
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
@@ -236,9 +237,7 @@ class StatusTransitions(RuleBasedStateMachine):
 
 
 TestProperty2SubscriptionStatusTransitions = StatusTransitions.TestCase
-TestProperty2SubscriptionStatusTransitions.settings = settings(
-    max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestProperty2SubscriptionStatusTransitions.settings = machine_settings(steps=300, length=25)
 
 
 # -- Property 3 -------------------------------------------------------------------------------------------------------
