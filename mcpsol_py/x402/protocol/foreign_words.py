@@ -13,7 +13,7 @@ from typing import Any
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
 
-__all__ = ["MAX_WORDS", "cleaned_demand", "cleaned_receipt", "has_names", "seller_words"]
+__all__ = ["MAX_WORDS", "cleaned_demand", "cleaned_receipt", "has_names", "is_name", "seller_words"]
 
 #: The characters of a seller's sentence that are kept: a reason, a description.
 MAX_WORDS = 300
@@ -30,7 +30,7 @@ def seller_words(text: object) -> str:
 def has_names(terms: object) -> bool:
     """Are the scheme, network, asset and payee in *terms* (as JSON) names, as far as they are given?"""
     given = mapping_at(terms)
-    return all(_is_name(given[key]) for key in _TERMS if key in given)
+    return all(is_name(given[key]) for key in _TERMS if key in given)
 
 
 def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,12 +50,13 @@ def cleaned_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("errorReason", "errorMessage", "payer", "network"):
         if isinstance(out.get(key), str):
             out[key] = seller_words(out[key])
-    if "transaction" in out and not _is_name(out["transaction"]):
+    if "transaction" in out and not is_name(out["transaction"]):
         out["transaction"] = ""
     return out
 
 
-def _is_name(text: object) -> bool:
+def is_name(text: object) -> bool:
+    """Does *text* look like a name: a scheme, a network, an address, a transaction?"""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 

@@ -7,19 +7,20 @@ known to be one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
+from pydantic import BaseModel
 from x402.schemas import SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.x402.protocol.foreign_words import cleaned_receipt, seller_words
-from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.foreign_words import is_name, seller_words
 from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
 
 __all__ = ["believed_settlement", "believed_verification"]
 
+T = TypeVar("T", bound=BaseModel)
 _MAX_UNITS = 2**63 - 1
 #: Bytes of JSON in an answer's `extensions` and `extra` that are kept.
 _MAX_EXTENSIONS = 16 * 1024
@@ -27,12 +28,11 @@ _MAX_EXTENSIONS = 16 * 1024
 
 def believed_verification(payment: Payment, answer: VerifyResponse) -> VerifyResponse:
     """Return what is believed of an answer to /verify."""
-    return answer.model_copy(
-        update={
-            "payer": _payer(payment, answer.payer),
-            "invalid_reason": _words(answer.invalid_reason),
-            "invalid_message": _words(answer.invalid_message),
-        }
+    return _changed(
+        answer,
+        payer=_payer(payment, answer.payer),
+        invalid_reason=_words(answer.invalid_reason),
+        invalid_message=_words(answer.invalid_message),
     )
 
 
@@ -40,28 +40,35 @@ def believed_settlement(
     payment: Payment, requirements: Any, answer: SettleResponse
 ) -> SettleResponse:
     """Return what is believed of an answer to /settle."""
-    clean = SettleResponse.model_validate(cleaned_receipt(json_of(answer)))
-    clean = clean.model_copy(
-        update={
-            "payer": _payer(payment, answer.payer),
-            "network": requirements.network,
-            "amount": _amount(payment, requirements, answer.amount),
-            "extension_responses": answer.extension_responses,
-        }
+    clean = _changed(
+        answer,
+        payer=_payer(payment, answer.payer),
+        network=requirements.network,
+        amount=_amount(payment, requirements, answer.amount),
+        transaction=answer.transaction if is_name(answer.transaction) else "",
+        error_reason=_words(answer.error_reason),
+        error_message=_words(answer.error_message),
     )
     if payment.get_scheme() != "exact":
         return clean
     kept = {name: _if_short(getattr(clean, name, None)) for name in ("extensions", "extra")}
-    clean = clean.model_copy(update=kept)
+    clean = _changed(clean, **kept)
     if clean.success and not clean.transaction:
-        return clean.model_copy(
-            update={
-                "success": False,
-                "error_reason": "unexpected_settle_error",
-                "error_message": "the facilitator reports a success without a transaction",
-            }
+        return _changed(
+            clean,
+            success=False,
+            error_reason="unexpected_settle_error",
+            error_message="the facilitator reports a success without a transaction",
         )
     return clean
+
+
+def _changed(answer: T, **believed: Any) -> T:
+    """Return *answer* with other values where they differ. Most answers are honest."""
+    changes = {
+        name: value for name, value in believed.items() if getattr(answer, name, None) != value
+    }
+    return answer.model_copy(update=changes) if changes else answer
 
 
 def _payer(payment: Payment, told: str | None) -> str | None:
