@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tomllib
@@ -227,6 +228,14 @@ def test_http_limits_how_often_a_client_asks(cli: Cli) -> None:
         codes = [ask(f"{url}/mcp", method="POST", body=b"{", **ACCEPT)[0] for _ in range(5)]
         assert codes == [400, 400, 400, 429, 429]
         assert ask(f"{url}/healthz")[0] == 200
+
+
+def test_http_names_a_port_that_is_taken(cli: Cli) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = cli("serve", cli.idl, "--transport", "http", "--port", port)
+    assert ran.code == 1
+    assert f"cannot listen on 127.0.0.1, port {port}" in ran.err
 
 
 def test_http_for_others_without_a_token_is_refused(cli: Cli) -> None:

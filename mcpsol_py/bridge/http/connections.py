@@ -12,15 +12,19 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from mcpsol_py.bridge.signals import on_stop_signal
+from mcpsol_py.errors import SourceError
 
 __all__ = ["serve_app"]
 
 _HEAD_SECONDS, _BODY_SECONDS, _IDLE_SECONDS = 20.0, 60.0, 75
+#: Connections that may wait to be accepted, as uvicorn's own default.
+_BACKLOG = 2_048
 #: The limit of open files is raised to this if the system allows it: each client needs one.
 _OPEN_FILES = 65_536
 _TIMEOUT_RESPONSE = (
@@ -43,6 +47,8 @@ async def serve_app(
 
     *proxies* are addresses and networks of proxies whose X-Forwarded-For header is believed.
     *operator_port* is a second port, of 127.0.0.1 only; a request's scope says where it arrived.
+
+    Raises SourceError if it cannot listen there.
     """
     import uvicorn
 
@@ -60,13 +66,21 @@ async def serve_app(
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
     )
-    sockets = [config.bind_socket()]
-    if operator_port is not None:
-        sockets.append(
-            uvicorn.Config(app, "127.0.0.1", operator_port, log_config=None).bind_socket()
-        )
-    with on_stop_signal(lambda: None):
-        await uvicorn.Server(config).serve(sockets)
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(_listening(host, port))]
+        if operator_port is not None:
+            sockets.append(stack.enter_context(_listening("127.0.0.1", operator_port)))
+        with on_stop_signal(lambda: None):
+            await uvicorn.Server(config).serve(sockets)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SourceError(f"cannot listen on {host}, port {port}: {why}") from error
 
 
 def _raise_open_files() -> None:
