@@ -38,7 +38,7 @@ def _asking() -> Iterator[None]:
             yield
     finally:
         if in_main_thread:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 def ask_hidden(prompt: str) -> str:

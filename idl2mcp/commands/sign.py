@@ -178,14 +178,16 @@ def _place(chain: inputs.Chain, sources: tuple[str, ...], signers: tuple[str, ..
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.rpc import RpcTransport
 
-    local = chain.url is None and (chain.local or any(name.startswith("@") for name in signers))
+    by_name = any(name.startswith("@") for name in signers)
+    local = chain.local or (chain.url is None and by_name)
     cluster = inputs.open_cluster(chain) if local else None
     transport: Transport | None = None
     if cluster is not None:
         transport = cluster.transport
     elif chain.url is not None:
         transport = RpcTransport(chain.url)
-    reading = replace(chain, setup=None, ledger=None, cluster=cluster)
+    url = None if local else chain.url
+    reading = replace(chain, url=url, setup=None, ledger=None, cluster=cluster)
     loaded = [inputs.load_source(source, reading) for source in sources]
     served = [ServedProgram(one.program, one.program_id, transport, one.how) for one in loaded]
     return _Place(transport, cluster, served)

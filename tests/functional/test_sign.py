@@ -518,18 +518,24 @@ def test_an_unknown_program_is_shown_as_bytes(desk: Desk) -> None:
     assert row["data"] == "0x" + b"hello".hex()
 
 
-def test_the_local_cluster_signs_by_name(cli: Cli) -> None:
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:9"], ids=["alone", "beside a url"])
+def test_the_local_cluster_signs_by_name(
+    cli: Cli, url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     local = ("--setup", cli.setup, "--ledger", "ledger.json")
     token = ("call", cli.idl, "transfer", *local, "--args", '{"amount": "5"}', "--json")
     accounts = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
     built = cli(*token, "--accounts", json.dumps(accounts), "--mode", "build")
     assert built.code == 0, built.err
+    if url is not None:
+        monkeypatch.setenv("IDL2MCP_URL", url)
     ran = cli(
         *("sign", built.json["transaction"], "--source", cli.idl, *local),
         *("--signer", "@alice", "--send", "--yes", "--json"),
     )
     assert ran.code == 0, ran.err
     assert ran.json["instructions"][0]["args"] == {"amount": "5"}
+    monkeypatch.delenv("IDL2MCP_URL", raising=False)
     after = cli(*token, "--accounts", json.dumps(accounts))
     before = [change["before"] for change in after.json["simulation"]["balance_changes"]]
     assert "999995" in before
