@@ -313,11 +313,13 @@ class ChannelFacilitator:
             "open": ("closed", lambda: payout.close(None)),
             "closing": (
                 "sealed",
-                lambda: [program.seal(at), *([] if payout.problem else [payout.distribute()])],
+                lambda: [program.seal(at), *payout.finish()],
             ),
-            "sealed": ("paid out", lambda: [payout.distribute()]),
+            "sealed": ("paid out", payout.finish),
             "distributed": ("reclaimed", lambda: [program.reclaim(at, channel.rent_payer)]),
         }
+        if channel.status == "sealed" and not payout.finish():
+            payout.check()
         name, instructions = steps[channel.status]
         key = operation_key("tidy", channel.status, self.chain.network, at)
         self._submit(key, str(parties.payer), parties.sponsor, instructions, 160_000)

@@ -58,14 +58,16 @@ def unusable(account: Account | None, owner: Pubkey, parties: Parties) -> str | 
 class Payout:
     """What a channel owes when *cumulative* is settled, and whose token accounts cannot take it.
 
-    `waits`: why the seller's part cannot be paid now; `refund_waits`: why the payer's rest cannot.
-    Both are None if nothing is owed.
+    `owed` and `refund`: whether the seller's part and the payer's rest are due. `waits` and
+    `refund_waits`: why the token account cannot take them now.
     """
 
     program: ChannelProgram
     parties: Parties
     channel: Channel
     cumulative: int
+    owed: bool
+    refund: bool
     waits: str | None
     refund_waits: str | None
 
@@ -79,30 +81,48 @@ class Payout:
         cumulative: int,
     ) -> Payout:
         """Read the token accounts of the seller and the payer. Raises ChainUnavailable."""
-        owed = {"payTo": (parties.pay_to, cumulative > channel.paid_out)}
-        is_refunded = not channel.payer_withdrawn_at and channel.deposit > cumulative
-        owed["the payer"] = (parties.payer, is_refunded)
+        owed = cumulative > channel.paid_out
+        refund = not channel.payer_withdrawn_at and channel.deposit > cumulative
+        roles = {"payTo": (parties.pay_to, owed), "the payer": (parties.payer, refund)}
         tokens = [
             associated_token_address(owner, parties.mint, parties.token_program)
-            for owner, _ in owed.values()
+            for owner, _ in roles.values()
         ]
         found = chain.get_accounts([str(token) for token in tokens])
         waits = []
-        for (name, (owner, is_owed)), token, account in zip(
-            owed.items(), tokens, found, strict=True
+        for (name, (owner, is_due)), token, account in zip(
+            roles.items(), tokens, found, strict=True
         ):
-            why = unusable(account, owner, parties) if is_owed else None
+            why = unusable(account, owner, parties) if is_due else None
             waits.append(why and f"the token account of {name} ({token}) {why}")
-        return cls(program, parties, channel, cumulative, *waits)
+        return cls(program, parties, channel, cumulative, owed, refund, *waits)
 
     @property
     def problem(self) -> str | None:
         """Why not everything can be paid now."""
         return self.waits or self.refund_waits
 
+    @property
+    def _may_distribute(self) -> bool:
+        """Whether a sealed channel may be distributed: all can be paid, or what cannot be stays."""
+        is_some_paid = (self.owed and not self.waits) or (self.refund and not self.refund_waits)
+        return self.problem is None or (self.program.holds_back and is_some_paid)
+
+    @property
+    def _is_paid_open(self) -> bool:
+        """Whether the seller can be paid while the channel is open, where the payer gets nothing."""
+        return self.channel.status == "open" and self.owed and self.waits is None
+
     def notice(self) -> dict[str, str]:
-        """Return what an answer adds to `extra` if a payout waits."""
-        return {} if self.problem is None else {"payoutWaits": self.problem}
+        """Return what an answer adds to `extra` after `close`, if a payout or the refund waits."""
+        may_distribute = self._may_distribute
+        is_seller_paid = may_distribute or self._is_paid_open
+        waits = {
+            "payoutWaits": self.waits or (self.owed and not is_seller_paid and self.problem),
+            "refundWaits": self.refund_waits
+            or (self.refund and not may_distribute and self.problem),
+        }
+        return {name: why for name, why in waits.items() if why}
 
     def check(self) -> None:
         """Raise PaymentError (PAYOUT_WAITS) unless everything that is owed can be paid now."""
@@ -113,14 +133,16 @@ class Payout:
             )
 
     def distribute(self) -> Instruction:
-        """Return the instruction that pays out an open channel up to its watermark, or a sealed
-        one. Raises PaymentError (PAYOUT_WAITS).
-
-        The payer gets nothing of an open channel, so its account does not matter there.
+        """Return the instruction that pays the seller, of an open channel or a sealed one. Raises
+        PaymentError (PAYOUT_WAITS).
         """
-        if self.channel.status != "open" or self.waits is not None:
+        if self.waits is not None or not (self._is_paid_open or self._may_distribute):
             self.check()
         return self.program.distribute(self.parties)
+
+    def finish(self) -> list[Instruction]:
+        """Return the instruction that pays out a sealed channel; none if it must wait."""
+        return [self.program.distribute(self.parties)] if self._may_distribute else []
 
     def close(self, proof: Instruction | None) -> list[Instruction]:
         """Return the instructions that close an open or closing channel at `cumulative`, and pay
@@ -133,11 +155,9 @@ class Payout:
         sponsor, proofs = self.parties.sponsor, [proof] if proof is not None else []
         seal = program.settle_and_seal(at, sponsor, has_voucher=proof is not None)
         distribute = program.distribute(self.parties)
-        if self.problem is None:
+        if self._may_distribute:
             return [*proofs, seal, distribute]
-        is_payable = self.waits is None and self.cumulative > self.channel.paid_out
-        if is_payable and self.channel.status == "open":
-            # The seller is paid while the channel is open, where the payer's account does not matter.
+        if self._is_paid_open:
             settle = [*proofs, program.settle(at)] if proofs else []
             return [*settle, distribute, program.settle_and_seal(at, sponsor, has_voucher=False)]
         return [*proofs, seal]

@@ -130,6 +130,14 @@ class ChannelProgram:
     program_id: Pubkey
     treasury_owner: Pubkey
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether what a token account cannot take stays in a sealed channel.
+
+        In other programs the treasury gets it.
+        """
+        return self.program_id == x402.PROGRAM_ID
+
     def address(self, parties: Parties) -> Pubkey:
         """Return the address of the channel of *parties*."""
         p = parties
