@@ -6,6 +6,7 @@ two can be compared. It is made from the simulation and has a JSON form, so that
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,8 +32,8 @@ from mcpsol_py.solana.tokens import extensions, read_mint, read_token_account, t
 
 __all__ = ["ExpectedOutflow", "OutflowMeter", "landed_outcome"]
 
-#: How often to look for the record of a transaction that was seen to land, and the seconds in between.
-_LOOKS, _PAUSE = 10, 0.4
+#: How often to look for the record of a transaction that was seen to land, the seconds in between, and for all looks.
+_LOOKS, _PAUSE, _LONGEST = 10, 0.4, 15.0
 
 
 async def landed_outcome(
@@ -40,11 +41,14 @@ async def landed_outcome(
 ) -> Outcome | None:
     """Return the record of a landed transaction with its balances, or None if the chain does not give it now.
 
-    Nodes have the record a moment after they have the status.
+    Nodes have the record a moment after they have the status. The caller waits: a node that hangs is given up.
     """
+    deadline = time.monotonic() + _LONGEST
     for look in range(looks):
         if look:
             await transport.sleep(_PAUSE)
+        if time.monotonic() > deadline:
+            return None
         try:
             found = await transport.transaction(signature)
         except TransportError:

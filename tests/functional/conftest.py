@@ -15,6 +15,7 @@ from tests.functional.canaries import CANARIES, TABLE, Ability, judge
 from tests.functional.cli import Cli
 from tests.functional.targets import built_crate
 
+PUPPET = Path(__file__).resolve().parents[1] / "puppet"
 _judged: dict[str, Ability] = {}
 
 
@@ -58,6 +59,12 @@ def std_toolchain() -> Toolchain:
         return find_toolchain("std")
     except ToolchainMissing as missing:
         pytest.skip(f"no compiler for the SVM: {missing}")
+
+
+@pytest.fixture(scope="session")
+def puppet(no_std_toolchain: Toolchain) -> bytes:
+    """A program that does with the wallet's signature what an account of its owner says (tests/puppet)."""
+    return built_crate(PUPPET, no_std_toolchain).read_bytes()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +22,11 @@ from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
-from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import (
     GUARD_PROGRAM,
     LIGHTHOUSE_PROGRAM,
@@ -35,7 +34,6 @@ from mcpsol_py.solana.addresses import (
     TOKEN_PROGRAM,
 )
 from tests.functional.bridges import key
-from tests.functional.targets import built_crate
 from tests.support.policy_scene import MINTED, PatchedTransport, ix
 
 PUPPET, SCRIPT = Pubkey(bytes([81]) * 32), Pubkey(bytes([82]) * 32)
@@ -74,12 +72,6 @@ def send_tokens(amount: int, source: int = A, target: int = B) -> bytes:
 
 def set_authority(account: int, kind: int, heir: Pubkey) -> bytes:
     return call(TOKEN, [account, WALLET], bytes([6, kind, 1]) + bytes(heir))
-
-
-@pytest.fixture(scope="session")
-def puppet(no_std_toolchain: Toolchain) -> bytes:
-    crate = Path(__file__).resolve().parents[1] / "puppet"
-    return built_crate(crate, no_std_toolchain).read_bytes()
 
 
 @dataclass
@@ -122,6 +114,25 @@ class Stage:
         return TokenAccount.from_bytes(bytes(account.data)).amount
 
 
+def signer() -> KeypairSigner:
+    return KeypairSigner(wallet("alice"))
+
+
+def policy_of(local: LocalCluster, guard: str) -> Policy:
+    """The puppet may be called; SOL 25,000 a call; USDC 500,000, above 300,000 with a confirmation."""
+    limits = (
+        ("SOL", OutflowLimit(SOL_LIMIT, 10**6)),
+        (local.names["usdc"], OutflowLimit(USDC_LIMIT, 800_000, 300_000)),
+    )
+    rules = (ProgramRule(str(PUPPET), frozenset({"act"})),)
+    return Policy(frozenset({"local"}), rules, limits, guard)
+
+
+def programs_of(node: Any) -> tuple[Program, Pubkey, Any, str, str]:
+    """What a bridge serves: the puppet on the chain behind *node*."""
+    return load(IDL), PUPPET, node, "test", "local"
+
+
 def stage(puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on") -> Stage:
     import tomllib
 
@@ -139,13 +150,6 @@ def stage(puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on"
         close_authority=None,
     )
     local.transport.set_account(WRAPPED, Account(10**9 + RENT, bytes(state), TOKEN_PROGRAM))
-    limits = (
-        ("SOL", OutflowLimit(SOL_LIMIT, 10**6)),
-        (local.names["usdc"], OutflowLimit(USDC_LIMIT, 800_000, 300_000)),
-    )
-    policy = Policy(
-        frozenset({"local"}), (ProgramRule(str(PUPPET), frozenset({"act"})),), limits, guard
-    )
     # A node that does not refuse early: the transaction lands in a block, and the guard fails it there.
     node = local.transport
 
@@ -153,12 +157,11 @@ def stage(puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on"
         return await node.send(transaction, skip_preflight=True)
 
     audit = AuditLog()
-    served = ServedProgram(load(IDL), PUPPET, PatchedTransport(node, send=hasty), "test", "local")
     bridge = Bridge(
-        [served],
+        [ServedProgram(*programs_of(PatchedTransport(node, send=hasty)))],
         mode="send",
-        signer=KeypairSigner(wallet("alice")),
-        policy=policy,
+        signer=signer(),
+        policy=policy_of(local, guard),
         audit=audit,
         names=local.resolve,
     )
