@@ -6,6 +6,7 @@ signature; the owner writes the account between the simulation and the transacti
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ WALLET, A, B, C, D, SYSTEM, TOKEN = 0, 2, 3, 4, 5, 6, 7
 #: Lamports and USDC that a call may take. 5,000 of the lamports are the fee.
 SOL_LIMIT, USDC_LIMIT = 25_000, 500_000
 RENT = 2_039_280
+LIGHTHOUSE_SO = os.environ.get("MCPSOL_LIGHTHOUSE_SO")
 
 
 def u64(number: int) -> bytes:
@@ -106,6 +108,7 @@ class Stage:
         """All that is alice's, and her wallet without the fee that she pays."""
         names = ("alice", "alice_usdc", "alice_empty", "alice_other", "usdc", "other")
         keys = [*(Pubkey.from_string(self.local.names[name]) for name in names), WRAPPED]
+        keys += [Pubkey.from_string(self.local.names.get("carol_usdc", key("carol")))]
         return {str(where): self.local.svm.get_account(where) for where in keys}
 
     def tokens(self, name: str) -> int:
@@ -216,6 +219,10 @@ BAITS: dict[str, tuple[bytes, dict[str, str]]] = {
         call(TOKEN, [A, WALLET], bytes([6, 0, 0])),
         {"a": "@usdc"},
     ),
+    "an account of somebody else that delegates to the wallet": (
+        send_tokens(1),
+        {"a": "@carol_usdc", "b": "@bob_usdc"},
+    ),
     "the wallet is assigned to a program": (
         call(SYSTEM, [WALLET], bytes([1, 0, 0, 0]) + bytes(PUPPET)),
         {},
@@ -225,6 +232,23 @@ BAITS: dict[str, tuple[bytes, dict[str, str]]] = {
         {},
     ),
 }
+
+
+def with_carols_delegation(s: Stage) -> None:
+    """Carol's token account, from which alice may spend."""
+    where = Pubkey(bytes([87]) * 32)
+    state = TokenAccount(
+        mint=Pubkey.from_string(s.local.names["usdc"]),
+        owner=Pubkey.from_string(key("carol")),
+        amount=10**6,
+        delegate=Pubkey.from_string(key("alice")),
+        state=TokenAccountState.Initialized,
+        is_native=None,
+        delegated_amount=10**6,
+        close_authority=None,
+    )
+    s.local.transport.set_account(where, Account(RENT, bytes(state), TOKEN_PROGRAM))
+    s.local.names["carol_usdc"] = str(where)
 
 
 def with_bobs_wrapped(s: Stage) -> None:
@@ -246,6 +270,7 @@ async def test_what_a_program_takes_after_the_simulation_fails_on_chain(
     then, accounts = BAITS[bait]
     s = stage(puppet)
     with_bobs_wrapped(s)
+    with_carols_delegation(s)
     before = s.of_alice()
     reply = await s.act(b"", then, accounts)
     assert reply.details.get("name") == "GuardFailed", reply.text
@@ -259,12 +284,28 @@ async def test_what_a_program_takes_after_the_simulation_fails_on_chain(
     assert s.audit.spent(alice) == {"SOL": 5_000}
 
 
+@pytest.mark.parametrize("bait", BAITS if LIGHTHOUSE_SO else list(BAITS)[:1])
+async def test_lighthouse_itself_enforces_the_same(bait: str, puppet: bytes) -> None:
+    """With the real program where MCPSOL_LIGHTHOUSE_SO is the path of its binary, else once with ours in its place."""
+    then, accounts = BAITS[bait]
+    s = stage(puppet)
+    with_bobs_wrapped(s)
+    with_carols_delegation(s)
+    s.local.transport.add_program(LIGHTHOUSE_PROGRAM, LIGHTHOUSE_SO or bundled_so("guard"))
+    reply = await s.act(b"", then, accounts)
+    assert reply.details.get("name") == "GuardFailed", reply.text
+    assert s.audit.entries()[0]["guard"] == str(LIGHTHOUSE_PROGRAM)
+    again = await s.act(b"", None, accounts)
+    assert not again.is_error, again.text
+
+
 @pytest.mark.parametrize("bait", BAITS)
 async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes) -> None:
     """So the test above shows the guard, and the wallet is stopped where balances show the difference."""
     then, accounts = BAITS[bait]
     s = stage(puppet, guard="off")
     with_bobs_wrapped(s)
+    with_carols_delegation(s)
     before = s.of_alice()
     reply = await s.act(b"", then, accounts)
     assert s.of_alice() != before

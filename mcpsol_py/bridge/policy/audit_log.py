@@ -228,7 +228,7 @@ def _check_access(path: Path) -> None:
 class _Intent:
     """A transaction that the bridge was about to send. `amounts` are base units by mint.
 
-    `entry` is its line until it is known what the transaction took.
+    `entry` is its line until it is known what the transaction took, if the line says what is expected.
     """
 
     wallet: str
@@ -280,7 +280,9 @@ class _LogState:
     def _add_intent(self, entry: Mapping[str, Any]) -> None:
         day, wallet = str(entry.get("at", ""))[:10], str(entry.get("wallet"))
         reserved = _amounts(entry, "at_most" if "at_most" in entry else "outflow")
-        self.intents[self.count] = _Intent(wallet, day, reserved, entry)
+        # Lines of older versions do not say what is expected, so nothing can be compared.
+        open_entry = entry if "expected" in entry else None
+        self.intents[self.count] = _Intent(wallet, day, reserved, open_entry)
         if "yes" in entry:
             self.marks.add(str(entry["yes"]))
 

@@ -39,6 +39,21 @@ def test_a_policy_is_read() -> None:
     assert dict(read.limits)[SOL] == OutflowLimit(100, 150, 50)
 
 
+@pytest.mark.parametrize("guard", ["on", "off", MINT])
+def test_the_guard_is_on_unless_the_owner_says_otherwise(guard: str) -> None:
+    assert policy().guard == "on"
+    assert policy(f'guard = "{guard}"').guard == guard
+
+
+def test_a_call_may_take_what_each_limit_leaves() -> None:
+    limit = OutflowLimit(per_call=100, per_day=150, confirm_above=50)
+    assert [limit.at_most(spent, None) for spent in (0, 120, 150, 200)] == [50, 30, 0, 0]
+    assert [limit.at_most(0, confirmed) for confirmed in (60, 100, 500)] == [60, 100, 100]
+    assert OutflowLimit(100, 150).at_most(20, None) == 100
+    assert policy().at_most([SOL, MINT], {SOL: 120}, {}) == {SOL: 30, MINT: 7}
+    assert policy().at_most([PROGRAM], {}, {}) == {PROGRAM: 0}, "a token without a limit"
+
+
 def test_without_a_policy_nothing_is_allowed() -> None:
     with pytest.raises(PolicyError) as caught:
         Policy().check_target("local", PROGRAM, "deposit")
@@ -117,6 +132,8 @@ def test_above_a_threshold_a_person_is_asked() -> None:
         ("[outflow.SOL]\nper_call = 1.5\nper_day = 2", "policy.outflow.SOL.per_call"),
         ("[outflow.SOL]\nper_call = -1\nper_day = 2", "policy.outflow.SOL.per_call"),
         ("[outflow.SOL]\nper_call = true\nper_day = 2", "policy.outflow.SOL.per_call"),
+        ('guard = "of"', "policy.guard"),
+        ("guard = false", "policy.guard"),
         ("[outflow.USDC]\nper_call = 1\nper_day = 2", "policy.outflow.USDC"),
         ("[outflow.SOL]\nper_call = 1\nper_day = 2\nper_week = 3", "policy.outflow.SOL.per_week"),
     ],
