@@ -31,7 +31,7 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import TransportError
 from tests.conftest import PROFILE
 from tests.functional.bridges import key
-from tests.functional.test_bridge_guard import (
+from tests.support.puppet_stage import (
     SOL_LIMIT,
     Stage,
     policy_of,
