@@ -218,7 +218,7 @@ async def _discovered(foreign: ForeignTransaction, place: _Place) -> list[Served
 
 @dataclass(frozen=True, slots=True)
 class _Signing:
-    """One run: what is shown, asked, signed and sent."""
+    """One run: shows the transaction, asks, signs and sends."""
 
     place: _Place
     names: tuple[str, ...]

@@ -92,7 +92,7 @@ def _entry(one: Any, path: str, base: Path) -> FacilitatorEntry:
 
 
 def _is_private(url: str) -> bool:
-    """Whether others cannot read what is sent to *url*. A preset, which has no url here, is encrypted."""
+    """Whether nobody else reads the requests to *url*. A preset, which has no url here, is encrypted."""
     parts = urlsplit(url)
     return parts.scheme != "http" or parts.hostname in _THIS_MACHINE
 

@@ -1,4 +1,4 @@
-"""`idl2mcp x402 sales` and `refund`: what was sold, and sending payments back."""
+"""`idl2mcp x402 sales` and `refund`: list the sales, and send payments back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOOL = "mcp://tool/"
     "--by",
     multiple=True,
     type=click.Choice(["day", "tool"]),
-    help="Totals of what was paid, by day (UTC) or by tool; both may be given.",
+    help="Total the payments by day (UTC) or by tool; both may be given.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
 @merchant_options
