@@ -61,6 +61,7 @@ PRICES = (5_000, 10_000, 25_000)
 #: Seconds for which a blockhash is good at most.
 BLOCKHASH_S = 90
 indexes = st.integers(0, 9)
+MOODS = ("well", "away", "behind", "forgetful", "forgetful")
 
 
 def landed_messages(world: World) -> set[str]:
@@ -208,7 +209,7 @@ class BuyerMachine(RuleBasedStateMachine):
 
     # --- node, clock, worker
 
-    @rule(mood=st.sampled_from(["well", "well", "away", "behind", "forgetful"]))
+    @rule(mood=st.sampled_from(["well", *MOODS]))
     def node_changes(self, mood: str) -> None:
         self.node.mood = mood
 
@@ -223,8 +224,10 @@ class BuyerMachine(RuleBasedStateMachine):
     def clock_is_set_back(self, hours: int) -> None:
         self.set_back += hours * 3_600
 
-    @rule()
-    def wallet_reconciles(self) -> None:
+    @rule(later=st.sampled_from([0, 200, 4_000]), mood=st.sampled_from(["", "", *MOODS]))
+    def wallet_reconciles(self, later: int, mood: str) -> None:
+        self.time_passes(later)
+        self.node.mood = mood or self.node.mood
         with contextlib.suppress(ChainUnavailable):
             asyncio.run(reconcile(self.budget, self.chain))
 
@@ -285,6 +288,7 @@ class SellerMachine(RuleBasedStateMachine):
         self.failed: set[str] = set()
         self.paid_answers: set[str] = set()
         self.mood = "well"
+        self.last = (0, "one", 0)
         self.send, self.status = self.chain.send, self.chain.status
         self.chain.send, self.chain.status = self.sending, self.telling  # type: ignore[method-assign,assignment]
         self.sell_another()
@@ -301,18 +305,20 @@ class SellerMachine(RuleBasedStateMachine):
         if self.mood == "behind":
             raise ChainRejected("Blockhash not found")
         sent = self.send(wire)
-        if self.mood == "loses answers":
+        if self.mood == "falls behind":
+            self.mood = "behind"
+        if self.mood in ("loses answers", "behind"):
             raise ChainUnavailable("no answer")
         return sent
 
     def telling(self, signature: str) -> SignatureStatus:
         if self.mood == "deaf":
             raise ChainUnavailable("no answer")
-        if self.mood in ("behind", "loses answers"):
+        if self.mood in ("behind", "falls behind", "loses answers"):
             return SignatureStatus("unknown")
         return self.status(signature)
 
-    @rule(mood=st.sampled_from(["well", "well", "deaf", "behind", "loses answers"]))
+    @rule(mood=st.sampled_from(["well"] * 3 + ["deaf", "behind", "falls behind", "loses answers"]))
     def node_changes(self, mood: str) -> None:
         self.mood = mood
 
@@ -323,7 +329,7 @@ class SellerMachine(RuleBasedStateMachine):
     # --- the buyers
 
     @rule()
-    @precondition(lambda self: len(self.payments) < 8)
+    @precondition(lambda self: len(self.payments) < 6)
     def sell_another(self) -> None:
         name = f"pay_{len(self.payments):016}" if len(self.payments) % 2 else None
         amount = 10_000 + len(self.payments)
@@ -380,7 +386,15 @@ class SellerMachine(RuleBasedStateMachine):
 
     @rule(n=indexes, tenant=tenants, args=st.integers(0, 1), fault=faults)
     def buyer_calls(self, n: int, tenant: str, args: int, fault: str) -> None:
+        self.last = (n % len(self.payments), tenant, args)
         asyncio.run(self.call(self.pick(n), tenant, args, fault=fault))
+
+    @rule(fault=faults, waits=st.booleans())
+    def buyer_repeats(self, fault: str, waits: bool) -> None:
+        if waits:
+            self.leases_end()
+        n, tenant, args = self.last
+        asyncio.run(self.call(self.payments[n], tenant, args, fault=fault))
 
     @rule(n=indexes, tenant=tenants, other=tenants, args=st.integers(0, 1))
     def two_calls_at_once(self, n: int, tenant: str, other: str, args: int) -> None:
@@ -401,11 +415,18 @@ class SellerMachine(RuleBasedStateMachine):
 
         asyncio.run(leave())
 
-    @rule(n=indexes, tenant=tenants, args=st.integers(0, 1))
-    def a_stranger_copies_what_is_on_chain(self, n: int, tenant: str, args: int) -> None:
-        payment = self.pick(n)
-        if self.is_landed(payment):
-            asyncio.run(self.call(payment, tenant, args, thief=True))
+    @rule(n=indexes, tenant=tenants, args=st.integers(0, 1), same=st.booleans())
+    def a_stranger_copies_what_is_on_chain(
+        self, n: int, tenant: str, args: int, same: bool
+    ) -> None:
+        """Mostly for the very call that was paid: others are refused for many reasons."""
+        landed = [one for one in self.payments if self.is_landed(one)]
+        if not landed:
+            return
+        payment = landed[n % len(landed)]
+        for paid_call in self.ran_for.get(payment_key(payment), set()) if same else set():
+            tenant, args = paid_call.split()[0], int(paid_call.split()[1])
+        asyncio.run(self.call(payment, tenant, args, thief=True))
 
     # --- the workers
 
