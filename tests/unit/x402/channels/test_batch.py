@@ -427,3 +427,40 @@ async def test_an_opening_whose_answer_was_lost_is_found_on_chain(
 def test_signatures_of_others_do_not_check(world: ChannelWorld) -> None:
     channel = Pubkey.from_string(OTHER)
     assert sign_voucher(world.payer, channel, 1) != sign_voucher(Keypair(), channel, 1)
+
+
+# --- what the wallet has --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("balance", "state", "code"), [(999, 1, "INSUFFICIENT_FUNDS"), (10**6, 2, "ACCOUNT_FROZEN")]
+)
+def test_no_deposit_is_signed_that_the_wallet_cannot_make(
+    shop: BatchShop, balance: int, state: int, code: str
+) -> None:
+    world, client = shop.world, batch_client(shop.world)
+    world.put(world.payer.pubkey(), balance, state=state)
+    for attempt in (client.check, client.create_payment_payload):  # an estimate says the same
+        with pytest.raises(PaymentError) as caught:
+            attempt(shop.terms(1_000))
+        assert caught.value.code == code
+    ceiling = world.upto_client()
+    for attempt in (ceiling.check, ceiling.create_payment_payload):
+        with pytest.raises(PaymentError) as caught:
+            attempt(world.ceiling(1_000))
+        assert caught.value.code == code
+    assert client.channels.all() == []
+
+
+async def test_a_deposit_is_at_most_what_the_wallet_has(buyer: Buyer, shop: BatchShop) -> None:
+    world = shop.world
+    world.put(world.payer.pubkey(), 2_500)
+    buyer.scheme.check(shop.terms(1_000))
+    await buyer.pay()
+    (channel,) = buyer.scheme.channels.all()
+    assert (channel.deposit, world.held[0]) == (2_500, 0)
+    buyer.scheme.check(shop.terms(1_000))  # the channel pays: the wallet needs no more
+    await buyer.pay()
+    with pytest.raises(PaymentError) as caught:  # 500 are left in it, and nothing in the wallet
+        buyer.scheme.check(shop.terms(1_000))
+    assert caught.value.code == "INSUFFICIENT_FUNDS"
