@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from .x402_chain import REPO, spec
 
@@ -12,10 +11,7 @@ NAMED = re.findall(r"`(Test\w+|test_\w+|\w+Machine)`", PAGE)
 
 
 def test_each_test_that_the_threat_model_names_exists() -> None:
-    files = [
-        *Path(__file__).parent.glob("test_x402_*.py"),
-        Path(__file__).with_name("test_attack.py"),
-    ]
+    files = (REPO / "tests").rglob("test_*.py")
     sources = "\n".join(path.read_text(encoding="utf-8") for path in files)
     assert len(NAMED) >= 20
     for name in NAMED:
