@@ -83,6 +83,8 @@ class Node(SvmTransport):
     def __init__(self, world: World) -> None:
         super().__init__(world.svm)
         self.world, self.mood = world, "well"
+        #: What a node that is behind has seen: it is never behind for longer than a blockhash lives.
+        self.old: set[Any] = set()
 
     def _awake(self) -> None:
         if self.mood == "away":
@@ -94,13 +96,15 @@ class Node(SvmTransport):
 
     async def status(self, signature: Any) -> Any:
         self._awake()
-        return None if self.mood == "behind" else await self.world.transport.status(signature)
+        is_hidden = self.mood == "behind" and signature not in self.old
+        return None if is_hidden else await self.world.transport.status(signature)
 
     async def history(self, key: Any, *, limit: int) -> History:
         self._awake()
-        if self.mood == "behind":
-            return History((), complete=True)
         found = await self.world.transport.history(key, limit=limit)
+        if self.mood == "behind":
+            seen = tuple(entry for entry in found.entries if entry.signature in self.old)
+            return History(seen, complete=True)
         return History((), complete=False) if self.mood == "forgetful" else found
 
     async def sent_transaction(self, signature: Any) -> Any:
@@ -219,6 +223,7 @@ class BuyerMachine(RuleBasedStateMachine):
         if self.truth - self.blockhash_since >= BLOCKHASH_S:
             self.world.svm.expire_blockhash()
             self.blockhash_since = self.truth
+            self.node.old = set(self.world.transport.executed())
 
     @rule(hours=st.integers(1, 50))
     def clock_is_set_back(self, hours: int) -> None:
