@@ -57,8 +57,14 @@ def note_bytes(raw: bytes, kind: str = "a key or a signed payment") -> None:
     """Bytes in the forms that keys are written in."""
     from mcpsol_py.solana.base58 import b58encode
 
-    for text in (b58encode(raw), raw.hex(), base64.b64encode(raw).decode(), repr(raw)):
-        if len(text) >= 40:  # else it is the address of the system program, for example
+    note(b58encode(raw), kind)
+    _note_other_forms(raw, kind)
+
+
+def _note_other_forms(raw: bytes, kind: str = "a key or a signed payment") -> None:
+    """The forms of bytes that no address has."""
+    for text in (raw.hex(), base64.b64encode(raw).decode(), repr(raw)):
+        if len(text) >= 40:
             note(text, kind)
     _secrets[json.dumps(list(raw), separators=(",", ":"))] = kind
 
@@ -69,11 +75,15 @@ def _prepare() -> None:
 
     from idl2mcp.local_cluster import wallet
 
-    pairs = [Keypair.from_seed(bytes([n]) * 32) for n in range(256)]
-    pairs += [wallet(name) for name in ("alice", "bob", "mallory", "merchant", "sponsor")]
-    for pair in pairs:
-        note_bytes(bytes(pair))
-        note_bytes(bytes(pair)[:32])
+    for number in range(256):
+        seed = bytes([number]) * 32
+        note_bytes(bytes(Keypair.from_seed(seed)))
+        _note_other_forms(
+            seed
+        )  # in base58 it may be an address: tests make those of equal bytes too
+    for name in ("alice", "bob", "mallory", "merchant", "sponsor"):
+        note_bytes(bytes(wallet(name)))
+        note_bytes(bytes(wallet(name))[:32])
 
 
 def found_in(text: str, depth: int = _DEPTH) -> str | None:

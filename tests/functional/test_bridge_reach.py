@@ -481,8 +481,9 @@ async def test_a_node_is_told_which_slot_it_must_have_reached() -> None:
 
         transport.request = request  # type: ignore[union-attr]  # to see what is asked
         assert not (await it.call()).is_error
-    assert ("simulateTransaction", 1) in told
-    assert ("getMultipleAccounts", 1) in told
+    (seen,) = {slot for _, slot in told if slot is not None}
+    assert ("simulateTransaction", seen) in told
+    assert ("getMultipleAccounts", seen) in told
 
 
 async def test_a_url_that_leads_to_another_chain_meanwhile_is_not_signed_for() -> None:

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import httpx
 import mcp_types as types
 import orjson
+from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from pydantic import BaseModel
 
@@ -136,7 +137,7 @@ class AgentTools:
             return await tool(given)
         except PaymentError as error:
             return _error(_code(error, name), str(error))
-        except ConnectionError as error:  # its text names the host only
+        except (ConnectionError, MCPError) as error:  # the former's text names the host only
             return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
         except (ChainUnavailable, httpx.HTTPError, OSError, TimeoutError) as error:
             # The text of such errors may hold a URL with an API key.
