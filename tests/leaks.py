@@ -78,9 +78,9 @@ def _prepare() -> None:
     for number in range(256):
         seed = bytes([number]) * 32
         note_bytes(bytes(Keypair.from_seed(seed)))
-        _note_other_forms(
-            seed
-        )  # in base58 it may be an address: tests make those of equal bytes too
+        # In base58 the seed may be an address, and the hex of 0x11 an empty signature.
+        if number != 0x11:
+            _note_other_forms(seed)
     for name in ("alice", "bob", "mallory", "merchant", "sponsor"):
         note_bytes(bytes(wallet(name)))
         note_bytes(bytes(wallet(name))[:32])
