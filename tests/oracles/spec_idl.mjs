@@ -16,8 +16,8 @@ for (const file of process.argv.slice(2)) {
       methods: Object.keys(program.methods),
       accounts: Object.keys(program.account),
       sizes: Object.fromEntries(Object.entries(program.account).map(([n, a]) => [n, a.size])),
-      errors: program.idl.errors.map(e => [e.code, e.name]),
-      events: program.idl.events.map(e => e.name),
+      errors: (program.idl.errors ?? []).map(e => [e.code, e.name]),
+      events: (program.idl.events ?? []).map(e => e.name),
       encoded: Object.fromEntries(
         program.idl.instructions.filter(ix => ix.args.every(a => a.type === 'u64')).map(ix => [ix.name, encode(ix.name, Object.fromEntries(ix.args.map(a => [a.name, new BN('1234567890123')])))]),
       ),
