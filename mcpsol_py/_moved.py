@@ -267,7 +267,11 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
     "mcpsol_py.x402.svm_chain": {"SvmChain": "svm_chain"},
     "mcpsol_py.x402.facilitator_app": {"channel_desks": "channel_facilitators"},
-    "mcpsol_py.x402.facilitators": {"Endpoint": "FacilitatorClient"},
+    "mcpsol_py.x402.facilitators": {
+        "Endpoint": "mcpsol_py.x402.selling.facilitator_client:FacilitatorClient",
+        "HttpFacilitator": "mcpsol_py.x402.selling.facilitator_client:HttpFacilitator",
+        "custom_facilitator": "mcpsol_py.x402.selling.facilitator_client:custom_facilitator",
+    },
     "mcpsol_py.x402.gate": {"Gate": "PaidCalls", "Granting": "CallGrants"},
     "mcpsol_py.x402.offer": {"NotPaid": "PaymentRequiredReply"},
     "mcpsol_py.x402.store.catalog": {"Catalog": "ServiceCatalog"},

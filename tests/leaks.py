@@ -289,7 +289,13 @@ def _answering(old: Any) -> Any:
 def pytest_configure() -> None:
     """Every secret that is made from now on is known, and every channel is watched."""
     try:
-        importlib.import_module("mcpsol_py.x402.exact.transaction")
+        homes = (
+            [row[0] for row in _SOURCES]
+            + [row[0] for row in _CHANNELS]
+            + [row[0] for row in _ANSWERS]
+        )
+        for home in homes:
+            importlib.import_module(home)
     except ImportError:  # an environment without the extra has no payments
         return
     for module, name, notes in _SOURCES:
