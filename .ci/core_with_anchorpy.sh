@@ -5,8 +5,8 @@
 export PYTHONPATH=$PWD HYPOTHESIS_PROFILE="${HYPOTHESIS_PROFILE:-again}"
 # What is slow compiles Rust or runs type checkers, which know nothing of these versions.
 # anchorpy's pytest plugin wants a package that anchorpy does not depend on; mypy is not in this environment; the command
-# line's local cluster and some readings list accounts by owner, which solders' LiteSVM can from 0.27 on; `attack` runs on the
-# newest; solana-py 0.36 uses websockets' old names; keys, telemetry, what serves and the old names of all parts need the
+# line's local cluster and some readings list accounts by owner, which solders' LiteSVM can from 0.27 on, and it minds rent from
+# then on; `attack` runs on the newest; solana-py 0.36 uses websockets' old names; keys, telemetry, what serves and the old names of all parts need the
 # extras of the bridge.
 left_out=(
     tests/unit/attack
@@ -14,6 +14,7 @@ left_out=(
     tests/unit/client/test_keys.py
     tests/unit/client/test_subscriptions.py
     tests/unit/idl2mcp/config/test_bridge_http.py
+    tests/unit/idl2mcp/config/test_facilitators.py
     tests/unit/idl2mcp/test_local_cluster.py
     tests/unit/stubs
     tests/unit/telemetry
@@ -27,6 +28,8 @@ deselected=(
     tests/unit/calls/test_reading.py::test_of_many_accounts_only_those_that_are_told_are_read
     tests/unit/client/test_odd_answers.py::test_a_keystore_that_cannot_be_written_is_refused
     tests/unit/client/test_odd_answers.py::test_any_keystore_file_is_opened_or_refused
+    tests/unit/client/test_svm.py::test_an_airdrop_that_leaves_an_account_without_its_rent_fails
+    tests/unit/client/test_svm_pubsub.py::test_our_client_follows_an_account_and_logs_by_solana_py
     tests/unit/sources/test_spec.py::test_mypy_strict_accepts_the_committed_specs_and_sees_through_them
     "tests/unit/test_lazy_exports.py::test_every_exported_name_can_be_imported[mcpsol_py.x402]"
 )
