@@ -90,14 +90,8 @@ async def run_http(
     names: Mapping[str, str] | None = None,
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`."""
-    app: Any = http_app(server, bridge, settings, other_apps, sections=sections, names=names)
-    await serve_app(
-        app,
-        settings.host,
-        settings.port,
-        proxies=settings.proxies,
-        operator_port=settings.operator_port,
-    )
+    app = http_app(server, bridge, settings, other_apps, sections=sections, names=names)
+    await _serve(app, settings)
 
 
 def owner_app(server: Server[Any], settings: HttpSettings) -> App:
@@ -120,7 +114,10 @@ def owner_app(server: Server[Any], settings: HttpSettings) -> App:
 
 async def run_owner_app(server: Server[Any], settings: HttpSettings) -> None:
     """Serve `owner_app` until SIGINT or SIGTERM."""
-    app: Any = owner_app(server, settings)
+    await _serve(owner_app(server, settings), settings)
+
+
+async def _serve(app: App, settings: HttpSettings) -> None:
     await serve_app(
         app,
         settings.host,
