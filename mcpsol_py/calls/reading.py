@@ -90,12 +90,13 @@ async def read_account(
 
 def _fields(reading: Reading, room: int | None) -> dict[str, Any]:
     """Return what a result says of an account's fields."""
-    fields = clean_json(_as_object(reading.json()), _WHOLE)
+    fields = _as_object(reading.json())
     short, left_out = (fields, []) if room is None else shorten(fields, room)
     is_exact = reading.fits and not left_out
     notes = [*reading.notes, *left_out]
     row: dict[str, Any] = {"fields" if is_exact else "partial_fields": short}
-    return {**row, "notes": notes} if notes else row
+    cleaned: dict[str, Any] = clean_json({**row, "notes": notes} if notes else row, _WHOLE)
+    return cleaned
 
 
 def _as_object(value: Any) -> dict[str, Any]:

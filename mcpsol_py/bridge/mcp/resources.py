@@ -139,13 +139,9 @@ class Resources:
         raise UnknownName("resource", uri[:200], known)
 
     async def _account(self, served: ServedProgram, text: str) -> Any:
-        transport = _chain_of(served)
+        _chain_of(served)
         key = reading.address(text, "address")
-        (account,) = await transport.get_accounts([key])
-        if account is None:
-            raise DecodeError(f"account {key} does not exist", path="accounts")
-        name = served.program.read_account(bytes(account.data)).name
-        return await reading.read_account(served, name, key, room=None)
+        return await reading.read_account(served, None, key, room=None)
 
 
 def _is_account(steps: list[str]) -> bool:
