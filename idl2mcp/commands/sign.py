@@ -331,8 +331,8 @@ class _Signing:
         return document, lines
 
     async def _sent(self, found: Review, done: ForeignTransaction) -> str:
-        from mcpsol_py.calls.foreign.review import errors_of
         from mcpsol_py.calls.lifetime import lifetime_of
+        from mcpsol_py.calls.prepare import errors_of
         from mcpsol_py.calls.send import submit
 
         transport = self.place.transport

@@ -10,7 +10,7 @@ from typing import Any
 from solders.signature import Signature
 
 from mcpsol_py.bridge.policy.audit_log import AuditLog, OpenSend
-from mcpsol_py.calls.landed import ExpectedOutflow, landed_outcome
+from mcpsol_py.calls.landed import ExpectedOutflow, amount_texts, landed_outcome
 from mcpsol_py.client.transport import Balances, Transport
 from mcpsol_py.errors import LandedDifferently, PolicyError
 
@@ -26,12 +26,15 @@ class Booking:
     flows: Mapping[str, int]
     expected: ExpectedOutflow
 
-    def outflow(self, landed: Balances) -> dict[str, Any]:
+    def taken(self, landed: Balances) -> dict[str, int]:
+        """Return what left the wallet: base units by mint."""
+        return self.expected.meter.outflow(landed)
+
+    def facts(self, taken: Mapping[str, int]) -> dict[str, Any]:
         """Return the facts of a log line: what left the wallet, and why it is stopped if that is another amount."""
-        taken = self.expected.meter.outflow(landed)
         if taken == self.expected.outflow:
-            return {"outflow": _texts(self.flows)}
-        return {"outflow": _texts(taken), "stopped": str(self.difference(taken))}
+            return {"outflow": amount_texts(self.flows)}
+        return {"outflow": amount_texts(taken), "stopped": str(self.difference(taken))}
 
     def difference(self, taken: Mapping[str, int]) -> LandedDifferently:
         """Return the error that says that the transaction took *taken*, and how the owner lets the wallet go on."""
@@ -51,13 +54,13 @@ async def settle_open_sends(
             continue
         booking = _booking(audit, send)
         found = await landed_outcome(transport, Signature.from_string(send.signature), looks=1)
-        if found is None or found.balances is None:
+        if found is None:
             continue
+        taken = booking.taken(found.balances)
         if found.err is None:
-            event, facts = "landed", booking.outflow(found.balances)
+            event, facts = "landed", booking.facts(taken)
         else:
-            fee = booking.expected.meter.outflow(found.balances)
-            event, facts = "failed", {"reason": "program_failed", "outflow": _texts(fee)}
+            event, facts = "failed", {"reason": "program_failed", "outflow": amount_texts(taken)}
         await asyncio.to_thread(
             audit.append, event, intent=send.intent["n"], signature=send.signature, **facts
         )
@@ -73,7 +76,3 @@ def _booking(audit: AuditLog, send: OpenSend) -> Booking:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f"line {intent.get('n')} of the audit log does not say what was expected: {error}"
         raise PolicyError("audit", why) from error
-
-
-def _texts(amounts: Mapping[str, int]) -> dict[str, str]:
-    return {mint: str(amount) for mint, amount in amounts.items()}

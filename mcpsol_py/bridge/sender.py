@@ -29,10 +29,10 @@ from mcpsol_py.bridge.policy.rules import Confirm, Policy, ProgramRule, cluster_
 from mcpsol_py.bridge.replies import Reply
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import describe, text_of
-from mcpsol_py.calls.effects import Effects, effects_of
+from mcpsol_py.calls.effects import SIMULATIONS, Effects, effects_of, never_still
 from mcpsol_py.calls.guard import find_guard, guard_instructions
 from mcpsol_py.calls.hints import raise_failure
-from mcpsol_py.calls.landed import landed_outcome
+from mcpsol_py.calls.landed import amount_texts, landed_outcome
 from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
 from mcpsol_py.calls.priority import prioritized
 from mcpsol_py.calls.send import submit
@@ -58,8 +58,6 @@ __all__ = ["OutgoingCall", "PolicySender", "Submission"]
 
 #: How often a person is asked again because the outflow grew meanwhile.
 _ASK_TIMES = 3
-#: Simulations until one ran while nobody else changed the wallet's balances.
-_SIMULATIONS = 3
 
 logger = logging.getLogger(__name__)
 
@@ -291,7 +289,7 @@ class PolicySender:
     ) -> tuple[NewMessage, SimulatedCall, Effects]:
         """Simulate a new message, again if somebody else changed the wallet's balances at the same time."""
         messages = sent_messages(call.transport)
-        for _ in range(_SIMULATIONS):
+        for _ in range(SIMULATIONS):
             new = await new_message(call.transport, prepared)
             try:
                 await progress.reached("built", SEND_STEPS)
@@ -304,10 +302,7 @@ class PolicySender:
             if effects.still:
                 return new, simulated, effects
             messages.release(new.message)
-        raise TransportError(
-            call.transport.endpoint,
-            f"each of {_SIMULATIONS} simulations ran while the wallet's balances changed, so nothing can be measured",
-        )
+        raise never_still(call.transport.endpoint)
 
     def _check_accounts(
         self, call: OutgoingCall, prepared: PreparedCall, simulated: SimulatedCall
@@ -342,9 +337,9 @@ class PolicySender:
             cluster=prepared.served.cluster,
             program_id=str(prepared.instruction.program_id),
             instruction=prepared.ix.name,
-            outflow={mint: str(amount) for mint, amount in checked.flows.items()},
+            outflow=amount_texts(checked.flows),
             guard=_guard_of(prepared),
-            at_most={mint: str(amount) for mint, amount in checked.at_most.items() if amount},
+            at_most=amount_texts({mint: most for mint, most in checked.at_most.items() if most}),
             expected=effects.expected.to_json(),
             confirmed=bool(checked.ask),
             message=base64.b64encode(bytes(checked.new.message)).decode(),
@@ -394,15 +389,16 @@ class Submission:
     async def _book(self, signature: str) -> SentCall:
         """Write down what the transaction took, as far as the chain says it now. Raises LandedDifferently."""
         landed = await landed_outcome(self._transport, Signature.from_string(signature))
-        if landed is None or landed.balances is None:
+        if landed is None:
             await self._note("sent")
             return SentCall(signature, None)
-        checked, expected = self._checked, self._checked.effects.expected
-        booking = Booking(self._sender.audit, signature, checked.flows, expected)
-        facts = booking.outflow(landed.balances)
+        checked = self._checked
+        booking = Booking(self._sender.audit, signature, checked.flows, checked.effects.expected)
+        taken = booking.taken(landed.balances)
+        facts = booking.facts(taken)
         await self._note("sent", **facts)
         if "stopped" in facts:
-            raise booking.difference(expected.meter.outflow(landed.balances))
+            raise booking.difference(taken)
         return SentCall(signature, facts["outflow"])
 
     async def _sign_and_submit(self) -> str:
@@ -458,10 +454,11 @@ class Submission:
         if signature is None or not await self._in_a_block(signature):
             return {}
         landed = await landed_outcome(self._transport, Signature.from_string(signature))
-        if landed is None or landed.balances is None:
-            return {"outflow": {SOL: str(fee_lamports(self._checked.new.message))}}
-        taken = self._checked.effects.expected.meter.outflow(landed.balances)
-        return {"outflow": {mint: str(amount) for mint, amount in taken.items()}}
+        if landed is None:
+            taken = {SOL: fee_lamports(self._checked.new.message)}
+        else:
+            taken = self._checked.effects.expected.meter.outflow(landed.balances)
+        return {"outflow": amount_texts(taken)}
 
     async def _in_a_block(self, signature: str) -> bool:
         """Return whether a transaction that failed is in a block, and True if the chain does not say."""

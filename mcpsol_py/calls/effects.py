@@ -23,9 +23,13 @@ from mcpsol_py.calls.landed import ExpectedOutflow
 from mcpsol_py.calls.signing_power import SigningPower, signing_power
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.takeovers import handed_over, takeovers
+from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.tokens import read_mint, read_token_account
 
-__all__ = ["Effects", "effects_of"]
+__all__ = ["SIMULATIONS", "Effects", "effects_of", "never_still"]
+
+#: Simulations until one ran while nobody else changed the wallet's balances.
+SIMULATIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,12 @@ class Effects:
     def flows(self) -> list[Outflow]:
         """What leaves the wallet."""
         return [Outflow(mint, -gain) for mint, gain in self.gains.items() if gain < 0]
+
+
+def never_still(endpoint: str) -> TransportError:
+    """Return the error for a wallet whose balances others changed in each of SIMULATIONS."""
+    why = f"each of {SIMULATIONS} simulations ran while the wallet's balances changed, so nothing can be measured"
+    return TransportError(endpoint, why)
 
 
 def effects_of(

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from solders.pubkey import Pubkey
 from solders.signature import Signature
@@ -21,7 +21,6 @@ from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.client.transport import (
     AccountBalance,
     Balances,
-    Outcome,
     TokenBalance,
     Transport,
 )
@@ -30,16 +29,23 @@ from mcpsol_py.solana.addresses import NATIVE_MINT
 from mcpsol_py.solana.native_accounts import withdraw_authority
 from mcpsol_py.solana.tokens import extensions, read_mint, read_token_account, transfer_fee_config
 
-__all__ = ["ExpectedOutflow", "OutflowMeter", "landed_outcome"]
+__all__ = ["ExpectedOutflow", "LandedRecord", "OutflowMeter", "amount_texts", "landed_outcome"]
 
 #: How often to look for the record of a transaction that was seen to land, the seconds in between, and for all looks.
 _LOOKS, _PAUSE, _LONGEST = 10, 0.4, 15.0
 
 
+class LandedRecord(NamedTuple):
+    """What the chain says of a landed transaction: its error, None if it took effect, and its balances."""
+
+    err: Any
+    balances: Balances
+
+
 async def landed_outcome(
     transport: Transport, signature: Signature, *, looks: int = _LOOKS
-) -> Outcome | None:
-    """Return the record of a landed transaction with its balances, or None if the chain does not give it now.
+) -> LandedRecord | None:
+    """Return the record of a landed transaction, or None if the chain does not give it with balances now.
 
     Nodes have the record a moment after they have the status. The caller waits: a node that hangs is given up.
     """
@@ -54,8 +60,13 @@ async def landed_outcome(
         except TransportError:
             continue
         if found is not None and found.balances is not None:
-            return found
+            return LandedRecord(found.err, found.balances)
     return None
+
+
+def amount_texts(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Return amounts by mint as JSON: decimal text, since JSON readers round large numbers."""
+    return {mint: str(amount) for mint, amount in amounts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +156,7 @@ class ExpectedOutflow:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON, with amounts as text. `from_json` is the inverse."""
-        amounts = {mint: str(amount) for mint, amount in self.outflow.items()}
-        return {"meter": self.meter.to_json(), "outflow": amounts}
+        return {"meter": self.meter.to_json(), "outflow": amount_texts(self.outflow)}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> ExpectedOutflow:

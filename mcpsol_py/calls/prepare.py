@@ -29,7 +29,14 @@ from mcpsol_py.names import forms
 from mcpsol_py.program import Program, ProgramInstruction
 from mcpsol_py.solana.lighthouse import INVALID_ASSERTION
 
-__all__ = ["PreparedCall", "ServedProgram", "build_instruction", "chains_of", "prepare"]
+__all__ = [
+    "PreparedCall",
+    "ServedProgram",
+    "build_instruction",
+    "chains_of",
+    "errors_of",
+    "prepare",
+]
 
 
 @dataclass(slots=True)
@@ -58,6 +65,12 @@ class ServedProgram:
     again: Callable[[], Awaitable[ServedProgram]] | None = field(default=None, compare=False)
     files: tuple[Path, ...] = ()
     on_chain: bool = False
+
+
+def errors_of(programs: Iterable[ServedProgram]) -> Errors:
+    """Return the errors of *programs*, for `explain`."""
+    known = [(served.program, served.program_id) for served in programs if served.program_id]
+    return {str(program.behind(key)): program.error for program, key in known}
 
 
 def chains_of(programs: Iterable[ServedProgram]) -> list[Transport]:

@@ -17,7 +17,7 @@ from solders.signature import Signature
 from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
 from mcpsol_py.calls.foreign.text import read_transaction
 from mcpsol_py.calls.known_instructions import read_known
-from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.prepare import ServedProgram, errors_of
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import read_events
@@ -249,10 +249,8 @@ def _failure(
     """Return what the error of a transaction means: the program that failed, and its error by name."""
     failed = explain(
         Outcome(err=landed.facts.get("error"), logs=landed.logs),
-        programs=[
-            Pubkey.from_string(accounts.address(ix.program_id_index)) for ix in message.instructions
-        ],
-        own={address: served.program.error for address, served in known.items()},
+        programs=[accounts.address(ix.program_id_index) for ix in message.instructions],
+        own=errors_of(known.values()),
         accounts=accounts.keys,
     )
     return {} if failed is None else {"failure": {"text": str(failed), **_failure_facts(failed)}}

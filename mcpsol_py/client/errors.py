@@ -68,7 +68,7 @@ def _first_failure(logs: Sequence[str]) -> CallEnd | None:
 def explain(
     outcome: Outcome,
     *,
-    programs: Sequence[Pubkey] = (),
+    programs: Sequence[Pubkey | str] = (),
     own: Errors | None = None,
     accounts: Sequence[Pubkey | str] = (),
 ) -> ProgramFailed | None:
@@ -90,7 +90,7 @@ def explain(
 def _transaction_failure(
     outcome: Outcome,
     err: str | dict[str, Any],
-    programs: Sequence[Pubkey],
+    programs: Sequence[Pubkey | str],
     accounts: Sequence[Pubkey | str],
 ) -> ProgramFailed:
     stack = failing_stack(outcome.logs)
@@ -102,7 +102,9 @@ def _transaction_failure(
     return ProgramFailed(where, name, "; ".join(parts), logs=outcome.logs, stack=stack)
 
 
-def _concerned(detail: Any, programs: Sequence[Pubkey], accounts: Sequence[Pubkey | str]) -> str:
+def _concerned(
+    detail: Any, programs: Sequence[Pubkey | str], accounts: Sequence[Pubkey | str]
+) -> str:
     """Return the account or instruction that an error of the transaction names by its place."""
     if isinstance(detail, int):
         return f"instruction {detail + 1}{_named(programs, detail, ' calls ')}"
@@ -117,7 +119,7 @@ def _named(known: Sequence[Pubkey | str], place: int, before: str) -> str:
 
 
 def _instruction_failure(
-    outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey], own: Errors
+    outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey | str], own: Errors
 ) -> ProgramFailed:
     stack = failing_stack(outcome.logs)
     if not stack and is_cut(outcome.logs):
@@ -136,7 +138,7 @@ def _instruction_failure(
 
 
 def _unknown_program(
-    outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey]
+    outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey | str]
 ) -> ProgramFailed:
     """Return the failure of a program whose end the log does not have."""
     code = inner.get("Custom") if isinstance(inner, dict) else None

@@ -14,25 +14,21 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import simulation_json, simulation_lines
-from mcpsol_py.calls.effects import Effects, effects_of
+from mcpsol_py.calls.effects import SIMULATIONS, Effects, effects_of, never_still
 from mcpsol_py.calls.foreign.transaction import ForeignTransaction
 from mcpsol_py.calls.hints import hints
-from mcpsol_py.calls.prepare import PreparedCall, ServedProgram
+from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, errors_of
 from mcpsol_py.calls.simulate import SimulatedCall, simulate_transaction
 from mcpsol_py.calls.summary import AccountLine, InstructionSummary, amount_text, one_line
 from mcpsol_py.calls.transaction_reading import decode_transaction
-from mcpsol_py.client.errors import Errors
 from mcpsol_py.client.events import events_of
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.errors import ProgramFailed, TransportError
+from mcpsol_py.errors import ProgramFailed
 from mcpsol_py.names import clean_json
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.solana.fees import fee_lamports
 
-__all__ = ["Review", "Stakes", "errors_of", "review"]
-
-#: Simulations until one ran while nobody else changed the wallets' balances.
-_SIMULATIONS = 3
+__all__ = ["Review", "Stakes", "review"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +173,14 @@ async def review(
     if transport is None:
         return found
     watched = here or foreign.signers
-    for _ in range(_SIMULATIONS):
+    for _ in range(SIMULATIONS):
         simulated = await _simulated(transport, found)
         effects = {
             str(wallet): effects_of(foreign.instructions, simulated, wallet) for wallet in watched
         }
         if all(one.still for one in effects.values()):
             return replace(found, simulated=simulated, effects=effects)
-    raise TransportError(
-        transport.endpoint,
-        f"each of {_SIMULATIONS} simulations ran while the wallet's balances changed, so nothing can be measured",
-    )
+    raise never_still(transport.endpoint)
 
 
 async def _simulated(transport: Transport, found: Review) -> SimulatedCall:
@@ -206,12 +199,6 @@ async def _simulated(transport: Transport, found: Review) -> SimulatedCall:
         simulated.failure.hints = tuple(await _hints(found, simulated, simulated.failure))
         raise simulated.failure
     return replace(simulated, events=tuple(_events(found.programs, simulated)))
-
-
-def errors_of(programs: Iterable[ServedProgram]) -> Errors:
-    """Return the errors of *programs*, for `explain`."""
-    known = [(served.program, served.program_id) for served in programs if served.program_id]
-    return {str(program.behind(key)): program.error for program, key in known}
 
 
 def _events(
