@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
 from idl2mcp.local_node import LocalNode, passing_time
+from idl2mcp.server_options import print_config, server_options, set_up_telemetry
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -92,25 +90,7 @@ Add --print-config claude (or cursor, vscode, codex, gemini) to print your clien
     metavar="URL",
     help="The endpoint's URL as clients see it, the audience of their tokens.",
 )
-@click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    help="Log to stderr from this level on; info logs each call (default: warning; info with json).",
-)
-@click.option(
-    "--traces",
-    metavar="EXPORTER",
-    help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… configures them).",
-)
-@click.option(
-    "--print-config",
-    "client",
-    type=click.Choice(CLIENTS),
-    help="Print this client's configuration and stop.",
-)
+@server_options
 @inputs.local_options
 @inputs.chain_options
 def command(**options: Any) -> None:
@@ -122,11 +102,9 @@ def command(**options: Any) -> None:
     given = _Options(**options)
     given.check()
     if given.client is not None:
-        _print_config(given.client, given)
+        print_config(given.client, given.http_settings(given.file_config()))
         return
-    set_up_telemetry(
-        given.log_format, given.log_level, given.traces or os.environ.get("OTEL_TRACES_EXPORTER")
-    )
+    set_up_telemetry(given.log_format, given.log_level, given.traces)
     with _load_without_collecting():
         with report.progress("reading the programs"):
             service = _prepare(given)
@@ -202,26 +180,6 @@ class _Options:
 # --- a client's configuration --------------------------------------------------------------------
 
 
-def _print_config(client: str, given: _Options) -> None:
-    """Print what *client* needs to start or reach this server."""
-    report.note(f"for {place_of(client)}:")
-    sys.stdout.write(client_config(client, sys.argv[1:], _endpoint(given)) + "\n")
-
-
-def _endpoint(given: _Options) -> Endpoint | None:
-    """The endpoint that clients of this server use, None over stdio."""
-    settings = given.http_settings(given.file_config())
-    if settings is None:
-        return None
-    if settings.oauth is not None:
-        return Endpoint(settings.oauth.resource)
-    return Endpoint(_url(settings), token=bool(settings.tokens) and not settings.public)
-
-
-def _url(settings: HttpSettings) -> str:
-    return f"http://{settings.host}:{settings.port}{settings.path}"
-
-
 # --- the service ---------------------------------------------------------------------------------
 
 
@@ -251,7 +209,7 @@ class _Service:
             report.note(f"{source.model.name}: schema from {source.how}")
         for line in self.sales:
             report.note(line)
-        place = "stdio" if self.settings is None else _url(self.settings)
+        place = "stdio" if self.settings is None else self.settings.url
         how = " (found by search_tools)" if box.lazy else ""
         report.note(f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}")
 
@@ -302,6 +260,7 @@ class _Service:
 
 def _prepare(given: _Options) -> _Service:
     """Read all programs and set up the bridge, its server and its payments."""
+    import mcpsol_py
     from idl2mcp.config.bridge import make_bridge
     from idl2mcp.demo.accounts import open_accounts
     from mcpsol_py.bridge.mcp import make_server
@@ -310,7 +269,7 @@ def _prepare(given: _Options) -> _Service:
     settings = given.http_settings(config)
     bridge, loaded = make_bridge(config)
     state_key = settings.state_key if settings is not None else None
-    server = make_server(bridge, version=_version(), state_key=state_key)
+    server = make_server(bridge, version=mcpsol_py.__version__, state_key=state_key)
     cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
     service = _Service(bridge, server, settings, loaded, cluster)
     if given.demo and cluster is not None:
@@ -371,24 +330,3 @@ def local_node(settings: HttpSettings, cluster: LocalCluster | None) -> LocalNod
     if cluster is None or not settings.is_private:
         return None
     return LocalNode(cluster.transport, settings.host, settings.port)
-
-
-def set_up_telemetry(log_format: str, log_level: str | None, traces: str | None) -> None:
-    """Set up logs (to stderr; stdout belongs to the protocol) and traces, and hide the passphrase from both."""
-    from mcpsol_py import telemetry
-    from mcpsol_py.telemetry import logs
-
-    if passphrase := os.environ.get("IDL2MCP_PASSPHRASE"):
-        telemetry.hide(passphrase)
-    form: logs.Form = "json" if log_format == "json" else "text"
-    logs.set_up(form, log_level or ("info" if form == "json" else "warning"))
-    if traces and traces != "none":
-        from mcpsol_py.telemetry.traces import set_up
-
-        set_up(traces, version=_version())
-
-
-def _version() -> str:
-    import mcpsol_py
-
-    return mcpsol_py.__version__

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
+from idl2mcp.server_options import print_config, server_options, set_up_telemetry
 from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
 from idl2mcp.x402.times import span_options
@@ -22,7 +20,6 @@ from idl2mcp.x402.times import span_options
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
-    from mcpsol_py.bridge.http import HttpSettings
     from mcpsol_py.x402.buying.budget import Budget, SpendingLimit
     from mcpsol_py.x402.buying.outcomes import Bought
     from mcpsol_py.x402.buying.purchases import Purchase, Purchased, PurchaseOptions
@@ -364,25 +361,7 @@ _DAY_COLUMNS: Sequence[str] = ("day", "payments", "shown", "pending", "asset")
 )
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
-@click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    help="Log to stderr from this level on; info logs each call (default: warning; info with json).",
-)
-@click.option(
-    "--traces",
-    metavar="EXPORTER",
-    help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… configures them).",
-)
-@click.option(
-    "--print-config",
-    "client",
-    type=click.Choice(CLIENTS),
-    help="Print this client's configuration and stop.",
-)
+@server_options
 def wallet(
     config: Path,
     transport: str,
@@ -401,42 +380,27 @@ def wallet(
 
     from mcp.server import Server
 
-    from idl2mcp.commands.serve import set_up_telemetry
     from idl2mcp.config.agent_wallet import open_agent_wallet, wallet_http
     from mcpsol_py.bridge.http.app import run_owner_app
     from mcpsol_py.bridge.mcp import run_stdio
 
     settings = wallet_http(config, host, port) if transport == "http" else None
     if client is not None:
-        _print_config(client, settings)
+        print_config(client, settings, name="idl2mcp-wallet")
         return
-    set_up_telemetry(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
+    set_up_telemetry(log_format, log_level, traces)
     with ExitStack() as opened:
         tools = open_agent_wallet(config, opened)
         server: Server[Any] = Server(
             "idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools
         )
         server.middleware.append(tools)
-        place = "stdio" if settings is None else _wallet_url(settings)
+        place = "stdio" if settings is None else settings.url
         report.note(f"an agent's wallet on {place}; x402_setup_agent makes its key if it has none")
         if settings is None:
             asyncio.run(run_stdio(server))
         else:
             asyncio.run(run_owner_app(server, settings))
-
-
-def _print_config(client: str, settings: HttpSettings | None) -> None:
-    """Print what *client* needs to start or reach this wallet."""
-    endpoint = None
-    if settings is not None:
-        url = _wallet_url(settings) if settings.oauth is None else settings.oauth.resource
-        endpoint = Endpoint(url, token=bool(settings.tokens) and settings.oauth is None)
-    report.note(f"for {place_of(client)}:")
-    click.echo(client_config(client, sys.argv[1:], endpoint, name="idl2mcp-wallet"))
-
-
-def _wallet_url(settings: HttpSettings) -> str:
-    return f"http://{settings.host}:{settings.port}{settings.path}"
 
 
 async def _no_tools(_ctx: Any, _params: Any) -> Any:

@@ -261,7 +261,7 @@ def test_without_the_option_nothing_is_imported_or_sent(cli: Cli, tmp_path: Path
 
     code = """if True:
         import sys
-        from idl2mcp.commands.serve import set_up_telemetry
+        from idl2mcp.server_options import set_up_telemetry
         set_up_telemetry("text", None, None)
         import mcpsol_py.bridge.mcp.server
         heavy = ("opentelemetry.sdk.trace", "structlog", "prometheus_client", "jinja2")

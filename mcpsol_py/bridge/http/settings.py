@@ -49,6 +49,11 @@ class HttpSettings:
     operator_port: int | None = None
 
     @property
+    def url(self) -> str:
+        """The MCP endpoint on the server's own address."""
+        return f"http://{self.host}:{self.port}{self.path}"
+
+    @property
     def own_hosts(self) -> tuple[str, ...]:
         """The Host headers of the server's own addresses."""
         ports = [self.port, *([] if self.operator_port is None else [self.operator_port])]
