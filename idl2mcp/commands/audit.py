@@ -20,9 +20,8 @@ from idl2mcp import report
 def command(file: Path, clear_stop: bool, as_json: bool) -> None:
     """Verify the hash chain of an audit log, and count its events.
 
-    The head beside it, FILE.head, has the number and the hash of the last line: a log without its last lines is
-    refused. Somebody who may write both files can write another valid log. To notice that, keep the last hash
-    elsewhere.
+    FILE.head has the number and the hash of the last line, so a log without its last lines is refused. A user who may
+    write both files can write another valid log. To notice that, keep the last hash elsewhere.
     """
     from mcpsol_py.bridge.policy import AuditLog, verify_log
 

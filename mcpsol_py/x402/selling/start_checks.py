@@ -1,4 +1,4 @@
-"""Checks before the first sale: whether the payee can receive what is asked for, and who pays the fees.
+"""Checks before the first sale: the payee's token accounts, the sponsor's SOL, and the facilitators.
 
 A fact that makes every sale fail is an error. What cannot be read, or is only low, is a warning.
 """
