@@ -15,7 +15,7 @@ from idl2mcp import report
 from idl2mcp.server_options import print_config, server_options, set_up_telemetry
 from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
-from idl2mcp.x402.times import span_options
+from idl2mcp.x402.times import span_ms, span_options
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -327,9 +327,7 @@ def history(
         local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet")
     )
     kept = History(open_existing_database(database), address)
-    moments = {"since_ms": since, "until_ms": until}
-    span = {name: int(at.timestamp() * 1000) for name, at in moments.items() if at is not None}
-    where = HistoryFilter(state, host, tool, token, **span)
+    where = HistoryFilter(state, host, tool, token, **span_ms(since, until))
     document: dict[str, Any] = {"wallet": address}
     if by_day:
         rows = document["days"] = [day_row(day) for day in kept.days(where=where)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,13 @@ from idl2mcp import report
 from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.merchant import merchant_options
 from idl2mcp.x402.storage import KEY_FILE, open_chain, open_existing_database
-from idl2mcp.x402.times import span_options
+from idl2mcp.x402.times import span_ms, span_options
+from mcpsol_py.utc import time_of
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.executions import Execution
     from mcpsol_py.x402.store.receipts import Receipt
-    from mcpsol_py.x402.store.sales import SalesTotal, Span
+    from mcpsol_py.x402.store.sales import SalesTotal
 
 __all__ = ["refund", "sales"]
 
@@ -51,10 +52,11 @@ def sales(
 ) -> None:
     """List the sales, newest first: each paid call with its state. Or, with --by, their totals."""
     from mcpsol_py.x402.store.sales import Sales
+    from mcpsol_py.x402.store.spans import Span
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json: expected one of them")
-    kept, span = Sales(open_existing_database(database), merchant), _span(since, until)
+    kept, span = Sales(open_existing_database(database), merchant), Span(**span_ms(since, until))
     resource = tool if tool is None or "://" in tool or tool.startswith("/") else _TOOL + tool
     if by:
         groups: Any = by
@@ -134,13 +136,6 @@ def _base_units(text: str, payment_id: str, receipt: Receipt | None) -> int:
     return price.amount
 
 
-def _span(since: datetime | None, until: datetime | None) -> Span:
-    from mcpsol_py.x402.store.sales import Span
-
-    limits = {"since_ms": since, "until_ms": until}
-    return Span(**{name: int(at.timestamp() * 1000) for name, at in limits.items() if at})
-
-
 _CALL_FIELDS = (
     "time",
     "state",
@@ -158,9 +153,8 @@ _TOTAL_HEAD = ["day", "tool", "payments", "amount", "refunded"]
 
 
 def _call_row(call: Execution) -> dict[str, Any]:
-    made = datetime.fromtimestamp(call.created_ms / 1000, UTC)
     return {
-        "time": made.isoformat(timespec="seconds"),
+        "time": time_of(call.created_ms),
         "state": call.state,
         "amount": None if call.amount is None else str(call.amount),
         "asset": call.asset,

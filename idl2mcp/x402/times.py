@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
-__all__ = ["Moment", "span_options"]
+from mcpsol_py.utc import milliseconds, read_time
+
+__all__ = ["Moment", "span_ms", "span_options"]
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -30,12 +32,17 @@ class Moment(click.ParamType[datetime]):
             ago = _AGO.fullmatch(value)
             if ago is not None:
                 return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-            found = datetime.fromisoformat(value)
-            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+            return read_time(value)
         except (ValueError, OverflowError):
             self.fail(
                 f"expected 2026-11-28, 2026-11-28T09:30 (UTC) or 7d, got {value!r:.60}", param
             )
+
+
+def span_ms(since: datetime | None, until: datetime | None) -> dict[str, int]:
+    """Return what was given of a span, as `since_ms` and `until_ms`."""
+    given = {"since_ms": since, "until_ms": until}
+    return {name: milliseconds(moment) for name, moment in given.items() if moment is not None}
 
 
 def span_options(function: Callable[..., Any]) -> Callable[..., Any]:

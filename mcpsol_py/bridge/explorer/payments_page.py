@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 import anyio.to_thread
 
@@ -16,6 +15,7 @@ from mcpsol_py.bridge.explorer.content import (
     TableBlock,
 )
 from mcpsol_py.names import clean_text
+from mcpsol_py.utc import time_of
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.store.executions import Execution, Executions
 
@@ -60,7 +60,7 @@ class PaymentsPage:
 def _calls_page(calls: Sequence[Execution]) -> PageContent:
     rows = [
         (
-            Cell(_time(call.created_ms)),
+            Cell(time_of(call.created_ms)),
             Cell(_name(call.resource)),
             Cell(_price(call), "number"),
             Cell(call.state, _STATE_KINDS.get(call.state, "text")),
@@ -113,7 +113,7 @@ def _call_page(call: Execution) -> PageContent:
         ("Payer", call.payer, "code"),
         ("Paid to", call.pay_to, "code"),
         ("Network", call.network, "code"),
-        ("Time", _time(call.created_ms), "text"),
+        ("Time", time_of(call.created_ms), "text"),
         ("Sent by the tool", call.signature, "code"),
         ("Refused because", call.error and clean_text(call.error, 200), "text"),
     ]
@@ -128,10 +128,6 @@ def _call_page(call: Execution) -> PageContent:
 
 def _receipt_rows(receipt: Mapping[str, object]) -> list[tuple[str, Cell]]:
     return [(key, Cell(clean_text(str(value), 300), "code")) for key, value in receipt.items()]
-
-
-def _time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
 
 
 def _name(resource: str) -> str:

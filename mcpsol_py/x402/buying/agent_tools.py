@@ -13,7 +13,6 @@ import asyncio
 import base64
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import httpx
@@ -27,6 +26,7 @@ from mcpsol_py import telemetry
 from mcpsol_py.errors import McpsolError, PaymentError, abbr
 from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.telemetry import metrics
+from mcpsol_py.utc import milliseconds, read_time
 from mcpsol_py.x402.buying.agent import AgentWallet, Transfer
 from mcpsol_py.x402.buying.agent_tool_list import (
     ERROR_CODES,
@@ -366,14 +366,12 @@ def _code(error: PaymentError, name: str) -> str:
 def _moment(text: str, name: str) -> int:
     """A date or a time in ISO 8601 as milliseconds since 1970, in UTC unless it says otherwise."""
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
+        return milliseconds(read_time(text))
+    except (ValueError, OverflowError) as error:
         raise PaymentError(
             "INVALID_PARAMETERS",
             f"{name}: expected 2026-11-28 or 2026-11-28T09:30, got {abbr(text)}",
         ) from error
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return int(aware.timestamp() * 1000)
 
 
 def _bounded(text: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, cast
 
 import orjson
@@ -19,6 +18,7 @@ from sqlalchemy import BigInteger, Connection, case, func, insert, literal, sele
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.utc import date_of
 from mcpsol_py.x402.buying.token_sources import cannot_give
 from mcpsol_py.x402.channels.voucher import read_u64
 from mcpsol_py.x402.exact.source_account import SourceAccount
@@ -283,7 +283,7 @@ class Budget:
             .returning(wallets.c.touched_ms)
         ).scalar_one()
         self._release_left(connection, now)
-        return _day(int(touched))
+        return date_of(int(touched))
 
     def _release_left(self, connection: Connection, now: int) -> None:
         """Release reservations whose call ended without signing. If such a call comes back, it
@@ -490,7 +490,7 @@ class Budget:
             self._release_left(connection, now)
             touched = select(wallets.c.touched_ms).where(wallets.c.address == self.wallet)
             latest = max(now, int(connection.execute(touched).scalar_one()))
-            today = spendings.c.day == _day(latest)
+            today = spendings.c.day == date_of(latest)
             return (
                 self._sum(connection, asset, spendings.c.session == self.session),
                 self._sum(connection, asset, today),
@@ -563,10 +563,6 @@ def voucher_channel(payment: Mapping[str, Any] | None) -> str:
     """Return the channel of a payment by a voucher, "" for another payment."""
     channel = mapping_at(payment, "payload", "voucher").get("channelId")
     return channel if isinstance(channel, str) else ""
-
-
-def _day(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).date().isoformat()
 
 
 def read_spending(row: Any) -> Spending:

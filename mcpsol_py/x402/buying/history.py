@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, case, func, literal_column, select
+from sqlalchemy import ColumnElement, case, func, select
 
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.utc import date_of, time_of
 from mcpsol_py.x402.buying.budget import Spending, read_spending
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import spendings
+from mcpsol_py.x402.store.spans import FOREVER, Span, start_of_day
 
 __all__ = [
     "STATES",
@@ -29,10 +30,7 @@ __all__ = [
 
 #: The states of a payment (budget.Spending).
 STATES = ("reserved", "signed", "spent", "released")
-_FOREVER = (1 << 63) - 1
-#: The start of the day (UTC) of a payment. The number is part of the text: PostgreSQL takes two
-#: parameters in two places for two expressions.
-_DAY = spendings.c.created_ms - spendings.c.created_ms % literal_column("86400000", BigInteger)
+_DAY = start_of_day(spendings.c.created_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +45,12 @@ class HistoryFilter:
     tool: str | None = None
     token: str | None = None
     since_ms: int = 0
-    until_ms: int = _FOREVER
+    until_ms: int = FOREVER
 
     def condition(self) -> ColumnElement[bool]:
         """Return the SQL condition. Raises PaymentError (INVALID_PARAMETERS)."""
         c = spendings.c
-        found = (c.created_ms >= self.since_ms) & (c.created_ms < self.until_ms)
+        found = Span(self.since_ms, self.until_ms).covers(c.created_ms)
         if self.state:
             found &= c.state == _known_state(self.state)
         if self.host:
@@ -162,7 +160,7 @@ class History:
         )
         found = self._db.run(lambda connection, _: connection.execute(totals).all())
         return [
-            DayTotal(_date(int(day)), network, asset, int(n), int(spent), int(pending))
+            DayTotal(date_of(int(day)), network, asset, int(n), int(spent), int(pending))
             for day, network, asset, n, spent, pending in found
         ]
 
@@ -174,15 +172,10 @@ def _cursor(text: str) -> tuple[int, str]:
     return int(made), payment_id
 
 
-def _date(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).date().isoformat()
-
-
 def history_row(row: Spending) -> dict[str, Any]:
     """Return a payment as it is shown. It has no signed payment."""
-    made = datetime.fromtimestamp(row.created_ms / 1000, UTC)
     return {
-        "time": made.isoformat(timespec="seconds"),
+        "time": time_of(row.created_ms),
         "state": row.state,
         "amount": str(row.amount),
         "shown": format_amount(row.amount, row.network, row.asset),

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
+from mcpsol_py.utc import time_of
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import catalog as table
 
@@ -96,7 +97,4 @@ def _conditions(wanted: Mapping[str, str]) -> list[ColumnElement[bool]]:
 
 
 def _row(row: Any) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    seen = datetime.fromtimestamp(row.touched_ms / 1000, UTC).isoformat(timespec="seconds")
-    return {**orjson.loads(row.body), "lastUpdated": seen}
+    return {**orjson.loads(row.body), "lastUpdated": time_of(row.touched_ms)}

@@ -5,35 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 import orjson
-from sqlalchemy import BigInteger, ColumnElement, Table, func, literal_column, select
+from sqlalchemy import ColumnElement, Table, func, select
 
+from mcpsol_py.utc import date_of
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Execution, read_execution
 from mcpsol_py.x402.store.schema import audit_log, executions, receipts
+from mcpsol_py.x402.store.spans import Span, start_of_day
 
-__all__ = ["Grouping", "Sales", "SalesTotal", "Span"]
+__all__ = ["Grouping", "Sales", "SalesTotal"]
 
 Grouping: TypeAlias = Literal["day", "tool"]
 _TOKEN = (receipts.c.network, receipts.c.asset)
-#: The start of the day (UTC) of a receipt. The number is part of the text: PostgreSQL takes two
-#: parameters in two places for two expressions.
-_DAY = receipts.c.issued_ms - receipts.c.issued_ms % literal_column("86400000", BigInteger)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A span of time in UTC milliseconds since 1970: from `since_ms`, before `until_ms`."""
-
-    since_ms: int = 0
-    until_ms: int = (1 << 63) - 1
-
-    def covers(self, column: ColumnElement[int]) -> ColumnElement[bool]:
-        """Return the SQL condition that *column* is in this span."""
-        return (column >= self.since_ms) & (column < self.until_ms)
+_DAY = start_of_day(receipts.c.issued_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +95,7 @@ def _conditions(
 
 def _total(by: Sequence[Grouping], row: Any, refunded: int) -> SalesTotal:
     return SalesTotal(
-        day=_day(row.day_ms) if "day" in by else None,
+        day=date_of(int(row.day_ms)) if "day" in by else None,
         resource=row.resource if "tool" in by else None,
         network=row.network,
         asset=row.asset,
@@ -116,7 +103,3 @@ def _total(by: Sequence[Grouping], row: Any, refunded: int) -> SalesTotal:
         amount=int(row[-1]),
         refunded=refunded,
     )
-
-
-def _day(ms: int) -> str:
-    return datetime.fromtimestamp(int(ms) / 1000, UTC).date().isoformat()

@@ -10,8 +10,9 @@ from sqlalchemy import insert
 
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.merchant_log import record_action
-from mcpsol_py.x402.store.sales import Grouping, Sales, Span
+from mcpsol_py.x402.store.sales import Grouping, Sales
 from mcpsol_py.x402.store.schema import executions, receipts
+from mcpsol_py.x402.store.spans import Span
 from tests.unit.x402.conftest import Storage
 
 DAY = 86_400_000
