@@ -88,14 +88,22 @@ class SettlementStore(Protocol):
         """Forget a settlement that was not and cannot be executed, so that it may be tried again."""
 
 
+@dataclass(slots=True)
+class _Kept:
+    """A settlement in memory, and when it was recorded and last changed, in seconds of the clock."""
+
+    settlement: Settlement
+    recorded: float
+    touched: float
+
+
 class MemorySettlements:
     """A store in memory, for one process. It forgets ended entries after *keep* seconds (a
     blockhash lives 90 s).
     """
 
     def __init__(self, keep: float = 600.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rows: dict[str, tuple[float, Settlement]] = {}
-        self._recorded: dict[str, float] = {}
+        self._rows: dict[str, _Kept] = {}
         self._lock = threading.Lock()
         self._keep, self._clock = keep, clock
 
@@ -105,22 +113,22 @@ class MemorySettlements:
             self._forget_ended()
             found = self._rows.get(settlement.key)
             if found is not None:
-                return found[1]
-            self._rows[settlement.key] = (self._clock(), settlement)
-            self._recorded[settlement.key] = self._clock()
+                return found.settlement
+            now = self._clock()
+            self._rows[settlement.key] = _Kept(settlement, now, now)
             return None
 
     def _forget_ended(self) -> None:
         horizon = self._clock() - self._keep
-        for key, (touched, settlement) in list(self._rows.items()):
-            if touched < horizon and settlement.state in ("landed", "failed"):
-                del self._rows[key], self._recorded[key]
+        for key, row in list(self._rows.items()):
+            if row.touched < horizon and row.settlement.state in ("landed", "failed"):
+                del self._rows[key]
 
     def get(self, key: str) -> Settlement | None:
         """See SettlementStore."""
         with self._lock:
             found = self._rows.get(key)
-            return found[1] if found else None
+            return found.settlement if found else None
 
     def take_over(self, key: str, lease: float) -> bool:
         """See SettlementStore."""
@@ -128,11 +136,11 @@ class MemorySettlements:
             found = self._rows.get(key)
             if found is None:
                 return False
-            touched, row = found
-            abandoned = row.state == "sending" and touched + lease <= self._clock()
-            if row.state != "pending" and not abandoned:
+            state, now = found.settlement.state, self._clock()
+            abandoned = state == "sending" and found.touched + lease <= now
+            if state != "pending" and not abandoned:
                 return False
-            self._rows[key] = (self._clock(), replace(row, state="sending"))
+            found.settlement, found.touched = replace(found.settlement, state="sending"), now
             return True
 
     def update(self, key: str, state: State, error: str | None = None) -> None:
@@ -140,19 +148,19 @@ class MemorySettlements:
         with self._lock:
             found = self._rows.get(key)
             if found is not None:
-                self._rows[key] = (self._clock(), replace(found[1], state=state, error=error))
+                found.settlement = replace(found.settlement, state=state, error=error)
+                found.touched = self._clock()
 
     def age_ms(self, key: str) -> int:
         """See SettlementStore."""
         with self._lock:
-            now = self._clock()
-            return int((now - self._recorded.get(key, now)) * 1000)
+            found = self._rows.get(key)
+            return 0 if found is None else int((self._clock() - found.recorded) * 1000)
 
     def release(self, key: str) -> None:
         """See SettlementStore."""
         with self._lock:
             self._rows.pop(key, None)
-            self._recorded.pop(key, None)
 
 
 class Sponsor(Protocol):

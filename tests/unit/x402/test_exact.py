@@ -292,6 +292,23 @@ def test_a_refusal_after_a_lost_answer_is_still_pending(
     assert world.tokens(world.payee.pubkey()) == 10_000
 
 
+def test_a_refused_first_send_that_is_on_chain_is_settled(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node took the transaction, and refused it in the same answer."""
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    send = world.chain.send
+
+    def taken_and_refused(wire: bytes) -> str:
+        send(wire)
+        raise ChainRejected("AlreadyProcessed")
+
+    monkeypatch.setattr(world.chain, "send", taken_and_refused)
+    assert world.facilitator.settle(payment, requirements).success
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
 def test_an_expired_blockhash_is_a_failure_and_never_lands(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
