@@ -8,6 +8,7 @@ import pytest
 from solders.hash import Hash
 from x402.schemas import PaymentPayload, PaymentRequirements
 
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
@@ -67,9 +68,20 @@ def test_a_payment_lands_once_and_is_found_by_its_payer(chain: PaymentChain) -> 
     assert tokens(chain, PAYEE.pubkey()) == before + 10_000
 
 
-def test_what_cannot_be_paid_fails_in_simulation(chain: PaymentChain) -> None:
-    asked = requirements(chain, 10**9)
-    verified = ExactFacilitator(chain, KeypairSponsor(SPONSOR)).verify(pay(chain, asked), asked)
+def test_a_payer_without_the_funds_signs_nothing(chain: PaymentChain) -> None:
+    with pytest.raises(PaymentError, match="can give") as refused:
+        pay(chain, requirements(chain, 10**9))
+    assert refused.value.code == "INSUFFICIENT_FUNDS"
+
+
+def test_a_payment_whose_funds_are_gone_fails_in_simulation(chain: PaymentChain) -> None:
+    everything = requirements(chain, tokens(chain, PAYER.pubkey()))
+    signed = pay(chain, everything)
+    desk = ExactFacilitator(chain, KeypairSponsor(SPONSOR), poll=0.2)
+    assert desk.verify(signed, everything).is_valid
+    less = requirements(chain, 1_000)
+    assert desk.settle(pay(chain, less), less).success
+    verified = desk.verify(signed, everything)
     assert (verified.is_valid, verified.invalid_reason) == (False, "transaction_simulation_failed")
 
 

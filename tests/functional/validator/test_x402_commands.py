@@ -162,7 +162,7 @@ def test_pay_repeat_refuse_and_look_back(validator: Validator, shop: str, tmp_pa
     assert json.loads(too_much.stdout)["error"]["code"] == "AMOUNT_EXCEEDS_MAX"
     address = str(keypair(1).pubkey())
     listed = json.loads(idl2mcp("x402", "history", "--wallet", address, *common[4:]).stdout)
-    assert [(p["state"], p["amount"], p["signature"]) for p in listed["payments"]] == [
+    assert [(p["state"], p["amount"], p["transaction"]) for p in listed["payments"]] == [
         ("spent", "2500", paid["receipt"]["transaction"])
     ]
     for output in (first, too_much):

@@ -133,7 +133,7 @@ def test_a_channel_and_three_vouchers(parties: Parties) -> None:
 
 def test_a_subscription_and_two_charges(parties: Parties) -> None:
     plan = x402.plan_address(PAYEE.pubkey(), 1)
-    terms = {"price": 90, "period": 4, "trial": 0, "grace": 600, "max_charges": 5}
+    terms = {"price": 90, "period": 10, "trial": 0, "grace": 10, "max_charges": 5}
     merchant = {"merchant": PAYEE, **parties.tokens}
     parties.payee.send(parties.payee.build("create_plan", {"plan_id": 1, **terms}, merchant))
     before = parties.held(parties.purse)
@@ -144,7 +144,7 @@ def test_a_subscription_and_two_charges(parties: Parties) -> None:
         "merchant": PAYEE.pubkey(),
         **parties.tokens,
     }
-    agreed = {"price": 90, "period": 4, "trial": 0, "grace": 600, "periods": 2}
+    agreed = {"price": 90, "period": 10, "trial": 0, "grace": 10, "periods": 2}
     parties.payer.send(parties.payer.build("subscribe", agreed, given))
     subscription = x402.subscription_address(plan, PAYER.pubkey())
     assert parties.held(parties.purse) == before + 90

@@ -187,7 +187,7 @@ async def test_a_subscription_by_tools_and_two_charges(validator: Validator) -> 
 async def _a_subscription_by_tools_and_two_charges(desk: Desk) -> None:
     plan = x402.plan_address(PAYEE.pubkey(), 2)
     merchant = {"merchant": payee, **TOKENS}
-    terms = {"price": "80", "period": 4, "trial": 0, "grace": 600}
+    terms = {"price": "80", "period": 10, "trial": 0, "grace": 10}
     await desk.done(
         "create_plan", {"plan_id": "2", **terms, "max_charges": 5, "accounts": merchant}
     )
