@@ -26,7 +26,7 @@ from mcpsol_py.errors import (
     SendUnknown,
     TransportError,
 )
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_json, clean_text, escape_invisible
 
 __all__ = [
     "CHAIN",
@@ -52,6 +52,11 @@ __all__ = [
 
 OK, INPUT, USAGE, CHAIN, NOT_COMPARED = 0, 1, 2, 3, 4
 
+#: How much of one text or line of a result is printed. An answer that was bought may be this long.
+_LONGEST = 16 << 20
+#: How much of a message is printed.
+_MESSAGE = 1 << 16
+
 _CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, LandedDifferently, ProgramFailed)
 
 
@@ -63,7 +68,14 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_json_text(document: object, *, indent: bool = True) -> str:
-    """Return *document* as JSON text. Bytes become "0x" hex, other unknown objects their str()."""
+    """Return *document* as JSON text. Bytes become "0x" hex, other unknown objects their str().
+
+    Invisible characters are escaped, so that the text is safe to print and means the same.
+    """
+    return escape_invisible(_json_text(document, indent=indent))
+
+
+def _json_text(document: object, *, indent: bool) -> str:
     import orjson
 
     def other(value: object) -> str:
@@ -79,17 +91,21 @@ def as_json_text(document: object, *, indent: bool = True) -> str:
 
 
 def emit(document: object, text: str | Iterable[str], *, as_json: bool) -> None:
-    """Print a command's result: *document* with ``--json``, else *text* (a string or lines)."""
+    """Print a command's result: *document* with ``--json``, else *text* (a string or lines).
+
+    A result may hold text of strangers (sellers, IDLs, chains), so all of its text is cleaned.
+    """
     if as_json:
-        sys.stdout.write(as_json_text(document) + "\n")
+        sys.stdout.write(as_json_text(clean_json(document, _LONGEST)) + "\n")
         return
-    body = text if isinstance(text, str) else "\n".join(text)
+    lines = text.split("\n") if isinstance(text, str) else text
+    body = "\n".join(clean_text(line, _LONGEST) for line in lines)
     sys.stdout.write(body if body.endswith("\n") or not body else body + "\n")
 
 
 def note(text: str) -> None:
     """Print a message for people on stderr, so that it never mixes with a result."""
-    sys.stderr.write(clean_text(text, 1 << 16).rstrip("\n") + "\n")
+    sys.stderr.write(clean_text(text, _MESSAGE).rstrip("\n") + "\n")
     sys.stderr.flush()
 
 
@@ -122,7 +138,7 @@ def failure(
             lines += ["  the last lines of its log:", *(f"    {at}" for at in error.logs[-6:])]
     note("\n".join(lines))
     if as_json:
-        sys.stdout.write(as_json_text({"error": details}) + "\n")
+        sys.stdout.write(as_json_text({"error": clean_json(dict(details), _MESSAGE)}) + "\n")
     return exit_code(error)
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "camel",
     "clean_json",
     "clean_text",
+    "escape_invisible",
     "forms",
     "match_name",
     "pascal",
@@ -254,8 +255,18 @@ def clean_json(value: Any, limit: int = 4096) -> Any:
     """
     if isinstance(value, str):
         return clean_text(value, limit)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [clean_json(inner, limit) for inner in value]
     if isinstance(value, dict):
         return {clean_text(str(key), 200): clean_json(inner, limit) for key, inner in value.items()}
     return value
+
+
+def escape_invisible(json_text: str) -> str:
+    """Return JSON text with every character that `clean_text` drops as an escape, such as \\u202e."""
+    return _INVISIBLE.sub(_escaped, json_text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

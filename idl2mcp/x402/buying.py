@@ -340,7 +340,7 @@ def history(
             document["after"] = page.after
             report.note(f"there are more: --after {page.after}")
     if as_csv:
-        click.echo(csv_text(rows, list(rows[0]) if rows else columns), nl=False)
+        report.emit(None, csv_text(rows, list(rows[0]) if rows else columns), as_json=False)
         return
     cells = [[str(row[name]) for name in columns] for row in rows]
     text = report.table([list(columns), *cells]) if rows else f"{address} has paid nothing"

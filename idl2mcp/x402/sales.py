@@ -66,7 +66,7 @@ def sales(
         rows = [_call_row(c) for c in kept.calls(limit, span=span, resource=resource)]
         document, shown = "sales", [_call_line(row) for row in rows]
     if as_csv:
-        click.echo(csv_text(rows, _TOTAL_FIELDS if by else _CALL_FIELDS), nl=False)
+        report.emit(None, csv_text(rows, _TOTAL_FIELDS if by else _CALL_FIELDS), as_json=False)
         return
     head = _TOTAL_HEAD if by else _CALL_HEAD
     text = report.table([head, *shown]) if rows else f"{merchant} has no sales"

@@ -51,7 +51,7 @@ def wrong_places(cell: str) -> list[str]:
         if not token.endswith(".py"):
             names.append(token)
             continue
-        path = REPO / "mcpsol_py" / token
+        path = REPO / (token if token.startswith("idl2mcp/") else f"mcpsol_py/{token}")
         if not path.is_file():
             wrong.append(f"no file {token}")
         else:

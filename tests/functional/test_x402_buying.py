@@ -157,3 +157,15 @@ def test_history_is_filtered_paged_summed_and_written_as_csv(payer: Payer) -> No
     table = list(csv.DictReader(io.StringIO(history("--csv").out)))
     assert [row["amount"] for row in table] == ["10000"] * 3
     assert "0.03 USDC" in history("--by-day").out
+
+
+HIDDEN = "\u202e\x7f\u200b\x9b\U000e0041"
+
+
+def test_a_sellers_answer_is_cleaned_before_it_is_printed(payer: Payer) -> None:
+    for options in ([], ["--json"]):
+        ran = payer.pay("/web/echo", "--body", f"pay{HIDDEN}load", *options)
+        assert ran.code == 0
+        shown = ran.out + ran.err + (ran.json["body"] if options else "")
+        assert "payload" in shown
+        assert not set(HIDDEN) & set(shown)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
 
 __all__ = ["MAX_WORDS", "cleaned_demand", "cleaned_receipt", "has_names", "is_name", "seller_words"]
@@ -46,7 +46,7 @@ def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
 
 def cleaned_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
     """Return a receipt as JSON. A transaction that is not a plain name becomes "". Other texts are cleaned."""
-    out = dict(receipt)
+    out: dict[str, Any] = clean_json(dict(receipt))
     for key in ("errorReason", "errorMessage", "payer", "network"):
         if isinstance(out.get(key), str):
             out[key] = seller_words(out[key])

@@ -1,9 +1,12 @@
 """How results and failures are told."""
 
+import json
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from idl2mcp import report
 from mcpsol_py.errors import (
@@ -14,6 +17,7 @@ from mcpsol_py.errors import (
     SourceError,
     TransportError,
 )
+from mcpsol_py.names import clean_text
 
 
 @pytest.mark.parametrize(
@@ -88,3 +92,36 @@ def test_progress_is_silent_for_what_is_quick_and_speaks_after_a_while(
 def test_a_table_is_aligned() -> None:
     assert report.table([["a", "b"], ["long", "c"]]) == ["  a     b", "  long  c"]
     assert report.table([]) == []
+
+
+_TRICK = "a\u202eb\x1b[31m\x07c\u200bd\x7fe\U000e0041f"
+
+
+@pytest.mark.parametrize("text", [_TRICK, [_TRICK], f"{_TRICK}\n"])
+def test_a_result_for_people_is_cleaned(
+    text: str | list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    report.emit({}, text, as_json=False)
+    assert capsys.readouterr().out == "ab[31mcdef\n"
+
+
+def test_a_result_for_machines_is_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
+    report.emit({"a": _TRICK, "b": [{_TRICK: (_TRICK,)}]}, "", as_json=True)
+    clean = "ab[31mcdef"
+    assert json.loads(capsys.readouterr().out) == {"a": clean, "b": [{clean: [clean]}]}
+
+
+def test_the_details_of_a_failure_are_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
+    report.failure(ProgramFailed("id", "Bad", _TRICK, logs=[_TRICK]), as_json=True)
+    out, err = capsys.readouterr()
+    assert not set(_TRICK) & set("\u202e\x1b\x07") & set(err + json.dumps(json.loads(out)))
+    assert "ab[31mcdef" in json.loads(out)["error"]["message"]
+
+
+@given(st.text())
+def test_json_text_shows_no_hidden_character_and_means_the_same(text: str) -> None:
+    written = report.as_json_text({"a": text})
+    assert json.loads(written) == {"a": text}
+    assert clean_text(written, len(written)) == written.replace("\u2028", "\n").replace(
+        "\u2029", "\n"
+    )
