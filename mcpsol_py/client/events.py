@@ -7,7 +7,7 @@ before 0.22 logged `Program log: <base64>`. `emit_cpi!` sends an event as data o
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -27,26 +27,39 @@ _ANCHOR_TAG = 8
 
 def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
     """Yield the data that *program_id* itself logged (`sol_log_data`), not data of the programs that it called."""
-    for line in _own_lines(logs, program_id, _DATA):
-        slices = [_from_base64(text) for text in line.split(" ")]
-        if None not in slices:
-            yield b"".join(data for data in slices if data)
+    return _logged(logs, program_id, _DATA, _from_slices)
 
 
 def logged_text_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
     """Yield the data of text lines that are base64, as Anchor before 0.22 logged its events."""
-    for line in _own_lines(logs, program_id, _TEXT):
-        data = _from_base64(line)
-        if data is not None and len(data) >= _ANCHOR_TAG:
-            yield data
+    return _logged(logs, program_id, _TEXT, _from_text)
 
 
-def _own_lines(logs: Sequence[str], program_id: str, prefix: str) -> Iterator[str]:
+def _logged(
+    logs: Sequence[str], program_id: str, prefix: str, read: Callable[[str], bytes | None]
+) -> Iterator[bytes]:
+    found = {
+        number: data
+        for number, line in enumerate(logs)
+        if line.startswith(prefix) and (data := read(line.removeprefix(prefix))) is not None
+    }
+    if not found:
+        return
     stack = CallStack()
-    for line in logs:
+    for number, line in enumerate(logs):
         stack.read(line)
-        if stack.current == program_id and line.startswith(prefix):
-            yield line.removeprefix(prefix)
+        if number in found and stack.current == program_id:
+            yield found[number]
+
+
+def _from_slices(text: str) -> bytes | None:
+    slices = [_from_base64(part) for part in text.split(" ")]
+    return None if None in slices else b"".join(data for data in slices if data)
+
+
+def _from_text(text: str) -> bytes | None:
+    data = _from_base64(text)
+    return data if data is not None and len(data) >= _ANCHOR_TAG else None
 
 
 def _from_base64(text: str) -> bytes | None:
