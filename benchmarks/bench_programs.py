@@ -23,6 +23,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import FailedTransactionMetadata
 
+from benchmarks import by_hand
 from benchmarks.yardstick import NotMeasured, Row, Yardstick
 from mcpsol_py.build import build_program
 from mcpsol_py.errors import BuildError, ToolchainMissing
@@ -113,7 +114,7 @@ def compare(plain: dict[str, bytes]) -> Iterator[Call]:
         ("vault", table.VAULT, SameFilled),
     ):
         for row in rows:
-            chain = new(_ours(program)).fill()
+            chain = new(by_hand.so_of(program)).fill()
             ix = row.call(chain)  # type: ignore[arg-type]
             yield _both(program, row.what, (chain, ix), getattr(chain, row.by), plain)
 
@@ -124,7 +125,7 @@ def sizes(plain: dict[str, bytes]) -> list[Size]:
     for name in PROGRAMS:
         pages = page_set(read(REPO / "programs" / name / "spec.py"))
         listed = sum(map(len, [*pages.json_pages, *pages.stream_pages]))
-        out.append(Size(name, _ours(name).stat().st_size, listed, len(plain[name])))
+        out.append(Size(name, by_hand.so_of(name).stat().st_size, listed, len(plain[name])))
     return out
 
 
@@ -136,7 +137,8 @@ def measure() -> list[Row]:
         except (BuildError, ToolchainMissing) as error:
             raise NotMeasured(str(error)) from error
     rows: list[Row] = []
-    for call in compare(plain):
+    calls = list(compare(plain))
+    for call in calls:
         what = f"{call.program}: {call.what}"
         rows.append(
             Yardstick(
@@ -148,11 +150,7 @@ def measure() -> list[Row]:
         rows.append(
             Yardstick(f"{size.program}: program", size.ours, size.plain, "bytes", note=note)
         )
-    return rows
-
-
-def _ours(program: str) -> Path:
-    return REPO / "programs" / program / f"{program}.so"
+    return [*rows, *by_hand.rows_of_calls(calls), *by_hand.rows_of_sizes(PROGRAMS)]
 
 
 _COUNTER: dict[str, Callable[[table.Counted], Instruction]] = {
@@ -174,7 +172,7 @@ def _good(
 ) -> Iterator[tuple[str, Keypair, tuple[_Chain, Instruction]]]:
     """The good calls, each where it may be made: before anything, on what was made, and a counter closed at zero."""
     for name, call in calls.items():
-        chain = new(_ours("counter" if new is SameCounted else "vault"))
+        chain = new(by_hand.so_of("counter" if new is SameCounted else "vault"))
         if name != "initialize":
             fill(chain)
         if name == "close":
@@ -194,7 +192,7 @@ def _both(
     transaction = VersionedTransaction(message, [signer])
     address = counter.PROGRAM if program == "counter" else vault.PROGRAM
     asked = []
-    for so in (_ours(program).read_bytes(), plain[program]):
+    for so in (by_hand.so_of(program).read_bytes(), plain[program]):
         chain.svm.add_program(address, so)
         outcome = chain.svm.simulate_transaction(transaction)
         meta = outcome.meta()

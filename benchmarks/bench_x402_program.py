@@ -12,6 +12,7 @@ from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from benchmarks import by_hand
 from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
 from mcpsol_py.build import build_program
 from mcpsol_py.build.report import measure_list_tools
@@ -55,7 +56,7 @@ def measure() -> list[Row]:
     rows.append(
         Limit("program", size, 256 * 1024, "bytes", note=f"{_rent(size):,} lamports of rent")
     )
-    return rows
+    return [*rows, *by_hand.rows_of_x402(life), *by_hand.rows_of_sizes(["x402"])]
 
 
 def _rent(size: int) -> int:
