@@ -114,11 +114,16 @@ def suggest(name: str, candidates: Iterable[str]) -> str:
     names = list(dict.fromkeys(candidates))
     if not names:
         return "No names are available."
-    near = get_close_matches(name, names, n=1, cutoff=0.6)
-    text = f"Did you mean {near[0]!r}? " if near else ""
+    near = [known for known in names if _letters(known) == _letters(name)]
+    near = near or get_close_matches(name, names, n=1, cutoff=0.6)
+    text = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     if len(names) <= 10:
         return text + "Available: " + ", ".join(names) + "."
     return text + f"There are {len(names)}: {', '.join(names[:10])}, and more."
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def _json_value(value: object) -> Any:

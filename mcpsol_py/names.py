@@ -8,26 +8,29 @@ letter follows. Digits belong to the word before them: `mintV1` -> `mint_v1`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 __all__ = [
     "RUST_KEYWORDS",
     "UNRAWABLE",
-    "aliases",
+    "ByName",
+    "by_name",
     "camel",
     "clean_json",
     "clean_text",
     "escape_invisible",
     "forms",
-    "match_name",
+    "letters",
     "pascal",
     "rust_ident",
     "snake",
     "words",
 ]
+
+_Value = TypeVar("_Value")
 
 #: The forms of nearly all names, which need no state machine.
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
@@ -162,40 +165,90 @@ def forms(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((name, snake(name), camel(name), pascal(name))))
 
 
-def by_form(names: Iterable[str]) -> dict[str, str]:
-    """Return every form of *names* -> the first name that has it."""
-    return {form: name for name in reversed(list(names)) for form in forms(name)}
+def letters(name: str) -> str:
+    """Return the letters and digits of *name* in lower case: what its forms in all case styles share.
 
-
-def aliases(names: Iterable[str]) -> dict[str, str]:
-    """Return every form of *names* (as written, snake, camel, Pascal) -> the name.
-
-    Forms that two names share are left out.
+    >>> letters("isNFT"), letters("is_nFT"), letters("IsNft")
+    ('isnft', 'isnft', 'isnft')
     """
-    names = list(names)
-    out: dict[str, str] = {}
-    shared: set[str] = set()
+    return "".join(words(name))
+
+
+class ByName(Generic[_Value]):
+    """Values by name, where a name may be written in any case style.
+
+    A name as written comes first. Then counts a name that shares a snake, camel or Pascal form, then one that shares
+    the letters: Codama writes `NFT` as `nFT`, and these share no form. A spelling of several names with
+    different values finds none of them.
+
+    >>> found = ByName({"open_position": 1, "NFT": 2, "N_ft": 3})
+    >>> found.get("openPosition"), found.get("nft"), found.get("nfT"), found.get("close")
+    (1, 2, None, None)
+    """
+
+    __slots__ = ("_spellings", "values")
+
+    def __init__(self, values: Mapping[str, _Value]) -> None:
+        self.values = values
+        #: spelling -> the names that have it, for forms and for letters; made at the first other spelling
+        self._spellings: tuple[dict[str, set[str]], ...] = ()
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.name(name) is not None
+
+    def get(self, name: str) -> _Value | None:
+        """Return the value under *name*, or None."""
+        found = self.name(name)
+        return None if found is None else self.values[found]
+
+    def name(self, name: str) -> str | None:
+        """Return the name that *name* is a spelling of, or None."""
+        if name in self.values:
+            return name
+        if not self._spellings:
+            self._spellings = (
+                _by_spelling(self.values, forms),
+                _by_spelling(self.values, _letters),
+            )
+        by_form, by_letters = self._spellings
+        for known, spellings in (
+            (by_form, (name,)),
+            (by_form, forms(name)),
+            (by_letters, _letters(name)),
+        ):
+            found = set().union(*(known.get(spelling, ()) for spelling in spellings))
+            if found:
+                return min(found) if self._are_one(found) else None
+        return None
+
+    def _are_one(self, names: Iterable[str]) -> bool:
+        """Return whether *names* have one value."""
+        return len({id(self.values[name]) for name in names}) == 1
+
+
+def _by_spelling(
+    names: Iterable[str], spellings: Callable[[str], Iterable[str]]
+) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
     for name in names:
-        for form in forms(name):
-            if out.setdefault(form, name) != name:
-                shared.add(form)
-    for form in shared:
-        del out[form]
-    out.update(zip(names, names, strict=True))
-    return out
+        for spelling in spellings(name):
+            found.setdefault(spelling, set()).add(name)
+    return found
 
 
-def match_name(name: str, names: Sequence[str]) -> int | None:
-    """Return the index of *name* in *names*, in any form that only one of them has.
+def _letters(name: str) -> tuple[str, ...]:
+    """Return the letters of a name that has any."""
+    found = letters(name)
+    return (found,) if found else ()
 
-    >>> match_name("openPosition", ["close", "open_position"]), match_name("a", ["b"])
-    (1, None)
+
+def by_name(names: Iterable[str]) -> ByName[str]:
+    """Return each of *names* by any spelling of it.
+
+    >>> by_name(["close", "open_position"]).get("openPosition")
+    'open_position'
     """
-    if name in names:
-        return names.index(name)
-    wanted = set(forms(name))
-    near = [index for index, known in enumerate(names) if wanted.intersection(forms(known))]
-    return near[0] if len(near) == 1 else None
+    return ByName({name: name for name in names})
 
 
 def rust_ident(name: str, style: str = "snake") -> str:

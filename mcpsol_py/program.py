@@ -26,7 +26,7 @@ from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
 from mcpsol_py.model.type_text import type_text
-from mcpsol_py.names import aliases
+from mcpsol_py.names import ByName
 from mcpsol_py.sources import anchor, anchor_legacy
 from mcpsol_py.sources.detect import read
 
@@ -173,8 +173,8 @@ class Program:
         return {i.name: i for i in reversed(self.model.instructions)}
 
     @cached_property
-    def _alias(self) -> dict[str, str]:
-        return aliases(self._by_name)
+    def _spellings(self) -> ByName[Instruction]:
+        return ByName(self._by_name)
 
     @property
     def instructions(self) -> list[str]:
@@ -197,10 +197,10 @@ class Program:
         return list(self.model.errors)
 
     def instruction(self, name: str) -> ProgramInstruction:
-        """Return an instruction by name: as written, or in snake_case, camelCase or PascalCase. Raises UnknownName."""
+        """Return an instruction by name, in any case style that only one has. Raises UnknownName."""
         found = self._instructions.get(name)
         if found is None:
-            known = name if name in self._by_name else self._alias.get(name)
+            known = self._spellings.name(name)
             if known is None:
                 raise UnknownName("instruction", name, self.instructions, self.model.name)
             found = self._instructions.get(known) or ProgramInstruction(self, self._by_name[known])

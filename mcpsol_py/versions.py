@@ -20,7 +20,7 @@ from typing import Any
 
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, SourceError
-from mcpsol_py.names import snake
+from mcpsol_py.names import letters
 from mcpsol_py.program import Program
 
 __all__ = ["Version", "VersionReading", "Versions"]
@@ -142,12 +142,14 @@ def _rank(data: bytes, reading: Reading, lacking: int) -> tuple[bool, int, int, 
 
 def _agree(fitting: Sequence[tuple[Version, Reading]]) -> bool:
     """Return whether all versions say the same of the data, in names of any case style."""
-    meanings = [(snake(reading.name), _in_snake(reading.json())) for _, reading in fitting]
+    meanings = [(letters(reading.name), _in_letters(reading.json())) for _, reading in fitting]
     return all(meaning == meanings[0] for meaning in meanings)
 
 
-def _in_snake(value: Any) -> Any:
-    """Return a value with its keys in snake_case. IDLs of one program often differ in case only."""
+def _in_letters(value: Any) -> Any:
+    """Return a value with names as their letters. IDLs of one program often differ in case only."""
     if isinstance(value, dict):
-        return {snake(key): _in_snake(part) for key, part in value.items()}
-    return [_in_snake(part) for part in value] if isinstance(value, list) else value
+        return {letters(key): _in_letters(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_in_letters(part) for part in value]
+    return letters(value) if isinstance(value, str) else value

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.errors import EncodeError, UnknownName
 from mcpsol_py.model.program import AccountGroup, AccountItem, Instruction
-from mcpsol_py.names import aliases
+from mcpsol_py.names import ByName
 
 __all__ = ["AccountNames"]
 
@@ -18,11 +18,8 @@ class _Group:
 
     def __init__(self) -> None:
         self.items: dict[str, _Place] = {}
-        self.alias: dict[str, str] = {}
-
-    def find(self, name: str) -> _Place | None:
-        """Return the account or group of that name, in any case style."""
-        return self.items.get(self.alias.get(name, name))
+        #: the account or group of a name
+        self.find = ByName(self.items).get
 
 
 #: The index of an account, or a group.
@@ -42,7 +39,7 @@ class AccountNames:
         self._root = self._read_group(instruction.accounts, ())
         self.by_path = {leaf.path: leaf.index for leaf in self.leaves}
         self.remaining = {r.name: r for r in instruction.remaining}
-        self._remaining_alias = aliases(self.remaining)
+        self._remaining_names = ByName(self.remaining)
         self._by_own_name = _unique_names(self.leaves)
 
     def _read_group(self, items: Sequence[AccountItem], path: tuple[str, ...]) -> _Group:
@@ -55,7 +52,6 @@ class AccountNames:
             leaf = Leaf(len(self.leaves), item_path, item)
             self.leaves.append(leaf)
             group.items.setdefault(item.name, leaf.index)
-        group.alias = aliases(group.items)
         return group
 
     def names(self) -> list[str]:
@@ -77,10 +73,13 @@ class AccountNames:
                 place = self._find_elsewhere(key)
             if place is not None:
                 self._collect_at(place, key, value, found)
-            elif key in self._remaining_alias:
-                rest[self._remaining_alias[key]] = () if value is None else value
-            else:
+                continue
+            name = self._remaining_names.name(key)
+            if name is None:
                 raise UnknownName("account", key, self.names(), self.instruction.name)
+            if name in rest:
+                raise self._given_twice(name, value)
+            rest[name] = () if value is None else value
         return found, rest
 
     def _collect_at(self, place: _Place, key: str, value: Any, found: dict[int, Any]) -> None:
@@ -88,13 +87,12 @@ class AccountNames:
             self._collect_group(place, key, value, found)
             return
         if place in found:
-            raise EncodeError(
-                "the account is given twice, under two spellings of its name; give it once",
-                value=value,
-                path=f"{self.instruction.name}.{self.leaves[place].name}",
-                type="pubkey",
-            )
+            raise self._given_twice(self.leaves[place].name, value)
         found[place] = value
+
+    def _given_twice(self, name: str, value: Any) -> EncodeError:
+        why = "the account is given twice, under two spellings of its name; give it once"
+        return EncodeError(why, value=value, path=f"{self.instruction.name}.{name}", type="pubkey")
 
     def _collect_group(self, group: _Group, key: str, value: Any, found: dict[int, Any]) -> None:
         if value is None:
@@ -137,10 +135,9 @@ class AccountNames:
         return place
 
 
-def _unique_names(leaves: Sequence[Leaf]) -> dict[str, int]:
-    """Return the forms of each account's own name -> its index, for names that only one has."""
+def _unique_names(leaves: Sequence[Leaf]) -> ByName[int]:
+    """Return the index of each account by its own name, for names that only one has."""
     by_name: dict[str, list[int]] = {}
     for leaf in leaves:
         by_name.setdefault(leaf.path[-1], []).append(leaf.index)
-    unique = {name: indexes[0] for name, indexes in by_name.items() if len(indexes) == 1}
-    return {alias: unique[name] for alias, name in aliases(unique).items()}
+    return ByName({name: indexes[0] for name, indexes in by_name.items() if len(indexes) == 1})

@@ -11,7 +11,6 @@ from mcpsol_py.accounts.values import value_of
 from mcpsol_py.errors import MissingAccount, PdaError
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Type
-from mcpsol_py.names import forms
 
 if TYPE_CHECKING:
     from mcpsol_py.accounts.plan import Plan
@@ -34,6 +33,8 @@ class Arguments:
         self._resolution = resolution
         self._plan = plan
         self._given = given
+        #: argument -> its key in `given`
+        self._keys = {plan.arg_names.name(key): key for key in given}
         #: derived arguments that are being derived, against rings
         self._open: set[str] = set()
 
@@ -42,18 +43,17 @@ class Arguments:
         if not path:
             return FoundArgument(None, None)
         first, *inner = path
-        name = self._plan.arg_alias.get(first)
+        name = self._plan.arg_names.name(first)
         if name is None:
             # An argument that is not in the data (one of Codama's extra arguments).
             return FoundArgument(self._given.get(first), None)
-        value = self._find_whole(name, first)
+        value = self._find_whole(name)
         node = self._plan.walk_type(self._plan.args[name].type, inner)
         return FoundArgument(member_at(value, inner), node)
 
-    def _find_whole(self, name: str, spelling: str) -> Any:
-        for key in (name, spelling, *forms(name)):
-            if key in self._given:
-                return self._given[key]
+    def _find_whole(self, name: str) -> Any:
+        if name in self._keys:
+            return self._given[self._keys[name]]
         default = self._plan.args[name].default
         return self._derive(name) if default is None else default.value
 
@@ -77,7 +77,7 @@ class Arguments:
         """Return the given arguments, and those that the IDL derives."""
         out = dict(self._given)
         for name in self._plan.arg_values:
-            if any(form in out for form in forms(name)):
+            if name in self._keys:
                 continue
             value = self._derive(name)
             if value is not None:

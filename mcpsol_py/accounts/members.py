@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from mcpsol_py.names import match_name
+from mcpsol_py.names import ByName
 
 __all__ = ["item_at", "member_at"]
 
@@ -30,7 +30,5 @@ def item_at(items: Sequence[_Item], step: str) -> _Item | None:
 
 def _member(value: Any, step: str) -> Any:
     if isinstance(value, Mapping):
-        keys = list(value)
-        index = match_name(step, list(map(str, keys)))
-        return None if index is None else value[keys[index]]
+        return ByName({str(key): part for key, part in value.items()}).get(step)
     return item_at(value, step) if isinstance(value, (list, tuple)) else None

@@ -17,7 +17,7 @@ from mcpsol_py.accounts.required import FillCheck
 from mcpsol_py.accounts.resolution import Resolution, Resolver
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Struct, Tuple, Type
-from mcpsol_py.names import aliases
+from mcpsol_py.names import ByName
 
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
@@ -36,7 +36,7 @@ class Plan(AccountNames):
         super().__init__(instruction)
         self.codecs = codecs
         self.args = {arg.name: arg for arg in instruction.args}
-        self.arg_alias = aliases(self.args)
+        self.arg_names = ByName(self.args)
         self.arg_values = dict(instruction.arg_values)
         self.facade_of = address_of(codecs.model.facade_of)
 
@@ -46,20 +46,19 @@ class Plan(AccountNames):
         return token_program_mints(self)
 
     @cached_property
-    def _state_types(self) -> dict[str, Type]:
-        return _with_aliases({a.name: a.type for a in self.codecs.model.accounts})
+    def _state_types(self) -> ByName[Type]:
+        return ByName({a.name: a.type for a in self.codecs.model.accounts})
 
     # --- types ---------------------------------------------------------------------------------
 
     def knows_arg(self, path: Sequence[str]) -> bool:
         """Return whether the first step of *path* is an argument of the instruction."""
-        return bool(path) and path[0] in self.arg_alias
+        return bool(path) and path[0] in self.arg_names
 
     def arg_type(self, path: Sequence[str]) -> Type | None:
         """Return the type of an argument, or of the part of one, or None."""
-        if not self.knows_arg(path):
-            return None
-        return self.walk_type(self.args[self.arg_alias[path[0]]].type, path[1:])
+        arg = self.arg_names.get(path[0]) if path else None
+        return None if arg is None else self.walk_type(arg.type, path[1:])
 
     def state_type(self, name: str) -> Type | None:
         """Return the type of an account type of this program, or None."""
@@ -107,12 +106,7 @@ class Plan(AccountNames):
         )
 
 
-def _with_aliases(types: Mapping[str, Type]) -> dict[str, Type]:
-    """Return the types by every form of their names that only one of them has."""
-    return {alias: types[name] for alias, name in aliases(types).items()}
-
-
 def _member_type(node: Type, step: str) -> Type | None:
     if isinstance(node, Struct):
-        return _with_aliases({field.name: field.type for field in node.fields}).get(step)
+        return ByName({field.name: field.type for field in node.fields}).get(step)
     return item_at(node.items, step) if isinstance(node, Tuple) else None

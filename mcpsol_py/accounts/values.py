@@ -24,7 +24,7 @@ from mcpsol_py.model.program import (
     ResolverValue,
     Value,
 )
-from mcpsol_py.names import snake
+from mcpsol_py.names import letters
 
 if TYPE_CHECKING:
     from mcpsol_py.accounts.resolution import Resolution
@@ -157,5 +157,5 @@ def _equals(found: Any, wanted: Any) -> bool:
     if kinds & {bool, type(None)}:
         return found is wanted
     if kinds == {str}:
-        return snake(found) == snake(wanted)
+        return letters(found) == letters(wanted)
     return str(found) == str(wanted)

@@ -23,7 +23,7 @@ from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import McpsolError, ProgramFailed
-from mcpsol_py.names import aliases, clean_text, words
+from mcpsol_py.names import ByName, clean_text, words
 from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import (
     PROGRAM_NAMES,
@@ -79,7 +79,7 @@ async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
     except McpsolError:
         return []
     rows = [row for row in prepared.accounts if "(absent)" not in row.name]
-    call = _FailedCall(prepared, failure, simulated.outcome, states, rows, _by_alias(rows))
+    call = _FailedCall(prepared, failure, simulated.outcome, states, rows, _by_name(rows))
     found = chain.from_iterable(check(call) for check in _CHECKS)
     return [clean_text(text, _MAX_LENGTH) for text in dict.fromkeys(found)][:_MAX_HINTS]
 
@@ -94,7 +94,7 @@ async def _read_accounts(prepared: PreparedCall, transport: Transport) -> dict[s
 class _FailedCall:
     """A failed call. `states` are its accounts now, by address.
 
-    `rows` are the accounts that the call gives, so without absent ones, and `by_alias` the same by name.
+    `rows` are the accounts that the call gives, so without absent ones, and `by_name` the same by name.
     """
 
     prepared: PreparedCall
@@ -102,7 +102,7 @@ class _FailedCall:
     outcome: Outcome
     states: Mapping[str, Account | None]
     rows: Sequence[AccountLine]
-    by_alias: Mapping[str, AccountLine]
+    by_name: ByName[AccountLine]
 
     @property
     def program(self) -> Program:
@@ -135,9 +135,8 @@ class _FailedCall:
         return "filled in automatically (to use another account, pass it by name)"
 
 
-def _by_alias(rows: Sequence[AccountLine]) -> dict[str, AccountLine]:
-    by_name = {_leaf(row.name): row for row in rows}
-    return {alias: by_name[name] for alias, name in aliases(by_name).items()}
+def _by_name(rows: Sequence[AccountLine]) -> ByName[AccountLine]:
+    return ByName({_leaf(row.name): row for row in rows})
 
 
 def _leaf(name: str) -> str:
@@ -192,7 +191,7 @@ def _named_by_anchor(call: _FailedCall) -> Iterator[str]:
     match = _CAUSED_BY.search(call.log)
     if match is None:
         return
-    row = call.by_alias.get(match[1])
+    row = call.by_name.get(match[1])
     if row is not None:
         yield f"The error is about {_shown(row)}, {call.origin(row)}."
         yield from _compared(call.log[match.end() :])
@@ -257,8 +256,8 @@ def _differing_fields(call: _FailedCall, row: AccountLine, value: object) -> Ite
     if not isinstance(value, Mapping):
         return
     for field, stored in value.items():
-        other = call.by_alias.get(str(field), row)
-        if other is row or str(stored) == other.address:
+        other = call.by_name.get(str(field))
+        if other in (None, row) or str(stored) == other.address:
             continue
         if _is_address(stored):
             yield (
@@ -278,7 +277,7 @@ def _is_address(value: object) -> bool:
 
 
 def _wrong_mint(call: _FailedCall) -> Iterator[str]:
-    mint, tokens = call.by_alias.get("mint"), call.tokens
+    mint, tokens = call.by_name.get("mint"), call.tokens
     if mint is None or len(tokens) != 1:
         return
     row, token = tokens[0]

@@ -19,7 +19,7 @@ from mcpsol_py.codec.account import AccountCodec, find_account
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName, abbr
 from mcpsol_py.model.program import AccountType
-from mcpsol_py.names import aliases, clean_json
+from mcpsol_py.names import ByName, clean_json
 from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import PROGRAM_NAMES, TOKEN_PROGRAMS
 from mcpsol_py.solana.pda import associated_token
@@ -151,11 +151,11 @@ def _memcmp_filters(
     if codec.discriminator:
         filters.append((account.discriminator.offset, codec.discriminator))
     known = filterable(program, account)
-    spelling = aliases(known)
+    spellings = ByName(known)
     for key, value in where.items():
-        if key not in spelling:
+        field = spellings.get(key)
+        if field is None:
             raise UnknownName("field", key, known, where=f"{account.name}.where")
-        field = known[spelling[key]]
         try:
             filters.append((field.offset, program.codecs.codec(field.type).encode_json(value)))
         except EncodeError as error:

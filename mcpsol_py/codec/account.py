@@ -11,7 +11,7 @@ from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
 from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Discriminator, ProgramModel
-from mcpsol_py.names import match_name
+from mcpsol_py.names import ByName
 
 __all__ = ["AccountCodec", "decode_account", "find_account"]
 
@@ -122,11 +122,11 @@ def find_account(codecs: Codecs, data: Data) -> AccountType | None:
 
 def account_named(model: ProgramModel, name: str) -> AccountType:
     """Return the account type of that name, in any case style. Raises UnknownName."""
-    names = [account.name for account in model.accounts]
-    index = match_name(name, names)
-    if index is None:
-        raise UnknownName("account type", name, names)
-    return model.accounts[index]
+    known = {account.name: account for account in reversed(model.accounts)}
+    account = ByName(known).get(name)
+    if account is None:
+        raise UnknownName("account type", name, [account.name for account in model.accounts])
+    return account
 
 
 def decode_account(codecs: Codecs, data: Data, name: str | None = None) -> tuple[str, Any]:

@@ -12,7 +12,7 @@ from mcpsol_py.errors import EncodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import Link, Offset, Option, Struct, Type
-from mcpsol_py.names import aliases
+from mcpsol_py.names import by_name
 
 __all__ = ["MAX_BYTES", "FieldFilters", "without_padding"]
 
@@ -88,7 +88,7 @@ def _field(
 ) -> tuple[Type, int]:
     """Return the type and the offset of a struct's field, in any case form of its name."""
     names = [field.name for field in struct.fields]
-    known = aliases(names).get(name)
+    known = by_name(names).get(name)
     if known is None:
         raise UnknownName("field", name, names, place)
     position = names.index(known)

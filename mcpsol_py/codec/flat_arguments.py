@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Field, Struct
-from mcpsol_py.names import forms
+from mcpsol_py.names import by_name
 
 __all__ = ["nest_arguments"]
 
@@ -26,7 +26,7 @@ def nest_arguments(
     Returns *given* as it is if one of its keys belongs to no argument, or to several.
     """
     absent = _absent_structs(given, arguments, resolver)
-    known = {form for argument in arguments for form in forms(argument.name)}
+    known = by_name(argument.name for argument in arguments)
     nested: dict[str, dict[str, Any]] = {
         name: {} for name, fields in absent.items() if _all_optional(fields)
     }
@@ -47,8 +47,10 @@ def _absent_structs(
 ) -> dict[str, Fields]:
     """Return the struct arguments that must be given and are not: name -> fields."""
     absent: dict[str, Fields] = {}
+    spellings = by_name(argument.name for argument in arguments)
+    named = set(map(spellings.get, given))
     for argument in arguments:
-        if argument.default is not None or any(form in given for form in forms(argument.name)):
+        if argument.default is not None or argument.name in named:
             continue
         body = resolver.target(argument.type)
         if isinstance(body, Struct):
@@ -67,4 +69,4 @@ def _only_owner(absent: Mapping[str, Fields], key: str) -> str | None:
 
 
 def _has_field(fields: Fields, key: str) -> bool:
-    return any(key in forms(field.name) for field in fields)
+    return key in by_name(field.name for field in fields)

@@ -49,7 +49,7 @@ from mcpsol_py.model.types import (
     field_keys,
 )
 from mcpsol_py.model.visit import TypeVisitor
-from mcpsol_py.names import match_name
+from mcpsol_py.names import by_name
 
 __all__ = ["InterpretedWriter", "WriteBuffer", "encode_interpreted", "float_format"]
 
@@ -404,10 +404,10 @@ def _find_variant(node: Enum, name: object, value: object) -> int:
     if not isinstance(name, str):
         expected = f"expected a variant by name, got {described(value)}"
         raise refuse(node, value, f"{expected}. {suggest('', names)}")
-    index = match_name(name, names)
-    if index is None:
+    known = by_name(names).get(name)
+    if known is None:
         raise refuse(node, value, f"unknown variant {abbr(name)}. {suggest(name, names)}")
-    return index
+    return names.index(known)
 
 
 def _check_no_payload(node: Enum, variant: Variant, payload: Any, value: Any) -> None:

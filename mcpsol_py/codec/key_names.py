@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mcpsol_py.errors import EncodeError, abbr, suggest
 from mcpsol_py.model.types import Field
-from mcpsol_py.names import forms
+from mcpsol_py.names import by_name
 
 __all__ = ["match_fields", "match_names"]
 
@@ -18,17 +18,14 @@ def match_names(
 ) -> dict[str, object]:
     """Return name -> given key. *what* is the word for a name in errors ("field", "argument").
 
-    A key is a name as written, or in snake_case, camelCase or PascalCase if only one name has that
-    form. Raises EncodeError for an unknown key, for two keys of one name, and for a *required* name
-    without a key.
+    A key is a name in any spelling that only this name has (names.ByName). Raises EncodeError for an
+    unknown key, for two keys of one name, and for a *required* name without a key.
     """
-    known, given = list(names), list(given)
-    by_form: dict[str, str | None] = dict(zip(known, known, strict=True))
-    if not by_form.keys() >= set(given):
-        by_form = _names_by_form(known)
+    known = list(names)
+    spellings = by_name(known)
     found: dict[str, object] = {}
     for key in given:
-        name = _name_of(key, by_form)
+        name = spellings.get(key) if isinstance(key, str) else None
         if name is None:
             raise EncodeError(f"unknown {what} {abbr(key)}. {suggest(str(key), known)}", value=key)
         if name in found:
@@ -49,25 +46,6 @@ def match_fields(
     shown = [key for key, field in keyed if not (field.default and field.default.omitted)]
     required = [key for key, field in keyed if field.default is None]
     return match_names(shown, given, what, required)
-
-
-def _names_by_form(names: list[str]) -> dict[str, str | None]:
-    """Return each form of the names -> its name, or None for a form that two names share."""
-    by_form: dict[str, str | None] = {}
-    for name in names:
-        for form in forms(name):
-            by_form[form] = name if by_form.get(form, name) == name else None
-    by_form.update({name: name for name in names})
-    return by_form
-
-
-def _name_of(key: object, by_form: Mapping[str, str | None]) -> str | None:
-    if not isinstance(key, str):
-        return None
-    if key in by_form:
-        return by_form[key]
-    near = {by_form.get(form) for form in forms(key)} - {None}
-    return near.pop() if len(near) == 1 else None
 
 
 def _check_required(

@@ -27,7 +27,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.seed_types import is_plain_seed, why_no_seed
 from mcpsol_py.model.types import Field, Link, Struct, Type
-from mcpsol_py.names import snake
+from mcpsol_py.names import ByName
 
 __all__ = ["check_seeds"]
 
@@ -269,6 +269,4 @@ def _circle_message(circle: list[AccountPath]) -> str:
 
 
 def _field_named(fields: tuple[Field, ...], name: str) -> Field | None:
-    exact = {field.name: field for field in reversed(fields)}
-    in_snake = {snake(field.name): field for field in reversed(fields)}
-    return exact.get(name) or in_snake.get(snake(name))
+    return ByName({field.name: field for field in reversed(fields)}).get(name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from mcpsol_py.names import by_form
+from mcpsol_py.names import ByName
 from mcpsol_py.schema.schema_parts import opened
 
 __all__ = [
@@ -162,12 +162,12 @@ def variant_converter(members: Sequence[Member], units: Sequence[str], words: Sh
     """Return the converter of an enum: from an object with one of *members*, or a word for one of *units*."""
     known = {member.name: member for member in members}
     known |= {member.key: member for member in members}
-    return _VariantConverter(known, frozenset(units), words)
+    return _VariantConverter(ByName(known), frozenset(units), words)
 
 
 @dataclass(frozen=True, slots=True)
 class _VariantConverter:
-    members: dict[str, Member]
+    members: ByName[Member]
     #: the variants without a payload
     units: frozenset[str]
     words: Shape
@@ -180,7 +180,7 @@ class _VariantConverter:
         if chosen is None:
             return given
         name, payload = chosen
-        member = self.members.get(name, Member(name, name, _AS_IS))
+        member = self.members.get(name) or Member(name, name, _AS_IS)
         if member.key in self.units:
             return member.key
         return {member.key: member.shape.converted(payload)}
@@ -222,8 +222,8 @@ def _keys(members: Iterable[Member]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _ObjectConverter:
-    #: every way to write a property -> its key
-    names: dict[str, str]
+    #: a property -> its key
+    names: ByName[str]
     #: the members whose values change
     shapes: dict[str, Shape]
     #: absent members that become None
@@ -241,7 +241,9 @@ class _ObjectConverter:
             return given
         out: dict[str, Any] = {}
         for name, item in given.items():
-            key = str(self.names.get(name, name))
+            key = self.names.get(name) or name
+            if key in out:  # given twice, which the codec refuses
+                key = name
             if item is None and key in self.droppable:
                 continue
             out[key] = self.shapes.get(key, _AS_IS).converted(item)
@@ -250,9 +252,7 @@ class _ObjectConverter:
         return out
 
 
-def _names_of_members(members: Sequence[Member]) -> dict[str, str]:
-    """Return every way to write a property -> its key. Exact names win over names in another case."""
-    keys = [member.key for member in members]
-    names = by_form(keys)
-    names |= {member.name: member.key for member in members}
-    return names | dict(zip(keys, keys, strict=True))
+def _names_of_members(members: Sequence[Member]) -> ByName[str]:
+    """Return the key of each property, by its name or its key."""
+    names = {member.name: member.key for member in members}
+    return ByName(names | {member.key: member.key for member in members})

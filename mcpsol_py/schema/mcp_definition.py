@@ -19,7 +19,7 @@ from mcpsol_py.model.program import (
     UnknownSeed,
 )
 from mcpsol_py.model.types import Field
-from mcpsol_py.names import by_form, clean_text
+from mcpsol_py.names import ByName, clean_text
 from mcpsol_py.schema.client_profiles import Profile
 from mcpsol_py.schema.json_schema import Schemas
 from mcpsol_py.schema.json_shapes import Member, object_converter
@@ -98,7 +98,7 @@ class ToolDefinition:
         self.known = frozenset(arg.name for arg in instruction.args)
         #: the accounts that a caller must give
         self.must = frozenset(must(instruction))
-        self._accounts: dict[int, dict[str, AccountItem]] = {}
+        self._accounts: dict[int, ByName[AccountItem]] = {}
         members = _argument_members(instruction, schemas)
         #: the properties of the arguments
         self.names = [member.name for member in members]
@@ -129,18 +129,16 @@ class ToolDefinition:
             required = list(properties)
         return object_schema(properties, required, profile)
 
-    def accounts_named(self, items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
-        """Return the accounts of one group by every way to write their names. Made at the first call."""
+    def accounts_named(self, items: tuple[AccountItem, ...]) -> ByName[AccountItem]:
+        """Return the accounts of one group by their names and properties. Made at the first call."""
         found = self._accounts.get(id(items))
         if found is None:
             found = self._accounts[id(items)] = _accounts_by_name(items)
         return found
 
 
-def _accounts_by_name(items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
-    own = {item.name: item for item in items}
-    forms = {form: own[name] for form, name in by_form(own).items()}
-    return forms | by_property(items) | own
+def _accounts_by_name(items: tuple[AccountItem, ...]) -> ByName[AccountItem]:
+    return ByName(by_property(items) | {item.name: item for item in items})
 
 
 def _argument_members(instruction: Instruction, schemas: Schemas) -> list[Member]:

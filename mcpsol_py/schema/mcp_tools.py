@@ -16,7 +16,7 @@ from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.program import AccountGroup, AccountItem, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.usable import only_itself, unusable
-from mcpsol_py.names import by_form
+from mcpsol_py.names import ByName, by_name
 from mcpsol_py.schema.client_profiles import PROFILES
 from mcpsol_py.schema.json_schema import Schemas
 from mcpsol_py.schema.mcp_definition import MustGive, ToolDefinition, accounts_to_give
@@ -157,15 +157,15 @@ def _refuse_unknown(tool: ToolDefinition, args: Mapping[str, Any], where: str) -
 
 
 def _is_argument_name(name: str, instruction: Instruction) -> bool:
-    return name in by_form(arg.name for arg in instruction.args)
+    return name in by_name(arg.name for arg in instruction.args)
 
 
 def _account_hint(name: str, instruction: Instruction) -> str:
     """Return a hint if an account was given as an argument."""
     places = {path[-1]: ".".join(path) for path, _ in reversed(list(leaves(instruction.accounts)))}
-    account = by_form(places).get(name)
-    if account is not None:
-        return f"It is an account: write it as accounts.{places[account]}."
+    place = ByName(places).get(name)
+    if place is not None:
+        return f"It is an account: write it as accounts.{place}."
     args = {arg.name for arg in instruction.args}
     near = get_close_matches(name, [*args, *places], n=1, cutoff=0.7)
     if args.issuperset(near):
@@ -200,10 +200,11 @@ def _account_names(
         if item is None:
             hint = _argument_hint(key, tool)
             raise UnknownName("account", key, known, where=where, hint=hint)
+        name = key if item.name in out else item.name  # given twice, which the planner refuses
         if isinstance(item, AccountGroup):
-            out[item.name] = _account_names(tool, value, item.accounts, f"{where}.{item.name}")
+            out[name] = _account_names(tool, value, item.accounts, f"{where}.{item.name}")
         elif value is not None or item.optional:
-            out[item.name] = value
+            out[name] = value
     return out
 
 
@@ -214,20 +215,18 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
         return {}
     if isinstance(given, list):
         return {_first_remaining(instruction, where): given}
-    names = _names_of_lists(instruction)
-    if not isinstance(given, dict):
-        raise UnknownName("list of remaining accounts", str(given)[:40], names, where=where)
-    unknown = given.keys() - names.keys()
-    if unknown:
-        raise UnknownName("list of remaining accounts", min(unknown), names, where=where)
-    lists = {names[key]: value for key, value in given.items() if value is not None}
-    return {name: _as_list(value) for name, value in lists.items()}
-
-
-def _names_of_lists(instruction: Instruction) -> dict[str, str]:
-    """Return the names of the lists of remaining accounts: property -> the source's name."""
     lists = by_property(instruction.remaining)
-    return {name: accounts.name for name, accounts in lists.items()}
+    if not isinstance(given, dict):
+        raise UnknownName("list of remaining accounts", str(given)[:40], lists, where=where)
+    known = ByName(lists | {accounts.name: accounts for accounts in instruction.remaining})
+    out: dict[str, list[Any]] = {}
+    for key, value in given.items():
+        accounts = known.get(key)
+        if accounts is None:
+            raise UnknownName("list of remaining accounts", key, lists, where=where)
+        if value is not None:
+            out[key if accounts.name in out else accounts.name] = _as_list(value)
+    return out
 
 
 def _first_remaining(instruction: Instruction, where: str) -> str:

@@ -1,9 +1,21 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpsol_py import names
-from mcpsol_py.names import camel, clean_text, forms, pascal, rust_ident, snake, words
+from mcpsol_py.names import (
+    ByName,
+    by_name,
+    camel,
+    clean_text,
+    forms,
+    pascal,
+    rust_ident,
+    snake,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +53,38 @@ def test_plain_shapes_are_split_as_all_others_are(name: str) -> None:
 @given(st.from_regex(r"[a-z]{2,5}(_[a-z]{2,5}){0,3}", fullmatch=True))
 def test_styles_are_one_name(name: str) -> None:
     assert {snake(form) for form in (*forms(name), camel(name), pascal(name))} == {name}
+
+
+CASES: tuple[Callable[[str], str], ...] = (str.upper, str.lower, camel, pascal, snake, str)
+
+
+@given(
+    st.lists(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True), unique_by=names.letters),
+    st.data(),
+)
+def test_every_spelling_finds_its_name(known: list[str], data: st.DataObject) -> None:
+    found = by_name(known)
+    for name in known:
+        assert found.get(data.draw(st.sampled_from(CASES))(name)) == name
+
+
+@given(
+    st.from_regex(r"[A-Za-z]{1,6}", fullmatch=True), st.from_regex(r"[A-Za-z]{1,6}", fullmatch=True)
+)
+def test_names_of_other_letters_are_not_found(known: str, given_name: str) -> None:
+    assert (given_name in by_name([known])) == (known.lower() == given_name.lower())
+
+
+@pytest.mark.parametrize("spelling", ["nft", "nFt", "Nft"])
+def test_a_spelling_of_two_names_finds_neither(spelling: str) -> None:
+    two = ByName({"NFt": 1, "nFT": 2})
+    assert spelling not in two
+    assert (two.get("NFt"), two.get("nFT")) == (1, 2)
+
+
+def test_two_spellings_of_one_value_find_it() -> None:
+    value = object()
+    assert ByName({"NFt": value, "nFT": value}).get("nft") is value
 
 
 @given(st.text(max_size=20))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpsol_py import load
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import EncodeError, SourceError
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.program import Argument
 
@@ -126,3 +126,58 @@ def test_encode_and_decode_are_inverses() -> None:
     args = {"price": 2**64 - 1, "tags": ["a", ""]}
     assert sell.decode(sell.encode(args)) == args
     assert sell.decode_json(sell.encode_json({**args, "price": "5"}))["price"] == "5"
+
+
+SALE: dict[str, Any] = {
+    "name": "sale",
+    "version": "0.1.0",
+    "instructions": [
+        {
+            "name": "sellNFT",
+            "accounts": [{"name": "NFTMint", "isMut": False, "isSigner": False}],
+            "args": [
+                {"name": "whatNFT", "type": {"defined": "Kind"}},
+                {"name": "terms", "type": {"defined": "Terms"}},
+            ],
+        }
+    ],
+    "accounts": [{"name": "NFTBox", "type": {"kind": "struct", "fields": []}}],
+    "types": [
+        {"name": "Kind", "type": {"kind": "enum", "variants": [{"name": "NFT"}, {"name": "PNFT"}]}},
+        {
+            "name": "Terms",
+            "type": {"kind": "struct", "fields": [{"name": "maxNFTs", "type": "u8"}]},
+        },
+    ],
+}
+KEY = "So11111111111111111111111111111111111111112"
+
+
+def test_names_are_read_as_codama_writes_them() -> None:
+    program = load(SALE)
+    args = {"whatNFT": "PNFT", "terms": {"maxNFTs": 3}}
+    data = program.instruction("sellNFT").encode(args)
+    sell = program.instruction("sellNft")
+    assert sell.encode({"whatNft": "pNFT", "terms": {"maxNFTS": 3}}) == data
+    assert program.decode_account(program.encode_account("nFTBox", {}), "NftBox") == ("NFTBox", {})
+    built = sell.build(args, {"nFTMint": KEY}, program_id=KEY)
+    assert str(built.accounts[0].pubkey) == KEY
+
+
+def test_a_spelling_of_two_variants_is_refused_with_both() -> None:
+    kind = {
+        "name": "Kind",
+        "type": {"kind": "enum", "variants": [{"name": "NFt"}, {"name": "nFT"}]},
+    }
+    sell = load(SALE | {"types": [kind, SALE["types"][1]]}).instruction("sell_nft")
+    terms = {"maxNFTs": 3}
+    assert sell.encode({"whatNFT": "nFT", "terms": terms})[8] == 1
+    with pytest.raises(EncodeError, match="Did you mean 'NFt' or 'nFT'"):
+        sell.encode({"whatNFT": "nft", "terms": terms})
+
+
+def test_two_spellings_of_one_argument_are_refused() -> None:
+    with pytest.raises(EncodeError, match="given twice"):
+        load(SALE).instruction("sellNFT").encode(
+            {"whatNFT": "NFT", "whatNft": "PNFT", "terms": {"maxNFTs": 3}}
+        )
