@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.explorer import Section
     from mcpsol_py.bridge.http import App, HttpSettings
+    from mcpsol_py.bridge.mcp.probing import EarlyProbes
     from mcpsol_py.x402.worker import Worker
 
 #: Rows of the price table that are printed at the start.
@@ -104,12 +105,24 @@ def command(**options: Any) -> None:
     if given.client is not None:
         print_config(given.client, given.http_settings(given.file_config()))
         return
+    early = _early_probes(given)
     set_up_telemetry(given.log_format, given.log_level, given.traces)
     with _load_without_collecting():
         with report.progress("reading the programs"):
             service = _prepare(given)
         service.announce()
+    service.early = early
     asyncio.run(service.run())
+
+
+def _early_probes(given: _Options) -> EarlyProbes | None:
+    """Answer a client that probes the server over stdio, from now on: it does not wait for the programs."""
+    from mcpsol_py import __version__
+    from mcpsol_py.bridge.mcp.probing import Announced, EarlyProbes, are_pipes
+
+    if given.transport != "stdio" or not are_pipes():
+        return None
+    return EarlyProbes(Announced.of_bridge(__version__, given.early_mode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +180,14 @@ class _Options:
             config.payments = read_payments(DEMO_PAYMENTS)
         return config
 
+    def early_mode(self) -> str:
+        """The mode, read without the rest of the configuration, which takes longer."""
+        from mcpsol_py.toml_schema import toml_file
+
+        document = {} if self.config is None else toml_file(self.config)
+        mode = self.mode or document.get("mode")
+        return mode if mode in ("describe", "send") else "build"
+
     def http_settings(self, config: BridgeConfig) -> HttpSettings | None:
         """The HTTP settings, None for --transport stdio."""
         from idl2mcp.config.bridge import http_settings
@@ -194,6 +215,7 @@ class _Service:
     cluster: LocalCluster | None
     sections: list[Section] = field(default_factory=list)
     worker: Worker | None = None
+    early: EarlyProbes | None = None
     #: What to tell the operator of the payments.
     sales: list[str] = field(default_factory=list)
     resources: ExitStack = field(default_factory=ExitStack)
@@ -232,7 +254,7 @@ class _Service:
         if self.settings is None:
             from mcpsol_py.bridge.mcp import run_stdio
 
-            await run_stdio(self.server)
+            await run_stdio(self.server, self.early)
             return
         from mcpsol_py.bridge.http import run_http
 

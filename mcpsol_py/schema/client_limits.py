@@ -49,7 +49,8 @@ class ClientLimits:
 
 
 CLIENTS: dict[str, ClientLimits] = {
-    "default": ClientLimits(),
+    # Frameworks that make pydantic models of schemas refuse properties that begin with "_".
+    "default": ClientLimits(property_pattern=r"[a-zA-Z][a-zA-Z0-9_]{0,63}"),
     "claude": ClientLimits(tools=None),
     "openai": ClientLimits(tools=128),
     "codex": ClientLimits(tools=128),

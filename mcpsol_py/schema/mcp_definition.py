@@ -119,7 +119,7 @@ class ToolDefinition:
         required: list[str] = list(arguments.get("required", ()))
         accounts = _accounts_schema(self.instruction.accounts, (), self.must, profile) or {}
         if accounts:
-            properties["accounts"] = accounts
+            properties["accounts"] = described(accounts, _filling(accounts, profile), profile.about)
         if accounts.get("required"):
             required.append("accounts")
         remaining = self.instruction.remaining
@@ -222,6 +222,23 @@ def _accounts_schema(
     return object_schema(properties, required, profile)
 
 
+def _filling(accounts: dict[str, Any], profile: Profile) -> str:
+    """Say which accounts a call must give, and which are filled in when they are left out."""
+    properties = accounts["properties"]
+    needed = [name for name in properties if _is_needed(name, accounts, profile)]
+    others = [name for name in properties if name not in needed]
+    parts = [("to give", needed), ("filled in when left out", others)]
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names)
+
+
+def _is_needed(name: str, accounts: dict[str, Any], profile: Profile) -> bool:
+    """Return whether an account or group must be given. Strict clients give the others as null."""
+    if not profile.all_required:
+        return name in accounts.get("required", ())
+    kind = accounts["properties"][name].get("type")
+    return not (isinstance(kind, list) and "null" in kind)
+
+
 def _item_schema(
     item: AccountItem,
     group: tuple[str, ...],
@@ -242,7 +259,7 @@ def _item_schema(
 
 def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[str, Any]:
     what = _address_with_flags(account.signer, account.writable, account.optional)
-    about = join(what, _how_found(account, needed), quoted(account.docs, 160), limit=profile.about)
+    about = join(what, _fixed(account), quoted(account.docs, 160), limit=profile.about)
     may_be_null = profile.all_required and not needed
     kind = ["string", "null"] if may_be_null else "string"
     return {"type": kind, "description": about, **_address_pattern(profile)}
@@ -270,12 +287,8 @@ def _with_flags(what: str, flags: dict[str, bool]) -> str:
     return ", ".join([what, *filter(flags.get, flags)])
 
 
-def _how_found(account: Account, needed: bool) -> str:
-    if account.address is not None:
-        return f"fixed: {clean_text(account.address, 44)}"
-    if needed or account.optional:
-        return ""
-    return "filled in when left out"
+def _fixed(account: Account) -> str:
+    return "" if account.address is None else f"fixed: {clean_text(account.address, 44)}"
 
 
 def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile) -> dict[str, Any]:

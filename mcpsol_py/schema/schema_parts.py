@@ -30,7 +30,8 @@ class _Named(Protocol):
 
 N = TypeVar("N", bound=_Named)
 
-_PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+#: Frameworks that turn a schema into a pydantic model refuse properties that begin with "_", and then drop all tools.
+_PROPERTY = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
 def given(members: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def given(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def property_names(names: Iterable[str]) -> list[str]:
-    """Return a property name for each of *names* that every client accepts (`[a-zA-Z_][a-zA-Z0-9_]{0,63}`).
+    """Return a property name for each of *names* that every client accepts (`[a-zA-Z][a-zA-Z0-9_]{0,63}`).
 
     No name repeats, and most stay as they are. A changed name gets a hash of the original one, so that it does not
     depend on the order of the others.
@@ -73,8 +74,8 @@ class _PropertyNamer:
 
     def _changed(self, name: str, place: int) -> str:
         plain = re.sub(r"[^a-zA-Z0-9_]+", "_", name).strip("_")
-        if not re.match(r"[a-zA-Z_]", plain):
-            plain = f"_{plain}"
+        if not re.match(r"[a-zA-Z]", plain):
+            plain = f"n{plain}"
         if self._is_free(plain):
             return plain
         hashed = _hashed(plain, name)
@@ -85,7 +86,7 @@ class _PropertyNamer:
         return hashed
 
     def _is_free(self, plain: str) -> bool:
-        if plain == "_" or len(plain) > 64:
+        if plain == "n" or len(plain) > 64:
             return False
         return plain not in self.reserved and plain not in self.used
 

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
+import orjson
 from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
@@ -29,9 +30,12 @@ from mcpsol_py.bridge.mcp.sessions import CallListener, Sessions
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
 
-__all__ = ["make_server", "tool_result"]
+__all__ = ["LIST_BYTES", "make_server", "tool_result"]
 
 logger = logging.getLogger(__name__)
+
+#: The most bytes of tools in one page of tools/list. Several clients refuse messages of a megabyte.
+LIST_BYTES = 900_000
 
 
 def make_server(
@@ -39,7 +43,8 @@ def make_server(
 ) -> Server[Any]:
     """Return the MCP server of *bridge*.
 
-    It lists all tools in one page, because several clients read only the first one.
+    It lists all tools in one page, because several clients read only the first one, unless they are too large for one
+    message (LIST_BYTES).
 
     *state_key* (32 bytes or more) seals the state that clients hand back with a confirmation. Set
     it if several replicas serve the same clients. None: a random key for this process.
@@ -125,7 +130,7 @@ class _Handlers:
     async def list_tools(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams
     ) -> dict[str, Any]:
-        return self.tool_list.result()
+        return self.tool_list.page(params.cursor)
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -195,7 +200,7 @@ class _Handlers:
 
 
 class _ToolList:
-    """The result of tools/list as plain data, built once for each toolbox.
+    """The results of tools/list as plain data, made once for each toolbox.
 
     The SDK validates every result anyway, so there is no reason to build models each time.
     """
@@ -203,15 +208,39 @@ class _ToolList:
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
         self._box: Toolbox | None = None
-        self._result: dict[str, Any] = {}
+        #: Cursor -> the page that begins there.
+        self._pages: dict[str | None, dict[str, Any]] = {}
 
-    def result(self) -> dict[str, Any]:
+    def page(self, cursor: str | None) -> dict[str, Any]:
+        """Return the page at *cursor*, the first tool's name on it. Raises MCPError for another cursor."""
         box = self.bridge.box
         if box is not self._box:
-            tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in box.listed])
-            self._result = tools.model_dump(by_alias=True, mode="json", exclude_none=True)
-            self._box = box
-        return self._result
+            self._pages, self._box = _pages(box.listed), box
+        if cursor not in self._pages:
+            raise MCPError(types.INVALID_PARAMS, "this cursor is of an earlier list; list again")
+        return self._pages[cursor]
+
+
+def _pages(listed: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
+    """Return the pages of a list of tools by their cursors, each of at most LIST_BYTES."""
+    models = types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
+    result = models.model_dump(by_alias=True, mode="json", exclude_none=True)
+    parts: list[list[dict[str, Any]]] = [[]]
+    size = 0
+    for tool in result["tools"]:
+        own = len(orjson.dumps(tool))
+        size += own
+        if size > LIST_BYTES and parts[-1]:
+            parts.append([])
+            size = own
+        parts[-1].append(tool)
+    cursors = [None, *(part[0]["name"] for part in parts[1:])]
+    pages = {
+        cursor: {**result, "tools": part, "nextCursor": following}
+        for cursor, part, following in zip(cursors, parts, [*cursors[1:], None], strict=True)
+    }
+    del pages[cursors[-1]]["nextCursor"]
+    return pages
 
 
 async def _bind_log_fields(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
@@ -19,7 +18,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 
+from mcpsol_py.bridge.mcp.probing import (
+    MODERN_VERSIONS,
+    Announced,
+    EarlyProbes,
+    are_pipes,
+    probe_reply,
+)
 from mcpsol_py.bridge.signals import on_stop_signal
 
 if TYPE_CHECKING:
@@ -33,19 +41,22 @@ logger = logging.getLogger(__name__)
 _READ_BUFFER = 1 << 20
 
 
-async def run_stdio(server: Server[Any]) -> None:
+async def run_stdio(server: Server[Any], early: EarlyProbes | None = None) -> None:
     """Serve one client on stdin and stdout until it closes them or SIGINT or SIGTERM arrives.
+
+    *early* answered the client while the server was made; this takes over from it.
 
     After a signal, a send that has begun is still followed until its outcome is known. A second
     signal ends the process. The client receives only protocol messages: while the server runs,
     `print` writes to stderr and stdin is empty.
     """
-    if not _are_pipes():
+    if not are_pipes():
         async with stdio_server() as (read, write):
             await _serve(server, read, write)
         return
+    received = early.stop() if early is not None else b""
     try:
-        async with _pipes() as streams, stdio_server(*streams) as (read, write):
+        async with _pipes(received) as streams, stdio_server(*streams) as (read, write):
             await _serve(server, read, write)
     except* BrokenPipeError:  # the client left without waiting for its answers
         logger.info("the client closed its end of the pipe")
@@ -53,31 +64,52 @@ async def run_stdio(server: Server[Any]) -> None:
 
 async def _serve(server: Server[Any], read: Any, write: Any) -> None:
     try:
-        await server.run(read, write, server.create_initialization_options())
+        messages: Any = _WithoutProbes(server, read, write)
+        await server.run(messages, write, server.create_initialization_options())
     finally:
         # Flush while stdout still points to stderr: buffered prints are not for the client.
         with suppress(OSError):
             sys.stdout.flush()
 
 
-def _are_pipes() -> bool:
-    """Return True if the event loop can use stdin and stdout directly.
+class _WithoutProbes:
+    """The messages of a client without the probes at their beginning, which it answers itself.
 
-    The event loop makes them non-blocking, and with them every descriptor of the same file. So
-    stdin, stdout and stderr must be three different files (not one socket, for example).
+    The SDK takes the protocol of the first request for the whole connection. A probe does not choose it.
     """
-    if sys.platform == "win32":
-        return False
-    try:
-        stdin, stdout, stderr = map(os.fstat, (0, 1, 2))
-    except OSError:  # one is closed
-        return False
-    files = {(found.st_dev, found.st_ino) for found in (stdin, stdout, stderr)}
-    return len(files) == 3 and _is_pipe(stdin) and _is_pipe(stdout)
 
+    def __init__(self, server: Server[Any], read: Any, write: Any) -> None:
+        self._read, self._write = read, write
+        self._chosen = False
+        capabilities = server.get_capabilities(protocol_version=MODERN_VERSIONS[0])
+        self._announced = Announced(
+            server.server_info_stamp,
+            capabilities.model_dump(by_alias=True, mode="json", exclude_none=True),
+            server.instructions,
+        )
 
-def _is_pipe(found: os.stat_result) -> bool:
-    return stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._read, name)
+
+    def __aiter__(self) -> _WithoutProbes:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await anext(self._read)
+        while not self._chosen and await self._answered(item):
+            item = await anext(self._read)
+        return item
+
+    async def _answered(self, item: Any) -> bool:
+        """Answer *item* if it is a probe. Any other request chooses the protocol."""
+        if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCRequest):
+            return False
+        request = item.message.model_dump(by_alias=True, exclude_none=True)
+        reply = probe_reply(request, self._announced)
+        self._chosen = reply is None
+        if reply is not None:
+            await self._write.send(SessionMessage(jsonrpc_message_adapter.validate_python(reply)))
+        return reply is not None
 
 
 class _LineReader:
@@ -139,13 +171,17 @@ def _redirected(fd: int, target: int) -> Iterator[int]:
 
 
 @asynccontextmanager
-async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]]:
+async def _pipes(
+    received: bytes,
+) -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]]:
+    """Give stdin and stdout. *received* was read from stdin before."""
     loop = asyncio.get_running_loop()
     sys.stdout.flush()
     empty = os.open(os.devnull, os.O_RDONLY)
     with _redirected(0, empty) as stdin, _redirected(1, 2) as stdout:
         os.close(empty)
         reader = asyncio.StreamReader(_READ_BUFFER)
+        reader.feed_data(received)
         incoming, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdin, "rb", buffering=0)
         )

@@ -141,9 +141,21 @@ def test_gemini_sees_no_union_and_no_additional_properties() -> None:
 
 
 def test_property_names_stay_unless_they_must_change() -> None:
-    assert property_names(["a", "b_1", "_c"]) == ["a", "b_1", "_c"]
-    assert property_names(["2fast", "a b", "é"]) == ["_2fast", "a_b", property_names(["é"])[0]]
+    assert property_names(["a", "b_1", "c_"]) == ["a", "b_1", "c_"]
+    assert property_names(["2fast", "a b", "é"]) == ["n2fast", "a_b", property_names(["é"])[0]]
     assert property_names(["a.b", "a_b"])[1] == "a_b"
+
+
+def test_a_property_that_begins_with_an_underscore_is_offered_without_it() -> None:
+    # pydantic refuses such a field, and frameworks that convert to it then lose the whole list
+    assert property_names(["_nonce", "b"]) == ["nonce", "b"]
+    clash = property_names(["_nonce", "nonce", "__nonce"])
+    assert clash[1] == "nonce"
+    assert len(set(clash)) == 3
+    assert not any(name.startswith("_") for name in [*clash, *property_names(["_", "__"])])
+
+
+def test_long_names_stay_distinct() -> None:
     assert len(set(property_names(["x" * 70, "x" * 71, "x" * 64]))) == 3
 
 
@@ -306,7 +318,7 @@ PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))
             {"a_b": 1},
             {"aB": 1, "c": None},
         ),
-        (t.Struct((t.Field("1st", t.U8),)), {"_1st": 1}, {"1st": 1}),
+        (t.Struct((t.Field("1st", t.U8),)), {"n1st": 1}, {"1st": 1}),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), "A", "A"),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}}, "A"),
         (t.Enum((t.Variant("a\u202e(b)"), t.Variant("B"))), "a_b", "a\u202e(b)"),
