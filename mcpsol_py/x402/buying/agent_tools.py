@@ -16,11 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import httpx
-import mcp_types as types
 import orjson
 from mcp import MCPError
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from pydantic import BaseModel
+from mcp.server.context import ServerRequestContext
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import McpsolError, PaymentError, abbr
@@ -47,6 +45,7 @@ from mcpsol_py.x402.buying.purchases import (
 )
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.exact import received
+from mcpsol_py.x402.protocol.added_tools import AddedTools
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, read_service
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.threads import in_thread
@@ -72,13 +71,15 @@ _INVALID_REQUIREMENT = (
 )
 
 
-class AgentTools:
+class AgentTools(AddedTools):
     """Adds the tools to a server.
 
     *others*: more keys, each with limits of its own. The first of all that can pays for a call.
     *reach*: the hosts that requests may go to. *catalogs*: URLs of facilitators that list services.
     *transport* is httpx's, for tests.
     """
+
+    tool_names = TOOLS_BY_NAME
 
     def __init__(
         self,
@@ -99,20 +100,13 @@ class AgentTools:
         """The wallets of all keys, in order of priority."""
         return list(self._wallets.values())
 
-    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Handle one request of any method."""
-        params = ctx.params or {}
-        if ctx.method == "tools/list" and not params.get("cursor"):
-            listed = await call_next(ctx)
-            if isinstance(listed, BaseModel):
-                listed = listed.model_dump(by_alias=True, exclude_none=True, mode="json")
-            body = listed or {}
-            return {**body, "tools": [*body.get("tools", []), *TOOLS]}
-        if ctx.method == "tools/call" and params.get("name") in TOOLS_BY_NAME:
-            return types.CallToolResult.model_validate(
-                await self.call(params["name"], params.get("arguments"))
-            )
-        return await call_next(ctx)
+    async def listed_tools(self) -> Sequence[dict[str, Any]]:
+        """Return the tools by wire names."""
+        return TOOLS
+
+    async def answer(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool. It needs nothing of the request's `_meta`."""
+        return await self.call(name, arguments)
 
     async def call(self, name: str, arguments: object) -> dict[str, Any]:
         """Call a tool and return its result by wire names. It raises nothing that a caller can

@@ -24,6 +24,7 @@ from mcpsol_py.x402.channels.voucher import read_u64
 from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.rows import one_row
 from mcpsol_py.x402.store.schema import spendings, wallets
 
 __all__ = [
@@ -125,7 +126,7 @@ class Budget:
         alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
     ) -> None:
         self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
-        self._clock, self._alert = clock_ms, alert
+        self._now, self._alert = database.clock(clock_ms), alert
         try:
             self._db.run(self._enter)
         except IntegrityError:
@@ -137,9 +138,6 @@ class Budget:
             connection.execute(
                 insert(wallets).values(address=self.wallet, touched_ms=self._now(connection))
             )
-
-    def _now(self, connection: Connection) -> int:
-        return self._db.now_ms(connection) if self._clock is None else self._clock()
 
     def reserve(
         self,
@@ -442,7 +440,7 @@ class Budget:
             spendings.c.pay_to == held.pay_to,
             spendings.c.state.in_(("signed", "spent")),
         )
-        rows = map(read_spending, self._db.run(lambda c, _: c.execute(same).all()))
+        rows = self._db.fetch_all(same, read_spending)
         paid = [row for row in rows if voucher_sum(row.payment, channel)]
         is_foreign = mapping_at(held.payment, "payload").get("type") == "voucher" and [
             row.payment_id for row in paid
@@ -510,14 +508,14 @@ class Budget:
             .order_by(spendings.c.created_ms.desc(), spendings.c.payment_id)
             .limit(limit)
         )
-        return [read_spending(r) for r in self._db.run(lambda c, _: c.execute(newest).all())]
+        return self._db.fetch_all(newest, read_spending)
 
     def open(self) -> list[Spending]:
         """Return payments that were sent and are not yet known to have landed or failed."""
         out = select(spendings).where(
             spendings.c.wallet == self.wallet, spendings.c.state == "signed"
         )
-        return [read_spending(r) for r in self._db.run(lambda c, _: c.execute(out).all())]
+        return self._db.fetch_all(out, read_spending)
 
     def age_ms(self, spending: Spending) -> int:
         """Return the milliseconds since the state of this spending last changed."""
@@ -530,8 +528,7 @@ class Budget:
         return (spendings.c.wallet == self.wallet) & (spendings.c.payment_id == payment_id)
 
     def _get(self, connection: Connection, payment_id: str) -> Spending | None:
-        row = connection.execute(select(spendings).where(self._is(payment_id))).one_or_none()
-        return None if row is None else read_spending(row)
+        return one_row(connection, select(spendings).where(self._is(payment_id)), read_spending)
 
     def _sum(self, connection: Connection, asset: str, condition: Any) -> int:
         total = connection.execute(

@@ -136,10 +136,11 @@ class History:
             .order_by(c.created_ms.desc(), c.payment_id)
             .limit(limit + 1)
         )
-        found = self._db.run(lambda connection, _: connection.execute(newest).all())
-        rows = [read_spending(row) for row in found[:limit]]
-        last = rows[-1] if len(found) > limit else None
-        return HistoryPage(rows, f"{last.created_ms}.{last.payment_id}" if last else None)
+        found = self._db.fetch_all(newest, read_spending)
+        rows = found[:limit]
+        if len(found) <= limit:
+            return HistoryPage(rows, None)
+        return HistoryPage(rows, f"{rows[-1].created_ms}.{rows[-1].payment_id}")
 
     def days(self, *, where: HistoryFilter = _ALL) -> list[DayTotal]:
         """Return the totals by day and token, newest first. Released payments do not count."""
@@ -158,11 +159,12 @@ class History:
             .group_by(_DAY, c.network, c.asset)
             .order_by(_DAY.desc(), c.network, c.asset)
         )
-        found = self._db.run(lambda connection, _: connection.execute(totals).all())
-        return [
-            DayTotal(date_of(int(day)), network, asset, int(n), int(spent), int(pending))
-            for day, network, asset, n, spent, pending in found
-        ]
+        return self._db.fetch_all(totals, _day_total)
+
+
+def _day_total(row: Any) -> DayTotal:
+    day, network, asset, n, spent, pending = row
+    return DayTotal(date_of(int(day)), network, asset, int(n), int(spent), int(pending))
 
 
 def _cursor(text: str) -> tuple[int, str]:

@@ -57,6 +57,7 @@ from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_client import corrected_sum
 from mcpsol_py.x402.exact import received, source_account
 from mcpsol_py.x402.exact.source_account import SourceAccount
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
@@ -280,7 +281,7 @@ class CallPayer:
         if chosen.scheme != "batch-settlement":
             yield
             return
-        fee_payer = (chosen.extra or {}).get("feePayer")
+        fee_payer = extra_of(chosen).get("feePayer")
         key = (str(chosen.network), chosen.asset, chosen.pay_to, str(fee_payer))
         async with self._turns.setdefault(key, asyncio.Lock()):
             yield

@@ -19,6 +19,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties
 from mcpsol_py.x402.channels.terms import address, is_int, read_delay
 from mcpsol_py.x402.channels.voucher import checks, read_u64
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import caip2
 
 __all__ = [
@@ -87,7 +88,7 @@ def read_config(
     token_program: Pubkey,
 ) -> ChannelTerms:
     """Read a channelConfig, which must agree with the requirements. Raises PaymentError."""
-    extra = requirements.extra or {}
+    extra = extra_of(requirements)
     if extra.get("paymentFlow", "authorization") != "authorization":
         raise PaymentError(f"{CODE}_payment_flow", "extra.paymentFlow is not authorization")
     if not isinstance(config, Mapping):
@@ -147,7 +148,7 @@ def _read_authorizer(config: Mapping[str, Any], extra: Mapping[str, Any]) -> str
 def _read_parties(
     config: Mapping[str, Any], requirements: PaymentRequirements, token_program: Pubkey
 ) -> Parties:
-    extra, unpayable = requirements.extra or {}, "invalid_payment_requirements"
+    extra, unpayable = extra_of(requirements), "invalid_payment_requirements"
     salt, slot = read_u64(config.get("salt")), config.get("openSlot")
     if salt is None:
         raise PaymentError(_BAD, "channelConfig.salt is not a u64 in decimal text")

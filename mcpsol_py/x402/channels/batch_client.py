@@ -32,7 +32,8 @@ from mcpsol_py.x402.channels.voucher import VoucherSigner, checks, read_u64, sig
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.exact.transaction import read_transaction
-from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
+from mcpsol_py.x402.protocol.json_form import extra_of
+from mcpsol_py.x402.protocol.networks import caip2, default_asset
 from mcpsol_py.x402.store.wallet_channels import WalletChannel, WalletChannels
 
 __all__ = ["BatchClient", "DepositPolicy", "corrected_sum", "deposits"]
@@ -95,12 +96,7 @@ class BatchClient:
         """Return the asset if it is a known stablecoin of the network. The official client spends
         those by default.
         """
-        known = asset_by_mint(network, asset)
-        return (
-            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
-            if known
-            else None
-        )
+        return default_asset(network, asset)
 
     # -- paying
 
@@ -139,7 +135,7 @@ class BatchClient:
                 f"the payment is asked on {requirements.network}; "
                 f"this wallet is on {self._chain.network}",
             )
-        extra = requirements.extra or {}
+        extra = extra_of(requirements)
         if extra.get("voucherSigner", "client") != "client":
             raise PaymentError(
                 _BAD,
@@ -223,7 +219,7 @@ class BatchClient:
             sponsor,
             str(self._chain.latest_blockhash()),
             units=_UNITS,
-            note=read_note(requirements.extra or {}, _BAD),
+            note=read_note(extra_of(requirements), _BAD),
             binding=binding_memo(authorizer),
         )
         channel = WalletChannel(
@@ -257,7 +253,7 @@ class BatchClient:
             Pubkey.from_string(channel.fee_payer),
             str(self._chain.latest_blockhash()),
             units=_UNITS,
-            note=read_note(offer.requirements.extra or {}, _BAD),
+            note=read_note(extra_of(offer.requirements), _BAD),
         )
         return self._with_deposit(
             replace(channel, pending=amount, transaction=text), cumulative, price, locked
@@ -269,7 +265,7 @@ class BatchClient:
         The wallet must have at least *least* of what the policy wants to deposit.
         """
         asset = offer.requirements.asset
-        hint = read_u64((offer.requirements.extra or {}).get("minDeposit"))
+        hint = read_u64(extra_of(offer.requirements).get("minDeposit"))
         locked = self.channels.locked(self._chain.network, asset)
         try:
             amount = self._policy(asset, offer.price, hint, locked)
@@ -369,7 +365,7 @@ class BatchClient:
             return None
         settled = context.settle_response
         if settled is not None and settled.success:
-            self._settled(payload, channel_id, cumulative, settled.extra or {})
+            self._settled(payload, channel_id, cumulative, extra_of(settled))
             return None
         if context.payment_required is not None:
             return self._corrected(channel_id, context.payment_required)

@@ -39,6 +39,7 @@ from mcpsol_py.x402.channels.program import (
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
 from mcpsol_py.x402.channels.terms import is_int, read_note
 from mcpsol_py.x402.channels.voucher import close_digest, voucher_signature
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import Sponsored
 
 __all__ = ["BatchFacilitator"]
@@ -136,14 +137,14 @@ class BatchFacilitator(ChannelFacilitator):
 
     def _read(self, payload: PaymentPayload, requirements: PaymentRequirements) -> BatchPayment:
         self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
-        self._fee_payer(requirements.extra or {})
+        self._fee_payer(extra_of(requirements))
         token_program, _ = self._mints.get(requirements.asset)
         return read_payment(payload.payload, requirements, self.program, token_program)
 
     def _terms(self, entry: object, requirements: PaymentRequirements) -> ChannelTerms:
         if not isinstance(entry, Mapping):
             raise PaymentError(_STATE, "an entry is not an object")
-        self._fee_payer(requirements.extra or {})
+        self._fee_payer(extra_of(requirements))
         token_program, _ = self._mints.get(requirements.asset)
         terms = read_config(entry.get("channelConfig"), requirements, self.program, token_program)
         if entry.get("channelId") != str(terms.channel):
@@ -184,7 +185,7 @@ class BatchFacilitator(ChannelFacilitator):
     ) -> SponsoredTransaction:
         terms, note = (
             payment.terms,
-            read_note(requirements.extra or {}, "invalid_payment_requirements"),
+            read_note(extra_of(requirements), "invalid_payment_requirements"),
         )
         p = terms.parties
         setup = read_sponsored(
@@ -317,7 +318,7 @@ class BatchFacilitator(ChannelFacilitator):
             names += [terms.channel, cumulative]
             accepts.append({"channelId": str(terms.channel), "totalClaimed": str(cumulative)})
         keys.append(operation_key("batch:claim", self.chain.network, *names))
-        fee_payer = self._fee_payer(requirements.extra or {})
+        fee_payer = self._fee_payer(extra_of(requirements))
         units = 40_000 * len(entries) + 20_000
         signed = self._submit(keys[0], "", fee_payer, lambda: instructions, units)
         return SettleResponse(
@@ -348,7 +349,7 @@ class BatchFacilitator(ChannelFacilitator):
             names += [terms.channel, channel.settled]
             channels.append(str(terms.channel))
         keys.append(operation_key("batch:settle", self.chain.network, *names))
-        fee_payer = self._fee_payer(requirements.extra or {})
+        fee_payer = self._fee_payer(extra_of(requirements))
         units = 80_000 * len(entries) + 20_000
         signed = self._submit(keys[0], "", fee_payer, lambda: instructions, units)
         return SettleResponse(

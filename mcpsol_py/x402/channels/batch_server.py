@@ -52,6 +52,7 @@ from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.terms import address
 from mcpsol_py.x402.channels.voucher import VoucherSigner, close_digest, read_u64
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import PaidChannel, PaidChannels
 
 __all__ = ["BatchServer"]
@@ -129,7 +130,7 @@ class BatchServer:
     ) -> str | None:
         """Return a problem that would make every payment fail, or None."""
         try:
-            address((kind.extra or {}).get("feePayer"), "invalid_payment_requirements", "feePayer")
+            address(extra_of(kind).get("feePayer"), "invalid_payment_requirements", "feePayer")
         except PaymentError:
             return f"the facilitator offers no feePayer for {SCHEME} on {network}"
         return None
@@ -141,9 +142,9 @@ class BatchServer:
         extensions: list[str],
     ) -> PaymentRequirements:
         """Add sponsor, close authorizer, grace period, token program and a hint for the deposit."""
-        offered = supported_kind.extra or {}
+        offered = extra_of(supported_kind)
         extra: dict[str, Any] = {
-            **(requirements.extra or {}),
+            **extra_of(requirements),
             **{name: offered[name] for name in ("feePayer", "maxIdleSecs") if name in offered},
             "receiverAuthorizer": str(self.authorizer.pubkey()),
             "withdrawDelay": max(self._delay, requirements.max_timeout_seconds),
@@ -183,7 +184,7 @@ class BatchServer:
 
     async def after_verify(self, context: Any) -> AbortResult | SkipHandlerResult | None:
         """Hold the channel of a payment that the facilitator found valid."""
-        extra = context.result.extra or {}
+        extra = extra_of(context.result)
         if not context.result.is_valid or extra.get(HELD):
             return None
         payment, holder = self._read(context), holder_of(context)
@@ -262,7 +263,7 @@ class BatchServer:
         """Charge the call that came with a deposit that landed, or close the channel of a refund."""
         payment = self._read(context)
         if payment.kind == "deposit":
-            seen = (context.result.extra or {}).get("channelState") or {}
+            seen = extra_of(context.result).get("channelState") or {}
             balance = read_u64(seen.get("balance"))
             deposit = payment.deposit if balance is None else balance
             if await self._charge(payment, holder_of(context), deposit=deposit) is None:
@@ -310,7 +311,7 @@ class BatchServer:
             return None
         state = _proved_state(known)
         return [
-            r.model_copy(update={"extra": {**(r.extra or {}), **state}})
+            r.model_copy(update={"extra": {**extra_of(r), **state}})
             if is_for_channel(r, known)
             else r
             for r in context.requirements

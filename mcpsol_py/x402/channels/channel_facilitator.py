@@ -49,6 +49,7 @@ from mcpsol_py.x402.exact.transaction import (
     compute_unit_limit,
     compute_unit_price,
 )
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import caip2
 
 __all__ = ["ChannelFacilitator", "operation_key"]
@@ -145,7 +146,7 @@ class ChannelFacilitator:
     def _token_program(self, requirements: PaymentRequirements, code: str) -> Pubkey:
         """Return the mint's token program. extra.tokenProgram must be the same if it is given."""
         program, _ = self._mints.get(requirements.asset)
-        given = (requirements.extra or {}).get("tokenProgram")
+        given = extra_of(requirements).get("tokenProgram")
         if given is not None and given != str(program):
             raise PaymentError(
                 code, f"extra.tokenProgram is {str(given)[:60]}; the mint belongs to {program}"

@@ -28,6 +28,7 @@ from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator
 from mcpsol_py.x402.channels.payouts import PAYOUT_WAITS
 from mcpsol_py.x402.channels.program import Channel, Parties
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import (
     PaidChannel,
     PaidState,
@@ -183,7 +184,7 @@ class _Redemption:
             self._failed(row, answer)
             return
         self.done.sealed += 1
-        if "payoutWaits" in (answer.extra or {}):
+        if "payoutWaits" in extra_of(answer):
             self.server.channels.saw(row.channel_id, state="sealed", claimed=row.charged)
             self.done.problems[row.channel_id] = PAYOUT_WAITS
             return

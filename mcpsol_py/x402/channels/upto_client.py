@@ -16,7 +16,8 @@ from mcpsol_py.x402.channels.terms import address, read_delay, read_note, read_s
 from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
-from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
+from mcpsol_py.x402.protocol.json_form import extra_of
+from mcpsol_py.x402.protocol.networks import caip2, default_asset
 
 __all__ = ["UptoClient"]
 
@@ -49,19 +50,14 @@ class UptoClient:
         """Return the asset if it is a known stablecoin of the network. The official client spends
         those by default.
         """
-        known = asset_by_mint(network, asset)
-        return (
-            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
-            if known
-            else None
-        )
+        return default_asset(network, asset)
 
     def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
         """Return the payload of scheme_upto_svm, section 4.2.
 
         Raises PaymentError if the requirements cannot be met.
         """
-        extra = requirements.extra or {}
+        extra = extra_of(requirements)
         parties, amount = self._read_terms(requirements)
         delay = read_delay(extra, _BAD, high=self._max_delay)
         text = build_setup(
@@ -99,7 +95,7 @@ class UptoClient:
                 f"the payment is asked on {requirements.network}; "
                 f"this wallet is on {self._chain.network}",
             )
-        extra = requirements.extra or {}
+        extra = extra_of(requirements)
         amount = read_u64(requirements.amount)
         if not amount:
             raise PaymentError(_BAD, "the amount is not a positive u64")

@@ -17,6 +17,7 @@ from mcpsol_py.x402.channels.program import OPEN, Channel, Parties, open_data
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
 from mcpsol_py.x402.channels.terms import address, is_int, read_delay, read_note, read_slot
 from mcpsol_py.x402.channels.voucher import checks, read_u64, voucher_signature
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import Sponsored
 
 __all__ = ["UptoFacilitator"]
@@ -94,7 +95,7 @@ class UptoFacilitator(ChannelFacilitator):
         The ceiling is the price that the payer signed, independent of the charge.
         """
         self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
-        inner, extra = payload.payload, requirements.extra or {}
+        inner, extra = payload.payload, extra_of(requirements)
         if extra.get("paymentFlow", "escrow") != "escrow":
             raise PaymentError(_TERMS, "extra.paymentFlow is not escrow")
         if not claim and "voucherSignature" in inner:
@@ -132,7 +133,7 @@ class UptoFacilitator(ChannelFacilitator):
         open_slot: int,
     ) -> tuple[int, Parties]:
         """Return the grace period and the channel's parties."""
-        extra = requirements.extra or {}
+        extra = extra_of(requirements)
         authorizer = address(extra.get("receiverAuthorizer"), _TERMS, "extra.receiverAuthorizer")
         if inner.get("authorizedSigner") != str(authorizer):
             raise PaymentError(
@@ -165,7 +166,7 @@ class UptoFacilitator(ChannelFacilitator):
             accounts=self.program.open_accounts(parties),
             payer=parties.payer,
             fee_payer=parties.sponsor,
-            note=read_note(requirements.extra or {}, _TERMS),
+            note=read_note(extra_of(requirements), _TERMS),
             worth=(requirements.asset, read_u64(requirements.amount) or 0),
             caps=self._caps,
         )

@@ -12,6 +12,7 @@ from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.terms import address
 from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64, sign_voucher
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import TOKEN
 
 __all__ = ["UptoServer"]
@@ -57,7 +58,7 @@ class UptoServer:
         self, network: str, kind: SupportedKind, extensions: list[str]
     ) -> str | None:
         """Return a problem that would make every payment fail, or None."""
-        fee_payer = (kind.extra or {}).get("feePayer")
+        fee_payer = extra_of(kind).get("feePayer")
         try:
             address(fee_payer, _TERMS, "feePayer")
         except PaymentError:
@@ -71,8 +72,8 @@ class UptoServer:
         extensions: list[str],
     ) -> PaymentRequirements:
         """Add sponsor, voucher signer, grace period and token program."""
-        extra = dict(requirements.extra or {})
-        extra["feePayer"] = (supported_kind.extra or {}).get("feePayer")
+        extra = dict(extra_of(requirements))
+        extra["feePayer"] = extra_of(supported_kind).get("feePayer")
         extra["receiverAuthorizer"] = str(self._authorizer.pubkey())
         extra["withdrawDelay"] = self._delay or max(_LEAST_DELAY, requirements.max_timeout_seconds)
         program = str(self._mints.get(requirements.asset)[0]) if self._mints is not None else TOKEN

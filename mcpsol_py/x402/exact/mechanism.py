@@ -44,7 +44,8 @@ from mcpsol_py.x402.exact.transaction import (
     wire_base64,
 )
 from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
-from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
+from mcpsol_py.x402.protocol.json_form import extra_of
+from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2, default_asset
 from mcpsol_py.x402.protocol.price import parse_price
 
 __all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitatorV1", "ExactServer"]
@@ -132,23 +133,18 @@ class _ExactPayer:
         """Return the asset if it is a known stablecoin of the network. The official client spends
         those by default.
         """
-        known = asset_by_mint(network, asset)
-        return (
-            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
-            if known
-            else None
-        )
+        return default_asset(network, asset)
 
     def check(self, requirements: Requirements) -> None:
         """Raise why this wallet would not pay now. Nothing is signed.
 
         A list of prices may name no sponsor, so `extra.feePayer` may be missing here.
         """
-        extra = {"feePayer": str(Pubkey.default()), **(requirements.extra or {})}
+        extra = {"feePayer": str(Pubkey.default()), **extra_of(requirements)}
         self._check_accounts(self._terms(requirements, extra))
 
     def _payload(self, requirements: Requirements) -> dict[str, Any]:
-        terms = self._terms(requirements, requirements.extra or {})
+        terms = self._terms(requirements, extra_of(requirements))
         self._check_accounts(terms)
         # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
         # as expired while the payment can land.
@@ -265,13 +261,13 @@ class ExactServer:
         """Add the facilitator's fee payer. Raises PaymentError, at start-up, if the facilitator
         offers none, since no payment could settle.
         """
-        fee_payer = (supported_kind.extra or {}).get("feePayer")
+        fee_payer = extra_of(supported_kind).get("feePayer")
         if not fee_payer:
             raise PaymentError(
                 "invalid_payment_requirements",
                 "the facilitator offers no feePayer for exact on Solana",
             )
-        extra = {**(requirements.extra or {}), "feePayer": fee_payer}
+        extra = {**extra_of(requirements), "feePayer": fee_payer}
         return requirements.model_copy(update={"extra": extra})
 
 
@@ -325,7 +321,7 @@ class _ExactFacilitator:
             asset=requirements.asset,
             amount=requirements.get_amount(),
             pay_to=requirements.pay_to,
-            extra=requirements.extra or {},
+            extra=extra_of(requirements),
             fee_payers=self._sponsor.addresses(),
             limits=self._limits,
         )

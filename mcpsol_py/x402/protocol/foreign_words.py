@@ -38,8 +38,8 @@ def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
     out = {**demand, "accepts": [terms for terms in list_at(demand, "accepts") if has_names(terms)]}
     if isinstance(demand.get("error"), str):
         out["error"] = seller_words(demand["error"])
-    resource = demand.get("resource")
-    if isinstance(resource, Mapping):
+    resource = mapping_at(demand, "resource")
+    if resource:
         out["resource"] = {key: _cleaned_field(text) for key, text in resource.items()}
     return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -15,11 +15,15 @@ from mcpsol_py.errors import PaymentError
 __all__ = [
     "MAX_PAYMENT_BYTES",
     "decode_object",
+    "body_of",
     "encode_object",
+    "extra_of",
     "faulty_fields",
     "json_of",
     "list_at",
     "mapping_at",
+    "text_at",
+    "without_nulls",
 ]
 
 #: A payment is a transaction of at most 1,232 bytes and its terms. Anything longer is not read.
@@ -29,6 +33,16 @@ MAX_PAYMENT_BYTES = 64 * 1024
 def json_of(model: BaseModel) -> dict[str, Any]:
     """Return a message as a JSON object, with the protocol's names."""
     return model.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+
+def body_of(result: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
+    """Return the result of a server's handler as a JSON object."""
+    return json_of(result) if isinstance(result, BaseModel) else result or {}
+
+
+def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without the fields that are null."""
+    return {key: part for key, part in value.items() if part is not None}
 
 
 def encode_object(body: Any) -> str:
@@ -45,11 +59,28 @@ def mapping_at(value: object, *keys: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+class _WithExtra(Protocol):
+    @property
+    def extra(self) -> dict[str, Any] | None: ...
+
+
+def extra_of(message: _WithExtra) -> dict[str, Any]:
+    """Return the `extra` of terms, of a kind or of an answer; an empty one if it has none."""
+    return message.extra or {}
+
+
 def list_at(value: object, *keys: str) -> list[Any]:
     """Return the list at the path *keys* inside *value*, or an empty one if there is no list."""
     *path, last = keys
     found = mapping_at(value, *path).get(last)
     return found if isinstance(found, list) else []
+
+
+def text_at(value: object, *keys: str) -> str | None:
+    """Return the text at the path *keys* inside *value*, or None if there is no text."""
+    *path, last = keys
+    found = mapping_at(value, *path).get(last)
+    return found if isinstance(found, str) else None
 
 
 def decode_object(value: object, what: str) -> dict[str, Any]:

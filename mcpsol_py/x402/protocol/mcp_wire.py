@@ -31,6 +31,8 @@ from mcpsol_py.x402.protocol.json_form import (
     json_of,
     list_at,
     mapping_at,
+    text_at,
+    without_nulls,
 )
 
 __all__ = [
@@ -189,10 +191,8 @@ def _candidates(result: Mapping[str, Any]) -> Iterator[tuple[object, Dialect]]:
 
 def _demand_in_text(block: object) -> object:
     """The JSON object in a text block, None if it has none."""
-    text = mapping_at(block).get("text")
-    if not isinstance(text, str) or not text.lstrip().startswith("{"):
-        return None
-    if len(text) > MAX_PAYMENT_BYTES:
+    text = text_at(block, "text") or ""
+    if not text.lstrip().startswith("{") or len(text) > MAX_PAYMENT_BYTES:
         return None
     try:
         parsed = orjson.loads(text)
@@ -206,7 +206,9 @@ def _demand_in_text(block: object) -> object:
 
 def read_demand_error(code: int, data: object) -> Demand | None:
     """Return the demand in a JSON-RPC error, or None if it is another error."""
-    found = parse_demand(data) if code == 402 else None
+    if code != 402:
+        return None
+    found = parse_demand(data)
     return None if found is None else Demand(found)
 
 
@@ -243,12 +245,8 @@ def _demand_models(given: Mapping[str, Any]) -> tuple[int, tuple[_Demands, _Term
 
 def _readable_parts(demand: Mapping[str, Any]) -> dict[str, Any]:
     """A demand without the optional parts that cannot be read, and without fields that are null."""
-    out = {key: part for key, part in demand.items() if part is not None}
-    out["accepts"] = [
-        {key: part for key, part in terms.items() if part is not None}
-        for terms in demand["accepts"]
-        if isinstance(terms, Mapping)
-    ]
+    out = without_nulls(demand)
+    out["accepts"] = [without_nulls(t) for t in demand["accepts"] if isinstance(t, Mapping)]
     for key, reads in _OPTIONAL.items():
         if key in out and not reads(out[key]):
             del out[key]

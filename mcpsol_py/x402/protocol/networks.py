@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from mcpsol_py.solana import ids
 
@@ -13,6 +14,7 @@ __all__ = [
     "TESTNET",
     "Asset",
     "asset_by_mint",
+    "default_asset",
     "asset_by_symbol",
     "caip2",
     "network_of_genesis",
@@ -100,3 +102,11 @@ def asset_by_symbol(network: str, symbol: str) -> Asset | None:
 def asset_by_mint(network: str, mint: str) -> Asset | None:
     """Return the default asset of that mint on the network."""
     return _BY_MINT.get((caip2(network), mint))
+
+
+def default_asset(network: str, mint: str) -> dict[str, Any] | None:
+    """Describe the default asset of that mint as the official client wants it, None for others."""
+    known = asset_by_mint(network, mint)
+    if known is None:
+        return None
+    return {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}

@@ -15,7 +15,7 @@ from x402.extensions.payment_identifier import (
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 from x402.schemas.v1 import PaymentRequirementsV1
 
-from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.json_form import extra_of, json_of
 from mcpsol_py.x402.protocol.networks import v1_name
 from mcpsol_py.x402.protocol.older_names import older_terms
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge
@@ -102,7 +102,7 @@ class Offer:
         return found
 
     def _v1_terms(self, terms: PaymentRequirements, network: str) -> PaymentRequirementsV1:
-        extra = {**(terms.extra or {})}
+        extra = dict(extra_of(terms))
         extra.pop("paymentFlow", None)
         return PaymentRequirementsV1(
             scheme=terms.scheme,

@@ -14,7 +14,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 from x402.schemas.v1 import PaymentPayloadV1
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.json_form import mapping_at
+from mcpsol_py.x402.protocol.json_form import mapping_at, text_at
 from mcpsol_py.x402.protocol.payment_transaction import message_hash, read_transaction
 
 __all__ = ["Payment", "claimed_payer", "fingerprint", "named_id", "payment_key", "transaction_text"]
@@ -88,10 +88,9 @@ def claimed_payer(payment: Payment) -> str | None:
             signers = message.account_keys[: message.header.num_required_signatures]
             return str(signers[1]) if len(signers) == 2 else None
         case "upto":
-            named = payload.get("from")
+            return text_at(payload, "from")
         case _:
-            named = mapping_at(payload, "channelConfig").get("payer")
-    return named if isinstance(named, str) else None
+            return text_at(payload, "channelConfig", "payer")
 
 
 def _own_payload(payment: Payment) -> dict[str, Any]:

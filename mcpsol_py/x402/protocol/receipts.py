@@ -82,7 +82,7 @@ class Signatory:
         receipt = {"format": "jws", "signature": self._jws(payload)}
         extension = {"info": {"version": VERSION, "receipt": receipt}}
         return settled.model_copy(
-            update={"extensions": {**(settled.extensions or {}), OFFER_RECEIPT: extension}}
+            update={"extensions": {**mapping_at(settled.extensions), OFFER_RECEIPT: extension}}
         )
 
     def _jws(self, payload: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ def with_repeat_proof(payment: Payment, wallet: MessageSigner, network: str) -> 
     call_id = name if isinstance(name, str) else payment_key(payment)
     info = {"domain": _DOMAIN, "uri": _uri(call_id), "version": "1", "statement": _STATEMENT}
     proof = sign_proof(wallet, info, network, nonce=_nonce(call_id))
-    extensions = {**(payment.extensions or {}), EXTENSION: {"info": proof}}
+    extensions = {**mapping_at(payment.extensions), EXTENSION: {"info": proof}}
     return payment.model_copy(update={"extensions": extensions})
 
 

@@ -92,7 +92,7 @@ def _amount(payment: Payment, requirements: Any, told: str | None) -> str | None
 
 
 def _if_short(value: Any) -> Any:
-    return value if value is not None and len(orjson.dumps(value)) <= _MAX_EXTENSIONS else None
+    return value if len(orjson.dumps(value)) <= _MAX_EXTENSIONS else None
 
 
 def _words(text: str | None) -> str | None:

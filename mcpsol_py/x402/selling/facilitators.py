@@ -34,7 +34,7 @@ from x402.schemas import (
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.x402.protocol.json_form import mapping_at
+from mcpsol_py.x402.protocol.json_form import extra_of, mapping_at, text_at
 from mcpsol_py.x402.selling.facilitator_client import (
     FACILITATOR_ERRORS,
     FacilitatorClient,
@@ -58,13 +58,12 @@ _FEE_PAYER = "feePayer"
 
 def fee_payer_of(terms: Requirements) -> str | None:
     """Return the fee payer that *terms* name, or None."""
-    named = mapping_at(terms.extra).get(_FEE_PAYER)
-    return named if isinstance(named, str) else None
+    return text_at(terms.extra, _FEE_PAYER)
 
 
 def with_fee_payer(terms: PaymentRequirements, fee_payer: str) -> PaymentRequirements:
     """Return *terms* with another fee payer."""
-    return terms.model_copy(update={"extra": {**(terms.extra or {}), _FEE_PAYER: fee_payer}})
+    return terms.model_copy(update={"extra": {**extra_of(terms), _FEE_PAYER: fee_payer}})
 
 
 @dataclass

@@ -16,11 +16,10 @@ from mcp import MCPError
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.methods import is_input_required
-from pydantic import BaseModel
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.json_form import body_of, json_of, mapping_at, text_at
 from mcpsol_py.x402.protocol.mcp_wire import (
     EXTENSION,
     REPEATED_META,
@@ -72,7 +71,7 @@ class _Request:
 
     async def run(self, _: Run) -> tuple[dict[str, Any], bool]:
         """Call the server's own handler."""
-        body = _dict(await self.call_next(self.ctx))
+        body = body_of(await self.call_next(self.ctx))
         if is_input_required(body):  # a person is asked, and the same call comes again
             raise Unfinished(body)
         return body, bool(body.get("isError"))
@@ -115,10 +114,10 @@ class Paid:
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Handle one request of any method."""
-        params = ctx.params or {}
+        params = mapping_at(ctx.params)
         match ctx.method, params.get("name"), params.get("uri"):
             case "tools/list", _, _:
-                listed = _dict(await call_next(ctx))
+                listed = body_of(await call_next(ctx))
                 return {**listed, "tools": [self._priced(t) for t in listed.get("tools", [])]}
             case "tools/call", str(name), _:
                 return await self._call(ctx, call_next, name, params.get("arguments"))
@@ -142,7 +141,7 @@ class Paid:
         offer = self.paid_calls.current(found)
         priced = {k: v for k, v in tool.items() if k != "outputSchema"}
         priced["description"] = f"{tool.get('description') or ''}\n{_price_text(offer)}".strip()
-        priced["_meta"] = {**(tool.get("_meta") or {}), "x402": offer.listed()}
+        priced["_meta"] = {**mapping_at(tool, "_meta"), "x402": offer.listed()}
         return priced
 
     # -- the two kinds of request --------------------------------------------------------------
@@ -153,7 +152,7 @@ class Paid:
         """A tool's call. The handler runs once for each payment, and its result is withheld until
         it is paid.
         """
-        name, arguments = self._unwrap(called, dict(given) if isinstance(given, Mapping) else {})
+        name, arguments = self._unwrap(called, dict(mapping_at(given)))
         offer = self.offer(name)
         if offer is None:
             return await call_next(ctx)
@@ -197,14 +196,13 @@ class Paid:
             return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
         if payment is not None and offer.broadcasts and request.tool is not None:
             await self._rehearse_first(request.tool, request, payment)
-        state = (request.ctx.params or {}).get("requestState")
         return await self.paid_calls.call(
             offer,
             payment,
             request.asked,
             request.run,
             proof,
-            continuation=state if isinstance(state, str) else None,
+            continuation=text_at(request.ctx.params, "requestState"),
         )
 
     async def _rehearse_first(self, tool: str, request: _Request, payment: Payment) -> None:
@@ -249,22 +247,15 @@ def _price_text(offer: Offer) -> str:
     return text
 
 
-def _meta(ctx: Context) -> dict[str, Any] | None:
-    meta = (ctx.params or {}).get("_meta")
-    return dict(meta) if isinstance(meta, Mapping) and meta else None
-
-
-def _dict(result: HandlerResult) -> dict[str, Any]:
-    return json_of(result) if isinstance(result, BaseModel) else result or {}
+def _meta(ctx: Context) -> dict[str, Any]:
+    return dict(mapping_at(ctx.params, "_meta"))
 
 
 def _speaks_extension(ctx: Context) -> bool:
     """Whether the client offers the draft extension."""
-    capabilities = (_meta(ctx) or {}).get(_CAPABILITIES)
+    capabilities = _meta(ctx).get(_CAPABILITIES)
     extensions = getattr(capabilities, "extensions", None)
-    if extensions is None and isinstance(capabilities, Mapping):
-        extensions = capabilities.get("extensions")
-    return EXTENSION in (extensions or {})
+    return EXTENSION in mapping_at(extensions or mapping_at(capabilities, "extensions"))
 
 
 def _tool_result(result: dict[str, Any]) -> dict[str, Any]:
@@ -297,7 +288,7 @@ def _with_receipt(
 ) -> dict[str, Any]:
     if receipt is None:
         return result
-    meta = {**(result.get("_meta") or {}), RESPONSE_META: json_of(receipt)}
+    meta = {**mapping_at(result, "_meta"), RESPONSE_META: json_of(receipt)}
     if repeated:
         meta[REPEATED_META] = True
     return {**result, "_meta": meta}

@@ -71,9 +71,8 @@ class ServiceCatalog:
                 .where(*conditions)
                 .order_by(table.c.touched_ms.desc(), table.c.resource, table.c.tool)
             )
-            return int(total), [
-                _row(r) for r in connection.execute(newest.limit(limit).offset(offset)).all()
-            ]
+            page = connection.execute(newest.limit(limit).offset(offset)).all()
+            return int(total), list(map(_row, page))
 
         return self._db.run(work)
 

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.payment_owners import own_channel
+from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import channels as table
 from mcpsol_py.x402.store.schema import payment_owners as owners
 from mcpsol_py.x402.store.schema import sponsored_channels as sponsored
@@ -75,10 +76,8 @@ class PaidChannels:
     def __init__(
         self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
     ) -> None:
-        self.database, self.tenant, self._clock = database, tenant, clock_ms
-
-    def _now(self, connection: Connection) -> int:
-        return self.database.now_ms(connection) if self._clock is None else self._clock()
+        self.database, self.tenant = database, tenant
+        self._now = database.clock(clock_ms)
 
     def _run(self, work: Callable[[Connection, bool], T]) -> T:
         return self.database.run(work, self.tenant)
@@ -95,15 +94,14 @@ class PaidChannels:
         return self._run(lambda c, _: self._read(c, channel_id))
 
     def _read(self, connection: Connection, channel_id: str) -> PaidChannel | None:
-        row = connection.execute(select(table).where(self._is(channel_id))).one_or_none()
-        return None if row is None else _channel(row)
+        return one_row(connection, select(table).where(self._is(channel_id)), _channel)
 
     def begin(self, channel: PaidChannel) -> PaidChannel:
         """Add a channel whose opening was checked, unless it exists. Return the stored channel.
 
         Raises PaymentError (CHANNEL_TAKEN) if it pays another tenant of this database.
         """
-        values = {name: getattr(channel, name) for name in _NAMES}
+        values = values_of(channel, _NAMES)
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
@@ -249,7 +247,7 @@ class PaidChannels:
             .order_by(table.c.touched_ms)
             .limit(limit)
         )
-        return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+        return self.database.fetch_all(wanted, _channel, self.tenant)
 
 
 _ROW = row_of(table)
@@ -316,18 +314,18 @@ class Sponsored:
     touched_ms: int = 0
 
 
+_SPONSORED = [f.name for f in fields(Sponsored)]
+
+
 class SponsoredChannels:
     """The sponsored channels of a facilitator, and who may ask to close each (batch_facilitator.Bindings)."""
 
     def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
-        self._database, self._clock = database, clock_ms
-
-    def _now(self, connection: Connection) -> int:
-        return self._database.now_ms(connection) if self._clock is None else self._clock()
+        self._database, self._now = database, database.clock(clock_ms)
 
     def keep(self, row: Sponsored) -> str:
         """Add a channel before its opening is sent. Return the first authorizer that was bound to it."""
-        values = {f.name: getattr(row, f.name) for f in fields(Sponsored)}
+        values = values_of(row, _SPONSORED)
 
         def work(connection: Connection, _again: bool) -> None:
             connection.execute(
@@ -377,8 +375,7 @@ class SponsoredChannels:
             .order_by(sponsored.c.touched_ms)
             .limit(limit)
         )
-        rows = self._database.run(lambda c, _: c.execute(wanted).all())
-        return [Sponsored(**{f.name: getattr(r, f.name) for f in fields(Sponsored)}) for r in rows]
+        return self._database.fetch_all(wanted, lambda row: Sponsored(**values_of(row, _SPONSORED)))
 
     def now_ms(self) -> int:
         """Return the time on the clock of `touched_ms`."""
@@ -386,5 +383,5 @@ class SponsoredChannels:
 
 
 def _channel(row: Any) -> PaidChannel:
-    values = {name: getattr(row, name) for name in _NAMES}
+    values = values_of(row, _NAMES)
     return PaidChannel(**{**values, "state": cast(PaidState, values["state"])})

@@ -22,6 +22,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from mcpsol_py.errors import StorageError
 from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
 from mcpsol_py.x402.store.group_commit import GroupCommitThread
+from mcpsol_py.x402.store.rows import one_row
 
 __all__ = ["Database", "now_ms"]
 
@@ -194,6 +195,19 @@ class Database:
             return self.writer.wait(lambda: self._repeat(work, tenant))
         return self._repeat(work, tenant)
 
+    def fetch_one(
+        self, statement: Any, read: Callable[[Any], T], tenant: str | None = None
+    ) -> T | None:
+        """Return what *read* makes of the only row of a statement, or None if there is no row."""
+        return self.run(lambda connection, _: one_row(connection, statement, read), tenant)
+
+    def fetch_all(
+        self, statement: Any, read: Callable[[Any], T], tenant: str | None = None
+    ) -> list[T]:
+        """Return what *read* makes of each row of a statement."""
+        rows = self.run(lambda connection, _: connection.execute(statement).all(), tenant)
+        return list(map(read, rows))
+
     async def grouped(self, function: Callable[..., T], *args: Any, lasting: bool = True) -> T:
         """Run *function*(*args), whose transactions on this database join those of others. Raises
         what it raises.
@@ -272,6 +286,10 @@ class Database:
             text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
         )
         return int(seconds.scalar_one())
+
+    def clock(self, clock_ms: Callable[[], int] | None) -> Callable[[Connection], int]:
+        """Return the clock of transactions: `now_ms`, or *clock_ms* if a test gives one."""
+        return self.now_ms if clock_ms is None else lambda _connection: clock_ms()
 
     def close(self) -> None:
         """Close all connections. One that a thread still uses is closed when the thread returns it."""

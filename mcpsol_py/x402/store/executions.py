@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.call_states import (
     DECIDED_DONE,
     DECIDED_PAID,
@@ -24,6 +25,7 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.payment_owners import own_payment
 from mcpsol_py.x402.store.receipts import enter_receipt
+from mcpsol_py.x402.store.rows import values_of
 from mcpsol_py.x402.store.schema import executions as table
 from mcpsol_py.x402.store.schema import payment_owners as owners
 from mcpsol_py.x402.store.statements import Statement, row_of
@@ -77,10 +79,8 @@ class Executions:
     def __init__(
         self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
     ) -> None:
-        self.database, self.tenant, self._clock = database, tenant, clock_ms
-
-    def _now(self, connection: Connection) -> int:
-        return self.database.now_ms(connection) if self._clock is None else self._clock()
+        self.database, self.tenant = database, tenant
+        self._now = database.clock(clock_ms)
 
     def _run(self, work: Callable[[Connection, bool], T]) -> T:
         return self.database.run(work, self.tenant)
@@ -94,7 +94,7 @@ class Executions:
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
-            values = {name: getattr(row, name) for name in _CLAIMED}
+            values = values_of(row, _CLAIMED)
             _INSERT.count(connection, {**values, "created_ms": now, "touched_ms": now})
             own_payment(connection, self.tenant, row.payment_key)
 
@@ -118,8 +118,7 @@ class Executions:
     def by_payment(self, payment_key: str) -> Execution | None:
         """Return the call that this payment was given for."""
         its = select(table).where(table.c.tenant == self.tenant, table.c.payment_key == payment_key)
-        row = self._run(lambda c, _: c.execute(its).one_or_none())
-        return None if row is None else read_execution(row)
+        return self.database.fetch_one(its, read_execution, self.tenant)
 
     def move(
         self,
@@ -241,7 +240,7 @@ class Executions:
         if outcome == "done":
             result = {"decided": "done"}
             return self.move(payment_id, call.owner, DECIDED_DONE, result=result, also=log)
-        step = DECIDED_PAID if (call.receipt or {}).get("success") else DECIDED_UNPAID
+        step = DECIDED_PAID if mapping_at(call.receipt).get("success") else DECIDED_UNPAID
         return self.move(payment_id, call.owner, step, to_owner=NOBODY, also=log)
 
     def history(self, limit: int = 100) -> list[Execution]:
@@ -252,7 +251,7 @@ class Executions:
             .order_by(table.c.created_ms.desc())
             .limit(limit)
         )
-        return [read_execution(r) for r in self._run(lambda c, _: c.execute(newest).all())]
+        return self.database.fetch_all(newest, read_execution, self.tenant)
 
     def undecided(self, older_ms: int, limit: int = 100) -> list[Execution]:
         """Return unfinished calls that nobody touched for *older_ms*, oldest first."""
@@ -269,7 +268,7 @@ class Executions:
                 .limit(limit)
             ).all()
 
-        return [read_execution(r) for r in self._run(work)]
+        return list(map(read_execution, self._run(work)))
 
 
 _ROW = row_of(table)
@@ -334,12 +333,12 @@ def _has_landed(receipt: Mapping[str, Any]) -> bool:
     """Whether *receipt* is of a payment that landed. A call granted by a subscription has no
     payment.
     """
-    return bool(receipt.get("success")) and "subscription" not in (receipt.get("extensions") or {})
+    return bool(receipt.get("success")) and "subscription" not in mapping_at(receipt, "extensions")
 
 
 def read_execution(row: Any) -> Execution:
     """Return the call of a row of the table."""
-    values = {name: getattr(row, name) for name in _FIELDS}
+    values = values_of(row, _FIELDS)
     for name in _JSON_COLUMNS:
         if values[name] is not None:
             values[name] = orjson.loads(values[name])

@@ -64,8 +64,10 @@ class MerchantLog:
         if subject is not None:
             wanted = wanted.where(table.c.subject == subject)
         wanted = wanted.order_by(table.c.at_ms.desc(), table.c.id).limit(limit)
-        rows = self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
-        return [
-            MerchantAction(int(r.at_ms), r.actor, r.action, r.subject, orjson.loads(r.details))
-            for r in rows
-        ]
+        return self._db.fetch_all(wanted, _action, self.tenant)
+
+
+def _action(row: Any) -> MerchantAction:
+    return MerchantAction(
+        int(row.at_ms), row.actor, row.action, row.subject, orjson.loads(row.details)
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, insert, select
 
+from mcpsol_py.x402.protocol.json_form import text_at
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import executions
 from mcpsol_py.x402.store.schema import receipts as table
@@ -64,9 +65,7 @@ def enter_receipt(
 
 def _signed_form(settled: dict[str, Any]) -> str | None:
     """Return the signed receipt (JWS) inside a settlement (protocol.receipts), or None."""
-    extension = (settled.get("extensions") or {}).get("offer-receipt") or {}
-    signature = ((extension.get("info") or {}).get("receipt") or {}).get("signature")
-    return signature if isinstance(signature, str) else None
+    return text_at(settled, "extensions", "offer-receipt", "info", "receipt", "signature")
 
 
 _KNOWN = Statement(
@@ -104,8 +103,7 @@ class Receipts:
 
     def get(self, payment_id: str) -> Receipt | None:
         """Return the receipt of a payment, or None."""
-        found = self._find(table.c.payment_id == payment_id, limit=1)
-        return found[0] if found else None
+        return next(iter(self._find(table.c.payment_id == payment_id, limit=1)), None)
 
     def history(self, limit: int = 100, *, payer: str | None = None) -> list[Receipt]:
         """Return receipts, the newest first."""
@@ -118,9 +116,7 @@ class Receipts:
             .order_by(table.c.issued_ms.desc(), table.c.payment_id)
             .limit(limit)
         )
-        return [
-            _receipt(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
-        ]
+        return self._db.fetch_all(wanted, _receipt, self.tenant)
 
 
 def _receipt(row: Any) -> Receipt:

@@ -52,8 +52,8 @@ class Sales:
             executions, executions.c.created_ms, self.tenant, span or Span(), resource
         )
         newest = select(executions).where(*conditions).order_by(executions.c.created_ms.desc())
-        rows = self._rows(newest.order_by(executions.c.payment_id).limit(limit))
-        return [read_execution(row) for row in rows]
+        page = newest.order_by(executions.c.payment_id).limit(limit)
+        return self._db.fetch_all(page, read_execution, self.tenant)
 
     def totals(
         self,

@@ -23,10 +23,7 @@ class SqlSettlements:
     """
 
     def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
-        self._db, self._clock = database, clock_ms
-
-    def _now(self, connection: Connection) -> int:
-        return self._db.now_ms(connection) if self._clock is None else self._clock()
+        self._db, self._now = database, database.clock(clock_ms)
 
     def claim(self, settlement: Settlement) -> Settlement | None:
         """See SettlementStore. Of two claims at once, the primary key lets one through."""
@@ -62,8 +59,7 @@ class SqlSettlements:
 
     def get(self, key: str) -> Settlement | None:
         """See SettlementStore."""
-        row = self._row(key)
-        return None if row is None else _settlement(row)
+        return self._db.fetch_one(select(table).where(table.c.key == key), _settlement)
 
     def take_over(self, key: str, lease: float) -> bool:
         """See SettlementStore. It is one UPDATE, so one caller wins."""
@@ -109,7 +105,7 @@ class SqlSettlements:
             .where(table.c.state.in_(("sending", "pending")))
             .order_by(table.c.created_ms)
         )
-        return [_settlement(r) for r in self._db.run(lambda c, _: c.execute(unfinished).all())]
+        return self._db.fetch_all(unfinished, _settlement)
 
 
 def _settlement(row: Any) -> Settlement:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import wallet_channels as table
 from mcpsol_py.x402.store.schema import wallets
 
@@ -60,10 +61,8 @@ class WalletChannels:
     def __init__(
         self, database: Database, wallet: str, clock_ms: Callable[[], int] | None = None
     ) -> None:
-        self._database, self.wallet, self._clock = database, wallet, clock_ms
-
-    def _now(self, connection: Connection) -> int:
-        return self._database.now_ms(connection) if self._clock is None else self._clock()
+        self._database, self.wallet = database, wallet
+        self._now = database.clock(clock_ms)
 
     def now_ms(self) -> int:
         """Return the clock of the rows, in milliseconds since 1970."""
@@ -80,8 +79,7 @@ class WalletChannels:
         return self._run(lambda c, _: self._read(c, channel_id))
 
     def _read(self, connection: Connection, channel_id: str) -> WalletChannel | None:
-        row = connection.execute(select(table).where(self._is(channel_id))).one_or_none()
-        return None if row is None else _channel(row)
+        return one_row(connection, select(table).where(self._is(channel_id)), _channel)
 
     def usable(
         self,
@@ -107,7 +105,7 @@ class WalletChannels:
             )
             .order_by(table.c.created_ms.desc())
         )
-        return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+        return self._database.fetch_all(wanted, _channel)
 
     def all(self) -> list[WalletChannel]:
         """Return all channels that are not closed, the newest first."""
@@ -116,7 +114,7 @@ class WalletChannels:
             .where(table.c.wallet == self.wallet, table.c.state != "closed")
             .order_by(table.c.created_ms.desc())
         )
-        return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+        return self._database.fetch_all(wanted, _channel)
 
     def locked(self, network: str, asset: str) -> int:
         """Return what the channels of a token that are not closed hold, and deposits on their way, less what
@@ -159,7 +157,7 @@ class WalletChannels:
         *locked*: what the channels of its token locked when its deposit was decided. Raises
         PaymentError(CHANNEL_CONFLICT) if they lock more by now.
         """
-        values = {name: getattr(channel, name) for name in _NAMES}
+        values = values_of(channel, _NAMES)
 
         def work(connection: Connection, again: bool) -> None:
             if again and self._read(connection, channel.channel_id) is not None:
@@ -255,5 +253,5 @@ class WalletChannels:
 
 
 def _channel(row: Any) -> WalletChannel:
-    values = {name: getattr(row, name) for name in _NAMES}
+    values = values_of(row, _NAMES)
     return WalletChannel(**{**values, "state": cast(WalletState, values["state"])})

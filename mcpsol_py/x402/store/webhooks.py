@@ -137,11 +137,7 @@ class Webhooks:
         wanted = (
             select(webhooks).where(webhooks.c.tenant == self.tenant).order_by(webhooks.c.created_ms)
         )
-        rows = self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
-        return [
-            Webhook(r.id, r.url, tuple(orjson.loads(r.events)), r.secret, bool(r.active))
-            for r in rows
-        ]
+        return self._db.fetch_all(wanted, _webhook, self.tenant)
 
     def remove(self, webhook_id: str) -> None:
         """Remove a webhook. Its pending events become dead."""
@@ -216,9 +212,7 @@ class Webhooks:
         if state is not None:
             wanted = wanted.where(deliveries.c.state == state)
         wanted = wanted.order_by(deliveries.c.created_ms.desc(), deliveries.c.id).limit(limit)
-        return [
-            _delivery(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
-        ]
+        return self._db.fetch_all(wanted, _delivery, self.tenant)
 
     def again(self, delivery_id: str) -> None:
         """Queue a dead event again, at an operator's request."""
@@ -235,6 +229,11 @@ class Webhooks:
             connection.execute(its.values(**values, **next_ms, touched_ms=now))
 
         self._db.run(work, self.tenant)
+
+
+def _webhook(row: Any) -> Webhook:
+    events = tuple(orjson.loads(row.events))
+    return Webhook(row.id, row.url, events, row.secret, bool(row.active))
 
 
 def _delivery(row: Any) -> Delivery:

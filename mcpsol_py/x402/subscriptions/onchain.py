@@ -24,6 +24,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.program import Program, load
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.chain.program import PROGRAM_ID, delegate_address, subscription_address
+from mcpsol_py.x402.store.rows import values_of
 from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan
 
@@ -139,7 +140,7 @@ class OnChain:
         values = self._values(address, plan)
         if values is None:  # closed, which only a cancelled or expired subscription can be
             ended = known.cancelled_ms if known.cancelled_ms is not None else store.now_ms()
-            values = {name: getattr(known, name) for name in _KEPT_AFTER_CLOSE}
+            values = values_of(known, _KEPT_AFTER_CLOSE)
             values |= {"address": address, "cancelled_ms": ended, "next_try_ms": None}
         self._read_at[address] = self._clock()
         return store.mirror(self._terms_plan(store, plan, values), values)

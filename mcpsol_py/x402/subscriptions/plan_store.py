@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.merchant_log import record_action
+from mcpsol_py.x402.store.rows import values_of
 from mcpsol_py.x402.store.schema import plans as plan_table
 from mcpsol_py.x402.store.webhooks import Event, emit
 from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan, check_period
@@ -43,10 +44,7 @@ class PlanStore:
         self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
     ) -> None:
         self.database, self.tenant, self._clock = database, tenant, clock_ms
-
-    def now(self, connection: Connection) -> int:
-        """Return the time of an open transaction, in UTC milliseconds since 1970."""
-        return self.database.now_ms(connection) if self._clock is None else self._clock()
+        self.now = database.clock(clock_ms)
 
     def now_ms(self) -> int:
         """Return the time if no transaction is open, in UTC milliseconds since 1970."""
@@ -68,10 +66,9 @@ class PlanStore:
         Raises PaymentError (INVALID_PARAMETERS) for impossible terms.
         """
         _check_plan(plan)
-        values = {
-            k: getattr(plan, k)
-            for k in (*PLAN_TERMS, "name", "description", "trial_ms", "open", "address")
-        }
+        values = values_of(
+            plan, (*PLAN_TERMS, "name", "description", "trial_ms", "open", "address")
+        )
         values["features"] = orjson.dumps(list(plan.features)).decode()
 
         def work(connection: Connection, _again: bool) -> None:
@@ -123,7 +120,7 @@ class PlanStore:
         if open_only:
             wanted = wanted.where(plan_table.c.open)
         wanted = wanted.order_by(plan_table.c.price, plan_table.c.id)
-        return [_plan(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
+        return self.database.fetch_all(wanted, _plan, self.tenant)
 
     def plan(self, plan_id: str) -> SubscriptionPlan:
         """Return the plan of that id. Raises PaymentError (PLAN_NOT_FOUND)."""
@@ -187,7 +184,5 @@ def _no_plan(plan_id: object) -> PaymentError:
 
 
 def _plan(row: Any) -> SubscriptionPlan:
-    names = (n for n in SubscriptionPlan.__dataclass_fields__ if n != "features")
-    return SubscriptionPlan(
-        **{n: getattr(row, n) for n in names}, features=tuple(orjson.loads(row.features))
-    )
+    values = values_of(row, SubscriptionPlan.__dataclass_fields__)
+    return SubscriptionPlan(**{**values, "features": tuple(orjson.loads(row.features))})

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError, abbr
+from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import charges, usages
 from mcpsol_py.x402.store.schema import subscriptions as table
 from mcpsol_py.x402.subscriptions.plan_store import PlanStore
@@ -29,12 +30,12 @@ class QuotaStore(PlanStore):
     ) -> Subscription:
         """Return it in an open transaction. *lock*: lock its row until the transaction ends."""
         wanted = select(table).where(table.c.tenant == self.tenant, table.c.id == subscription_id)
-        row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
-        if row is None:
+        found = one_row(connection, wanted.with_for_update() if lock else wanted, subscription_of)
+        if found is None:
             raise PaymentError(
                 "SUBSCRIPTION_NOT_FOUND", f"subscription {abbr(subscription_id)} does not exist"
             )
-        return subscription_of(row)
+        return found
 
     def of(self, subscriber: str) -> list[Subscription]:
         """Return all subscriptions of a wallet, newest first."""
@@ -42,13 +43,13 @@ class QuotaStore(PlanStore):
             table.c.tenant == self.tenant, table.c.subscriber == subscriber
         )
         wanted = wanted.order_by(table.c.created_ms.desc(), table.c.id)
-        return [subscription_of(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
+        return self.database.fetch_all(wanted, subscription_of, self.tenant)
 
     def newest(self, limit: int = 100) -> list[Subscription]:
         """Return the newest subscriptions of all wallets."""
         wanted = select(table).where(table.c.tenant == self.tenant)
         wanted = wanted.order_by(table.c.created_ms.desc(), table.c.id).limit(limit)
-        return [subscription_of(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
+        return self.database.fetch_all(wanted, subscription_of, self.tenant)
 
     def on_chain(self) -> list[Subscription]:
         """Return the subscriptions that mirror an account and may still change there."""
@@ -57,13 +58,12 @@ class QuotaStore(PlanStore):
             table.c.address.is_not(None),
             table.c.cancelled_ms.is_(None),
         )
-        return [subscription_of(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
+        return self.database.fetch_all(wanted, subscription_of, self.tenant)
 
     def opened_by(self, mark: str) -> Subscription | None:
         """Return the subscription that this payment or proof opened."""
         wanted = select(table).where(table.c.tenant == self.tenant, table.c.opened_by == mark)
-        row = self.run(lambda c, _: c.execute(wanted).one_or_none())
-        return None if row is None else subscription_of(row)
+        return self.database.fetch_one(wanted, subscription_of, self.tenant)
 
     def charges_of(self, subscription_id: str) -> list[dict[str, Any]]:
         """Return its charges, oldest first.
@@ -76,7 +76,7 @@ class QuotaStore(PlanStore):
             .where(charges.c.tenant == self.tenant, charges.c.subscription_id == subscription_id)
             .order_by(charges.c.number)
         )
-        return [dict(r._mapping) for r in self.run(lambda c, _: c.execute(wanted).all())]
+        return self.database.fetch_all(wanted, lambda row: dict(row._mapping), self.tenant)
 
     # -- quotas
 
@@ -168,4 +168,4 @@ class QuotaStore(PlanStore):
 
 def subscription_of(row: Any) -> Subscription:
     """Return the subscription in a row of the table."""
-    return Subscription(**{name: getattr(row, name) for name in Subscription.__dataclass_fields__})
+    return Subscription(**values_of(row, Subscription.__dataclass_fields__))

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.store.merchant_log import record_action
+from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import charges
 from mcpsol_py.x402.store.schema import subscriptions as table
 from mcpsol_py.x402.subscriptions.plan_store import PLAN_TERMS, check_wallet
@@ -212,7 +213,7 @@ class SubscriptionStore(QuotaStore):
             plan = self.plan_in(connection, current.next_plan_id)
 
             end = boundary(plan.period, start, 1)
-            values |= {k: getattr(plan, k) for k in PLAN_TERMS}
+            values |= values_of(plan, PLAN_TERMS)
             values |= {"plan_id": plan.id, "next_plan_id": None, "anchor_ms": start, "due_ms": end}
             values["charges"] = 1  # of these terms, as on chain
             amount = plan.price
@@ -360,7 +361,7 @@ class SubscriptionStore(QuotaStore):
             id="sub_" + uuid.uuid4().hex,
             plan_id=plan.id,
             subscriber=check_wallet(subscriber),
-            **{name: getattr(plan, name) for name in PLAN_TERMS},
+            **values_of(plan, PLAN_TERMS),
             anchor_ms=anchor,
             period_from_ms=start,
             due_ms=due,
@@ -369,7 +370,7 @@ class SubscriptionStore(QuotaStore):
             created_ms=now,
         )
         made = replace(made, next_try_ms=due)
-        row = {name: getattr(made, name) for name in Subscription.__dataclass_fields__}
+        row = values_of(made, Subscription.__dataclass_fields__)
         connection.execute(insert(table).values(**row, tenant=self.tenant, touched_ms=now))
         record_action(
             connection, self.tenant, now, subscriber, "subscription.opened", made.id, plan=plan.id
@@ -379,8 +380,7 @@ class SubscriptionStore(QuotaStore):
 
     def _marked(self, connection: Connection, mark: str) -> Subscription | None:
         wanted = select(table).where(table.c.tenant == self.tenant, table.c.opened_by == mark)
-        row = connection.execute(wanted).one_or_none()
-        return None if row is None else subscription_of(row)
+        return one_row(connection, wanted, subscription_of)
 
     def _live(
         self, connection: Connection, plan_id: str, subscriber: str, now: int

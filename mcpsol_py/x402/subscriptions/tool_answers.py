@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, payment_required_result
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply
 from mcpsol_py.x402.protocol.older_names import ERROR_META, older_error
@@ -114,7 +115,7 @@ def paid_answer(reply: Answer) -> dict[str, Any]:
     if reply.receipt is None:
         return reply.result
     receipt = reply.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-    return {**reply.result, "_meta": {**(reply.result.get("_meta") or {}), RESPONSE_META: receipt}}
+    return {**reply.result, "_meta": {**mapping_at(reply.result, "_meta"), RESPONSE_META: receipt}}
 
 
 def _iso(ms: int) -> str:

@@ -17,13 +17,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
-import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from pydantic import BaseModel
+from mcp.server.context import ServerRequestContext
 from x402.schemas import PaymentRequirements, ResourceInfo
 
 from mcpsol_py.errors import McpsolError, PaymentError, StorageError
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
+from mcpsol_py.x402.protocol.added_tools import AddedTools
+from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import read_payment
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.protocol.payment_ids import Payment, payment_key
@@ -57,13 +57,15 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 log = logging.getLogger("mcpsol_py.x402.subscriptions")
 
 
-class SubscriptionTools:
+class SubscriptionTools(AddedTools):
     """Adds the tools to a server.
 
     *executions* is that of *paid_calls*. *terms_of* returns a plan's payment requirements,
     including the fee payer (the official core's `build_payment_requirements` adds it). *renewal*:
     the delegate that collects later charges, for subscribers to approve.
     """
+
+    tool_names = TOOLS_BY_NAME
 
     def __init__(
         self,
@@ -80,25 +82,12 @@ class SubscriptionTools:
         self._terms_of, self._domain = terms_of, domain
         self._on_chain, self._renewal = on_chain, renewal
 
-    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Handle one request of any method."""
-        params = ctx.params or {}
-        if ctx.method == "tools/list" and not params.get("cursor"):
-            listed = await call_next(ctx)
-            if isinstance(listed, BaseModel):
-                listed = listed.model_dump(by_alias=True, exclude_none=True, mode="json")
-            body = listed or {}
-            return {**body, "tools": [*body.get("tools", []), *await self._tools()]}
-        if ctx.method == "tools/call" and params.get("name") in TOOLS_BY_NAME:
-            meta = params.get("_meta")
-            given = dict(meta) if isinstance(meta, Mapping) else {}
-            return types.CallToolResult.model_validate(
-                await self.call(params["name"], params.get("arguments"), given)
-            )
-        return await call_next(ctx)
+    async def answer(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool. A payment or a proof is in the request's `_meta`."""
+        return await self.call(name, arguments, meta)
 
-    async def _tools(self) -> list[dict[str, Any]]:
-        """The tools, with the prices of the plans at `subscribe`. They are listed without prices while
+    async def listed_tools(self) -> list[dict[str, Any]]:
+        """Return the tools, with the prices of the plans at `subscribe`. They are listed without prices while
         the database is away.
         """
         try:
@@ -284,7 +273,7 @@ class SubscriptionTools:
 
         async def book(run: Run) -> tuple[dict[str, Any], bool]:
             call = await in_thread(self._executions.get, run.payment_id)
-            signature = str((call.receipt or {}).get("transaction", "")) if call is not None else ""
+            signature = str(mapping_at(call and call.receipt).get("transaction", ""))
             found = await in_thread(self._store.pay, plan.id, wallet, run.payment_id, signature)
             message = "Subscription created successfully"
             return tool_answer(

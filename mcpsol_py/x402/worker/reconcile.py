@@ -18,6 +18,7 @@ from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
 from mcpsol_py.x402.buying.paying import reconcile as reconcile_budget
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.settle import Settlement, SettlementStore, reconcile
+from mcpsol_py.x402.protocol.json_form import text_at
 from mcpsol_py.x402.store.call_states import (
     CHARGED_NOTHING,
     INTERRUPTED,
@@ -126,7 +127,7 @@ def _settled_step(
     if settled is None:
         # Another facilitator keeps its own settlements, but the pending receipt names the
         # transaction.
-        signature, payer = str((row.receipt or {}).get("transaction") or ""), row.payer
+        signature, payer = text_at(row.receipt, "transaction") or "", row.payer
     else:
         signature, payer = settled.signature, settled.payer
     if settled is not None and settled.state == "failed":

@@ -373,7 +373,7 @@ async def test_what_the_chain_said_grows_stale(shop: BatchShop) -> None:
     buyer = Buyer(shop, batch_client(shop.world))
     await buyer.pay()
     now = shop.channels.now_ms()
-    shop.channels._clock = lambda: now + 61_000
+    shop.channels._now = lambda _connection: now + 61_000
     (channel,) = buyer.scheme.channels.all()
     request = buyer.scheme.refund_payload(channel, alone=True)
     stranger = BatchShop(shop.world, Database())
