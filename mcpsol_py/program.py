@@ -24,6 +24,7 @@ from mcpsol_py.bundled import bundled_programs
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
+from mcpsol_py.items import items_by_name, names_of
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import ByName
@@ -170,7 +171,7 @@ class Program:
     @cached_property
     def _by_name(self) -> dict[str, Instruction]:
         # Reversed, so that the first of two instructions with one name wins.
-        return {i.name: i for i in reversed(self.model.instructions)}
+        return items_by_name(reversed(self.model.instructions))
 
     @cached_property
     def _spellings(self) -> ByName[Instruction]:
@@ -179,17 +180,17 @@ class Program:
     @property
     def instructions(self) -> list[str]:
         """Instruction names, in the source's order."""
-        return [i.name for i in self.model.instructions]
+        return names_of(self.model.instructions)
 
     @property
     def account_types(self) -> list[str]:
         """Names of the account types, in the source's order: what `decode_account` and a client's `fetch` take."""
-        return [a.name for a in self.model.accounts]
+        return names_of(self.model.accounts)
 
     @property
     def events(self) -> list[str]:
         """Event names, in the source's order."""
-        return [e.name for e in self.model.events]
+        return names_of(self.model.events)
 
     @property
     def errors(self) -> list[ErrorCode]:
@@ -424,11 +425,11 @@ class ProgramInstruction:
     @property
     def accounts(self) -> list[str]:
         """Its account names in order. Names inside a group are dotted: "group.name"."""
-        return [leaf.name for leaf in self.plan.leaves]
+        return names_of(self.plan.leaves)
 
     def must_give(self, *, wallet: bool = True, online: bool = True) -> list[str]:
         """Return the accounts that the caller must give, with or without a *wallet* and a connection (*online*)."""
-        return [leaf.name for leaf in self.plan.must_give(wallet=wallet, online=online)]
+        return names_of(self.plan.must_give(wallet=wallet, online=online))
 
     def address(
         self,

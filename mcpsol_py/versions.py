@@ -151,5 +151,5 @@ def _in_letters(value: Any) -> Any:
     if isinstance(value, dict):
         return {letters(key): _in_letters(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_in_letters(part) for part in value]
+        return list(map(_in_letters, value))
     return letters(value) if isinstance(value, str) else value

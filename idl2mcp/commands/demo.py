@@ -17,6 +17,7 @@ from idl2mcp.demo.payments import Payments
 from idl2mcp.program_files import default_id, read_elf
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import ProgramFailed, SourceError
+from mcpsol_py.items import picked
 
 if TYPE_CHECKING:
     from mcpsol_py.calls.prepare import ServedProgram
@@ -250,7 +251,7 @@ class Demo:
 
 
 def _facts(made: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: made[k] for k in ("program", "instruction", "simulation") if k in made}
+    return picked(made, ("program", "instruction", "simulation"))
 
 
 def _content(result: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from idl2mcp.config.programs import ProgramEntry, Programs
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError
+from mcpsol_py.items import without_nulls
 from mcpsol_py.toml_schema import (
     FLAG,
     TABLE,
@@ -296,7 +297,7 @@ def http_settings(
 
     try:
         values = dict(checked(config.http, HTTP, "http"))
-        given = {key: value for key, value in oauth.items() if value is not None}
+        given = without_nulls(oauth)
         if given or "oauth" in values:
             values["oauth"] = _oauth({**values.get("oauth", {}), **given})
     except SourceError as error:

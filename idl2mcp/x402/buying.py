@@ -16,6 +16,7 @@ from idl2mcp.server_options import print_config, server_options, set_up_telemetr
 from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
 from idl2mcp.x402.times import span_ms, span_options
+from mcpsol_py.items import without_nulls
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -130,7 +131,7 @@ class _PayOptions:
             "body": self.body and text_value(self.body, "--body"),
             "form": _pairs(self.form, "=", "--form"),
         }
-        given = {name: value for name, value in given.items() if value is not None}
+        given = without_nulls(given)
         if self.json_body is not None:
             given["json"] = json_value(self.json_body, "--json-body")
         return purchase(given)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.errors import EncodeError, UnknownName
+from mcpsol_py.items import items_by_name, names_of
 from mcpsol_py.model.program import AccountGroup, AccountItem, Instruction
 from mcpsol_py.names import ByName
 
@@ -38,7 +39,7 @@ class AccountNames:
         self.leaves: list[Leaf] = []
         self._root = self._read_group(instruction.accounts, ())
         self.by_path = {leaf.path: leaf.index for leaf in self.leaves}
-        self.remaining = {r.name: r for r in instruction.remaining}
+        self.remaining = items_by_name(instruction.remaining)
         self._remaining_names = ByName(self.remaining)
         self._by_own_name = _unique_names(self.leaves)
 
@@ -56,7 +57,7 @@ class AccountNames:
 
     def names(self) -> list[str]:
         """Return the names of all accounts, dotted, then those of the remaining accounts."""
-        return [leaf.name for leaf in self.leaves] + list(self.remaining)
+        return names_of(self.leaves) + list(self.remaining)
 
     # --- what a caller gave --------------------------------------------------------------------
 

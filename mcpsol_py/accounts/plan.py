@@ -15,6 +15,7 @@ from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.members import item_at
 from mcpsol_py.accounts.required import FillCheck
 from mcpsol_py.accounts.resolution import Resolution, Resolver
+from mcpsol_py.items import items_by_name, types_by_name
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Struct, Tuple, Type
 from mcpsol_py.names import ByName
@@ -35,7 +36,7 @@ class Plan(AccountNames):
     def __init__(self, codecs: Codecs, instruction: Instruction) -> None:
         super().__init__(instruction)
         self.codecs = codecs
-        self.args = {arg.name: arg for arg in instruction.args}
+        self.args = items_by_name(instruction.args)
         self.arg_names = ByName(self.args)
         self.arg_values = dict(instruction.arg_values)
         self.facade_of = address_of(codecs.model.facade_of)
@@ -47,7 +48,7 @@ class Plan(AccountNames):
 
     @cached_property
     def _state_types(self) -> ByName[Type]:
-        return ByName({a.name: a.type for a in self.codecs.model.accounts})
+        return ByName(types_by_name(self.codecs.model.accounts))
 
     # --- types ---------------------------------------------------------------------------------
 
@@ -108,5 +109,5 @@ class Plan(AccountNames):
 
 def _member_type(node: Type, step: str) -> Type | None:
     if isinstance(node, Struct):
-        return ByName({field.name: field.type for field in node.fields}).get(step)
+        return ByName(types_by_name(node.fields)).get(step)
     return item_at(node.items, step) if isinstance(node, Tuple) else None

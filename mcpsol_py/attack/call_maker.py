@@ -28,6 +28,7 @@ from mcpsol_py.attack.example_value import ExampleValue
 from mcpsol_py.attack.good_call import Baseline
 from mcpsol_py.attack.sandbox import Call, Scene
 from mcpsol_py.errors import SourceError
+from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import AccountBumpValue, ConstValue, TokenConstraint
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.model.types import Struct, Type
@@ -181,7 +182,7 @@ class CallMaker:
         node = self.resolver.target(state) if state is not None else None
         if not isinstance(node, Struct):
             raise NoBaseline(f"{leaf.name}: its state is not a struct")
-        return {field.name: field.type for field in node.fields}
+        return types_by_name(node.fields)
 
     # --- addresses ----------------------------------------------------------------------------------------------------
 
@@ -215,7 +216,7 @@ class CallMaker:
         return self.scene.key(f"{self.instruction.name} {leaf.name}").pubkey()
 
     def _one_of(self, texts: tuple[str, ...]) -> Pubkey:
-        allowed = [Pubkey.from_string(text) for text in texts]
+        allowed = list(map(Pubkey.from_string, texts))
         return self.scene.token_program if self.scene.token_program in allowed else allowed[0]
 
     # --- accounts -----------------------------------------------------------------------------------------------------
@@ -296,6 +297,6 @@ class CallMaker:
         return str(pda.program.value) == str(ASSOCIATED_TOKEN_PROGRAM)
 
     def _put_associated(self, leaf: Leaf) -> None:
-        owner, program, mint = (Pubkey(seed) for seed in self.derivation.seeds(leaf))
+        owner, program, mint = map(Pubkey, self.derivation.seeds(leaf))
         self._ensure_mint(mint, program)
         self.scene.tokens(mint, owner, at=self.known[leaf.index], token_program=program)

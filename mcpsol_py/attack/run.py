@@ -117,7 +117,7 @@ def _attack_instruction(
         base = find_baseline(scene, name, scenario.calls.get(name))
         attacks = _attacks(base, report)
     judge = Judge(base, name, scenario)
-    report.results += [judge.run(attack) for attack in attacks]
+    report.results += list(map(judge.run, attacks))
 
 
 def _attacks(base: Baseline, report: Report) -> Iterator[Attack]:

@@ -34,6 +34,7 @@ from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, PolicyError
+from mcpsol_py.items import picked
 from mcpsol_py.names import clean_text
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class Bridge:
             reply = error_reply(error)
         outcome = str(reply.details.get("reason", "error")) if reply.is_error else "ok"
         if reply.is_error:
-            facts = {key: reply.details[key] for key in _LOGGED if key in reply.details}
+            facts = picked(reply.details, _LOGGED)
             level = _ERROR_LEVELS.get(outcome, "notice")
             await progress.log(level, "refused", reason=outcome, **facts)
         self._report(name, outcome, time.perf_counter() - started)

@@ -129,7 +129,7 @@ class ReadTools:
     def _search(self, name: str, arguments: dict[str, Any]) -> Reply:
         query = read_text(required(arguments, "query", name), f"{name}.query")
         box = self._registry.box
-        rows = [self._found(hit) for hit in box.search(query, read_limit(arguments, name, 10, 50))]
+        rows = list(map(self._found, box.search(query, read_limit(arguments, name, 10, 50))))
         if not rows:
             programs = ", ".join(box.labels)
             return Reply(

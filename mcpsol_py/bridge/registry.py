@@ -183,7 +183,7 @@ class ProgramRegistry:
         return {
             "docs": clean_text("\n".join(model.docs), 2000),
             "instruction_names": _names(model.instructions),
-            "errors": [_error_row(error) for error in model.errors[:_ERRORS]],
+            "errors": list(map(_error_row, model.errors[:_ERRORS])),
             "events": _names(model.events),
             "cannot_be_called": self.box.reasons_left_out(served) or None,
         }

@@ -218,7 +218,7 @@ def common_definitions(
     if local_names:
         for tool in own_tools:
             tool.properties = with_local_names(tool.properties)
-    return [_definition(tool) for tool in own_tools]
+    return list(map(_definition, own_tools))
 
 
 def _program_info(programs: Sequence[ServedProgram], label: dict[str, Any]) -> _OwnTool:
@@ -343,7 +343,7 @@ def with_extra_accounts(definition: ToolDefinition, profile: Profile) -> ToolDef
 def with_local_names(schema: Any) -> Any:
     """Return *schema* with names of the local chain ("@alice") allowed as addresses."""
     if isinstance(schema, list):
-        return [with_local_names(inner) for inner in schema]
+        return list(map(with_local_names, schema))
     if not isinstance(schema, dict):
         return schema
     out = {key: with_local_names(inner) for key, inner in schema.items()}

@@ -30,6 +30,7 @@ from mcpsol_py.bridge.tool_definitions import (
 )
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import NotUsable, UnknownName
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.model.types import Struct
 from mcpsol_py.names import snake
@@ -385,7 +386,7 @@ def _field_names(program: Program, account: AccountType) -> list[str]:
     node = program.codecs.layouts.resolver.target(account.type)
     if not isinstance(node, Struct):
         return []
-    return [field.name for field in node.fields]
+    return names_of(node.fields)
 
 
 def _property_names(schema: Mapping[str, Any]) -> list[str]:

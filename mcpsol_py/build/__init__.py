@@ -77,7 +77,7 @@ def build_program(
                 "Call syscalls through solana-define-syscall, which calls them by number",
             )
         if findings.wide and toolchain.route != "std":
-            raise WrongArithmetic(str(crate_dir), [str(operation) for operation in findings.wide])
+            raise WrongArithmetic(str(crate_dir), list(map(str, findings.wide)))
         wrong = (*findings.wide, *findings.many_arguments)
     so = compiled.so
     content = so.read_bytes()

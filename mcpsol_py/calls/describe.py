@@ -62,7 +62,7 @@ def describe(prepared: PreparedCall, simulated: SimulatedCall | None) -> dict[st
         "program_id": str(prepared.instruction.program_id),
         "instruction": clean_text(prepared.ix.name, 200),
         "data": "0x" + bytes(prepared.instruction.data).hex(),
-        "accounts": [_account(account) for account in prepared.accounts],
+        "accounts": list(map(_account, prepared.accounts)),
         "signers": prepared.signers,
     }
     if prepared.payer is not None:
@@ -88,7 +88,7 @@ def simulation_json(simulated: SimulatedCall) -> dict[str, Any]:
         out["compute_units"] = simulated.outcome.units
     if simulated.failure is not None:
         out["error"] = simulated.failure.details()
-    out["balance_changes"] = [_balance_change(change) for change in simulated.changes]
+    out["balance_changes"] = list(map(_balance_change, simulated.changes))
     if simulated.returned is not None:
         out["returns"] = simulated.returned
     if simulated.return_error:

@@ -55,7 +55,7 @@ class TransactionGroup:
                 except McpsolError as error:
                     errors.append(error)
 
-        await asyncio.gather(*(one(item) for item in sent))
+        await asyncio.gather(*map(one, sent))
         if errors:
             raise errors[0]
 
@@ -88,7 +88,7 @@ class TransactionGroup:
                 look = _GroupLook(frozenset(), {})
             await self._settle(look)
             still_open = self._still_open(look)
-            if not still_open and not any(look.statuses.get(at) for at in self.pending):
+            if not still_open and not any(map(look.statuses.get, self.pending)):
                 return
             looks += 1
             if looks % LOOKS_A_SEND == 0:

@@ -24,6 +24,7 @@ from mcpsol_py.client.events import read_events
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, McpsolError, ProgramFailed, abbr
+from mcpsol_py.items import without_nulls
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 from mcpsol_py.solana.base58 import b58decode
 
@@ -258,7 +259,7 @@ def _failure(
 
 def _failure_facts(failed: ProgramFailed) -> dict[str, Any]:
     facts = {"program_id": failed.program_id, "name": failed.name, "code": failed.code}
-    return {name: value for name, value in facts.items() if value is not None}
+    return without_nulls(facts)
 
 
 def _events_in(

@@ -206,7 +206,7 @@ async def read_lookup_tables(
     transport: Transport, addresses: Sequence[Pubkey | str]
 ) -> list[AddressLookupTableAccount]:
     """Read address lookup tables from the chain. Raises AccountNotFound."""
-    keys = [_table_address(address) for address in addresses]
+    keys = list(map(_table_address, addresses))
     if not keys:
         return []
     found = await transport.get_accounts(keys)

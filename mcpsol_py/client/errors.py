@@ -61,7 +61,7 @@ def failing_stack(logs: Sequence[str]) -> tuple[str, ...]:
 
 def _first_failure(logs: Sequence[str]) -> CallEnd | None:
     stack = CallStack()
-    ends = (stack.read(line) for line in logs)
+    ends = map(stack.read, logs)
     return next((end for end in ends if end is not None and end.failure is not None), None)
 
 

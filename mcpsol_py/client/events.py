@@ -53,7 +53,7 @@ def _logged(
 
 
 def _from_slices(text: str) -> bytes | None:
-    slices = [_from_base64(part) for part in text.split(" ")]
+    slices = list(map(_from_base64, text.split(" ")))
     return None if None in slices else b"".join(data for data in slices if data)
 
 

@@ -299,11 +299,11 @@ class RpcTransport:
         self, keys: Sequence[Pubkey], since: int = 0
     ) -> tuple[dict[str, Any], list[Account | None]]:
         """The answer to one getMultipleAccounts, and the accounts in it."""
-        asked = [str(key) for key in keys]
+        asked = list(map(str, keys))
         result = await self.request(
             "getMultipleAccounts", [asked, {**self._reading(), **_since(since)}]
         )
-        found = [account_of(item) for item in result["value"]]
+        found = list(map(account_of, result["value"]))
         if len(found) != len(keys):
             raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
         return result, found
@@ -312,8 +312,8 @@ class RpcTransport:
     async def account_heads(self, keys: Sequence[Pubkey], length: int) -> list[Account | None]:
         """Return at most 100 accounts, each with the first *length* bytes of its data only."""
         options = {**self._reading(), "dataSlice": {"offset": 0, "length": length}}
-        result = await self.request("getMultipleAccounts", [[str(key) for key in keys], options])
-        found = [account_of(item) for item in result["value"]]
+        result = await self.request("getMultipleAccounts", [list(map(str, keys)), options])
+        found = list(map(account_of, result["value"]))
         if len(found) != len(keys):
             raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
         return found
@@ -393,7 +393,7 @@ class RpcTransport:
         if accounts:
             options["accounts"] = {
                 "encoding": "base64",
-                "addresses": [str(key) for key in accounts],
+                "addresses": list(map(str, accounts)),
             }
         result = await self.request("simulateTransaction", [_wire(transaction), options])
         outcome = _outcome(result["value"])
@@ -450,9 +450,9 @@ class RpcTransport:
     async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
         out: list[Status | None] = []
         for start in range(0, len(signatures), _STATUSES_A_CALL):
-            part = [str(signature) for signature in signatures[start : start + _STATUSES_A_CALL]]
+            part = list(map(str, signatures[start : start + _STATUSES_A_CALL]))
             result = await self.request("getSignatureStatuses", [part])
-            out += [self._status(found) for found in result["value"]]
+            out += map(self._status, result["value"])
         return out
 
     def _status(self, found: Mapping[str, Any] | None) -> Status | None:
@@ -473,7 +473,7 @@ class RpcTransport:
         meta = result["meta"]
         sent = VersionedTransaction.from_bytes(base64.b64decode(result["transaction"][0]))
         loaded = meta.get("loadedAddresses") or {}
-        keys = [str(key) for key in sent.message.account_keys]
+        keys = list(map(str, sent.message.account_keys))
         keys += [*loaded.get("writable", ()), *loaded.get("readonly", ())]
         outcome = _outcome(
             {
@@ -546,9 +546,7 @@ class RpcTransport:
 
     @_read
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
-        result = await self.request(
-            "getRecentPrioritizationFees", [[str(key) for key in keys[:128]]]
-        )
+        result = await self.request("getRecentPrioritizationFees", [list(map(str, keys[:128]))])
         return [_whole(item["prioritizationFee"]) for item in result]
 
     async def sleep(self, seconds: float) -> None:
@@ -692,14 +690,14 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
     returned = value.get("returnData")
     return Outcome(
         err=_error(value.get("err")),
-        logs=tuple(_text(line) for line in value.get("logs") or ()),
+        logs=tuple(map(_text, value.get("logs") or ())),
         units=_optional(value.get("unitsConsumed")),
         return_data=(
             (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0]))
             if returned
             else None
         ),
-        accounts=tuple(account_of(found) for found in value.get("accounts") or ()),
+        accounts=tuple(map(account_of, value.get("accounts") or ())),
         inner=tuple(
             (Pubkey.from_string(ix["programId"]), b58decode(ix["data"]))
             for part in value.get("innerInstructions") or ()

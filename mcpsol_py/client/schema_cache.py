@@ -125,7 +125,7 @@ def _discovery(said: dict[str, Any]) -> Discovery:
     if document is not None:
         program = Program.from_idl(document, origin=f"{source} {address}")
         return Discovery(program, source, address, tried=tried, document=document)
-    pages = tuple(base64.b64decode(page) for page in said["pages"])
+    pages = tuple(map(base64.b64decode, said["pages"]))
     stream = read_page(pages[0], 0).stream
     count = len(pages) - (stream.pages if stream is not None else 0)
     program = Program.from_pages(pages[:count], pages[count:] if stream is not None else None)

@@ -97,7 +97,7 @@ class ScriptedTransport:
 
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         self._note("get_accounts", keys=list(keys))
-        return [self.accounts.get(key) for key in keys]
+        return list(map(self.accounts.get, keys))
 
     async def accounts_at(
         self, keys: Sequence[Pubkey], *, since: int = 0

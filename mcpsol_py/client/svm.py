@@ -202,7 +202,7 @@ class SvmTransport:
     # --- the protocol --------------------------------------------------------------------------------------------
 
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
-        return [self._get(key) for key in keys]
+        return list(map(self._get, keys))
 
     async def accounts_at(
         self, keys: Sequence[Pubkey], *, since: int = 0

@@ -63,7 +63,7 @@ class SvmNode:
         except (ValueError, RecursionError):
             return json.dumps(_failed(None, -32700, "Parse error")).encode()
         if isinstance(request, list):
-            return json.dumps([self.answer(one) for one in request[:100]]).encode()
+            return json.dumps(list(map(self.answer, request[:100]))).encode()
         return json.dumps(self.answer(request)).encode()
 
     def answer(self, request: Any) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class SvmNode:
         return self._value(account_json(account, options))
 
     def do_getMultipleAccounts(self, keys: list[str], options: Any = None) -> Any:
-        accounts = run(self.transport.get_accounts([Pubkey.from_string(k) for k in keys]))
+        accounts = run(self.transport.get_accounts(list(map(Pubkey.from_string, keys))))
         return self._value([account_json(a, options) for a in accounts])
 
     def do_getProgramAccounts(self, key: str, options: Any = None) -> Any:
@@ -229,7 +229,7 @@ class SvmNode:
     def do_simulateTransaction(self, text: str, options: Any = None) -> Any:
         options = options or {}
         transaction = _transaction(text, options)
-        keys = [Pubkey.from_string(k) for k in (options.get("accounts") or {}).get("addresses", ())]
+        keys = list(map(Pubkey.from_string, (options.get("accounts") or {}).get("addresses", ())))
         if options.get("sigVerify") and not all(transaction.verify_with_results()):
             return self._value(
                 {"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None}
@@ -337,7 +337,7 @@ class SvmNode:
     def _loaded(self, transaction: VersionedTransaction) -> dict[str, Any]:
         message = transaction.message
         lookups = getattr(message, "address_table_lookups", ())
-        found = [str(key) for key in self.transport.loaded_addresses(transaction)]
+        found = list(map(str, self.transport.loaded_addresses(transaction)))
         writable = sum(len(lookup.writable_indexes) for lookup in lookups)
         return {
             "loadedAddresses": {"writable": found[:writable], "readonly": found[writable:]},

@@ -10,6 +10,7 @@ from typing import Any
 from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
 from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable, UnknownName
+from mcpsol_py.items import items_by_name, names_of
 from mcpsol_py.model.program import AccountType, Discriminator, ProgramModel
 from mcpsol_py.names import ByName
 
@@ -122,10 +123,10 @@ def find_account(codecs: Codecs, data: Data) -> AccountType | None:
 
 def account_named(model: ProgramModel, name: str) -> AccountType:
     """Return the account type of that name, in any case style. Raises UnknownName."""
-    known = {account.name: account for account in reversed(model.accounts)}
+    known = items_by_name(reversed(model.accounts))
     account = ByName(known).get(name)
     if account is None:
-        raise UnknownName("account type", name, [account.name for account in model.accounts])
+        raise UnknownName("account type", name, names_of(model.accounts))
     return account
 
 

@@ -9,6 +9,7 @@ from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.discriminator import leading
 from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.errors import EncodeError, NotUsable, UnknownName
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import Link, Offset, Option, Struct, Type
@@ -87,7 +88,7 @@ def _field(
     layouts: Layouts, struct: Struct, offset: int, name: str, place: str
 ) -> tuple[Type, int]:
     """Return the type and the offset of a struct's field, in any case form of its name."""
-    names = [field.name for field in struct.fields]
+    names = names_of(struct.fields)
     known = by_name(names).get(name)
     if known is None:
         raise UnknownName("field", name, names, place)

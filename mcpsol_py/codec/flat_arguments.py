@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from mcpsol_py.items import only
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Field, Struct
 from mcpsol_py.names import by_name
@@ -65,7 +66,7 @@ def _all_optional(fields: Fields) -> bool:
 def _only_owner(absent: Mapping[str, Fields], key: str) -> str | None:
     """Return the name of the one struct that has a field *key*, or None."""
     owners = [name for name, fields in absent.items() if _has_field(fields, key)]
-    return owners[0] if len(owners) == 1 else None
+    return only(owners)
 
 
 def _has_field(fields: Fields, key: str) -> bool:

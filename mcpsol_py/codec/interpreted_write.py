@@ -12,6 +12,7 @@ from mcpsol_py.codec.json_values import described
 from mcpsol_py.codec.key_names import match_fields
 from mcpsol_py.codec.layout import MAX_DEPTH, Layouts, is_bytes, moved
 from mcpsol_py.errors import CodecError, EncodeError, abbr, suggest
+from mcpsol_py.items import names_of
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     U8,
@@ -400,7 +401,7 @@ def _only_variant(node: Enum, value: Mapping[Any, Any]) -> tuple[Any, Any]:
 
 
 def _find_variant(node: Enum, name: object, value: object) -> int:
-    names = [variant.name for variant in node.variants]
+    names = names_of(node.variants)
     if not isinstance(name, str):
         expected = f"expected a variant by name, got {described(value)}"
         raise refuse(node, value, f"{expected}. {suggest('', names)}")

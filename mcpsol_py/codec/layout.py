@@ -178,7 +178,7 @@ class Layouts:
         if isinstance(node, Offset) and (node.strategy != "padded" or node.amount < 0):
             return True
         parts = (self.expand(node),) if isinstance(node, Link) else children(node)
-        return any(self.moves_cursor(part) for part in parts)
+        return any(map(self.moves_cursor, parts))
 
 
 class _Nullable(GroupVisitor[[], bool]):

@@ -11,6 +11,7 @@ from mcpsol_py.codec.layout import MAX_EMPTY_ITEMS, is_bytes
 from mcpsol_py.codec.slots import has_only_names, is_padding
 from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
+from mcpsol_py.items import names_of
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     Amount,
@@ -121,7 +122,7 @@ class ReaderSource(FunctionSource, TypeVisitor[[], str]):
     def _assign(self, named: list[Unpacked], unpacked: str) -> None:
         """Give the values of *unpacked*, a tuple, their names."""
         if all(part.numbers == 1 for part in named):
-            self.line(f"{', '.join(part.name for part in named)}, = {unpacked}")
+            self.line(f"{', '.join(names_of(named))}, = {unpacked}")
             return
         whole = self.temp("t")
         self.line(f"{whole} = {unpacked}")
@@ -470,7 +471,7 @@ class ReaderSource(FunctionSource, TypeVisitor[[], str]):
     # --- products, enums, links ----------------------------------------------------------------
 
     def visit_tuple(self, node: Tuple) -> str:
-        return "[" + ", ".join([self.read(item) for item in node.items]) + "]"
+        return "[" + ", ".join(map(self.read, node.items)) + "]"
 
     def visit_struct(self, node: Struct) -> str:
         parts = []

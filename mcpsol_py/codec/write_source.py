@@ -424,7 +424,7 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
 
     def visit_struct(self, node: Struct, x: str) -> None:
         value = self.name_of(x)
-        constants = [self.omitted(field) for field in node.fields]
+        constants = list(map(self.omitted, node.fields))
         self.give_up_if(f"type({value}) is not dict or len({value}) != {constants.count(None)}")
         fields = zip(field_keys(node.fields), node.fields, constants, strict=True)
         for key, field, constant in fields:

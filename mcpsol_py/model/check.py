@@ -28,6 +28,7 @@
 from __future__ import annotations
 
 from mcpsol_py.errors import abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.check_discriminators import check_discriminators, check_shadowing
 from mcpsol_py.model.check_seeds import check_seeds
@@ -120,7 +121,7 @@ def _check_account_names(context: CheckContext, items: tuple[AccountItem, ...], 
 def _check_shared_names(
     context: CheckContext, ix: Instruction, accounts: list[str], path: str
 ) -> None:
-    args = {arg.name for arg in ix.args}
+    args = set(names_of(ix.args))
     for name in filter(args.__contains__, dict.fromkeys(accounts)):
         message = f"an argument and an account are both called {abbr(name, 60)}"
         context.findings.info(path, message, "shared-name")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from mcpsol_py.errors import abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.findings import Findings, Level
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
@@ -29,7 +30,7 @@ class CheckContext:
         self.resolver = Resolver(model)
         self.findings = Findings()
         #: the names of the defined types, in order
-        self.type_names = dict.fromkeys(definition.name for definition in model.types)
+        self.type_names = dict.fromkeys(names_of(model.types))
 
     def unique(
         self,

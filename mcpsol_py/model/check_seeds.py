@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import singledispatchmethod
 
 from mcpsol_py.errors import UnresolvedName, abbr, suggest
+from mcpsol_py.items import items_by_name, names_of, types_by_name
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.program import (
     Account,
@@ -81,8 +82,8 @@ class _SeedChecker:
     ) -> None:
         self.context = context
         self.leaves = leaves
-        self.args = {arg.name: arg for arg in ix.args}
-        self.account_types = {a.name: a.type for a in reversed(context.model.accounts)}
+        self.args = items_by_name(ix.args)
+        self.account_types = types_by_name(reversed(context.model.accounts))
         #: account -> the accounts that it is derived from
         self.needs: dict[AccountPath, set[AccountPath]] = {}
 
@@ -202,7 +203,7 @@ class _SeedChecker:
             return None
         field = _field_named(target.fields, step)
         if field is None:
-            hint = suggest(step, [f.name for f in target.fields])
+            hint = suggest(step, names_of(target.fields))
             self.warn(path, f"no field named {abbr(step, 40)}, {_GIVE_IT}. {hint}")
         return field
 
@@ -215,7 +216,7 @@ class _SeedChecker:
         """
         if steps not in self.leaves:
             name = ".".join(steps)
-            hint = suggest(name, [".".join(leaf) for leaf in self.leaves])
+            hint = suggest(name, list(map(".".join, self.leaves)))
             self.warn(place.path, f"no account named {abbr(name, 60)}, {_GIVE_IT}. {hint}")
             return None
         if field and steps == place.owner:
@@ -263,10 +264,10 @@ def _circles(needs: dict[AccountPath, set[AccountPath]]) -> Iterator[list[Accoun
 
 
 def _circle_message(circle: list[AccountPath]) -> str:
-    names = [".".join(account) for account in circle]
+    names = list(map(".".join, circle))
     how = "derives from itself" if len(circle) == 1 else "derive from one another"
     return f"{' → '.join([*names, names[0]])}: {how}; give one of them"
 
 
 def _field_named(fields: tuple[Field, ...], name: str) -> Field | None:
-    return ByName({field.name: field for field in reversed(fields)}).get(name)
+    return ByName(items_by_name(reversed(fields))).get(name)

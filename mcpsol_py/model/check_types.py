@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mcpsol_py.errors import abbr, suggest
+from mcpsol_py.items import names_of
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.resolve import KNOWN_LAYOUTS
 from mcpsol_py.model.types import (
@@ -115,7 +116,7 @@ def _check_definition(context: CheckContext, definition: TypeDef, path: str) -> 
     if not definition.generics and context.resolver.endless(Link(definition.name)):
         message = f"every value of type {definition.name!r} contains another one, without end"
         findings.error(f"{path}.type", message, "endless-type")
-    declared = {parameter.name for parameter in definition.generics}
+    declared = set(names_of(definition.generics))
     for name in sorted(generic_names(definition.type) - declared):
         message = f"{definition.name!r} has no generic parameter {name!r}"
         findings.error(f"{path}.type", message, "generic-arguments")

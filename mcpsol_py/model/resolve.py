@@ -295,7 +295,7 @@ class _HasFiniteValue(GroupVisitor[[], bool]):
     visit_remainder_option = visit_map = always
 
     def all_parts(self, node: WrapperType | ZeroableOption | ProductType) -> bool:
-        return all(self.visit(child) for child in children(node))
+        return all(map(self.visit, children(node)))
 
     visit_wrapper = visit_zeroable_option = visit_product = all_parts
 

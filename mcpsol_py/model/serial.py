@@ -80,7 +80,7 @@ def _as_is(value: Any) -> Any:
 
 
 def _write_tuple(value: tuple[Any, ...]) -> Any:
-    return [to_json(item) for item in value]
+    return list(map(to_json, value))
 
 
 def _write_link(node: types.Link) -> Any:

@@ -78,7 +78,7 @@ def _write_int(value: int) -> Any:
 
 
 def _write_list(value: list[Any]) -> Any:
-    return [write_value(item) for item in value]
+    return list(map(write_value, value))
 
 
 def _write_object(value: dict[Any, Any]) -> Any:
@@ -99,7 +99,7 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
     int: _write_int,
     float: lambda value: {"$float": repr(value)},
     list: _write_list,
-    tuple: lambda value: {"$tuple": [write_value(item) for item in value]},
+    tuple: lambda value: {"$tuple": list(map(write_value, value))},
     bytes: lambda value: {"$hex": value.hex()},
     dict: _write_object,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcpsol_py.items import names_of
 from mcpsol_py.model import types
 from mcpsol_py.model.types import (
     BORSH_BYTES,
@@ -127,7 +128,7 @@ class _TypeText(TypeVisitor[[], str]):
         return "{" + ", ".join(f"{f.name}: {type_text(f.type)}" for f in node.fields) + "}"
 
     def visit_enum(self, node: Enum) -> str:
-        return "enum " + " | ".join(v.name for v in node.variants)
+        return "enum " + " | ".join(names_of(node.variants))
 
     def visit_link(self, node: Link) -> str:
         if not node.args:

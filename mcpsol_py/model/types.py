@@ -26,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from mcpsol_py.items import names_of
 from mcpsol_py.model.fast_init import quicken
 
 __all__ = [
@@ -421,7 +422,7 @@ class TypeDef:
 
 quicken(Field, Variant, TypeDef, Link, Array, Option)
 
-U8, U16, U32, U64, U128, U256 = (Int(b) for b in (8, 16, 32, 64, 128, 256))
+U8, U16, U32, U64, U128, U256 = map(Int, (8, 16, 32, 64, 128, 256))
 I8, I16, I32, I64, I128, I256 = (Int(b, signed=True) for b in (8, 16, 32, 64, 128, 256))
 F32, F64 = Float(32), Float(64)
 BOOL, PUBKEY = Bool(), Pubkey()
@@ -444,7 +445,7 @@ def field_keys(fields: tuple[Field, ...]) -> tuple[str, ...]:
     """Return the keys of *fields* in a value: their names, with "_2", "_3" added to names that repeat ("padding",
     "padding").
     """
-    names = tuple(f.name for f in fields)
+    names = tuple(names_of(fields))
     if len(set(names)) == len(names):
         return names
     used: set[str] = set()

@@ -392,7 +392,7 @@ class _MapChildren(GroupVisitor[[Change], Type]):
 
     def visit_product(self, node: ProductType, change: Change) -> Type:
         if isinstance(node, Tuple):
-            return Tuple(tuple(change(item) for item in node.items))
+            return Tuple(tuple(map(change, node.items)))
         return Struct(tuple(_with_type(field, change) for field in node.fields))
 
     def visit_map(self, node: Map, change: Change) -> Type:

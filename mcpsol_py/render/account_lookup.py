@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from mcpsol_py.errors import RenderError
+from mcpsol_py.items import only
 from mcpsol_py.model.program import (
     Account,
     AccountBumpValue,
@@ -110,7 +111,7 @@ class AccountLookup:
         if token is not None and token.program is not None:
             return self.need(token.program, account)
         found = [x for x in self.all if is_token_program(x) and not x.model.optional]
-        return found[0] if len(found) == 1 else None
+        return only(found)
 
 
 def is_token_program(account: NamedAccount) -> bool:

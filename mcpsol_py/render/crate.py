@@ -257,7 +257,7 @@ _SCHEMA_USES = "return_data(page); Check::InstructionFallbackNotFound"
 
 def _modules(paths: Iterable[str]) -> list[Rust]:
     """The modules of lib.rs: the first part of each path."""
-    return [code(name) for name in sorted({_file_stem(path) for path in paths})]
+    return list(map(code, sorted({_file_stem(path) for path in paths})))
 
 
 def _file_stem(path: str) -> str:

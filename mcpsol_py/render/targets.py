@@ -60,7 +60,7 @@ class Target:
 
     def signers(self, seeds: Iterable[str]) -> str:
         """The signers of a call that one derived address signs."""
-        listed = ", ".join(self.seed_of(s) for s in seeds)
+        listed = ", ".join(map(self.seed_of, seeds))
         return f"&[Signer::from(&[{listed}])]" if self.name == "pinocchio" else f"&[&[{listed}]]"
 
 

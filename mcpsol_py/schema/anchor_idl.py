@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     IDL_KEY,
     AccountType,
@@ -209,7 +210,7 @@ def _instruction_parts(ix: Instruction) -> Iterator[tuple[str, Any, str]]:
     if ix.also:
         yield "also", to_json(ix.also), "further discriminators that identify it"
     if ix.remaining:
-        names = ", ".join(accounts.name for accounts in ix.remaining)
+        names = ", ".join(names_of(ix.remaining))
         yield "remaining", to_json(ix.remaining), f"the accounts after the named ones: {names}"
     if ix.optional_accounts != "program_id":
         yield "optional_accounts", ix.optional_accounts, _loss_of_absent_accounts(ix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import (
     IDL_KEY,
     Account,
@@ -58,7 +59,7 @@ class AccountWriter:
         self.address = model.address
         self.bodies = bodies
         self.losses = losses
-        self.args = {arg.name: arg.type for arg in args}
+        self.args = types_by_name(args)
 
     def accounts(self, items: tuple[AccountItem, ...], group: Path, path: str) -> list[Json]:
         """Write *items*, which are in the group of this path, at *path* in the document."""
@@ -101,7 +102,7 @@ class AccountWriter:
             extension["pda"] = to_json(pda)
             self.losses.add("seeds that Anchor cannot express")
             return
-        if any(_has_type(seed) for seed in pda.seeds):
+        if any(map(_has_type, pda.seeds)):
             extension["pda"] = to_json(pda)  # with the types that Anchor leaves to its reader
 
     def _default(self, default: Value, group: Path, out: Json) -> None:
@@ -167,7 +168,7 @@ class AccountWriter:
             node = self.bodies.get(node.name)
         if not isinstance(node, Struct):
             return None
-        types = {field.name: field.type for field in reversed(node.fields)}
+        types = types_by_name(reversed(node.fields))
         return types.get(name)
 
     def _account_seed(self, seed: AccountSeed, group: Path) -> Json:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import AccountType, Constant, Event, Instruction, ProgramModel
 from mcpsol_py.model.types import Field, Link, Type, TypeDef
 from mcpsol_py.model.visit import map_children
@@ -36,7 +37,7 @@ def numbered(name: str, is_taken: Callable[[str], bool]) -> str:
 def _clashing_types(model: ProgramModel) -> dict[str, str]:
     """Return the types that need another name: old name -> new name."""
     described = _described_types(model)
-    defined = {definition.name: definition.type for definition in reversed(model.types)}
+    defined = types_by_name(reversed(model.types))
     taken = defined.keys() | described.keys()
     renamed: dict[str, str] = {}
     for definition in model.types:

@@ -305,7 +305,7 @@ class _Words(TypeVisitor[[], Any]):
     def visit_link(self, node: Link) -> Any:
         if node.name not in self.writer.bodies:
             self.writer.define_unknown(node.name)
-        return defined(node.name, [self.argument(arg) for arg in node.args])
+        return defined(node.name, list(map(self.argument, node.args)))
 
     def argument(self, arg: TypeArg) -> Json:
         if isinstance(arg.value, int):
@@ -361,8 +361,8 @@ class _Bodies(GroupVisitor[[], _Body]):
 
     def members(self, node: Tuple | Struct) -> list[Any]:
         if isinstance(node, Struct):
-            return [self.writer.field(field) for field in node.fields]
-        return [self.writer.type(item) for item in node.items]
+            return list(map(self.writer.field, node.fields))
+        return list(map(self.writer.type, node.items))
 
     def visit_enum(self, node: Enum) -> _Body:
         variants = list(map(self.variant, node.variants))

@@ -134,7 +134,7 @@ def _grouped(accounts: tuple[AccountParam, ...], depth: int) -> tuple[AccountIte
         accounts, lambda a: (a.path[depth], len(a.path) == depth + 1)
     ):
         if leaf:
-            out += [_account(a) for a in members]
+            out += map(_account, members)
         else:
             out.append(AccountGroup(name, _grouped(tuple(members), depth + 1)))
     return tuple(out)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpsol_py.errors import UnknownName, UnresolvedName
+from mcpsol_py.items import items_by_name, names_of
 from mcpsol_py.model import types
 from mcpsol_py.model.program import AccountType, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
@@ -290,7 +291,7 @@ class Schemas(GroupVisitor[[int], Shape]):
             "minItems": len(shapes),
             "maxItems": len(shapes),
         }
-        items = _distinct([self._or_null(shape) for shape in shapes])
+        items = _distinct(list(map(self._or_null, shapes)))
         if len(items) == 1:
             schema["items"] = items[0]
         elif items:
@@ -352,7 +353,7 @@ class Schemas(GroupVisitor[[int], Shape]):
         return self._or_null(shape if must else Shape(shape.schema, nullable=True))
 
     def _variants(self, variants: Sequence[Variant], depth: int) -> list[Member]:
-        names = self._names([variant.name for variant in variants])
+        names = self._names(names_of(variants))
         return [
             self._variant(name, variant, depth)
             for name, variant in zip(names, variants, strict=True)
@@ -595,7 +596,7 @@ def _named(items: Iterable[Any], wanted: Any) -> Any:
     """Return the item with the name *wanted*, or *wanted* itself if it is not a name."""
     if not isinstance(wanted, str):
         return wanted
-    by_name = {item.name: item for item in reversed(list(items))}
-    if wanted not in by_name:
-        raise UnknownName("instruction or account type", wanted, list(reversed(by_name)))
-    return by_name[wanted]
+    known = items_by_name(reversed(list(items)))
+    if wanted not in known:
+        raise UnknownName("instruction or account type", wanted, list(reversed(known)))
+    return known[wanted]

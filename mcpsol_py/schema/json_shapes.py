@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from mcpsol_py.items import items_by_name
 from mcpsol_py.names import ByName
 from mcpsol_py.schema.schema_parts import opened
 
@@ -160,7 +161,7 @@ class _TupleConverter:
 
 def variant_converter(members: Sequence[Member], units: Sequence[str], words: Shape) -> Convert:
     """Return the converter of an enum: from an object with one of *members*, or a word for one of *units*."""
-    known = {member.name: member for member in members}
+    known = items_by_name(members)
     known |= {member.key: member for member in members}
     return _VariantConverter(ByName(known), frozenset(units), words)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any, Literal
 
+from mcpsol_py.items import items_by_name, names_of
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -95,13 +96,13 @@ class ToolDefinition:
     ) -> None:
         profile = schemas.profile
         self.instruction = instruction
-        self.known = frozenset(arg.name for arg in instruction.args)
+        self.known = frozenset(names_of(instruction.args))
         #: the accounts that a caller must give
         self.must = frozenset(must(instruction))
         self._accounts: dict[int, ByName[AccountItem]] = {}
         members = _argument_members(instruction, schemas)
         #: the properties of the arguments
-        self.names = [member.name for member in members]
+        self.names = names_of(members)
         #: turns properties into arguments; the accounts follow when a call comes, since groups nest
         self.convert = object_converter(members, profile.all_required)
         self.definition: dict[str, Any] = {
@@ -138,7 +139,7 @@ class ToolDefinition:
 
 
 def _accounts_by_name(items: tuple[AccountItem, ...]) -> ByName[AccountItem]:
-    return ByName(by_property(items) | {item.name: item for item in items})
+    return ByName(by_property(items) | items_by_name(items))
 
 
 def _argument_members(instruction: Instruction, schemas: Schemas) -> list[Member]:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from mcpsol_py.errors import UnknownName
+from mcpsol_py.items import items_by_name, names_of, without_nulls
 from mcpsol_py.model.program import AccountGroup, AccountItem, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.usable import only_itself, unusable
@@ -141,7 +142,7 @@ def tools(
 def _left_out(model: ProgramModel) -> dict[str, str]:
     callable_by_none = {ix.name: only_itself(ix, model.facade_of) for ix in model.instructions}
     reasons = callable_by_none | unusable(model)
-    return {name: why for name, why in reasons.items() if why is not None}
+    return without_nulls(reasons)
 
 
 # --- a call ----------------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ def _refuse_unknown(tool: ToolDefinition, args: Mapping[str, Any], where: str) -
 
 
 def _is_argument_name(name: str, instruction: Instruction) -> bool:
-    return name in by_name(arg.name for arg in instruction.args)
+    return name in by_name(names_of(instruction.args))
 
 
 def _account_hint(name: str, instruction: Instruction) -> str:
@@ -166,7 +167,7 @@ def _account_hint(name: str, instruction: Instruction) -> str:
     place = ByName(places).get(name)
     if place is not None:
         return f"It is an account: write it as accounts.{place}."
-    args = {arg.name for arg in instruction.args}
+    args = set(names_of(instruction.args))
     near = get_close_matches(name, [*args, *places], n=1, cutoff=0.7)
     if args.issuperset(near):
         return ""
@@ -190,7 +191,7 @@ def _account_names(
     given = opened(given)
     if given is None:
         return {}
-    known = [item.name for item in items]
+    known = names_of(items)
     if not isinstance(given, dict):
         raise UnknownName("account object", str(given)[:40], known, where=where)
     names = tool.accounts_named(items)
@@ -218,7 +219,7 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
     lists = by_property(instruction.remaining)
     if not isinstance(given, dict):
         raise UnknownName("list of remaining accounts", str(given)[:40], lists, where=where)
-    known = ByName(lists | {accounts.name: accounts for accounts in instruction.remaining})
+    known = ByName(lists | items_by_name(instruction.remaining))
     out: dict[str, list[Any]] = {}
     for key, value in given.items():
         accounts = known.get(key)
@@ -233,7 +234,7 @@ def _first_remaining(instruction: Instruction, where: str) -> str:
     """Return the name of the list that a plain list is given for. Raises UnknownName without such a list."""
     if instruction.remaining:
         return instruction.remaining[0].name
-    known = [arg.name for arg in instruction.args]
+    known = names_of(instruction.args)
     raise UnknownName("property", "remaining_accounts", known, where=where)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import orjson
 
 from mcpsol_py.errors import PageTooLarge
+from mcpsol_py.items import picked
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
@@ -118,7 +119,7 @@ def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full"
     if model.facade_of is not None:
         document["facade"] = model.facade_of
     document["tools"] = [row for _, row in _tool_rows(model, "compact", descriptions)]
-    types = [_type_row(definition) for definition in needed_types(model)]
+    types = list(map(_type_row, needed_types(model)))
     if types:
         document["types"] = types
     return document
@@ -241,7 +242,7 @@ class _Row:
 
 
 def _type_and_flags(details: dict[str, Any]) -> dict[str, Any]:
-    return {key: details[key] for key in ("type", "signer", "writable") if key in details}
+    return picked(details, ("type", "signer", "writable"))
 
 
 def _key(row: dict[str, Any], verbose: str, compact: str) -> str:

@@ -238,7 +238,7 @@ class _SchemaReader:
         if last >= len(self.rows):
             why = f'"more" refers to tool {last}; there are {len(self.rows)}'
             raise MalformedPage(self.cursor, why)
-        tools = tuple(self._tool(number) for number in range(len(self.rows)))
+        tools = tuple(map(self._tool, range(len(self.rows))))
         return Schema(self.name, tools, tuple(self.types), self.version, self.facade)
 
     def _tool(self, number: int) -> Tool:

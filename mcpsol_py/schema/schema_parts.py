@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
+from mcpsol_py.items import names_of
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.client_profiles import Profile
 
@@ -55,7 +56,7 @@ def property_names(names: Iterable[str]) -> list[str]:
 
 def by_property(items: Sequence[N]) -> dict[str, N]:
     """Return *items* by the property names of their own names, in order."""
-    return dict(zip(property_names(item.name for item in items), items, strict=True))
+    return dict(zip(property_names(names_of(items)), items, strict=True))
 
 
 class _PropertyNamer:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -181,7 +182,7 @@ def schema_of(model: ProgramModel, descriptions: str = "full") -> Schema:
 
 def needed_types(model: ProgramModel) -> tuple[TypeDef, ...]:
     """Return the definitions that instructions use, directly or through one another, in the order of the model."""
-    bodies = {definition.name: definition.type for definition in reversed(model.types)}
+    bodies = types_by_name(reversed(model.types))
     found: set[str] = set()
     waiting = _types_of_instructions(model)
     while waiting:

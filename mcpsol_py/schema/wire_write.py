@@ -198,7 +198,7 @@ def _tool_extras(tool: Tool) -> dict[str, Any]:
             "disc": _discriminator_detail(tool.discriminator),
             "also": to_json(tool.also),
             "absent": _absent_accounts(tool),
-            "rest": [_remaining_row(accounts) for accounts in tool.remaining],
+            "rest": list(map(_remaining_row, tool.remaining)),
             "ret": to_json(tool.returns),
             "fill": [_filled_in(name, value) for name, value in tool.arg_values],
             "off": text_of(tool.disabled or "", 200),

@@ -71,7 +71,7 @@ _TRANSFER_FEE = struct.Struct("<QQH")
 _TRANSFER_FEES = 72
 #: ConfidentialTransferAccount: the byte that allows transfers that are not confidential.
 _ALLOWS_PLAIN = 262
-_U64, _U32, _U8, _KEY = (struct.Struct(form) for form in ("<Q", "<I", "B", "32s"))
+_U64, _U32, _U8, _KEY = map(struct.Struct, ("<Q", "<I", "B", "32s"))
 
 #: Single fields: name -> (offset, format).
 _Fields = dict[str, tuple[int, struct.Struct]]

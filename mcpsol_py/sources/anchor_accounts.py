@@ -9,6 +9,7 @@ from itertools import count, filterfalse
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -129,7 +130,7 @@ class AccountReader(TypeReader):
         Anchor's clients take accounts by name and give both the same address, so that address is
         the default here.
         """
-        names = {item.name for item in items}
+        names = set(names_of(items))
         if len(names) == len(items):
             return items
         out: list[AccountItem] = []
@@ -288,7 +289,7 @@ class AccountReader(TypeReader):
         path = seed.get("path")
         if type(path) is not str or not path:
             raise expected("a path", path, path="path")
-        steps = [self.clean_name(step) for step in path.split(".")]
+        steps = list(map(self.clean_name, path.split(".")))
         node = self.type(seed["type"]) if "type" in seed else None
         if node is not None and not is_plain(node):
             node = None  # it is the type of the whole argument, which says nothing of the seed

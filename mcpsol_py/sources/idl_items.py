@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from mcpsol_py.items import items_by_name
 from mcpsol_py.model.program import (
     AccountType,
     Constant,
@@ -97,7 +98,7 @@ class ItemReader(AccountReader):
         already, the account keeps its data in place.
         """
         types = list(self.each_item(doc, "types", self.typedef, self.missing_type))
-        taken = {t.name: t for t in types}
+        taken = items_by_name(types)
         accounts: list[AccountType] = []
         for account, body in self.each_item(doc, "accounts", self.account_in_place):
             other = taken.get(account.name)

@@ -44,6 +44,7 @@ from os import PathLike
 from typing import Any
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.sources.files import load_bytes, parse_json
 from mcpsol_py.sources.overlay_accounts import AccountEntries, InstructionOverlay, leaf_paths
@@ -141,7 +142,7 @@ def _apply(model: ProgramModel, doc: Mapping[str, Any]) -> ProgramModel:
 def _entries_by_instruction(
     model: ProgramModel, doc: Mapping[str, Any]
 ) -> dict[str, AccountEntries]:
-    names = [ix.name for ix in model.instructions]
+    names = names_of(model.instructions)
     out: dict[str, AccountEntries] = {}
     for name, entry in table_value(doc.get("instructions", {}), "instructions").items():
         path = f"instructions.{name}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -84,7 +85,7 @@ class InstructionOverlay:
     ) -> None:
         self.ix, self.results = ix, results
         self.paths = list(leaf_paths(ix.accounts))
-        self.args = [a.name for a in ix.args]
+        self.args = names_of(ix.args)
         self.entries: dict[AccountPath, _Entry] = {}
         for name, entry in entries.accounts.items():
             path = f"{entries.path}.accounts.{name}"

@@ -15,6 +15,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.items import only
 from mcpsol_py.model.program import Discriminator, Instruction
 from mcpsol_py.model.types import TypeDef, Unsupported
 from mcpsol_py.names import clean_text, snake
@@ -118,7 +119,7 @@ def matching_name(name: str, known: Collection[Any]) -> str | None:
         return name
     wanted = snake(name)
     found = [k for k in known if snake(k) == wanted]
-    return found[0] if len(found) == 1 else None
+    return only(found)
 
 
 class DocumentReader:

@@ -95,7 +95,7 @@ def parse(text: str, defined: Callable[[str], bool], *, constant: bool = False) 
 
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(_token_text(match) for match in _TOKEN.finditer(text.strip()))
+    return tuple(map(_token_text, _TOKEN.finditer(text.strip())))
 
 
 def _token_text(match: re.Match[str]) -> str:
@@ -237,7 +237,7 @@ class _RustTypeParser:
         return out
 
     def link(self, name: str, depth: int) -> Type:
-        return Link(name, tuple(TypeArg(a) for a in self.arguments(depth)))
+        return Link(name, tuple(map(TypeArg, self.arguments(depth))))
 
     # --- names
 

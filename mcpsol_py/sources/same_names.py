@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcpsol_py.errors import abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
 
 __all__ = ["tell_apart"]
@@ -18,7 +19,7 @@ def tell_apart(model: ProgramModel) -> ProgramModel:
     A repeated instruction is left out. One with another discriminator is called `name_2`, `name_3` and so on. If the
     discriminators are equal, nobody knows which one the program means, so both are disabled.
     """
-    names = [ix.name for ix in model.instructions]
+    names = names_of(model.instructions)
     if len(set(names)) == len(names):
         return model
     return _Names(model).told_apart()
@@ -29,7 +30,7 @@ class _Names:
 
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
-        self.taken = {ix.name for ix in model.instructions}
+        self.taken = set(names_of(model.instructions))
         #: every instruction that is kept, by its name in the source
         self.kept: dict[str, list[int]] = {}
         self.out: list[Instruction] = []

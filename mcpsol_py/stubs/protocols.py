@@ -107,8 +107,8 @@ class _Client:
         lines = [
             f"class {self.kind}{self.prefix}Client({base}Client, Protocol):",
             f'    """A {self.kind}ProgramClient of this program."""',
-            *_overloads([self._build(types) for types in instructions]),
-            *_overloads([self._view(types) for types in instructions]),
+            *_overloads(list(map(self._build, instructions))),
+            *_overloads(list(map(self._view, instructions))),
         ]
         if accounts:
             lines += self._readers(accounts)

@@ -23,6 +23,7 @@ from opentelemetry.sdk.trace.export import (
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError, suggest
+from mcpsol_py.items import items_by_name
 from mcpsol_py.telemetry.redaction import clean
 
 __all__ = ["set_up"]
@@ -75,7 +76,7 @@ def _installed(name: str) -> SpanExporter:
 
     if name == "console":
         return ConsoleSpanExporter(out=sys.stderr)  # stdout may carry MCP
-    found = {point.name: point for point in entry_points(group="opentelemetry_traces_exporter")}
+    found = items_by_name(entry_points(group="opentelemetry_traces_exporter"))
     if name == "otlp":
         name = next((n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found), name)
     if name not in found:
@@ -94,7 +95,7 @@ class _Cleaned(SpanExporter):
         self._sink = sink
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        return self._sink.export([_cleaned(span) for span in spans])
+        return self._sink.export(list(map(_cleaned, spans)))
 
     def shutdown(self) -> None:
         self._sink.shutdown()

@@ -36,9 +36,7 @@ def missing_signer(calls: Variations) -> Iterator[Attack]:
             kind="missing-signer",
             target=leaf,
             what="does not sign",
-            expected={
-                calls.names.signer(other) for other in filter(must_sign, calls.same_key(leaf))
-            },
+            expected=set(map(calls.names.signer, filter(must_sign, calls.same_key(leaf)))),
             trial=trial,
         )
 

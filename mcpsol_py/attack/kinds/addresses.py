@@ -128,7 +128,7 @@ def _not_executable(calls: Variations, leaf: Leaf) -> Attack:
         kind="fake-program",
         target=leaf,
         what="is not a program",
-        expected={"InvalidProgramExecutable", *(calls.names.owner(other) for other in owned)},
+        expected={"InvalidProgramExecutable", *map(calls.names.owner, owned)},
         trial=trial,
     )
 
@@ -244,7 +244,7 @@ def has_one_of_another(calls: Variations) -> Iterator[Attack]:
 def _seeds_with_field(calls: Variations, leaf: Leaf, field: str) -> set[str]:
     """Return the errors of accounts whose seeds have that field."""
     using = [other for other in calls.base.present if calls.names.seeds_use(other, leaf, field)]
-    return {calls.names.seeds(other) for other in using}
+    return set(map(calls.names.seeds, using))
 
 
 def _anyone_may_own(leaf: Leaf) -> bool:

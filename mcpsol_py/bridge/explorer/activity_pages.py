@@ -44,7 +44,7 @@ def audit_page(audit: AuditLog) -> PageContent:
     table = TableBlock(
         "",
         ("Line", "Time (UTC)", "Event", "Instruction", "Outflow (base units)", "Signature"),
-        [_row(entry) for entry in entries],
+        list(map(_row, entries)),
         empty="Nothing has been sent yet.",
     )
     about = f"Transactions that this bridge sent, newest first. {status}"

@@ -53,7 +53,7 @@ def _result(
         "heading": heading,
         "state": state,
         "say": message,
-        "blocks": [cleaned(block) for block in blocks],
+        "blocks": list(map(cleaned, blocks)),
     }
 
 

@@ -22,14 +22,14 @@ def index_page(site: Site, renderer: Renderer) -> HtmlPage:
     """Return the page of all programs."""
     box = site.box
     common = [tool.definition for tool in box.tools.values() if tool.kind == "common"]
-    programs = [site.program_facts(label) for label in box.labels]
+    programs = list(map(site.program_facts, box.labels))
     return renderer.template("index", programs=programs, common=common)
 
 
 def program_page(site: Site, renderer: Renderer, label: str) -> HtmlPage:
     """Return the page of one program: its instructions, account types and errors."""
     served = site.box.labels[label]
-    instructions = [tool_facts(tool) for tool in site.box.tools_of(served, "instruction")]
+    instructions = list(map(tool_facts, site.box.tools_of(served, "instruction")))
     blocks = [_errors(served), _unusable(site, served)]
     return renderer.template(
         "program",

@@ -80,7 +80,7 @@ class Renderer:
             heading=clean_text(page.heading, 200),
             about=clean_text(page.about, 2000),
             state=page.state,
-            blocks=[cleaned(block) for block in page.blocks],
+            blocks=list(map(cleaned, page.blocks)),
         )
 
     def not_found(self, why: str) -> HtmlPage:

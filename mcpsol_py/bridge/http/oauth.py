@@ -209,7 +209,7 @@ class IssuerTokens:
             scopes = scopes.split()
         elif not isinstance(scopes, list):
             scopes = []
-        granted = {str(scope) for scope in scopes}
+        granted = set(map(str, scopes))
         highest = -1
         for place, level in enumerate(ACCESS_LEVELS):
             if self._oauth.scopes.get(level) in granted:

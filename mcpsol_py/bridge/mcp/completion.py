@@ -16,6 +16,7 @@ from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import McpsolError
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.schema.json_schema import property_names
@@ -148,7 +149,7 @@ def _no_names(model: ProgramModel) -> list[str]:
 
 
 def _names(items: Iterable[Any]) -> list[str]:
-    return [item.name for item in items]
+    return names_of(items)
 
 
 def _instruction_names(model: ProgramModel) -> list[str]:

@@ -11,6 +11,7 @@ from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import ErrorCode, Instruction
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text
@@ -187,14 +188,14 @@ class Prompts:
 
     def _readers(self, served: ServedProgram) -> list[str]:
         """Return the names of the tools that read accounts of a program."""
-        return [tool.name for tool in self.bridge.box.tools_of(served, "get", "list")]
+        return names_of(self.bridge.box.tools_of(served, "get", "list"))
 
     def _fitting(self, served: ServedProgram, task: str) -> list[str]:
         """Return the tools of the program's instructions that fit *task*, best first."""
         if not task:
             return []
         box = self.bridge.box
-        own = {tool.name for tool in box.tools_of(served, "instruction")}
+        own = set(names_of(box.tools_of(served, "instruction")))
         hits = box.search(task, 4 * _MAX_FITTING)
         return [hit.name for hit in hits if hit.name in own][:_MAX_FITTING]
 

@@ -21,6 +21,7 @@ from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, UnknownName
+from mcpsol_py.items import types_by_name
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text
 
@@ -182,13 +183,13 @@ def _page(served: ServedProgram, cursor: str) -> Any:
 
     pages = write_pages(served.program.model)
     if not cursor.isdecimal() or int(cursor) >= len(pages):
-        raise UnknownName("page", cursor[:20], [str(i) for i in range(len(pages))])
+        raise UnknownName("page", cursor[:20], list(map(str, range(len(pages)))))
     return json.loads(pages[int(cursor)])
 
 
 def _type(served: ServedProgram, name: str) -> dict[str, Any]:
     model = served.program.model
-    known = {t.name: t.type for t in model.types} | {a.name: a.type for a in model.accounts}
+    known = types_by_name(model.types) | types_by_name(model.accounts)
     if name not in known:
         raise UnknownName("type", name[:80], known)
     resolved = served.program.codecs.layouts.resolver.target(known[name])

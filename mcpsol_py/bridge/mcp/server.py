@@ -147,13 +147,13 @@ class _Handlers:
     async def list_resources(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        rows = [types.Resource.model_validate(row) for row in self.resources.listed()]
+        rows = list(map(types.Resource.model_validate, self.resources.listed()))
         return types.ListResourcesResult(resources=rows)
 
     async def list_templates(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        rows = [types.ResourceTemplate.model_validate(row) for row in self.resources.templates()]
+        rows = list(map(types.ResourceTemplate.model_validate, self.resources.templates()))
         return types.ListResourceTemplatesResult(resource_templates=rows)
 
     async def read_resource(
@@ -170,7 +170,7 @@ class _Handlers:
     async def list_prompts(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        rows = [types.Prompt.model_validate(row) for row in self.prompts.listed()]
+        rows = list(map(types.Prompt.model_validate, self.prompts.listed()))
         return types.ListPromptsResult(prompts=rows)
 
     async def get_prompt(
@@ -223,7 +223,7 @@ class _ToolList:
 
 def _pages(listed: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
     """Return the pages of a list of tools by their cursors, each of at most LIST_BYTES."""
-    models = types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
+    models = types.ListToolsResult(tools=list(map(types.Tool.model_validate, listed)))
     result = models.model_dump(by_alias=True, mode="json", exclude_none=True)
     parts: list[list[dict[str, Any]]] = [[]]
     size = 0

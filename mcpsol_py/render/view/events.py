@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Event
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.render.rust import Rust, byte_array, code
@@ -50,7 +51,7 @@ def _event(event: Event, types: Types) -> EventView:
         raise CannotRender("its fields do not follow its discriminator")
     kind = types.type(event.type, event.name)
     name = kind.partition("<")[0]
-    if name not in {view.name for view in types.views()}:
+    if name not in set(names_of(types.views())):
         raise CannotRender("its type is not a struct")
     size = fixed_size(types.resolver, event.type)
     whole = 0 if size is None else size + len(d.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcpsol_py.errors import NotUsable
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Field, Struct
@@ -159,7 +160,7 @@ class _Arguments:
         """The expression that makes the struct of variables with its fields' names."""
         if not self.fields:
             return code("Self {}")
-        return code(f"Self {{ {', '.join(field.name for field in self.fields)} }}")
+        return code(f"Self {{ {', '.join(names_of(self.fields))} }}")
 
 
 def _arguments(ix: Instruction, context: CrateContext) -> _Arguments:

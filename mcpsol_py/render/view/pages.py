@@ -49,6 +49,6 @@ def _parts(pages: list[bytes]) -> tuple[Rust, ...]:
 
 def _joined(pages: list[bytes]) -> bytes:
     """All stream pages end to end. The native target needs all but the last to be full."""
-    if len({len(page) for page in pages[:-1]}) > 1:
+    if len(set(map(len, pages[:-1]))) > 1:
         raise RenderError("the stream's pages differ in length.")
     return b"".join(pages)

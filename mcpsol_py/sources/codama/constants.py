@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     Amount,
@@ -62,7 +63,7 @@ class ConstantReader(ValueReader):
         try:
             if type(nodes) is not list:
                 raise expected("a list of constants", nodes)
-            return b"".join(self.constant_bytes(node) for node in nodes)
+            return b"".join(map(self.constant_bytes, nodes))
         except SourceError as error:
             raise SourceError(f"cannot read the constant bytes: {error.text}") from error
 
@@ -213,7 +214,7 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
     def visit_enum(self, node: Enum, value: Node, depth: int) -> bytes:
         self.expect(node, value, "enumValueNode")
         wanted = value.get("variant")
-        names = [variant.name for variant in node.variants]
+        names = names_of(node.variants)
         if wanted not in names:
             raise SourceError(f"no variant named {abbr(wanted, 40)}.", path="variant")
         place = names.index(wanted)

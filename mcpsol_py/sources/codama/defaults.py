@@ -69,7 +69,7 @@ class DefaultReader(CodamaTypeReader):
     def account_field(self, node: Node, depth: int) -> Value:
         path = node.get("path")
         steps = path.split(".") if type(path) is str and path else []
-        field = tuple(self.clean_name(step) for step in steps)
+        field = tuple(map(self.clean_name, steps))
         return AccountValue((self.name(node, "account"),), field)
 
     def argument(self, node: Node, depth: int) -> Value:
@@ -92,7 +92,7 @@ class DefaultReader(CodamaTypeReader):
         return ConstValue(address)
 
     def resolver(self, node: Node, depth: int) -> Value:
-        depends = tuple(self.name(d) for d in self.items(node, "dependsOn"))
+        depends = tuple(map(self.name, self.items(node, "dependsOn")))
         return ResolverValue(self.name(node), depends)
 
     def conditional(self, node: Node, depth: int) -> Value:

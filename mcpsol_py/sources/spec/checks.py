@@ -4,6 +4,7 @@ end.
 
 from __future__ import annotations
 
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import LIST_TOOLS, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Link
@@ -41,7 +42,7 @@ def _check_discriminators(model: ProgramModel, class_name: str, problems: Proble
 
 
 def _check_instruction_names(model: ProgramModel, class_name: str, problems: Problems) -> None:
-    names = [ix.name for ix in model.instructions]
+    names = names_of(model.instructions)
     seen: dict[str, str] = {}
     for name in names:
         first = seen.setdefault(snake(name), name)

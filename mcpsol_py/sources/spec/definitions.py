@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.items import names_of, types_by_name
 from mcpsol_py.model.program import AccountType, Discriminator, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
@@ -95,7 +96,7 @@ class Definitions:
         for name, annotation in self.hints(cls).items():
             with self.problems.at(f"{cls.__qualname__}.{name}"):
                 out.append(Field(name, self.read_type(annotation), docs.lines_of(name)))
-        self.check_names(cls.__qualname__, [f.name for f in out])
+        self.check_names(cls.__qualname__, names_of(out))
         return tuple(out)
 
     def fields_of(self, node: Type) -> dict[str, Type]:
@@ -103,7 +104,7 @@ class Definitions:
         definition = self._types[node.name][1] if isinstance(node, Link) else None
         if definition is None or not isinstance(definition.type, Struct):
             return {}
-        return {field.name: field.type for field in definition.type.fields}
+        return types_by_name(definition.type.fields)
 
     def state(self, cls: type) -> AccountType:
         """Return the account type of an Account class."""

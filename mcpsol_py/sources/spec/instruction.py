@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -60,7 +61,7 @@ class SpecInstructionReader:
         for parameter in self._signature(hints):
             names.add(parameter.name)
             self._read_parameter(parameter, hints)
-        self.definitions.check_names(self.path, [a.name for a in self.parameters.args])
+        self.definitions.check_names(self.path, names_of(self.parameters.args))
         self.definitions.check_names(self.path, [name for name, _ in self.order])
         returns = self._returns(hints)
         self._check_docs(names)

@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr, suggest
+from mcpsol_py.items import only
 from mcpsol_py.model.program import AccountBumpValue
 from mcpsol_py.model.types import Field, Type
 from mcpsol_py.names import snake
@@ -60,7 +61,7 @@ def _without_none(annotation: object) -> object | None:
     if get_origin(annotation) not in (Union, types.UnionType):
         return None
     given = [a for a in get_args(annotation) if a is not NoneType]
-    return given[0] if len(given) == 1 else None
+    return only(given)
 
 
 def _without_remarks(annotation: object) -> tuple[object, tuple[object, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     AccountBumpValue,
     AccountSeed,
@@ -107,7 +108,7 @@ class SeedReader:
             kind = self._inner_type(arg.type, rest)
             self._check_seed_type(kind, value)
             return ArgSeed((head, *rest), kind)
-        names = [*self.parameters.account_names(), *(a.name for a in self.parameters.args)]
+        names = [*self.parameters.account_names(), *names_of(self.parameters.args)]
         raise UnresolvedName("account or argument", head, names)
 
     def _field_seed(self, value: str, owner: AccountParameter, rest: list[str]) -> Seed:

@@ -354,7 +354,7 @@ class AgentWallet:
             "address": str(address),
             "lamports": str(wallet.lamports if wallet else 0),
             "tokens": [
-                *(self._row(source) for source in held),
+                *map(self._row, held),
                 *(self._row(source, delegated=True) for source in delegated),
             ],
         }

@@ -22,6 +22,7 @@ from mcp.server.context import ServerRequestContext
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import McpsolError, PaymentError, abbr
+from mcpsol_py.items import picked
 from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.telemetry import metrics
 from mcpsol_py.utc import milliseconds, read_time
@@ -263,7 +264,7 @@ class AgentTools(AddedTools):
             return {"days": [day_row(day) for day in await in_thread(kept.days, where=where)]}
         limit, after = given.get("limit", 50), given.get("after")
         page = await in_thread(kept.page, limit, where=where, after=after)
-        body: dict[str, Any] = {"payments": [history_row(row) for row in page.rows]}
+        body: dict[str, Any] = {"payments": list(map(history_row, page.rows))}
         return body if page.after is None else {**body, "after": page.after}
 
     async def _discover_services(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -375,7 +376,7 @@ def _bounded(text: str) -> str:
 
 def _result(body: dict[str, Any]) -> dict[str, Any]:
     """Return what a tool answers as its result. A model sees no control characters in it."""
-    bought = {key: body[key] for key in ("answer",) if key in body}  # is bounded by itself
+    bought = picked(body, ("answer",))  # is bounded by itself
     body = {**clean_json(body, _FIELD_CHARS), **bought}
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
     content = [{"type": "text", "text": text}]

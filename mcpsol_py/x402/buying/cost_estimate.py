@@ -14,6 +14,7 @@ from x402.schemas import PaymentRequirements
 from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError, abbr
+from mcpsol_py.items import without_nulls
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402.buying.failures import failed_answer, unreachable
 from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
@@ -92,7 +93,7 @@ def _requirement(terms: Mapping[str, Any]) -> Requirement | None:
     complete = {"maxTimeoutSeconds": 60, "resource": "", **terms}
     model = PaymentRequirementsV1 if "maxAmountRequired" in terms else PaymentRequirements
     try:
-        return model.model_validate({k: v for k, v in complete.items() if v is not None})
+        return model.model_validate(without_nulls(complete))
     except ValidationError:
         return None
 
@@ -211,4 +212,4 @@ def _listed_price(tool: types.Tool) -> list[dict[str, Any]] | None:
 
 
 def _terms(demand: Demand) -> list[dict[str, Any]]:
-    return [json_of(requirement) for requirement in demand.required.accepts]
+    return list(map(json_of, demand.required.accepts))

@@ -16,6 +16,7 @@ from mcp import Client
 from pydantic import BaseModel
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import picked
 from mcpsol_py.x402.buying.failures import failed_answer, host_of, is_of_mcp
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
@@ -91,7 +92,7 @@ def purchase(given: Mapping[str, Any]) -> Purchase:
     """
     url = str(given["url"])
     kinds = [kind for kind in _MCP_KINDS if kind in given]
-    parts = {name: given[name] for name in _HTTP_PARTS if name in given}
+    parts = picked(given, _HTTP_PARTS)
     if len(kinds) > 1 or (kinds and parts):
         named = ", ".join([*kinds, *parts])
         raise PaymentError(
@@ -136,7 +137,7 @@ def subscription_of(bought: Bought[Any]) -> dict[str, Any] | None:
     info = mapping_at(extensions, "subscription", "info")
     if bought.asset is not None or not info:
         return None
-    return {name: info[name] for name in ("id", "plan", "used", "quota") if name in info}
+    return picked(info, ("id", "plan", "used", "quota"))
 
 
 def seller_domains(url: str, named: Mapping[str, str]) -> frozenset[str]:

@@ -130,7 +130,7 @@ class PaymentChain:
 
     def get_accounts(self, addresses: Sequence[str]) -> list[Account | None]:
         """Return the accounts in the order of *addresses*, None for those that do not exist."""
-        keys = [Pubkey.from_string(address) for address in addresses]
+        keys = list(map(Pubkey.from_string, addresses))
         return self._ask(self.transport.get_accounts(keys))
 
     def latest_blockhash(self) -> Hash:

@@ -28,6 +28,7 @@ from x402.schemas.hooks import (
 )
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import picked
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch import (
     CODE,
@@ -145,7 +146,7 @@ class BatchServer:
         offered = extra_of(supported_kind)
         extra: dict[str, Any] = {
             **extra_of(requirements),
-            **{name: offered[name] for name in ("feePayer", "maxIdleSecs") if name in offered},
+            **picked(offered, ("feePayer", "maxIdleSecs")),
             "receiverAuthorizer": str(self.authorizer.pubkey()),
             "withdrawDelay": max(self._delay, requirements.max_timeout_seconds),
             "tokenProgram": str(self._mints.get(requirements.asset)[0]),

@@ -88,7 +88,7 @@ class Payout:
             associated_token_address(owner, parties.mint, parties.token_program)
             for owner, _ in roles.values()
         ]
-        found = chain.get_accounts([str(token) for token in tokens])
+        found = chain.get_accounts(list(map(str, tokens)))
         waits = []
         for (name, (owner, is_due)), token, account in zip(
             roles.items(), tokens, found, strict=True

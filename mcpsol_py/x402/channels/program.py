@@ -163,7 +163,7 @@ class ChannelProgram:
             "grace_period",
         )
         numbers: dict[str, int] = dict(zip(names, fields[4:11], strict=True))
-        payer, payee, signer, mint, rent_payer = (Pubkey(key) for key in fields[12:17])
+        payer, payee, signer, mint, rent_payer = map(Pubkey, fields[12:17])
         channel = Channel(
             status=_STATUS[fields[3]],
             **numbers,

@@ -157,7 +157,7 @@ class _Redemption:
     async def pay_out(self, rows: Sequence[PaidChannel]) -> None:
         """Pay out claimed sums, several channels in one transaction."""
         for terms, batch in _batches(rows):
-            payload = {"type": "settle", "channels": [_entry(row) for row in batch]}
+            payload = {"type": "settle", "channels": list(map(_entry, batch))}
             answer = await self._settle(terms, payload)
             for row in batch:
                 if answer.success:

@@ -18,6 +18,7 @@ from x402.schemas import PaymentRequirements, SettleResponse
 from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError, StorageError
+from mcpsol_py.items import picked
 from mcpsol_py.x402.facilitator.local import LocalFacilitator
 from mcpsol_py.x402.protocol.bazaar import BAZAAR, catalog_row
 from mcpsol_py.x402.protocol.json_form import MAX_PAYMENT_BYTES, json_of
@@ -123,7 +124,7 @@ async def _list(
 
 
 def _filters(query: QueryParams) -> dict[str, str]:
-    return {name: query[name] for name in _FILTERS if name in query}
+    return picked(query, _FILTERS)
 
 
 def _number(query: QueryParams, name: str, default: int, least: int, most: int) -> int:

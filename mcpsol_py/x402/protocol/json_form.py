@@ -23,7 +23,6 @@ __all__ = [
     "list_at",
     "mapping_at",
     "text_at",
-    "without_nulls",
 ]
 
 #: A payment is a transaction of at most 1,232 bytes and its terms. Anything longer is not read.
@@ -38,11 +37,6 @@ def json_of(model: BaseModel) -> dict[str, Any]:
 def body_of(result: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     """Return the result of a server's handler as a JSON object."""
     return json_of(result) if isinstance(result, BaseModel) else result or {}
-
-
-def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without the fields that are null."""
-    return {key: part for key, part in value.items() if part is not None}
 
 
 def encode_object(body: Any) -> str:

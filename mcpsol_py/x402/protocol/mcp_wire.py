@@ -22,6 +22,7 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import without_nulls
 from mcpsol_py.x402.protocol.foreign_words import cleaned_demand, cleaned_receipt
 from mcpsol_py.x402.protocol.json_form import (
     MAX_PAYMENT_BYTES,
@@ -32,7 +33,6 @@ from mcpsol_py.x402.protocol.json_form import (
     list_at,
     mapping_at,
     text_at,
-    without_nulls,
 )
 
 __all__ = [

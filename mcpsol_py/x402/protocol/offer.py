@@ -71,7 +71,7 @@ class Offer:
         return {
             "x402Version": 2,
             "resource": json_of(self.public or self.resource),
-            "accepts": [json_of(terms) for terms in self.accepts],
+            "accepts": list(map(json_of, self.accepts)),
             "scheme": self.accepts[0].scheme,
             "asset": self.accepts[0].asset,
             "payTo": self.accepts[0].pay_to,

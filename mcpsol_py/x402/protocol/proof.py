@@ -29,6 +29,7 @@ from x402.extensions.sign_in_with_x import (
 )
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import without_nulls
 from mcpsol_py.x402.protocol.json_form import (
     MAX_PAYMENT_BYTES,
     decode_object,
@@ -108,7 +109,7 @@ def sign_proof(
     *nonce* replaces the challenge's. It makes a repeated call the same call. Raises PaymentError
     (invalid_siwx, invalid_siwx_text) if a field is missing, has control characters or is too long.
     """
-    body = {k: v for k, v in info.items() if v is not None}
+    body = without_nulls(info)
     body |= {
         "chainId": network,
         "type": "ed25519",

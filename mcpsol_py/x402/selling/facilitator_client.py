@@ -20,6 +20,7 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import names_of
 from mcpsol_py.x402.protocol.http_answers import send_bounded, send_bounded_sync, was_cut
 from mcpsol_py.x402.protocol.json_form import json_of, mapping_at
 
@@ -232,7 +233,7 @@ def refusal_of_official_client(
 
 
 def _first_text(body: Mapping[str, Any], keys: Sequence[str]) -> str | None:
-    texts = (body.get(key) for key in keys)
+    texts = map(body.get, keys)
     return next((text[:MAX_REASON] for text in texts if isinstance(text, str) and text), None)
 
 
@@ -259,7 +260,7 @@ def custom_facilitator(name: str, **options: Any) -> FacilitatorClient:
     """
     found = list(entry_points(group=_ENTRY_POINTS, name=name))
     if not found:
-        known = sorted(e.name for e in entry_points(group=_ENTRY_POINTS))
+        known = sorted(names_of(entry_points(group=_ENTRY_POINTS)))
         raise PaymentError(
             "FACILITATOR_ERROR",
             f"facilitator {name!r} is not installed (installed: {known or 'none'})",

@@ -113,7 +113,7 @@ class _Endpoint:
     def fee_payers(self) -> set[str]:
         """The addresses that it signs as a fee payer with."""
         listed = [a for addresses in self.supported.signers.values() for a in addresses]
-        named = [_named_payer(kind) for kind in self.supported.kinds]
+        named = list(map(_named_payer, self.supported.kinds))
         return {address for address in (*listed, *named) if is_address(address)}
 
     def fee_payer(self, terms: PaymentRequirements) -> str | None:

@@ -118,7 +118,7 @@ class Paid:
         match ctx.method, params.get("name"), params.get("uri"):
             case "tools/list", _, _:
                 listed = body_of(await call_next(ctx))
-                return {**listed, "tools": [self._priced(t) for t in listed.get("tools", [])]}
+                return {**listed, "tools": list(map(self._priced, listed.get("tools", [])))}
             case "tools/call", str(name), _:
                 return await self._call(ctx, call_next, name, params.get("arguments"))
             case "resources/read", _, str(uri):

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, null, or_, select,
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import names_of, without_nulls
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.payment_owners import own_channel
 from mcpsol_py.x402.store.rows import one_row, values_of
@@ -67,7 +68,7 @@ class PaidChannel:
     touched_ms: int = 0
 
 
-_NAMES = [f.name for f in fields(PaidChannel)]
+_NAMES = names_of(fields(PaidChannel))
 
 
 class PaidChannels:
@@ -233,7 +234,7 @@ class PaidChannels:
                 "closing_at": closing_at,
                 "state": state,
             }
-            values |= {name: value for name, value in seen.items() if value is not None}
+            values |= without_nulls(seen)
             connection.execute(update(table).where(self._is(channel_id)).values(**values))
 
         self._run(work)
@@ -314,7 +315,7 @@ class Sponsored:
     touched_ms: int = 0
 
 
-_SPONSORED = [f.name for f in fields(Sponsored)]
+_SPONSORED = names_of(fields(Sponsored))
 
 
 class SponsoredChannels:

@@ -73,7 +73,7 @@ def _without_secrets(message: str, url: URL) -> str:
 
 
 def _secrets(url: URL) -> list[str]:
-    found = [url.password, *(url.query.get(name) for name in _SECRET_OPTIONS)]
+    found = [url.password, *map(url.query.get, _SECRET_OPTIONS)]
     return [str(secret) for secret in found if secret]
 
 

@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from mcpsol_py.items import names_of
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.call_states import (
     DECIDED_DONE,
@@ -297,7 +298,7 @@ _INSERT = Statement(
 #: How often a claim is tried, if the call that has its payment disappears meanwhile.
 _CLAIMS = 2
 _JSON_COLUMNS = ("result", "receipt")
-_FIELDS = tuple(f.name for f in fields(Execution))
+_FIELDS = tuple(names_of(fields(Execution)))
 
 
 @cache

@@ -13,12 +13,14 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import ClauseElement
 
+from mcpsol_py.items import names_of
+
 __all__ = ["Statement", "row_of"]
 
 
 def row_of(table: Table) -> type[Any]:
     """A named tuple of a table's columns, for `Statement.one`."""
-    return namedtuple(f"{table.name}_row", [c.name for c in table.columns])
+    return namedtuple(f"{table.name}_row", names_of(table.columns))
 
 
 class Statement:

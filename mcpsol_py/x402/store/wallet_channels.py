@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, cast
 from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import names_of
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import wallet_channels as table
@@ -52,7 +53,7 @@ class WalletChannel:
     touched_ms: int = 0
 
 
-_NAMES = [f.name for f in fields(WalletChannel)]
+_NAMES = names_of(fields(WalletChannel))
 
 
 class WalletChannels:

@@ -10,6 +10,7 @@ from solders.keypair import Keypair
 from x402.schemas import PaymentRequired
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import picked
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import Demand
@@ -97,7 +98,7 @@ class Subscriber:
             nonce = hashlib.sha256(f"{call_id} {request_id}".encode()).hexdigest()[:32]
         if not nonce:
             return None
-        signed = {field: info[field] for field in _SIGNED if field in info}
+        signed = picked(info, _SIGNED)
         return sign_proof(self._wallet, signed, ours[0], request_id=request_id, nonce=str(nonce))
 
     def _challenge(self, offered: Mapping[str, Any], uri: str) -> Mapping[str, Any] | None:

@@ -92,7 +92,7 @@ def with_prices(
         {"planId": plan_id, "accepts": [json_of(asked)], **older_terms(asked, plan_id)}
         for plan_id, asked in terms.items()
     ]
-    accepts = [json_of(asked) for asked in terms.values()]
+    accepts = list(map(json_of, terms.values()))
     return {
         **tool,
         "description": f"{tool['description']}\nPlans: {prices}.",

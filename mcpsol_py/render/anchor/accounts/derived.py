@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     AccountSeed,
     AccountValue,
@@ -83,7 +84,7 @@ def _bump_argument(scope: Scope, a: NamedAccount) -> int | None:
     name = scope.lookup.bump_argument(a)
     if a.constraints.init is not None or not name:
         return None
-    return [arg.name for arg in scope.ix.args].index(name)
+    return names_of(scope.ix.args).index(name)
 
 
 def _program(scope: Scope, a: NamedAccount, pda: Pda) -> str:

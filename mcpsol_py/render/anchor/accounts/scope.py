@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mcpsol_py.errors import RenderError
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.render.account_lookup import AccountLookup, NamedAccount, flatten, remaining_docs
 from mcpsol_py.render.anchor.names import plain_identifier
@@ -68,7 +69,7 @@ class Scope:
         self.errors = errors
         self.args = args
         self.view = AnchorAccounts(remaining_docs=doc(remaining_docs(ix)))
-        names = IdentifierPool(*_RESERVED, *(arg.name for arg in args))
+        names = IdentifierPool(*_RESERVED, *names_of(args))
         self.accounts = [
             NamedAccount(path, account, plain_identifier(names, "_".join(path), "account"))
             for path, account in flatten(ix.accounts)

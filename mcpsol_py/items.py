@@ -1,0 +1,55 @@
+"""Picks from collections: the names of items, items by name, the only item, some fields of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["items_by_name", "names_of", "only", "picked", "types_by_name", "without_nulls"]
+
+T = TypeVar("T")
+V = TypeVar("V")
+_Type = TypeVar("_Type", covariant=True)
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class _Typed(_Named, Protocol[_Type]):
+    @property
+    def type(self) -> _Type: ...
+
+
+_N = TypeVar("_N", bound=_Named)
+
+
+def names_of(items: Iterable[_Named]) -> list[str]:
+    """Return the names of items, in order."""
+    return [item.name for item in items]
+
+
+def items_by_name(items: Iterable[_N]) -> dict[str, _N]:
+    """Return items by their names. The last of several with one name counts."""
+    return {item.name: item for item in items}
+
+
+def types_by_name(items: Iterable[_Typed[V]]) -> dict[str, V]:
+    """Return the types of arguments, fields or definitions by name. The last of several counts."""
+    return {item.name: item.type for item in items}
+
+
+def only(items: Sequence[T]) -> T | None:
+    """Return the item if there is exactly one, else None."""
+    return items[0] if len(items) == 1 else None
+
+
+def picked(value: Mapping[str, V], keys: Iterable[str]) -> dict[str, V]:
+    """Return an object with only these fields, as far as it has them."""
+    return {key: value[key] for key in keys if key in value}
+
+
+def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without the fields that are None."""
+    return {key: part for key, part in value.items() if part is not None}
