@@ -279,9 +279,11 @@ class _Opening:
         import httpx
 
         from idl2mcp.x402.worker import jobs_for
+        from mcpsol_py.client.bounded import NO_PROXY_HERE
 
         collector, merchant = self._local_collector(), self.payments.merchant
-        return jobs_for(self.database, self.chain, collector, merchant, httpx.AsyncClient())
+        client = httpx.AsyncClient(mounts=NO_PROXY_HERE)
+        return jobs_for(self.database, self.chain, collector, merchant, client)
 
     # --- settling --------------------------------------------------------------------------
 

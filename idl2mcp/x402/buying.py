@@ -190,12 +190,13 @@ def _pay(options: _PayOptions) -> None:
 def _purchase_options(options: _PayOptions, keypair: Keypair) -> PurchaseOptions:
     import httpx
 
+    from mcpsol_py.client.bounded import NO_PROXY_HERE
     from mcpsol_py.x402.buying.purchases import PurchaseOptions, seller_domains
     from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
     domains = seller_domains(options.url, {"*": options.domain} if options.domain else {})
     return PurchaseOptions(
-        lambda: httpx.AsyncClient(timeout=60),
+        lambda: httpx.AsyncClient(timeout=60, mounts=NO_PROXY_HERE),
         subscriber=Subscriber(keypair, domains, refuse_others=True),
         payment_id=options.payment_id,
     )

@@ -35,10 +35,11 @@ async def run_worker(
     import httpx
 
     from mcpsol_py.bridge.signals import on_stop_signal
+    from mcpsol_py.client.bounded import NO_PROXY_HERE
     from mcpsol_py.x402.worker import Worker, run_on_procrastinate
 
     stop, done = asyncio.Event(), dict[str, int]()
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(mounts=NO_PROXY_HERE) as client:
         several = [
             (m, await anyio.to_thread.run_sync(jobs_for, database, chain, collector, m, client))
             for m in merchants

@@ -23,6 +23,7 @@ from urllib.parse import SplitResult, urlsplit
 from mcpsol_py.errors import PolicyError, SourceError, TransportError, abbr
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.base58 import b58decode
+from mcpsol_py.solana.clusters import is_on_this_machine
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -46,8 +47,6 @@ __all__ = [
 _ANSWER = 64 * 1024
 #: The most bytes of a key file. A keystore has about 500.
 _LONGEST_FILE = 64 * 1024
-#: Hosts of this machine. They may be asked over plain http, and are never asked through a proxy.
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _FORMAT = "mcpsol keystore 1"
 _N, _R, _P = 1 << 17, 8, 1
@@ -125,10 +124,10 @@ class HttpSigner:
         self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0
     ) -> None:
         parts = _http_url(url)
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        self._local = is_on_this_machine(url)  # then it is not asked through a proxy
+        if parts.scheme == "http" and not self._local:
             raise SourceError("a signer on another machine needs an https URL", path="signer.url")
         self._address, self._url, self._token, self._timeout = address, url, token, timeout
-        self._local = parts.hostname in _LOOPBACK
         self._host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
-"""JSON-RPC as a transport, over solana-py's HTTP session.
+"""JSON-RPC as a transport, over a session of the HTTP library that solana-py brings, or over a client of solana-py.
 
 solana-py changed its HTTP library, its typed requests and its synchronous client between 0.36 and 0.41, so only what
-all of them share is used: an AsyncClient made from an endpoint, and its provider posting a request's JSON. Requests
-are written and answers read here. Blocking calls go to the same AsyncClient in a thread of its own, so the `Client`
-that newer versions no longer have is not needed (one that is given is used as it is).
+all of them share is used of a given client: its provider posting a request's JSON. Requests are written and answers
+read here, and answers are bounded (bounded.py). Blocking calls go to the same session in a thread of its own, so the
+`Client` that newer versions no longer have is not needed (one that is given is used as it is).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
-import inspect
 import json
 import random
 import threading
@@ -21,7 +20,6 @@ from dataclasses import replace
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 from urllib.parse import urlsplit
 
-import orjson
 from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
@@ -29,6 +27,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
+from mcpsol_py.client.bounded import AnswerRefused, bound_answers, http_session, read_json
 from mcpsol_py.client.transport import (
     AccountBalance,
     Balances,
@@ -45,7 +44,7 @@ from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.base58 import b58decode
 from mcpsol_py.solana.clusters import cluster_url
 
-__all__ = ["RpcTransport", "account_of", "redact"]
+__all__ = ["MAX_ANSWER", "RpcTransport", "account_of", "redact"]
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -54,6 +53,8 @@ _P = ParamSpec("_P")
 _ACCOUNTS_A_CALL = 100
 #: getSignatureStatuses takes no more at once.
 _STATUSES_A_CALL = 256
+#: Bytes of an unpacked answer: six accounts of the largest size, or 200,000 small ones.
+MAX_ANSWER = 96 << 20
 _RANK = {"processed": 0, "confirmed": 1, "finalized": 2}
 _PREFLIGHT_FAILED = -32002
 #: The node is behind or starting: asking again helps (solana: rpc custom errors).
@@ -104,7 +105,8 @@ class RpcTransport:
     *endpoint*: a URL, the short name of a cluster ("devnet"), or solana-py's AsyncClient. Where solana-py still has a
     synchronous Client, that works too, and the transport blocks. *commitment*: what reads see and `confirmed` means.
     *timeout*: seconds for one request. *attempts*: how often a request is made if the node answers 429 or 5xx, is
-    behind, or the connection fails. A send repeats the same signed transaction, so it cannot land twice.
+    behind, or the connection fails. A send repeats the same signed transaction, so it cannot land twice. *max_answer*:
+    bytes of an answer, unpacked; a longer one is refused while it is read.
     """
 
     def __init__(
@@ -115,9 +117,11 @@ class RpcTransport:
         timeout: float = 30.0,
         attempts: int = 4,
         blocking: bool = False,
+        max_answer: int = MAX_ANSWER,
     ) -> None:
         self.commitment: Commitment = commitment
         self.attempts = attempts
+        self._max_answer = max_answer
         self._timeout = timeout
         self._loop: _LoopThread | None = None
         self._own: Any = None
@@ -128,6 +132,8 @@ class RpcTransport:
         self._sync_given = self._given is not None and not asyncio.iscoroutinefunction(
             getattr(type(self._given), "is_connected", None)
         )
+        if self._given is not None:
+            bound_answers(getattr(_provider(self._given), "session", None), max_answer)
         self.blocks = blocking or self._sync_given
         self._number = 0
 
@@ -139,10 +145,16 @@ class RpcTransport:
         commitment: Commitment = "confirmed",
         timeout: float = 30.0,
         attempts: int = 4,
+        max_answer: int = MAX_ANSWER,
     ) -> RpcTransport:
         """Make a transport for the synchronous client: its methods return without suspending."""
         return cls(
-            endpoint, commitment=commitment, timeout=timeout, attempts=attempts, blocking=True
+            endpoint,
+            commitment=commitment,
+            timeout=timeout,
+            attempts=attempts,
+            blocking=True,
+            max_answer=max_answer,
         )
 
     # --- one request ---------------------------------------------------------------------------------------------
@@ -194,8 +206,10 @@ class RpcTransport:
 
     def _parse(self, method: str, raw: str | bytes, number: int) -> dict[str, Any]:
         try:
-            answer = orjson.loads(raw)
-        except orjson.JSONDecodeError:
+            answer = read_json(raw)
+        except AnswerRefused as error:
+            raise TransportError(self.endpoint, f"{method}: {error}", retryable=True) from None
+        except ValueError:
             why = f"the answer to {method} is not JSON"
             raise TransportError(self.endpoint, why, retryable=True) from None
         if not _is_answer(answer):
@@ -212,43 +226,42 @@ class RpcTransport:
         why = f"{method} was refused: {message} ({code})"
         return TransportError(self.endpoint, why, retryable=code in _PASSING, code=code)
 
-    async def _post(self, body: str) -> str:
-        request = _Body(body)
+    async def _post(self, body: str) -> str | bytes:
         try:
             if self._sync_given:
-                answer: str = _provider(self._given).make_request_unparsed(request)
+                answer: str = _provider(self._given).make_request_unparsed(_Body(body))
                 return answer
             if self.blocks:
                 self._loop = self._loop or _LoopThread()
-                return self._loop.call(self._post_async(request))
-            return await self._post_async(request)
+                return self._loop.call(self._post_async(body))
+            return await self._post_async(body)
         except TransportError:
             raise
-        except (
-            Exception
-        ) as error:  # solana-py wraps httpx or httpx2, which may not be importable here
+        except Exception as error:  # httpx's, httpx2's or solana-py's, which may not be importable
             raise self._failed(error) from error
 
-    async def _post_async(self, request: _Body) -> str:
-        client = self._given
-        if client is None:
-            if self._own is None:
-                from solana.rpc.async_api import AsyncClient
-
-                options: dict[str, Any] = {"timeout": self._timeout}
-                if "max_transport_retries" in inspect.signature(AsyncClient).parameters:
-                    options["max_transport_retries"] = 0  # it would not say that it has asked twice
-                self._own = AsyncClient(self.url, **options)
-            client = self._own
+    async def _post_async(self, body: str) -> str | bytes:
         # asyncio.timeout: Python 3.11's wait_for loses a cancellation that comes together with the answer
         async with asyncio.timeout(self._timeout):
-            answer: str = await _provider(client).make_request_unparsed(request)
-        return answer
+            if self._given is not None:
+                text: str = await _provider(self._given).make_request_unparsed(_Body(body))
+                return text
+            if self._own is None:
+                self._own = http_session(self._timeout)
+                bound_answers(self._own, self._max_answer)
+            answer = await self._own.post(
+                self.url, content=body, headers={"content-type": "application/json"}
+            )
+            answer.raise_for_status()
+            raw: bytes = answer.content
+            return raw
 
     def _failed(self, error: BaseException) -> TransportError:
         """What an HTTP library's exception means. Their text may hold the URL, so it is not passed on."""
         cause: BaseException | None = error
         while cause is not None:
+            if type(cause).__name__ == "DecodingError":  # bounded.py's words
+                return TransportError(self.endpoint, str(cause), retryable=True)
             response = getattr(cause, "response", None)
             status = getattr(response, "status_code", None)
             if isinstance(status, int):
@@ -559,9 +572,9 @@ class RpcTransport:
         own, self._own = self._own, None
         if own is not None:
             if self._loop is not None:
-                self._loop.call(own.close())
+                self._loop.call(own.aclose())
             else:
-                await own.close()
+                await own.aclose()
         if self._loop is not None:
             self._loop.stop()
             self._loop = None

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py._moved import renamed
+from mcpsol_py.client.bounded import without_proxy
 from mcpsol_py.client.rpc import redact
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import TransportError
@@ -30,6 +31,9 @@ def __getattr__(name: str) -> object:
     return renamed(__name__, name)
 
 
+_T = TypeVar("_T")
+#: Bytes of a message (an account has up to 10 MiB, sent in base64), and how many may wait to be read.
+_MESSAGE, _QUEUE = 16 << 20, 256
 _NO_ACCOUNT = Account(0, b"", Pubkey.default())
 
 
@@ -74,7 +78,7 @@ async def account_changes(
         answer: Awaitable[int | None] = socket.account_subscribe(pubkey=key, **options)
         return answer
 
-    async with aclosing(_notifications(url, subscribe)) as notifications:
+    async with aclosing(_notifications(url, Account, subscribe)) as notifications:
         async for value in notifications:
             yield value
 
@@ -89,6 +93,7 @@ async def transaction_logs(
                 yield logs
         return
     from solders.rpc.config import RpcTransactionLogsFilterMentions
+    from solders.rpc.responses import RpcLogsResponse
 
     url, commitment = _node(transport)
 
@@ -99,7 +104,7 @@ async def transaction_logs(
         )
         return answer
 
-    async with aclosing(_notifications(url, subscribe)) as notifications:
+    async with aclosing(_notifications(url, RpcLogsResponse, subscribe)) as notifications:
         async for value in notifications:
             if value is not None:
                 yield TransactionLogs(str(value.signature), tuple(value.logs), value.err is None)
@@ -118,26 +123,37 @@ def _node(transport: Transport) -> tuple[str, str]:
 
 
 async def _notifications(
-    url: str, subscribe: Callable[[Any], Awaitable[int | None]]
-) -> AsyncGenerator[Any, None]:
-    """Yield None when the node has taken the subscription, then the value of each notification."""
-    from solana.rpc import websocket_api
-
-    client = getattr(websocket_api, "SolanaWsClient", None)
-    opener: Any = client or getattr(websocket_api, "connect", None)  # the latter: older versions
+    url: str, kind: type[_T], subscribe: Callable[[Any], Awaitable[int | None]]
+) -> AsyncGenerator[_T | None, None]:
+    """Yield None when the node has taken the subscription, then the value of each notification, of type *kind*."""
     try:
-        async with opener(websocket_url(url)) as socket:
+        async with _opened(websocket_url(url)) as socket:
             # solana-py 0.41 waits for the node's answer here; older versions receive it as a message.
             if await subscribe(socket) is not None:
                 yield None
             while True:
                 for message in _messages(await socket.recv()):
-                    yield getattr(message, "value", None)
+                    value = getattr(message, "value", None)
+                    if value is not None and not isinstance(value, kind):
+                        raise TypeError(f"expected {kind.__name__}")
+                    yield value
     except (GeneratorExit, KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:  # the WebSocket library's own; it may not be importable here
         why = f"the subscription ended ({type(error).__name__})"
         raise TransportError(redact(websocket_url(url)), why, retryable=True) from error
+
+
+def _opened(url: str) -> Any:
+    """Return solana-py's connection to a WebSocket, not opened yet. Both what it reads and what it keeps is bounded."""
+    from solana.rpc import websocket_api
+
+    client: Any = getattr(websocket_api, "SolanaWsClient", None)
+    if client is None:  # older versions, which know no proxies
+        older: Any = getattr(websocket_api, "connect", None)
+        return older(url, max_size=_MESSAGE)
+    most = {"max_size": _MESSAGE, "notification_queue_size": _QUEUE}
+    return client(url, **most, **without_proxy(url))
 
 
 def _messages(received: Any) -> list[Any]:

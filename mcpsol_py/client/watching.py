@@ -22,6 +22,7 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from mcpsol_py.client.bounded import read_json, without_proxy
 from mcpsol_py.client.rpc import RpcTransport, account_of
 from mcpsol_py.client.subscriptions import websocket_url
 from mcpsol_py.client.transport import Transport
@@ -34,7 +35,7 @@ POLL = 10.0
 #: Seconds between reads while a WebSocket is connected, to find one that reports nothing.
 LOOK_ANYWAY = 60.0
 #: The longest message of a WebSocket: an account has up to 10 MiB, sent in base64.
-_MESSAGE = 32 * 1024 * 1024
+_MESSAGE = 16 * 1024 * 1024
 _ACCOUNTS_A_CALL = 100
 
 
@@ -191,12 +192,13 @@ class AccountWatch:
         from websockets.exceptions import WebSocketException
 
         wait = min(0.5, self.poll)
+        options = {"open_timeout": 10, "max_size": _MESSAGE, **without_proxy(url)}
         while True:
             if not self._watched:  # no connection is needed
                 self._wake.clear()
                 await self._wake.wait()
             try:
-                async with connect(url, open_timeout=10, max_size=_MESSAGE) as socket:
+                async with connect(url, **options) as socket:
                     await _Subscriptions(self, socket).serve()
                 wait = min(0.5, self.poll)
             except (OSError, TimeoutError, WebSocketException, _NotServed):
@@ -278,7 +280,7 @@ class _Subscriptions:
     async def _take(self, text: str | bytes) -> None:
         watched = self.watch._watched
         try:
-            message = json.loads(text)
+            message = read_json(text)
             if message.get("method") == "accountNotification":
                 place = self._by_number.get(message["params"]["subscription"])
                 if place is not None and place in watched:

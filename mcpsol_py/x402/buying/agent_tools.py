@@ -21,6 +21,7 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 
 from mcpsol_py import telemetry
+from mcpsol_py.client.bounded import NO_PROXY_HERE
 from mcpsol_py.errors import McpsolError, PaymentError, abbr
 from mcpsol_py.items import picked
 from mcpsol_py.names import clean_json, clean_text
@@ -291,7 +292,10 @@ class AgentTools(AddedTools):
 
     def _http(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            timeout=self._timeout, transport=self._transport, follow_redirects=False
+            timeout=self._timeout,
+            transport=self._transport,
+            mounts=NO_PROXY_HERE,
+            follow_redirects=False,
         )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import httpx
 import httpx2
 
-from mcpsol_py.x402.protocol.http_answers import ACCEPTED_ENCODINGS, MAX_ANSWER, BoundedBody
+from mcpsol_py.client.bounded import bound_answers
+from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER
 
 __all__ = ["bounded_http"]
 
@@ -22,50 +20,6 @@ def bounded_http(
 
     A stream of events counts as one answer. *inner* is httpx2's transport, for tests.
     """
-    return httpx2.AsyncClient(
-        transport=_Bounded(inner or httpx2.AsyncHTTPTransport(), limit),
-        timeout=_TIMEOUT,
-        headers={"accept-encoding": ACCEPTED_ENCODINGS},
-    )
-
-
-class _Bounded(httpx2.AsyncBaseTransport):
-    def __init__(self, inner: httpx2.AsyncBaseTransport, limit: int) -> None:
-        self._inner, self._limit = inner, limit
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self._inner.handle_async_request(request)
-        try:
-            body = BoundedBody(answer.headers.pop("content-encoding", ""), self._limit)
-        except httpx.DecodingError as error:
-            await answer.aclose()
-            raise httpx2.DecodingError(str(error), request=request) from None
-        answer.headers.pop("content-length", None)
-        assert isinstance(answer.stream, httpx2.AsyncByteStream)  # transports give nothing else
-        answer.stream = _BoundedStream(answer.stream, body, request)
-        return answer
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(
-        self, packed: httpx2.AsyncByteStream, body: BoundedBody, request: httpx2.Request
-    ) -> None:
-        self._packed, self._body, self._request = packed, body, request
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._packed:
-                yield self._body.feed(chunk)
-                self._check_length()
-        except httpx.DecodingError as error:
-            raise httpx2.DecodingError(str(error), request=self._request) from None
-
-    def _check_length(self) -> None:
-        if self._body.cut:
-            raise httpx2.ReadError("the answer is too long", request=self._request)
-
-    async def aclose(self) -> None:
-        await self._packed.aclose()
+    client = httpx2.AsyncClient(transport=inner or httpx2.AsyncHTTPTransport(), timeout=_TIMEOUT)
+    bound_answers(client, limit)
+    return client

@@ -1,36 +1,22 @@
-"""Answers of other parties over HTTP, with a limit on their length while they are unpacked.
-
-A few kilobytes can unpack to gigabytes, so that a limit on the unpacked body comes too late. Requests
-ask for `gzip` or `deflate`, because zlib can stop in the middle of a chunk. Answers with other codings,
-or with several, are refused.
-"""
+"""Answers of other parties over HTTP, cut at a limit while they are unpacked (client/bounded.py)."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 import httpx
 
+from mcpsol_py.client.bounded import ACCEPTED_ENCODINGS, BoundedBody
+
 __all__ = [
-    "ACCEPTED_ENCODINGS",
     "MAX_ANSWER",
-    "BoundedBody",
     "send_bounded",
     "send_bounded_sync",
     "was_cut",
 ]
 
-#: The value of `accept-encoding` in requests.
-ACCEPTED_ENCODINGS = "gzip, deflate"
 #: Bytes of an unpacked body that are kept if the caller has no limit of its own.
 MAX_ANSWER = 16 << 20
-_ZLIB_WINDOWS = {
-    "gzip": zlib.MAX_WBITS | 16,
-    "x-gzip": zlib.MAX_WBITS | 16,
-    "deflate": zlib.MAX_WBITS,
-}
 #: The headers of an answer that are about its packed form.
 _OF_PACKED_FORM = ("content-encoding", "content-length", "transfer-encoding")
 
@@ -82,7 +68,8 @@ def _body_of(answer: httpx.Response, limit: int) -> BoundedBody:
     A transport (of a test or a cache) or a hook of the client may have read and unpacked it already.
     """
     packed = not answer.is_stream_consumed
-    return BoundedBody(answer.headers.get("content-encoding", "") if packed else "", limit)
+    coding = answer.headers.get("content-encoding", "") if packed else ""
+    return BoundedBody(coding, limit, httpx.DecodingError)
 
 
 async def _aiter_raw(answer: httpx.Response) -> AsyncIterator[bytes]:
@@ -109,63 +96,3 @@ def _unpacked(answer: httpx.Response, body: BoundedBody) -> httpx.Response:
         request=answer.request,
         extensions={"cut": body.cut},
     )
-
-
-class _Unpack(Protocol):
-    """An object of zlib.decompressobj, for example."""
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """Return at most *max_length* bytes of what *data* unpacks to."""
-
-
-class _AsItIs:
-    def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        return data[:max_length]
-
-
-class BoundedBody:
-    """The body of one answer, unpacked from its chunks: at most *limit* bytes in `content`.
-
-    `cut` is True once there was more, packed or unpacked. Raises httpx.DecodingError for a coding
-    that is not supported.
-    """
-
-    def __init__(self, encoding: str, limit: int) -> None:
-        self.content = bytearray()
-        self.cut = False
-        self._limit, self._read = limit, 0
-        self._coding = encoding.strip().lower()
-        self._unpack = self._unpacker()
-
-    def _unpacker(self) -> _Unpack:
-        if self._coding in ("", "identity"):
-            return _AsItIs()
-        window = _ZLIB_WINDOWS.get(self._coding)
-        if window is None:
-            raise httpx.DecodingError(
-                f"expected an answer in {ACCEPTED_ENCODINGS}, got {self._coding[:40]!r}"
-            )
-        return zlib.decompressobj(window)
-
-    def feed(self, chunk: bytes) -> bytes:
-        """Add a chunk as it came, and return what it adds to `content`."""
-        room = self._limit - len(self.content)
-        try:
-            added = self._decompress(chunk, room + 1)  # one more byte shows that there is more
-        except zlib.error as error:
-            raise httpx.DecodingError(f"the answer is not valid {self._coding}") from error
-        self._read += len(chunk)
-        # Packed bytes count too: a body can go on for ever and unpack to nothing.
-        self.cut = len(added) > room or self._read > self._limit
-        added = added[:room]
-        self.content += added
-        return added
-
-    def _decompress(self, chunk: bytes, most: int) -> bytes:
-        try:
-            return self._unpack.decompress(chunk, most)
-        except zlib.error:
-            if self._coding != "deflate" or self._read:
-                raise
-        self._unpack = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers leave out zlib's header
-        return self._unpack.decompress(chunk, most)

@@ -19,6 +19,7 @@ from x402.schemas import (
 )
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
+from mcpsol_py.client.bounded import NO_PROXY_HERE
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.items import names_of
 from mcpsol_py.x402.protocol.http_answers import send_bounded, send_bounded_sync, was_cut
@@ -108,7 +109,9 @@ class HttpFacilitator:
     ) -> None:
         self.url = url.rstrip("/")
         self._timeout, self._headers, self._auth = timeout, headers, auth
-        self._client = httpx.AsyncClient(timeout=timeout, auth=auth, transport=transport)
+        self._client = httpx.AsyncClient(
+            timeout=timeout, auth=auth, transport=transport, mounts=NO_PROXY_HERE
+        )
         both: object = transport  # a MockTransport serves the blocking client too
         self._transport = both if isinstance(both, httpx.BaseTransport) else None
 
@@ -129,7 +132,10 @@ class HttpFacilitator:
         """GET /supported. It blocks, because it is called before any event loop runs."""
         try:
             with httpx.Client(
-                timeout=self._timeout, auth=self._auth, transport=self._transport
+                timeout=self._timeout,
+                auth=self._auth,
+                transport=self._transport,
+                mounts=NO_PROXY_HERE,
             ) as client:
                 question = client.build_request(
                     "GET", f"{self.url}/supported", headers=self._headers()

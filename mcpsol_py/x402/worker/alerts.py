@@ -14,6 +14,7 @@ import httpx
 import orjson
 
 from mcpsol_py import telemetry
+from mcpsol_py.client.bounded import NO_PROXY_HERE
 from mcpsol_py.x402.worker.webhooks import sign
 
 __all__ = ["webhook_alert"]
@@ -58,7 +59,10 @@ def webhook_alert(
             try:
                 with (
                     httpx.Client(
-                        transport=transport, timeout=timeout, follow_redirects=False
+                        transport=transport,
+                        mounts=NO_PROXY_HERE,
+                        timeout=timeout,
+                        follow_redirects=False,
                     ) as client,
                     client.stream("POST", url, content=body, headers=headers) as answer,
                 ):
