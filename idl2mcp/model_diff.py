@@ -55,6 +55,7 @@ _KINDS: dict[tuple[type, str], str] = {
     (program.Instruction, "optional_accounts"): "account-flags",
     (program.Instruction, "returns"): "return-type",
     (program.Instruction, "hints"): "docs",
+    (program.Instruction, "display"): "docs",
     (Field, "type"): "argument-type",
     (Field, "default"): "default",
     (program.Account, "pda"): "seeds",

@@ -38,7 +38,7 @@ MODULES = {
     "mcpsol_py.bridge.forms": "mcpsol_py.bridge.explorer.forms",
     "mcpsol_py.bridge.hints": "mcpsol_py.calls.hints",
     "mcpsol_py.bridge.http": "mcpsol_py.bridge.http.settings",
-    "mcpsol_py.bridge.instructions": "mcpsol_py.calls.known_instructions",
+    "mcpsol_py.bridge.instructions": "mcpsol_py.calls.foreign.known_instructions",
     "mcpsol_py.bridge.listening": "mcpsol_py.bridge.mcp.progress",
     "mcpsol_py.bridge.pages": "mcpsol_py.bridge.explorer.content",
     "mcpsol_py.bridge.paid": "mcpsol_py.bridge.pricing",

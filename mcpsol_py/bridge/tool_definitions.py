@@ -59,6 +59,10 @@ CALL_RESULT: dict[str, Any] = {
         "fee_payer": {"type": "string"},
         "signers": {"type": "array"},
         "data": {"type": "string"},
+        "display": {
+            "type": "string",
+            "description": "the call in the words of the program's author: a claim",
+        },
         "simulation": {
             "type": "object",
             "description": "compute units, balance changes, return value, events",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
 from mcpsol_py.calls.balances import SOL, Change, ui_amount
+from mcpsol_py.calls.display import Words
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
@@ -79,6 +80,7 @@ class InstructionSummary:
     args: Mapping[str, Any]
     accounts: Sequence[AccountLine]
     payer: str | None = None
+    words: Words = field(default_factory=Words)
 
     def lines(self) -> list[str]:
         """Return the summary, one string a line."""
@@ -87,16 +89,25 @@ class InstructionSummary:
         ]
         if self.doc:
             out.append(f"  the program says: {one_line(self.doc, _WIDEST)}")
-        out += [f"  {one_line(name)} = {_value(value)}" for name, value in self.args.items()]
+        if self.words.sentence:
+            out.append(f'  the program\'s words for wallets: "{self.words.sentence}"')
+        out += [
+            f"  {one_line(name)} = {_value(value)}{_in_brackets(self.words.arguments.get(name))}"
+            for name, value in self.args.items()
+        ]
         return out + self._account_lines()
 
     def _account_lines(self) -> list[str]:
         names = [one_line(account.name) for account in self.accounts]
         width = max(map(len, names), default=0)
         return [
-            f"  {name.ljust(width)}  {_address(account)}  {_roles(account, self.payer)}".rstrip()
+            f"  {name.ljust(width)}  {_address(account)}  {self._roles(account)}".rstrip()
             for name, account in zip(names, self.accounts, strict=True)
         ]
+
+    def _roles(self, account: AccountLine) -> str:
+        label = self.words.accounts.get(account.name)
+        return _roles(account, self.payer) + _in_brackets(label)
 
     @property
     def payer_line(self) -> list[str]:
@@ -134,6 +145,10 @@ def _value(value: Any) -> str:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False, default=str)
     return one_line(value, _WIDEST)
+
+
+def _in_brackets(note: str | None) -> str:
+    return f"  [{note}]" if note else ""
 
 
 def _address(account: AccountLine) -> str:

@@ -14,9 +14,10 @@ from solders.address_lookup_table_account import AddressLookupTable
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from mcpsol_py.calls.display import words_for
+from mcpsol_py.calls.foreign.known_instructions import read_known
 from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
 from mcpsol_py.calls.foreign.text import read_transaction
-from mcpsol_py.calls.known_instructions import read_known
 from mcpsol_py.calls.prepare import ServedProgram, errors_of
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.errors import explain
@@ -324,6 +325,8 @@ class _InstructionReader:
             {**_name_entry(names, place), **self.accounts.describe(index)}
             for place, index in enumerate(raw.accounts)
         ]
+        if served is not None:
+            row |= _display(served, row)
         return row
 
 
@@ -336,6 +339,17 @@ def _read_by_idl(row: dict[str, Any], served: ServedProgram, raw: _RawInstructio
     except McpsolError as error:
         row["note"] = str(error)
         return ()
+
+
+def _display(served: ServedProgram, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the author's words for a call, if there are any."""
+    if row.get("args") is None:
+        return {}
+    addresses = {account.get("name", ""): account["address"] for account in row["accounts"]}
+    sentence = words_for(
+        served.program.instruction(row["instruction"]), row["args"], addresses
+    ).sentence
+    return {"display": sentence} if sentence else {}
 
 
 def _read_common(row: dict[str, Any], raw: _RawInstruction) -> Sequence[str] | None:

@@ -30,6 +30,7 @@ __all__ = [
     "Constant",
     "Constraints",
     "Discriminator",
+    "Display",
     "ErrorCode",
     "Event",
     "IdentityValue",
@@ -371,6 +372,19 @@ class RemainingAccounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Display:
+    """How wallets show an instruction, in its author's words (Codama's display nodes, sRFC-39).
+
+    `intent` is a title. `sentence` is a template with places like `${data.amount}` and `${accounts.mint}`. `labels`
+    name such places, as ("data.amount", "Amount").
+    """
+
+    intent: str = ""
+    sentence: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction.
 
@@ -393,6 +407,7 @@ class Instruction:
     hints: tuple[tuple[str, str], ...] = ()
     #: arguments that a client fills in if they are not given, by name (Codama's contextual defaults)
     arg_values: tuple[tuple[str, Value], ...] = ()
+    display: Display | None = None
 
     @property
     def when_to_use(self) -> tuple[str, ...]:

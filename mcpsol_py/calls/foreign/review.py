@@ -14,6 +14,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import simulation_json, simulation_lines
+from mcpsol_py.calls.display import Words, words_for
 from mcpsol_py.calls.effects import SIMULATIONS, Effects, effects_of, never_still
 from mcpsol_py.calls.foreign.transaction import ForeignTransaction
 from mcpsol_py.calls.hints import hints
@@ -142,6 +143,7 @@ class Review:
             args=row.get("args", {"data": row["data"]}),
             accounts=_account_lines(row),
             payer=payer,
+            words=Words() if ix is None else _words(ix, row),
         )
 
     def _effect_lines(self) -> list[str]:
@@ -224,6 +226,12 @@ async def _hints(found: Review, simulated: SimulatedCall, failure: ProgramFailed
     payer = found.foreign.signers[0]
     call = PreparedCall(served, ix, row["args"], instruction, tuple(_account_lines(row)), payer)
     return await hints(call, simulated)
+
+
+def _words(ix: ProgramInstruction, row: Mapping[str, Any]) -> Words:
+    return words_for(
+        ix, row.get("args") or {}, {line.name: line.address for line in _account_lines(row)}
+    )
 
 
 def _account_lines(row: Mapping[str, Any]) -> list[AccountLine]:

@@ -25,10 +25,10 @@ _KNOWN: dict[str, frozenset[str]] = {
         "programNode": "name publicKey version origin docs accounts instructions definedTypes pdas"
         " events errors constants prefix",
         "instructionNode": "name docs optionalAccountStrategy accounts arguments remainingAccounts"
-        " discriminators idlName",
+        " discriminators idlName display",
         "instructionAccountNode": "name isWritable isSigner isOptional docs defaultValue"
-        " accountLink",
-        "instructionArgumentNode": "name defaultValueStrategy docs type defaultValue",
+        " accountLink display",
+        "instructionArgumentNode": "name defaultValueStrategy docs type defaultValue display",
         "structFieldTypeNode": "name defaultValueStrategy docs type defaultValue",
         "accountNode": "name size docs data pda discriminators idlName",
         "eventNode": "name docs data discriminators idlName",

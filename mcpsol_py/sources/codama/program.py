@@ -23,6 +23,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import HiddenPrefix, Struct, Type
 from mcpsol_py.sources.codama.data_fields import DataFields
 from mcpsol_py.sources.codama.defaults import DefaultReader
+from mcpsol_py.sources.codama.display import read_display
 from mcpsol_py.sources.codama.nodes import Node, expected_kind
 from mcpsol_py.sources.reader import expected, kind_of, objects_in
 
@@ -162,6 +163,7 @@ class _CodamaReader(DefaultReader):
             optional_accounts="omitted" if strategy == "omitted" else "program_id",
             also=also,
             arg_values=tuple(data.values),
+            display=read_display(node),
         )
 
     def account(self, node: Node) -> Account:

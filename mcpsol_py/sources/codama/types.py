@@ -48,6 +48,7 @@ from mcpsol_py.model.types import (
     ZeroableOption,
 )
 from mcpsol_py.sources.codama.constants import ConstantReader
+from mcpsol_py.sources.codama.display import shown_number
 from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, kind_name
 from mcpsol_py.sources.known_types import known_type, known_type_note
 from mcpsol_py.sources.numbers import MAX_LENGTH, is_length, unsigned
@@ -124,18 +125,26 @@ class CodamaTypeReader(ConstantReader):
 
     def number(self, node: Node, depth: int) -> Type:
         form, endian = node.get("format"), node.get("endian", "le")
-        if "display" in node:
-            self.ignored["number", "display"] += 1
         found = _NUMBERS.get((str(form), str(endian)))
         if found is None:
             return _bad(
                 node, f"unknown number format {abbr(form, 40)} with endian {abbr(endian, 20)}"
             )
+        if node.get("display") and isinstance(found, Int):
+            return self._shown_number(found, node["display"])
         return found
+
+    def _shown_number(self, number: Int, display: Any) -> Type:
+        """Return a number with the meaning that its display gives it, as far as the model has such meanings."""
+        found = shown_number(number, display)
+        if found is None:
+            self.ignored["number", "display"] += 1
+        return found or number
 
     def unsigned(self, node: Any, depth: int) -> Int | ShortU16 | None:
         """Read a prefix, a tag or a count: a plain unsigned integer, or None for other types."""
-        return unsigned(self.type(node, depth))
+        found = self.type(node, depth)
+        return unsigned(found.number if isinstance(found, (Amount, DateTime)) else found)
 
     def unsigned_or_u8(self, node: Node, key: str, depth: int) -> Int | ShortU16 | None:
         return self.unsigned(node[key], depth) if key in node else _U8

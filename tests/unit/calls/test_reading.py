@@ -20,7 +20,7 @@ from solders.system_program import TransferParams, transfer
 from mcpsol_py import load
 from mcpsol_py.calls import reading, transaction_reading
 from mcpsol_py.calls.account_filters import filterable
-from mcpsol_py.calls.known_instructions import read_known
+from mcpsol_py.calls.foreign.known_instructions import read_known
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.simulation import unsigned

@@ -15,6 +15,7 @@ from mcpsol_py.model.program import (
     ConstSeed,
     ConstValue,
     Discriminator,
+    Display,
     IdentityValue,
     PayerValue,
     Pda,
@@ -195,11 +196,20 @@ def test_accounts_and_events() -> None:
 
 
 def test_what_is_not_read_is_counted_and_told() -> None:
-    assert (
-        "program",
-        "info",
-        "1 instruction has the key 'display' (how wallets show it); not read",
-    ) in MODEL.findings
+    memo = {"kind": "instructionNode", "name": "memo", "byteDeltas": [1]}
+    program = {"kind": "programNode", "name": "bare", "instructions": [memo]}
+    doc = {"kind": "rootNode", "program": program}
+    assert read_codama(doc).findings == (
+        (
+            "program",
+            "info",
+            "1 instruction has the key 'byteDeltas' (rent that it takes or frees); not read",
+        ),
+    )
+
+
+def test_how_wallets_show_it_is_read() -> None:
+    assert MODEL.instructions[0].display == Display("x")
 
 
 def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
