@@ -13,6 +13,7 @@ import base64
 import hashlib
 import json
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,8 @@ class LocalCluster:
         self._owners = {ids.SYSTEM_PROGRAM, ids.TOKEN_PROGRAM, ids.TOKEN_2022_PROGRAM}
         if ledger is not None and ledger.exists():
             self._restore(ledger)
+        if self.transport.unix_time == 0:
+            self.transport.set_time(int(time.time()))
 
     # --- programs
 

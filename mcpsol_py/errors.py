@@ -692,12 +692,19 @@ class ProgramFailed(ClientError):
         self.error_message = message
         #: sentences about what the caller can check or change
         self.hints: tuple[str, ...] = ()
+        #: what the program returned with its error, decoded; None if it returned nothing
+        self.returned: object = None
         self.logs, self.stack = tuple(logs), tuple(stack)
         self.instruction_index = instruction_index
         number = f" ({code})" if code is not None else ""
         super().__init__(
             f"program {program_id} failed with {name}{number}" + (f": {message}" if message else "")
         )
+
+    def details(self) -> dict[str, Any]:
+        out = super().details()
+        del out["returned"]
+        return out if self.returned is None else {**out, "returned": self.returned}
 
 
 class PolicyError(McpsolError):

@@ -11,11 +11,11 @@ from solders.pubkey import Pubkey
 from mcpsol_py.bridge.arguments import check_depth, extra_accounts, read_addresses
 from mcpsol_py.bridge.mcp.progress import BUILD_STEPS, DESCRIBE_STEPS, CallProgress
 from mcpsol_py.bridge.registry import ProgramRegistry
-from mcpsol_py.bridge.replies import Reply, call_reply
+from mcpsol_py.bridge.replies import Reply, call_reply, view_reply
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.hints import raise_failure
-from mcpsol_py.calls.prepare import prepare
-from mcpsol_py.calls.simulate import simulate
+from mcpsol_py.calls.prepare import PreparedCall, prepare
+from mcpsol_py.calls.simulate import SimulatedCall, simulate
 from mcpsol_py.calls.transactions import choose_blockhash
 from mcpsol_py.client.simulation import unfunded, unsigned
 
@@ -55,6 +55,8 @@ class CallBuilder:
         if self.registry.mode == "describe":
             await progress.reached("built", DESCRIBE_STEPS)
             return call_reply(prepared, None, "the mode is describe")
+        if tool.is_view:
+            return await self._view(prepared, progress)
         if served.transport is None:
             await progress.reached("built", DESCRIBE_STEPS)
             blank = None if prepared.payer is None else unsigned(prepared.message(Hash.default()))
@@ -66,9 +68,27 @@ class CallBuilder:
         await progress.reached("built", BUILD_STEPS)
         simulated = await simulate(prepared, transaction)
         if prepared.ix.model.returns is not None and unfunded(simulated.outcome):
-            # A view costs nothing, so anybody's lamports will do.
-            transaction, prepared = None, replace(prepared, payer=None)
-            simulated = await simulate(prepared)
+            transaction = None
+            prepared, simulated = await _with_any_payer(prepared)
         await raise_failure(prepared, simulated)
         await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
         return call_reply(prepared, simulated, transaction=transaction)
+
+    async def _view(self, prepared: PreparedCall, progress: CallProgress) -> Reply:
+        """Simulate the call and return what it returns. Nothing is to sign."""
+        if prepared.served.transport is None:
+            await progress.reached("built", DESCRIBE_STEPS)
+            return view_reply(prepared, None)
+        await progress.reached("built", BUILD_STEPS)
+        simulated = await simulate(prepared)
+        if unfunded(simulated.outcome):
+            prepared, simulated = await _with_any_payer(prepared)
+        await raise_failure(prepared, simulated)
+        await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
+        return view_reply(prepared, simulated)
+
+
+async def _with_any_payer(prepared: PreparedCall) -> tuple[PreparedCall, SimulatedCall]:
+    """Simulate a call whose payer has no lamports. Looking costs nothing, so anybody's will do."""
+    prepared = replace(prepared, payer=None)
+    return prepared, await simulate(prepared)

@@ -21,7 +21,8 @@ from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
-from mcpsol_py.errors import DecodeError, EncodeError, abbr
+from mcpsol_py.client.transport import Transport
+from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, abbr
 
 __all__ = ["ReadTools"]
 
@@ -88,10 +89,19 @@ class ReadTools:
     # --- programs and transactions -------------------------------------------------------------------------------
 
     async def _program_info(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        label = arguments.get("program")
+        label, errors = arguments.get("program"), arguments.get("errors", False)
+        if not isinstance(errors, bool):
+            raise EncodeError(f"expected true or false, got {abbr(errors)}", path=f"{name}.errors")
         programs = self._registry.labelled(label, name)
         full = label is not None or len(programs) == 1
-        return {"programs": [self._registry.info(served, full=full) for served in programs]}
+        rows = [self._registry.info(served, full=full, errors=errors) for served in programs]
+        return {"programs": rows, **await self._times(programs)}
+
+    async def _times(self, programs: list[ServedProgram]) -> dict[str, Any]:
+        """Return the time of each chain of *programs*, by its name."""
+        chains = {served.cluster: served.transport for served in programs if served.transport}
+        found = {name: await _time_or_why(transport) for name, transport in chains.items()}
+        return {"time": found} if found else {}
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         from mcpsol_py.calls import transaction_reading  # a server starts sooner without it
@@ -162,3 +172,11 @@ class ReadTools:
             text = f"{definition['description']}\nCosts {price} a call (x402)."
             definition = {**definition, "description": text}
         return Reply(json_text(definition), {"tool": definition})
+
+
+async def _time_or_why(transport: Transport) -> dict[str, Any]:
+    """Return the time of a chain. A node that does not answer must not hide what is known of the programs."""
+    try:
+        return await reading.chain_time(transport) or {"unknown": "the chain has no clock"}
+    except McpsolError as error:
+        return {"unknown": str(error)}

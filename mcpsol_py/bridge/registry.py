@@ -159,8 +159,11 @@ class ProgramRegistry:
         ok = all(row["served"] for row in rows.values())
         return {"status": "ok" if ok else "degraded", "programs": rows}
 
-    def info(self, served: ServedProgram, *, full: bool) -> dict[str, Any]:
-        """Return the description of a program, for `program_info` and the resource with the same content."""
+    def info(self, served: ServedProgram, *, full: bool, errors: bool = True) -> dict[str, Any]:
+        """Return the description of a program, for `program_info` and the resource with the same content.
+
+        *errors*: with its errors, where it is described in full.
+        """
         model = served.program.model
         out: dict[str, Any] = {
             "name": clean_text(model.name, 200),
@@ -176,6 +179,8 @@ class ProgramRegistry:
         }
         if full:
             out |= self._more_info(served)
+        if full and errors:
+            out["errors"] = [_error_row(error) for error in model.errors[:_ERRORS]]
         return without_nulls(out)
 
     def _more_info(self, served: ServedProgram) -> dict[str, Any]:
@@ -183,7 +188,7 @@ class ProgramRegistry:
         return {
             "docs": clean_text("\n".join(model.docs), 2000),
             "instruction_names": _names(model.instructions),
-            "errors": list(map(_error_row, model.errors[:_ERRORS])),
+            "error_count": len(model.errors),
             "events": _names(model.events),
             "cannot_be_called": self.box.reasons_left_out(served) or None,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -16,7 +16,7 @@ from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.errors import McpsolError, ProgramFailed, UnknownName
 from mcpsol_py.names import clean_json, clean_text
 
-__all__ = ["Reply", "call_reply", "error_reply", "json_text", "read_reply"]
+__all__ = ["Reply", "call_reply", "error_reply", "json_text", "read_reply", "view_reply"]
 
 #: Lines of a program's log that an error shows.
 _LOG_LINES = 12
@@ -53,6 +53,15 @@ def call_reply(
         if simulated is None:
             lines.append("  its blockhash is empty: put in a recent one before signing")
     return Reply("\n".join(lines), structured)
+
+
+def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply:
+    """Answer with what an instruction returned. *simulated* None: there is no chain to run it on."""
+    looked = replace(prepared, payer=None)
+    why_not = "no chain is configured, and only a chain can run a view"
+    lines = [*text_of(looked, simulated, why_not=why_not), "  a view: nothing was signed or sent"]
+    described = {**describe(looked, simulated), "signers": []}
+    return Reply("\n".join(lines), {"summary": "\n".join(lines), **described})
 
 
 def read_reply(found: dict[str, Any]) -> Reply:

@@ -77,6 +77,8 @@ _MODE_TEXT = {
     "send": "Simulates, checks the owner's policy, signs and sends",
 }
 
+_VIEW_TEXT = "A view: simulates the call and decodes its return value; nothing is signed or sent"
+
 #: Accounts after the named ones. Anchor IDLs cannot describe them, so the bridge adds them to each
 #: tool of such a program.
 _EXTRA_ACCOUNTS: dict[str, Any] = {
@@ -102,7 +104,9 @@ def instruction_definition(
     definition: ToolDefinition, ix: Instruction, mode: Mode, *, online: bool
 ) -> ToolDefinition:
     """Return the definition of an instruction's tool as this bridge calls it."""
-    if mode == "build" and not online:
+    if definition["annotations"]["readOnlyHint"]:
+        text = _VIEW_TEXT if online else "Only a chain can run this view, and none is configured"
+    elif mode == "build" and not online:
         text = "Returns an unsigned transaction, not simulated because no chain is configured"
     else:
         text = _MODE_TEXT[mode]
@@ -120,7 +124,7 @@ def instruction_definition(
 def view_definition(definition: ToolDefinition, name: str) -> ToolDefinition:
     """Return a tool that only shows the return value of an instruction, without sending it."""
     title = f"View {_uncapitalized(definition['title'])}"
-    text = "Simulates the call and decodes its return value; nothing is signed or sent"
+    text = _VIEW_TEXT
     return {
         **definition,
         "name": name,
@@ -229,8 +233,11 @@ def _program_info(programs: Sequence[ServedProgram], label: dict[str, Any]) -> _
     return _OwnTool(
         "program_info",
         f"The programs served here ({_names_of(programs)}): where their schemas came from, "
-        "the mode, errors by number",
-        {"program": {**label, "description": "one of them in full; if left out, all in short"}},
+        "the time of their chain, and the mode",
+        {
+            "program": {**label, "description": "one of them in full; if left out, all in short"},
+            "errors": {"type": "boolean", "description": "its errors by number too"},
+        },
         output=_object_with("programs"),
     )
 
@@ -268,8 +275,8 @@ def _decode_transaction(label: dict[str, Any]) -> _OwnTool:
 def _get_balance(label: dict[str, Any], *, several_chains: bool) -> _OwnTool:
     return _OwnTool(
         "get_balance",
-        "SOL of an address and all its tokens, or only those of the given mints (in their "
-        "associated accounts)",
+        "SOL of an address and all its tokens, or only those of the given mints, in all its token "
+        "accounts together",
         {
             "address": _ADDRESS,
             "mints": {

@@ -88,11 +88,8 @@ class BridgeTool:
     tool_map: ToolMap | None = None
     #: It takes `remaining_accounts`, although its source does not describe them.
     extra_accounts: bool = False
-
-    @property
-    def reads_only(self) -> bool:
-        """True if a call of it changes nothing on a chain."""
-        return bool(self.definition["annotations"]["readOnlyHint"])
+    #: It only shows what its instruction returns.
+    is_view: bool = False
 
     @property
     def calls_another(self) -> bool:
@@ -101,7 +98,7 @@ class BridgeTool:
 
     def sends_in(self, mode: str) -> bool:
         """Return True if a call of it in *mode* signs and sends a transaction."""
-        return mode == "send" and self.kind == "instruction" and not self.reads_only
+        return mode == "send" and self.kind == "instruction" and not self.is_view
 
     def split(self, arguments: Mapping[str, Any]) -> ToolCall:
         """Return the parts of an instruction call. Raises UnknownName."""
@@ -211,12 +208,14 @@ class Toolbox:
             extra = program.model.dialect.startswith("anchor") and not ix.remaining
             if extra:
                 definition = with_extra_accounts(definition, self._profile)
+            is_view = bool(definition["annotations"]["readOnlyHint"])
             full = instruction_definition(definition, ix, self.mode, online=online)
-            tool = BridgeTool(name, full, "instruction", ix.name, served, tool_map, extra)
+            tool = BridgeTool(name, full, "instruction", ix.name, served, tool_map, extra, is_view)
             yield tool
-            if online and ix.returns is not None and not tool.reads_only:
+            if online and ix.returns is not None and tool.sends_in(self.mode):
                 view = safe_name(f"{prefix}view_{ix.name}")
-                yield replace(tool, name=view, definition=view_definition(definition, view))
+                shown = view_definition(definition, view)
+                yield replace(tool, name=view, definition=shown, is_view=True)
 
     def _marked(self, tool: BridgeTool, served: ServedProgram) -> BridgeTool:
         """Name the program in the tool's title if there are several, and allow local names."""

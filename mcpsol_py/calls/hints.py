@@ -18,19 +18,23 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import decimals_of, readable, ui_amount
 from mcpsol_py.calls.prepare import PreparedCall
+from mcpsol_py.calls.reading import utc_text
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import McpsolError, ProgramFailed
+from mcpsol_py.model.program import Constraints
 from mcpsol_py.names import ByName, clean_text, words
 from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import (
+    CLOCK_SYSVAR,
     PROGRAM_NAMES,
     SYSTEM_PROGRAM,
     TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
 )
+from mcpsol_py.solana.clock import clock_of
 from mcpsol_py.solana.tokens import TokenAccount, read_token_account
 
 __all__ = ["hints", "raise_failure"]
@@ -55,6 +59,19 @@ _ACCOUNT_ERRORS: frozenset[int | str | None] = frozenset(
         "InvalidAccountOwner",
         "IllegalOwner",
     )
+)
+#: Words of errors about time.
+_TIME_WORDS = frozenset(
+    (
+        *("time", "timestamp", "timelock", "clock", "slot", "slots", "period", "days", "hours"),
+        *("minutes", "seconds", "expire", "expired", "expires", "expiry", "expiration", "deadline"),
+        *("due", "overdue", "elapsed", "early", "late", "ended", "started", "yet", "retained"),
+        *("cooldown", "locked", "unlocked", "vesting"),
+    )
+)
+#: Words in the names of errors about an account that is missing or wrong.
+_ACCOUNT_WORDS = frozenset(
+    ("account", "initialized", "uninitialized", "missing", "exist", "exists", "found", "empty")
 )
 _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
 
@@ -85,8 +102,9 @@ async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
 
 
 async def _read_accounts(prepared: PreparedCall, transport: Transport) -> dict[str, Account | None]:
+    """Read the accounts of a call, its payer and the clock."""
     used = [meta.pubkey for meta in prepared.instruction.accounts]
-    keys = list(dict.fromkeys([*used, *prepared.payers]))
+    keys = list(dict.fromkeys([*used, *prepared.payers, CLOCK_SYSVAR]))
     return dict(zip(map(str, keys), await transport.get_accounts(keys), strict=True))
 
 
@@ -181,6 +199,27 @@ def _token_balances(call: _FailedCall) -> Iterator[str]:
         if decimals is not None:
             amount += f" ({ui_amount(token.amount, decimals)})"
         yield f"{_shown(row)} holds {amount} of mint {token.mint} and belongs to {token.owner}."
+
+
+# --- time ------------------------------------------------------------------------------------
+
+
+def _chain_time(call: _FailedCall) -> Iterator[str]:
+    """Say what time it is on the chain, after an error about time."""
+    clock = clock_of(_data(call.states.get(str(CLOCK_SYSVAR))))
+    if clock is None or not _is_about_time(call.failure):
+        return
+    utc = utc_text(clock.unix_time)
+    yield f"The chain's time is {clock.unix_time} ({utc}), in slot {clock.slot}."
+
+
+def _is_about_time(failure: ProgramFailed) -> bool:
+    said = [*words(failure.name), *words(failure.error_message)]
+    return not _TIME_WORDS.isdisjoint(map(str.lower, said))
+
+
+def _data(account: Account | None) -> bytes | None:
+    return None if account is None else bytes(account.data)
 
 
 # --- Anchor's logs ---------------------------------------------------------------------------
@@ -286,13 +325,38 @@ def _wrong_mint(call: _FailedCall) -> Iterator[str]:
 
 
 def _missing(call: _FailedCall) -> Iterator[str]:
-    """Find accounts that do not exist. Those that the call creates are among them."""
+    """Find accounts that do not exist. The call may be about to create some: they are not to blame."""
     missing = {address for address, state in call.states.items() if state is None}
-    missing -= {*PROGRAM_NAMES, str(call.prepared.payer)}
+    missing -= {*PROGRAM_NAMES, str(call.prepared.payer), str(CLOCK_SYSVAR)}
+    created = {row.address for row in call.rows if _is_created(call, row)}
+    if call.failure.code is not None and not _is_about_accounts(call.failure):
+        missing -= created
     for row in call.rows:
-        if row.address in missing:
+        if row.address in missing and not _is_always_created(call, row):
             how = _creation(call, row)
             yield f"{_shown(row)}, {call.origin(row)}, does not exist on this chain{how}."
+
+
+def _is_about_accounts(failure: ProgramFailed) -> bool:
+    """Return whether an error may mean that an account is missing or wrong."""
+    known = not _ACCOUNT_ERRORS.isdisjoint((failure.code, failure.name))
+    return known or not _ACCOUNT_WORDS.isdisjoint(words(failure.name))
+
+
+def _constraints(call: _FailedCall, row: AccountLine) -> Constraints | None:
+    leaves = call.prepared.ix.plan.leaves
+    return next((leaf.account.constraints for leaf in leaves if leaf.name == row.name), None)
+
+
+def _is_always_created(call: _FailedCall, row: AccountLine) -> bool:
+    constraints = _constraints(call, row)
+    return constraints is not None and constraints.is_always_created
+
+
+def _is_created(call: _FailedCall, row: AccountLine) -> bool:
+    """Return whether the call may create an account: one that it writes at a derived address, with System's help."""
+    calls_system = any(other.address == str(SYSTEM_PROGRAM) for other in call.rows)
+    return calls_system and row.writable and not row.given
 
 
 def _creation(call: _FailedCall, row: AccountLine) -> str:
@@ -323,6 +387,7 @@ def _writes(program: Program, instruction: str, account: str) -> bool:
 #: The most telling first. Accounts that do not exist come late: the call may create them.
 _CHECKS: tuple[Callable[[_FailedCall], Iterator[str]], ...] = (
     _unfunded_payer,
+    _chain_time,
     _named_by_anchor,
     _missing_lamports,
     _already_exists,

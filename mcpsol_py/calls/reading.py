@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 from solders.account import Account
@@ -21,11 +21,21 @@ from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName,
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.names import ByName, clean_json
 from mcpsol_py.program import Program
-from mcpsol_py.solana.addresses import PROGRAM_NAMES, TOKEN_PROGRAMS
+from mcpsol_py.solana.addresses import CLOCK_SYSVAR, PROGRAM_NAMES, TOKEN_PROGRAMS
+from mcpsol_py.solana.clock import clock_of
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import TokenAccount, owner_filter, read_token_account
+from mcpsol_py.utc import time_of
 
-__all__ = ["ROOM", "accounts_of", "address", "balances", "read_account"]
+__all__ = [
+    "ROOM",
+    "accounts_of",
+    "address",
+    "balances",
+    "chain_time",
+    "read_account",
+    "utc_text",
+]
 
 #: Characters of JSON for the fields of the accounts in one result.
 ROOM = 16_000
@@ -198,13 +208,34 @@ def _account_row(
     return {"address": str(key), **_fields(reading, room)}
 
 
+# --- time ------------------------------------------------------------------------------------
+
+
+async def chain_time(transport: Transport) -> dict[str, Any] | None:
+    """Return the time of the chain by the clock that programs read, or None if the chain has no such clock."""
+    (account,) = await transport.get_accounts([CLOCK_SYSVAR])
+    clock = clock_of(None if account is None else bytes(account.data))
+    if clock is None:
+        return None
+    seconds = str(clock.unix_time)
+    return {"unix_time": seconds, "utc": utc_text(clock.unix_time), "slot": clock.slot}
+
+
+def utc_text(unix_time: int) -> str:
+    """Return a time in seconds since 1970 as text in UTC, or as "out of range"."""
+    try:
+        return time_of(unix_time * 1000)
+    except (ValueError, OverflowError, OSError):
+        return "out of range"
+
+
 # --- balances --------------------------------------------------------------------------------
 
 
 async def balances(
     transport: Transport, owner: Pubkey, mints: Sequence[Pubkey] | None
 ) -> dict[str, Any]:
-    """Read the SOL of *owner*, and its tokens of *mints* in their associated accounts.
+    """Read the SOL of *owner*, and its tokens of *mints* in all its token accounts.
 
     Without *mints*, read all token accounts that hold any, 50 at most, and count the others in "more".
     """
@@ -233,24 +264,43 @@ async def _all_balances(transport: Transport, owner: Pubkey) -> dict[str, Any]:
 async def _balances_of(
     transport: Transport, owner: Pubkey, mints: Sequence[Pubkey]
 ) -> dict[str, Any]:
+    found = await _token_accounts(transport, owner)
     associated = {
         mint: [associated_token(owner, mint, program) for program in TOKEN_PROGRAMS]
         for mint in mints
     }
-    keys = [owner, *mints, *chain.from_iterable(associated.values())]
-    states = dict(zip(keys, await transport.get_accounts(keys), strict=True))
-    rows = [_associated_balance(mint, associated[mint], states) for mint in mints]
-    return {"balances": [_sol_balance(owner, states[owner]), *rows]}
+    wallet, *states = await transport.get_accounts([owner, *mints])
+    decimals = dict(zip(mints, map(decimals_of, states), strict=True))
+    rows = [
+        _mint_balance(
+            mint, associated[mint], [row for row in found if row[1].mint == mint], decimals[mint]
+        )
+        for mint in mints
+    ]
+    return {"balances": [_sol_balance(owner, wallet), *rows]}
 
 
-def _associated_balance(
-    mint: Pubkey, pair: Sequence[Pubkey], states: Mapping[Pubkey, Account | None]
-) -> dict[str, str]:
-    """Return the sum of both token programs' associated accounts, with the first one's address."""
-    tokens = readable(((key, states[key]) for key in pair), read_token_account)
-    amounts = {key: token.amount for key, token in tokens}
-    first = next(iter(amounts), pair[0])
-    return _balance(str(mint), sum(amounts.values()), decimals_of(states[mint]), first)
+def _mint_balance(
+    mint: Pubkey,
+    associated: Sequence[Pubkey],
+    found: Sequence[tuple[Pubkey, TokenAccount]],
+    decimals: int | None,
+) -> dict[str, Any]:
+    """Return the sum of an owner's token accounts of *mint*, and which ones they are.
+
+    The row's address is the associated account's, under either token program.
+    """
+    keys = [key for key, _ in found]
+    own = next((key for key in associated if key in keys), None)
+    total = sum(token.amount for _, token in found)
+    row: dict[str, Any] = _balance(str(mint), total, decimals, own or associated[0])
+    if own is None:
+        row["note"] = "the associated account, at this address, does not exist"
+    if keys not in ([], [own]):
+        row["accounts"] = [
+            {"address": str(key), "amount": str(token.amount)} for key, token in found
+        ]
+    return row
 
 
 def _sol_balance(owner: Pubkey, wallet: Account | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -112,6 +113,7 @@ async def simulate(
     failure = explain(outcome, programs=programs, own=prepared.errors)
     simulated = await _measured(transport, before, outcome, failure, exact)
     if failure is not None:
+        failure.returned = _returned_by_failure(prepared, outcome)
         return simulated
     returned, return_error = _returned(prepared, outcome)
     events = _events(prepared, outcome)
@@ -244,6 +246,18 @@ def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], 
     program, key = prepared.served.program, prepared.instruction.program_id
     found = events_of(program, key, outcome.logs, outcome.inner, json=True)
     return tuple((name, clean_json(fields)) for name, fields in found)
+
+
+def _returned_by_failure(prepared: PreparedCall, outcome: Outcome) -> Any:
+    """Return what a failed call returned, or None: an account's state where one begins so, else as `_returned` does."""
+    program = prepared.served.program
+    behind = program.behind(prepared.instruction.program_id)
+    if outcome.return_data is None or outcome.return_data[0] != behind:
+        return None
+    with suppress(CodecError, NotUsable):
+        name, value = program.decode_account_json(outcome.return_data[1])
+        return {name: clean_json(value)}
+    return _returned(prepared, outcome)[0]
 
 
 def _returned(prepared: PreparedCall, outcome: Outcome) -> tuple[Any, str]:

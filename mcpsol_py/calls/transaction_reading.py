@@ -152,6 +152,7 @@ class _Landed:
         inner = meta.get("innerInstructions") or ()
         facts = {
             "slot": result.get("slot"),
+            "time": result.get("blockTime"),
             "fee": str(meta.get("fee", "")),
             "error": meta.get("err"),
         }
@@ -177,7 +178,7 @@ async def decode_signature(
         message = f"expected a signature (base58 of 64 bytes), got {abbr(signature)}"
         raise DecodeError(message, path="signature") from error
     if not isinstance(transport, _Archive):
-        message = "the local chain keeps no transactions: pass the transaction itself"
+        message = "this chain keeps no transactions: pass the transaction itself"
         raise DecodeError(message, path="signature")
     result = await transport.landed(key)
     if result is None:

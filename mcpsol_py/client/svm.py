@@ -26,6 +26,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bundled import bundled_programs
+from mcpsol_py.client.svm_records import ExecutionRecord, landed_json, token_mints
 from mcpsol_py.client.transport import (
     AccountBalance,
     Balances,
@@ -40,7 +41,7 @@ from mcpsol_py.client.transport import (
 )
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM, GUARD_PROGRAM
-from mcpsol_py.solana.tokens import read_token_account
+from mcpsol_py.solana.tokens import read_mint, read_token_account
 
 if TYPE_CHECKING:
     from solders.litesvm import LiteSVM
@@ -98,6 +99,7 @@ class SvmTransport:
         self.svm.airdrop(self._node.pubkey(), 10**12)
         self._landed: dict[Signature, Outcome] = {}
         self._executed: dict[Signature, VersionedTransaction] = {}
+        self._records: dict[Signature, ExecutionRecord] = {}
         self._height = 1
         #: Blockhashes before the newest -> the last block height at which they are valid.
         self._recent: dict[Hash, int] = {}
@@ -305,6 +307,9 @@ class SvmTransport:
         balances = Balances(before, self._balances(keys))
         outcome = replace(outcome, slot=self.current_slot, balances=balances)
         self._landed[signature] = outcome
+        self._records[signature] = ExecutionRecord.of(
+            transaction, result.meta() if failed else result, self.unix_time
+        )
         self._executed[signature] = transaction
         if len(self._landed) > KEPT:
             self.forget(next(iter(self._landed)))
@@ -340,6 +345,7 @@ class SvmTransport:
         with self.lock:
             self._landed.pop(signature, None)
             self._executed.pop(signature, None)
+            self._records.pop(signature, None)
 
     def executed(self) -> dict[Signature, VersionedTransaction]:
         """Return the transactions that were sent, oldest first."""
@@ -355,6 +361,19 @@ class SvmTransport:
 
     async def transaction(self, signature: Signature) -> Outcome | None:
         return self._landed.get(signature)
+
+    async def landed(self, signature: Signature) -> dict[str, Any] | None:
+        """Return the record of a transaction as getTransaction gives it (base64), None for one that was not sent."""
+        outcome, sent = self._landed.get(signature), self._executed.get(signature)
+        if outcome is None or sent is None:
+            return None
+        loaded = self.loaded_addresses(sent)
+        mints = {key: await self._mint_decimals(key) for key in token_mints(outcome.balances)}
+        return landed_json(outcome, sent, self._records[signature], loaded, mints)
+
+    async def _mint_decimals(self, key: Pubkey) -> int:
+        mint = read_mint(self._get(key))
+        return 0 if mint is None else mint.decimals
 
     async def history(self, key: Pubkey, *, limit: int) -> History:
         newest_first = reversed(self.executed().items())

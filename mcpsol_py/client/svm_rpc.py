@@ -19,7 +19,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.client.transport import Outcome, Status, TokenBalance, run
+from mcpsol_py.client.transport import Outcome, Status, run
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import b58decode, b58encode
@@ -278,70 +278,10 @@ class SvmNode:
         ]
 
     def do_getTransaction(self, signature: str, options: Any = None) -> Any:
-        key = Signature.from_string(signature)
-        transaction, outcome = (
-            self.transport.executed().get(key),
-            run(self.transport.transaction(key)),
-        )
-        if transaction is None or outcome is None:
-            return None
-        meta = {
-            "err": outcome.err,
-            "logMessages": list(outcome.logs),
-            "computeUnitsConsumed": outcome.units,
-            "fee": LAMPORTS_PER_SIGNATURE * len(transaction.signatures),
-            **self._balances(outcome),
-            **self._loaded(transaction),
-        }
-        wire = [base64.b64encode(bytes(transaction)).decode(), "base64"]
-        return {
-            "slot": outcome.slot,
-            "blockTime": None,
-            "version": 0,
-            "transaction": wire,
-            "meta": meta,
-        }
+        return run(self.transport.landed(Signature.from_string(signature)))
 
     def _value(self, value: Any) -> dict[str, Any]:
         return in_context(self.transport.current_slot, value)
-
-    def _balances(self, outcome: Outcome) -> dict[str, Any]:
-        if outcome.balances is None:
-            return {}
-        sides = {"pre": outcome.balances.before, "post": outcome.balances.after}
-        lamports = {
-            f"{side}Balances": [held.lamports for held in found.values()]
-            for side, found in sides.items()
-        }
-        tokens = {
-            f"{side}TokenBalances": [
-                self._token_row(place, held.token)
-                for place, held in enumerate(found.values())
-                if held.token is not None
-            ]
-            for side, found in sides.items()
-        }
-        return {**lamports, **tokens}
-
-    def _token_row(self, place: int, held: TokenBalance) -> dict[str, Any]:
-        (mint_account,) = run(self.transport.get_accounts([held.mint]))
-        mint = read_mint(mint_account)
-        decimals = 0 if mint is None else mint.decimals
-        return {
-            "accountIndex": place,
-            "mint": str(held.mint),
-            "owner": str(held.owner),
-            "uiTokenAmount": {"amount": str(held.amount), "decimals": decimals},
-        }
-
-    def _loaded(self, transaction: VersionedTransaction) -> dict[str, Any]:
-        message = transaction.message
-        lookups = getattr(message, "address_table_lookups", ())
-        found = list(map(str, self.transport.loaded_addresses(transaction)))
-        writable = sum(len(lookup.writable_indexes) for lookup in lookups)
-        return {
-            "loadedAddresses": {"writable": found[:writable], "readonly": found[writable:]},
-        }
 
 
 def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[None]]:

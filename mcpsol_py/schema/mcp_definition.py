@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any, Literal
@@ -19,8 +20,8 @@ from mcpsol_py.model.program import (
     ResolverValue,
     UnknownSeed,
 )
-from mcpsol_py.model.types import Field
-from mcpsol_py.names import ByName, clean_text
+from mcpsol_py.model.types import I64, Field, Int
+from mcpsol_py.names import ByName, clean_text, snake
 from mcpsol_py.schema.client_profiles import Profile
 from mcpsol_py.schema.json_schema import Schemas
 from mcpsol_py.schema.json_shapes import Member, object_converter
@@ -40,6 +41,9 @@ __all__ = ["RESERVED", "MustGive", "ToolDefinition", "accounts_to_give"]
 #: Properties beside the arguments.
 RESERVED = ("accounts", "remaining_accounts")
 
+_SINCE_1970 = re.compile(r"since 1970|unix (time|timestamp|seconds)", re.IGNORECASE)
+#: Names of moments, where the type is the clock's.
+_TIME_NAME = re.compile(r"(^|_)(timestamp|deadline|expiry|expiration|[a-z]+_(at|ts|time))$")
 _BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 
 #: instruction -> the paths of the accounts that a caller must give. A client knows better than the default
@@ -164,12 +168,21 @@ class _ArgumentNotes:
     def about(self, arg: Field) -> str:
         docs = quoted(arg.docs)
         unit = self.hints.get(f"unit:{arg.name}")
-        if not unit:
-            return docs
-        return join(f"unit: {clean_text(unit, 40)}", docs)
+        about = f"unit: {clean_text(unit, 40)}" if unit else ""
+        return join(about, "chain time" if _is_time(arg, about) else "", docs)
 
     def is_needed(self, arg: Field) -> bool:
         return arg.default is None and arg.name not in self.filled_in
+
+
+def _is_time(arg: Field, about: str) -> bool:
+    """Return whether an argument is a moment by the chain's clock: its unit or its docs say so, or its name does."""
+    if not isinstance(arg.type, Int):
+        return False
+    said = f"{about} {' '.join(arg.docs)}"
+    return _SINCE_1970.search(said) is not None or (
+        arg.type == I64 and _TIME_NAME.search(snake(arg.name)) is not None
+    )
 
 
 def _unreserved(name: str) -> str:

@@ -27,6 +27,7 @@ from mcpsol_py.solana.addresses import (
     RENT_SYSVAR,
     SYSTEM_PROGRAM,
 )
+from mcpsol_py.solana.clock import ChainClock, clock_of
 from mcpsol_py.x402.chain import program as x402
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.exact.transaction import associated_token_address
@@ -58,23 +59,10 @@ OPEN, SETTLE, TOP_UP, SETTLE_AND_SEAL, REQUEST_CLOSE, SEAL, DISTRIBUTE, WITHDRAW
 ChannelStatus = Literal["open", "sealed", "closing", "distributed"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChainClock:
-    """The cluster's clock: slot, and seconds since 1970."""
-
-    slot: int
-    unix_time: int
-
-
 def read_clock(chain: PaymentChain) -> ChainClock:
     """Read the clock that programs see. Raises ChainUnavailable."""
     account = chain.get_accounts([ids.CLOCK_SYSVAR])[0]
-    if account is None or len(account.data) < 40:
-        return ChainClock(0, 0)
-    return ChainClock(
-        int.from_bytes(account.data[:8], "little"),
-        int.from_bytes(account.data[32:40], "little", signed=True),
-    )
+    return clock_of(None if account is None else account.data) or ChainClock(0, 0)
 
 
 @dataclass(frozen=True, slots=True)

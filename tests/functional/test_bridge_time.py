@@ -1,0 +1,161 @@
+"""Time, history, views and balances on the local chain, as an agent sees them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from solders.account import Account
+
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
+from idl2mcp.config.programs import ProgramEntry
+from idl2mcp.inputs import Chain
+from idl2mcp.local_cluster import LocalCluster, wallet
+from mcpsol_py.bridge.bridge import Bridge, Reply
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
+from mcpsol_py.solana.tokens import TokenAccount
+
+PROGRAMS = ("counter", "x402")
+SETUP = """
+[wallets]
+alice = 10
+shop = 1
+[mints.usdc]
+decimals = 6
+[tokens.alice_usdc]
+mint = "@usdc"
+owner = "@alice"
+amount = 5_000_000
+[tokens.shop_usdc]
+mint = "@usdc"
+owner = "@shop"
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Any) -> Bridge:
+    """A bridge that sends for @alice, as far as it is asked."""
+    setup = tmp_path / "setup.toml"
+    setup.write_text(SETUP)
+    entries = [ProgramEntry(name, Chain(setup=setup)) for name in PROGRAMS]
+    usdc = str(wallet("mint usdc").pubkey())
+    looked, _ = make_bridge(BridgeConfig([ProgramEntry(name, Chain()) for name in PROGRAMS]))
+    policy = {
+        "clusters": ["local"],
+        "program": [
+            {"id": str(one.program_id), "instructions": ["*"]} for one in looked.box.programs
+        ],
+        "outflow": {
+            name: {"per_call": 10_000_000, "per_day": 50_000_000} for name in ("SOL", usdc)
+        },
+    }
+    return make_bridge(BridgeConfig(entries, mode="send", wallet="@alice", policy=policy))[0]
+
+
+def payment(expires_at: int, number: int = 0) -> dict[str, Any]:
+    """The arguments of a payment to @shop."""
+    accounts = {"payer": "@alice", "payee": "@shop", "mint": "@usdc", "source": "@alice_usdc"}
+    return {
+        "payment_id": f"0x{expires_at:016x}{number:048x}",
+        "call_hash": "0x" + "11" * 32,
+        "amount": "5",
+        "expires_at": str(expires_at),
+        "accounts": accounts,
+    }
+
+
+def found(reply: Reply) -> dict[str, Any]:
+    assert reply.structured is not None, reply.text
+    return reply.structured
+
+
+async def test_the_chain_s_time_is_real_and_program_info_has_it(served: Bridge) -> None:
+    info = found(await served.call("program_info", {}))
+    assert abs(int(info["time"]["local"]["unix_time"]) - time.time()) < 120
+    assert info["time"]["local"]["slot"] > 0
+
+
+def test_a_setup_may_set_another_time() -> None:
+    local = LocalCluster()
+    assert abs(local.transport.unix_time - time.time()) < 120
+    local.apply({"clock": {"unix_timestamp": 1_000}})
+    assert local.transport.unix_time == 1_000
+
+
+async def test_arguments_that_are_times_say_which_clock(served: Bridge) -> None:
+    tool = found(await served.call("describe_tool", {"name": "x402_pay"}))["tool"]
+    properties = tool["inputSchema"]["properties"]
+    assert "chain time" in properties["expires_at"]["description"]
+    assert "chain time" not in properties["amount"]["description"]
+
+
+async def test_an_error_about_time_says_what_time_it_is(served: Bridge) -> None:
+    late = await served.call("x402_pay", payment(int(time.time()) - 3600))
+    assert late.details["name"] == "PaymentExpired"
+    (hint,) = late.details["hints"]  # nothing about the receipt, which the call would create
+    assert hint.startswith("The chain's time is ")
+
+
+async def test_a_sent_call_can_be_read_from_its_signature(served: Bridge) -> None:
+    sent = found(await served.call("x402_pay", payment(int(time.time()) + 3600)))
+    landed = found(await served.call("decode_transaction", {"signature": sent["signature"]}))
+    pay = landed["instructions"][0]
+    assert (pay["program"], pay["instruction"]) == ("x402", "pay")
+    called = [(call["program"], call["instruction"]) for call in pay["calls"]]
+    assert called[0] == ("System", "create_account")
+    assert ("SPL Token", "transfer_checked") in called
+    assert [event["name"] for event in landed["events"]] == ["Paid"]
+    assert (landed["fee"], landed["time"] > 1_700_000_000) == ("5000", True)
+
+
+async def test_what_a_failure_returns_is_decoded(served: Bridge) -> None:
+    expires_at = int(time.time()) + 3600
+    found(await served.call("x402_pay", payment(expires_at)))
+    again = await served.call("x402_pay", payment(expires_at))
+    assert again.details["name"] == "AlreadyPaid"
+    assert again.details["returned"]["Receipt"]["amount"] == "5"
+
+
+async def test_a_view_signs_nothing_and_says_so(served: Bridge) -> None:
+    assert not (await served.call("counter_initialize", {"start": "9"})).is_error
+    tool = served.box.tools["counter_view_decrement"]
+    assert tool.is_view
+    assert "nothing is signed or sent" in tool.definition["description"]
+    reply = await served.call("counter_view_decrement", {"amount": "2"})
+    seen = found(reply)
+    assert seen["simulation"]["returns"] == "7"
+    assert seen["signers"] == []
+    assert not {"transaction", "signature", "fee_payer"} & seen.keys()
+    assert "pays the fee" not in reply.text
+    assert "fee payer" not in reply.text
+    assert "nothing was signed or sent" in reply.text
+
+
+async def test_an_instruction_that_only_reads_is_a_view_in_every_mode(served: Bridge) -> None:
+    quote = served.box.tools["x402_quote"]
+    assert quote.is_view
+    assert "policy" not in quote.definition["description"]
+    assert not quote.sends_in("send")
+
+
+async def test_a_balance_counts_every_account_of_the_owner(served: Bridge) -> None:
+    usdc, alice = wallet("mint usdc").pubkey(), wallet("alice").pubkey()
+    chain: Any = served.box.programs[0].transport
+    other = wallet("another account").pubkey()
+    data = TokenAccount(mint=usdc, owner=alice, amount=7).to_bytes()
+    chain.set_account(other, Account(10_000_000, data, TOKEN_PROGRAM))
+    asked = {"address": "@alice", "mints": ["@usdc"]}
+    _, row = found(await served.call("get_balance", asked))["balances"]
+    assert row["amount"] == "5000007"
+    assert {account["address"] for account in row["accounts"]} >= {str(other)}
+    assert "note" not in row
+
+
+async def test_a_balance_without_an_associated_account_says_so(served: Bridge) -> None:
+    nobody = str(wallet("nobody").pubkey())
+    _, row = found(await served.call("get_balance", {"address": nobody, "mints": ["@usdc"]}))[
+        "balances"
+    ]
+    assert row["amount"] == "0"
+    assert "does not exist" in row["note"]
