@@ -72,9 +72,11 @@ def command(
         "kept": [str(p) for p in result.kept],
         "orphans": [str(p) for p in result.orphans],
         "formatted": result.formatted,
+        "not_checked": list(result.unchecked),
     }
     lines = [f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"]
     lines += [f"  orphan (its instruction is gone; yours to delete): {p}" for p in result.orphans]
+    lines += [f"  NOT CHECKED, so the handler must: {what}" for what in result.unchecked]
     if facade is not None and loaded.model.address not in (None, facade):
         lines.append(
             f"  the source names another program, {loaded.model.address}: the facade calls {facade}"

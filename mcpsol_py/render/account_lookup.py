@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Literal, TypeAlias, TypeGuard
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.items import only
@@ -16,6 +16,7 @@ from mcpsol_py.model.program import (
     Constraints,
     Instruction,
     ProgramModel,
+    RemainingAccounts,
 )
 from mcpsol_py.model.types import U8, Array, Int, Type
 from mcpsol_py.render.rust import Rust
@@ -25,15 +26,21 @@ __all__ = [
     "AccountLookup",
     "CannotCheck",
     "NamedAccount",
+    "Path",
+    "RemainingFlags",
     "can_be_number_seed",
     "flatten",
     "is_byte_array",
     "is_token_program",
     "need_instructions",
     "remaining_docs",
+    "remaining_flags",
 ]
 
 _NO_CONSTRAINTS = Constraints()
+
+Path: TypeAlias = tuple[str, ...]
+Flag: TypeAlias = Literal["signer", "writable"]
 
 
 class CannotCheck(Exception):
@@ -49,10 +56,12 @@ class NamedAccount:
     name: Rust
     #: read from the accounts behind the ones that are required
     is_tail: bool = False
+    #: the checks that an IDL's relations imply
+    implied: Constraints = _NO_CONSTRAINTS
 
     @property
     def constraints(self) -> Constraints:
-        return self.model.constraints or _NO_CONSTRAINTS
+        return self.model.constraints or self.implied
 
     @property
     def stem(self) -> str:
@@ -149,6 +158,34 @@ def need_instructions(model: ProgramModel) -> None:
     if not model.instructions:
         name = model.name or "this program"
         raise RenderError(f"{name} has no instruction, so there is nothing to render.")
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingFlags:
+    """The flags that each account after the named ones must have, and those that cannot be checked, in words."""
+
+    each: tuple[Flag, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+def remaining_flags(ix: Instruction) -> RemainingFlags:
+    """Return what must hold of the accounts after the named ones.
+
+    Nothing says where one list of them ends and the next begins, so with several lists a flag must hold in all.
+    """
+    lists = {each.name: _flags_of(each) for each in ix.remaining}
+    every = set.intersection(*lists.values()) if lists else set()
+    open_flags = [
+        f"that each of the accounts {name} is a {flag}: nothing says where these accounts begin"
+        for name, flags in lists.items()
+        for flag in sorted(flags - every)
+    ]
+    return RemainingFlags(tuple(sorted(every)), tuple(open_flags))
+
+
+def _flags_of(each: RemainingAccounts) -> set[Flag]:
+    flags: dict[Flag, bool] = {"signer": each.signer is True, "writable": each.writable}
+    return {flag for flag, is_needed in flags.items() if is_needed}
 
 
 def remaining_docs(ix: Instruction) -> list[str]:

@@ -79,10 +79,13 @@ def render_crate(
         return write_plan(files, out, source, formatted=formatted)
     shared = (out / _SHARED).is_file()
     if target == "anchor":
-        return _write(anchor_plan(anchor_view(model, **pages), shared=shared), out, source)
+        anchor = anchor_view(model, **pages)
+        written = _write(anchor_plan(anchor, shared=shared), out, source)
+        return replace(written, unchecked=anchor.unchecked)
     author = author_files(out)
     view = crate_view(model, target_of(target), author="\n".join(author.values()), **pages)
-    return _write(plan(view, shared=shared, author=author), out, source)
+    written = _write(plan(view, shared=shared, author=author), out, source)
+    return replace(written, unchecked=view.unchecked)
 
 
 #: The name within this package. The root has only `render_crate`, because `mcpsol_py.render` is the package.

@@ -26,6 +26,7 @@ CHECKS: tuple[tuple[int, str, str], ...] = (
     (2015, "ConstraintTokenOwner", "Token account has another authority"),
     (2016, "ConstraintMintMintAuthority", "Mint has another mint authority"),
     (2018, "ConstraintMintDecimals", "Mint has other decimals"),
+    (2020, "ConstraintAccountIsNone", "Account that a constraint names is left out"),
     (2040, "ConstraintDuplicateMutableAccount", "Two writable accounts are the same account"),
     (3000, "AccountDiscriminatorAlreadySet", "Account to create already exists"),
     (3001, "AccountDiscriminatorNotFound", "Account is too short for a discriminator"),
@@ -40,6 +41,7 @@ CHECKS: tuple[tuple[int, str, str], ...] = (
     (3012, "AccountNotInitialized", "Account does not exist"),
     (3015, "AccountSysvarMismatch", "Account is not the expected sysvar"),
     (3016, "AccountReallocExceedsLimit", "Account grows by more than 10,240 bytes"),
+    (5998, "TooManyAccounts", "More accounts than the program reads"),
     (5999, "InstructionNotWritten", "Handler is not written yet"),
 )
 

@@ -45,13 +45,15 @@ class Planned:
 class RenderResult:
     """The files that were written, the author's files that were kept, and handlers without an instruction.
 
-    All are paths from the crate's root. `formatted`: rustfmt ran over them.
+    All are paths from the crate's root. `formatted`: rustfmt ran over them. `unchecked`: what no generated check holds,
+    in words, because the source does not say enough.
     """
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
     orphans: tuple[str, ...]
     formatted: bool = True
+    unchecked: tuple[str, ...] = ()
 
 
 def digest(text: bytes) -> str:

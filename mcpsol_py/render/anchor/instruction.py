@@ -20,7 +20,7 @@ from mcpsol_py.render.anchor.types import AnchorTypes, FieldView
 from mcpsol_py.render.own_errors import OwnErrors
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, doc
 from mcpsol_py.render.rust_types import CannotRender
-from mcpsol_py.render.view.instruction import instruction_docs
+from mcpsol_py.render.view.instruction import instruction_docs, unchecked_notes
 
 __all__ = ["AnchorContext", "AnchorInstruction", "instruction_view", "program_uses"]
 
@@ -53,6 +53,8 @@ class AnchorInstruction:
     arg_names: Rust
     returns: Rust
     accounts: AnchorAccounts
+    #: what no check holds, for the handler's author
+    unchecked: tuple[Rust, ...]
     uses: tuple[Rust, ...]
     handler_uses: tuple[Rust, ...]
     account_arguments: Rust
@@ -81,6 +83,7 @@ def instruction_view(ix: Instruction, context: AnchorContext) -> AnchorInstructi
         arg_names=code("".join(f", {arg.name}" for arg in args)),
         returns=signature.returns,
         accounts=accounts,
+        unchecked=unchecked_notes(accounts.unchecked),
         uses=_use_paths(accounts.uses | _types_of(types, args[: len(listed)])),
         handler_uses=_use_paths(handler_uses),
         account_arguments=code(f"#[instruction({', '.join(listed)})]" if listed else ""),

@@ -65,6 +65,8 @@ class AnchorView:
     spl_features: Rust
     lang_features: Rust
     program_uses: tuple[Rust, ...]
+    #: what the checks leave open, in words, with the instruction
+    unchecked: tuple[str, ...]
 
 
 def anchor_view(
@@ -107,6 +109,9 @@ def anchor_view(
         spl_features=_spl_features(model),
         lang_features=_lang_features(instructions),
         program_uses=program_uses(instructions, types),
+        unchecked=tuple(
+            f"{ix.name}: {what}" for ix in instructions for what in ix.accounts.unchecked
+        ),
     )
 
 

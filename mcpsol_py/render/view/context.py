@@ -36,5 +36,12 @@ class CrateContext:
     errors: OwnErrors
     author: AuthorCode
     addresses: Addresses = field(default_factory=Addresses)
+    #: the account types that are not told apart from others, and why
+    ambiguous: dict[str, str] = field(default_factory=dict)
     #: what has no Rust, and why: comments in lib.rs
     skipped: list[str] = field(default_factory=list)
+
+    @property
+    def checkable(self) -> set[str]:
+        """The account types that a check can recognize and read."""
+        return self.states.keys() - self.ambiguous.keys()

@@ -9,6 +9,7 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.render.account_lookup import need_instructions
 from mcpsol_py.render.addresses import Addresses
+from mcpsol_py.render.ambiguous import ambiguous_types
 from mcpsol_py.render.own_errors import OwnErrors
 from mcpsol_py.render.rust import (
     IdentifierPool,
@@ -55,6 +56,8 @@ class CrateView:
     address: Rust
     address_text: tuple[Rust, ...]
     max_accounts: Rust
+    #: an instruction takes any number of accounts, so a call with more is refused
+    takes_remaining: bool
     dispatch: DispatchView
     instructions: tuple[InstructionView, ...]
     states: tuple[StateView, ...]
@@ -67,6 +70,8 @@ class CrateView:
     addresses: Addresses
     constants: tuple[ConstantView, ...]
     skipped: tuple[Rust, ...]
+    #: what the checks leave open, in words, with the instruction
+    unchecked: tuple[str, ...]
     #: whether the code that creates an account is inlined: it is if only one place needs it
     create_inline: Rust
     #: a type of the source is longer than clippy likes
@@ -107,6 +112,7 @@ def crate_view(
         address=byte_array(own_id or b""),
         address_text=comment([model.address or ""]),
         max_accounts=_max_accounts(instructions),
+        takes_remaining=any(ix.accounts.remaining for ix in instructions),
         dispatch=dispatch_view(reachable, [ix.module for ix in instructions]),
         instructions=instructions,
         states=states,
@@ -118,6 +124,9 @@ def crate_view(
         addresses=context.addresses,
         constants=constants_view(model),
         skipped=comment(context.skipped, limit=20000),
+        unchecked=tuple(
+            f"{ix.source_name}: {what}" for ix in instructions for what in ix.accounts.unchecked
+        ),
         has_long_types=usage.has_complex_types(),
         create_inline=_create_inline(instructions),
         pages=pages_view(page_set(model, form=form, descriptions=descriptions, lossless=lossless)),
@@ -133,7 +142,15 @@ def _context(
     states = _states(model, types, skipped)
     enum = types.names.take(f"{only_ascii(model.name)} error", "pascal")
     variants = {e.name: view.name for e, view in zip(model.errors, errors, strict=True)}
-    return CrateContext(target, types, states, OwnErrors(enum, variants), author, skipped=skipped)
+    return CrateContext(
+        target,
+        types,
+        states,
+        OwnErrors(enum, variants),
+        author,
+        ambiguous=ambiguous_types(model),
+        skipped=skipped,
+    )
 
 
 def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:

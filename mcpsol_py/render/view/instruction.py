@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mcpsol_py.errors import NotUsable
@@ -16,7 +17,7 @@ from mcpsol_py.render.type_views import RustField, Value
 from mcpsol_py.render.view.accounts import AccountsView, accounts_view
 from mcpsol_py.render.view.context import CrateContext
 
-__all__ = ["InstructionView", "instruction_docs", "instruction_views"]
+__all__ = ["InstructionView", "instruction_docs", "instruction_views", "unchecked_notes"]
 
 #: With more instructions than this, none is inlined: the dispatcher's stack frame would hold all of them.
 _MOST_INLINED = 8
@@ -44,6 +45,8 @@ class InstructionView:
     is_raw: bool
     raw_why: tuple[Rust, ...]
     accounts: AccountsView
+    #: what no check holds, for the handler's author
+    unchecked: tuple[Rust, ...]
     #: of the struct of accounts: in its declaration, and in a handler
     generics: Rust
     handler_generics: Rust
@@ -96,6 +99,7 @@ def _instruction(
         is_raw=args.is_raw,
         raw_why=comment([f"Not decoded: {args.raw_why}."]) if args.is_raw else (),
         accounts=accounts,
+        unchecked=unchecked_notes(accounts.unchecked),
         generics=generics,
         handler_generics=_elided(generics),
         listed=target.listed if has_accounts else _elided(target.listed),
@@ -107,6 +111,11 @@ def _instruction(
         skip=_bytes_before_arguments(ix),
         is_encoded=context.author.names("encode"),
     )
+
+
+def unchecked_notes(unchecked: Iterable[str]) -> tuple[Rust, ...]:
+    """Comments for a handler's author on what no check holds."""
+    return comment(f"NOT CHECKED: {what}." for what in unchecked)
 
 
 def instruction_docs(ix: Instruction) -> list[str]:

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [af9074c99f84d27a]
+// Rendered by idl2mcp from spec.py; edit the source. [70bd321fcd9cbdb7]
 //! The entry: answers list_tools, and hands every other call to its instruction.
 
 use {
@@ -14,7 +14,7 @@ use {
 pinocchio::default_allocator!();
 pinocchio::nostd_panic_handler!();
 
-/// Accounts of the largest instruction. Further accounts are ignored.
+/// The accounts that a call may have.
 const MAX_ACCOUNTS: usize = 64;
 
 /// A pointer to the instruction data in the loader's buffer: its length, the data, then the
@@ -76,6 +76,9 @@ pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
     unsafe {
         if let Some(exit) = schema::list_tools_without_accounts(input) {
             return exit;
+        }
+        if input.cast::<u64>().read() > MAX_ACCOUNTS as u64 {
+            return exit_code(Err(Check::TooManyAccounts.into()));
         }
         let (_, count, data) = deserialize::<MAX_ACCOUNTS>(input, &mut accounts);
         process_instruction(

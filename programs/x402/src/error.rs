@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [174bc9e91ebc002e]
+// Rendered by idl2mcp from spec.py; edit the source. [f61862b756835e1c]
 //! Errors of the program and of its generated checks.
 
 use {crate::log::log, pinocchio::error::ProgramError};
@@ -157,5 +157,6 @@ errors! {
         AccountNotSigner = 3010, "Account did not sign";
         AccountNotInitialized = 3012, "Account does not exist";
         AccountSysvarMismatch = 3015, "Account is not the expected sysvar";
+        TooManyAccounts = 5998, "More accounts than the program reads";
     }
 }

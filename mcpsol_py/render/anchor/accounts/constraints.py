@@ -88,7 +88,7 @@ def state_fields(scope: Scope, a: NamedAccount) -> Iterator[str]:
             yield f"has_one = {other.name}{scope.fault(a, f'has_one:{name}')}"
             continue
         fault = scope.fault(a, f"has_one:{name}", "ConstraintHasOne")
-        yield f"constraint = {a.name}.{field} == {other.name}.key(){fault}"
+        yield f"constraint = {a.name}.{field} == {scope.given_key(other)}{fault}"
 
 
 # --- tokens and new accounts --------------------------------------------------------------------------------------

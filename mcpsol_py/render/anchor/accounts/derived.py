@@ -55,6 +55,7 @@ def derived_address(scope: Scope, a: NamedAccount) -> Iterator[str]:
     except CannotCheck as why:
         if a.model.constraints is not None:
             raise scope.refusal(a, str(why)) from why
+        scope.view.unchecked.append(f"the address of {a.name}, because {why}")
         return
     yield f"seeds = [{', '.join(seeds)}]"
     yield _bump(scope, a, pda)

@@ -6,17 +6,30 @@ from dataclasses import dataclass, field
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.items import names_of
-from mcpsol_py.model.program import Instruction
-from mcpsol_py.render.account_lookup import AccountLookup, NamedAccount, flatten, remaining_docs
+from mcpsol_py.model.program import Constraints, Instruction
+from mcpsol_py.render.account_lookup import (
+    AccountLookup,
+    NamedAccount,
+    flatten,
+    remaining_docs,
+    remaining_flags,
+)
+from mcpsol_py.render.ambiguous import ambiguous_types
 from mcpsol_py.render.anchor.names import plain_identifier
 from mcpsol_py.render.anchor.structs import StateStruct
 from mcpsol_py.render.anchor.types import AnchorTypes, FieldView
 from mcpsol_py.render.own_errors import OwnErrors
+from mcpsol_py.render.relations import implied_checks
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
 from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AnchorAccount", "AnchorAccounts", "Scope"]
 
+#: What must hold of each account after the named ones.
+_REMAINING = {
+    "signer": "account.is_signer, anchor_lang::error::ErrorCode::AccountNotSigner",
+    "writable": "account.is_writable, anchor_lang::error::ErrorCode::ConstraintMut",
+}
 _RESERVED = ("ctx", "accounts", "bumps", "program_id", "remaining_accounts")
 
 
@@ -46,6 +59,10 @@ class AnchorAccounts:
     bumps: list[Rust] = field(default_factory=list)
     init_if_needed: bool = False
     remaining_docs: tuple[Rust, ...] = ()
+    #: conditions on each account after the named ones, with Anchor's error
+    remaining_checks: tuple[Rust, ...] = ()
+    #: what the checks leave open, in words
+    unchecked: list[str] = field(default_factory=list)
 
     @property
     def uses_spl(self) -> bool:
@@ -68,10 +85,22 @@ class Scope:
         self.states = states
         self.errors = errors
         self.args = args
-        self.view = AnchorAccounts(remaining_docs=doc(remaining_docs(ix)))
+        self.ambiguous = ambiguous_types(types.resolver.model)
+        implied = implied_checks(ix, types.resolver, states.keys() - self.ambiguous.keys())
+        flags = remaining_flags(ix)
+        self.view = AnchorAccounts(
+            remaining_docs=doc(remaining_docs(ix)),
+            remaining_checks=tuple(code(_REMAINING[flag]) for flag in flags.each),
+            unchecked=[*flags.unchecked, *implied.unchecked],
+        )
         names = IdentifierPool(*_RESERVED, *names_of(args))
         self.accounts = [
-            NamedAccount(path, account, plain_identifier(names, "_".join(path), "account"))
+            NamedAccount(
+                path,
+                account,
+                plain_identifier(names, "_".join(path), "account"),
+                implied=implied.constraints.get(path, Constraints()),
+            )
             for path, account in flatten(ix.accounts)
         ]
         self.lookup = AccountLookup(ix, self.accounts)
@@ -87,6 +116,9 @@ class Scope:
         name = a.constraints.state or ""
         if name not in self.states:
             raise self.refusal(a, f"the account type {name!r} has no form in Anchor")
+        if name in self.ambiguous:
+            why = self.ambiguous[name]
+            raise self.refusal(a, f"data of {name} may be of another type, because {why}")
         return self.states[name]
 
     def has_own_error(self, a: NamedAccount, check: str) -> bool:
@@ -121,7 +153,14 @@ class Scope:
     def address_of(self, name: str, beside: NamedAccount, purpose: str) -> str:
         """The address of the account *name*, or of a constant if *name* is an address."""
         named = self.lookup.find(name, beside)
-        return self.constant(beside, purpose, name) if named is None else f"{named.name}.key()"
+        return self.constant(beside, purpose, name) if named is None else self.given_key(named)
+
+    def given_key(self, a: NamedAccount) -> str:
+        """The expression for the address of an account that a check compares, so that it cannot be left out."""
+        if not a.model.optional:
+            return f"{a.name}.key()"
+        error = "anchor_lang::error::ErrorCode::ConstraintAccountIsNone"
+        return f"{a.name}.as_ref().ok_or({error})?.key()"
 
     def argument(self, index: int) -> Rust:
         """An argument as the struct of accounts knows it. Arguments up to this one are declared there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from mcpsol_py.render.account_lookup import NamedAccount
+from mcpsol_py.render.account_lookup import NamedAccount, remaining_flags
 from mcpsol_py.render.faults import address_check, owner_check
 from mcpsol_py.render.view.accounts.scope import Scope
 
@@ -16,7 +16,25 @@ def add_checks(scope: Scope) -> None:
     for add in (_flags, _address, _owner):
         for account in scope.accounts:
             add(scope, account)
+    _remaining(scope)
     _duplicates(scope)
+
+
+def _remaining(scope: Scope) -> None:
+    """Checks the flags of the accounts after the named ones."""
+    flags = remaining_flags(scope.ix)
+    for why in flags.unchecked:
+        scope.not_checked(why)
+    if flags.each:
+        checks = [_REMAINING[flag] for flag in flags.each]
+        for line in ("for account in rest.iter() {", *checks, "}"):
+            scope.line(line)
+
+
+_REMAINING = {
+    "signer": "checks::signer(account)?;",
+    "writable": "checks::writable(account)?;",
+}
 
 
 def _flags(scope: Scope, a: NamedAccount) -> None:

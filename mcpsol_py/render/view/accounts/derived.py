@@ -25,7 +25,7 @@ def add_derived_addresses(scope: Scope) -> None:
         except CannotCheck as why:
             if account.model.constraints is not None:
                 raise scope.refusal(account, str(why)) from why
-            scope.line(f"// {account.name}: its address is not checked, because {why}")
+            scope.not_checked(f"the address of {account.name}, because {why}")
 
 
 def _derive(scope: Scope, a: NamedAccount, pda: Pda) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.program import Constraints, Instruction
 from mcpsol_py.render.account_lookup import AccountLookup, NamedAccount, flatten, remaining_docs
-from mcpsol_py.render.rust import IdentifierPool, Rust, code, doc
+from mcpsol_py.render.relations import ImpliedChecks, implied_checks
+from mcpsol_py.render.rust import IdentifierPool, Rust, code, comment, doc
 from mcpsol_py.render.view.accounts.views import AccountsView, Slot
 from mcpsol_py.render.view.context import CrateContext
 from mcpsol_py.render.view.state import StateView
@@ -27,21 +28,30 @@ class Scope:
         self.names = IdentifierPool(
             "program_id", "accounts", "args", "remaining", "rest", "data", "state", "self_"
         )
-        self.accounts = self._named()
+        implied = implied_checks(ix, context.types.resolver, context.checkable)
+        self.accounts = self._named(implied)
         self.lookup = AccountLookup(ix, self.accounts)
         self.view = self._view()
+        for what in implied.unchecked:
+            self.not_checked(what)
         #: variables with fields of state, by the account's path and the field
         self.captured: dict[tuple[tuple[str, ...], str], str] = {}
         #: variables with bumps, and the other seeds, by the account's path
         self.bumps: dict[tuple[str, ...], str] = {}
         self.seeds: dict[tuple[str, ...], list[str]] = {}
 
-    def _named(self) -> list[NamedAccount]:
+    def _named(self, implied: ImpliedChecks) -> list[NamedAccount]:
         flat = flatten(self.ix.accounts)
         omitted = self.ix.optional_accounts == "omitted"
         needed = max((i + 1 for i, (_, a) in enumerate(flat) if not a.optional), default=0)
         return [
-            NamedAccount(path, account, self.names.take("_".join(path)), omitted and i >= needed)
+            NamedAccount(
+                path,
+                account,
+                self.names.take("_".join(path)),
+                omitted and i >= needed,
+                implied.constraints.get(path, Constraints()),
+            )
             for i, (path, account) in enumerate(flat)
         ]
 
@@ -90,7 +100,7 @@ class Scope:
         """The address of the account *name*, or of a constant if *name* is an address."""
         named = self.lookup.find(name, beside)
         if named is not None:
-            return self.address(named)
+            return self.given_address(named)
         return f"&{self.constant(beside, purpose, name)}"
 
     def check(self, a: NamedAccount, *statements: str) -> None:
@@ -103,6 +113,17 @@ class Scope:
             self.check(a, *statements)
         else:
             self.check(a, f"if !checks::is_new({a.name}) {{", *statements, "}")
+
+    def not_checked(self, what: str) -> None:
+        """Notes in the code and beside the handler that something is not checked."""
+        self.view.checks += comment([f"NOT CHECKED: {what}"])
+        self.view.unchecked.append(what)
+
+    def given_address(self, a: NamedAccount) -> str:
+        """The expression for the address of an account that a check compares, so that it cannot be left out."""
+        if not a.model.optional:
+            return self.address(a)
+        return self.target.address(f"checks::given({a.name}.as_ref())?")
 
     def line(self, text: str) -> None:
         """Adds one line to the checks."""
@@ -133,6 +154,9 @@ class Scope:
         state = self.context.states.get(name)
         if state is None:
             raise self.refusal(a, f"no Rust was generated for the account type {name!r}")
+        why = self.context.ambiguous.get(name)
+        if why is not None:
+            raise self.refusal(a, f"data of {name} may be of another type, because {why}")
         return state
 
     def refusal(self, a: NamedAccount, why: str) -> RenderError:

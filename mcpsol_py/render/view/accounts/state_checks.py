@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpsol_py.model.program import AccountSeed, Pda, Seed
-from mcpsol_py.render.account_lookup import NamedAccount
+from mcpsol_py.render.account_lookup import NamedAccount, Path
 from mcpsol_py.render.view.accounts.scope import Scope
 from mcpsol_py.render.view.state import StateView
 
 __all__ = ["add_state_checks"]
-
-Path = tuple[str, ...]
 
 
 def add_state_checks(scope: Scope) -> None:
@@ -66,8 +64,7 @@ def _field_checks(scope: Scope, a: NamedAccount, state: StateView) -> list[str]:
         other = scope.lookup.need(target, a)
         fault = scope.fault(a, f"has_one:{name}", "ConstraintHasOne")
         field = f"&state.{state.fields[name].name}"
-        check = f"checks::equal({field}, {scope.address(other)}, {fault})?;"
-        checks.append(" ".join(scope.guarded(other, check)))
+        checks.append(f"checks::equal({field}, {scope.given_address(other)}, {fault})?;")
     return checks
 
 

@@ -36,9 +36,9 @@ def _wanted(scope: Scope, a: NamedAccount, token: TokenConstraint) -> str:
 
 def _token_program(scope: Scope, a: NamedAccount) -> str:
     program = scope.lookup.token_program(a)
-    return "None" if program is None else f"Some({scope.address(program)})"
+    return "None" if program is None else f"Some({scope.given_address(program)})"
 
 
 def _some_address(scope: Scope, a: NamedAccount, name: str | None) -> str:
     """The address of the account *name* as an Option."""
-    return "None" if name is None else f"Some({scope.address(scope.lookup.need(name, a))})"
+    return "None" if name is None else f"Some({scope.given_address(scope.lookup.need(name, a))})"

@@ -60,6 +60,8 @@ class AccountsView:
     finish: list[Rust] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     seeds: list[SeedsView] = field(default_factory=list)
+    #: what the checks leave open, in words
+    unchecked: list[str] = field(default_factory=list)
     uses_args: bool = False
     #: accounts that the program creates itself; associated token accounts are created by their program
     created: int = 0
