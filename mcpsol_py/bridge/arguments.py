@@ -85,7 +85,7 @@ def extra_accounts(tool: BridgeTool, arguments: dict[str, Any]) -> list[Any]:
 
 def without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return *values* without those that are None, which strict clients give for left out ones."""
-    return without_nulls(values)
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def required(arguments: Mapping[str, Any], key: str, where: str) -> Any:
