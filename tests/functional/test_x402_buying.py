@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from solders.keypair import Keypair
 from mcpsol_py.client.keys import create_keystore
 from tests.functional.cli import Cli, Ran
 from tests.ports import free_port
+from tests.support.x402_channel_store import Store
 from tests.support.x402_shop import Shop
-from tests.support.x402_shop_server import shop_server
+from tests.support.x402_shop_server import listening_app, shop_server
 
 PASSPHRASE = "correct horse battery"
 
@@ -169,3 +171,28 @@ def test_a_sellers_answer_is_cleaned_before_it_is_printed(payer: Payer) -> None:
         shown = ran.out + ran.err + (ran.json["body"] if options else "")
         assert "payload" in shown
         assert not set(HIDDEN) & set(shown)
+
+
+def test_a_ceiling_is_paid_and_what_was_used_is_booked(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    store = Store(shop, "upto", used=300)
+    store.world.later(int(time.time()) - store.world.now)  # the command has this machine's clock
+    monkeypatch.setattr("idl2mcp.x402.buying.open_chain", lambda _url: store.world.chain)
+    monkeypatch.setattr("mcpsol_py.client.keys._N", 1 << 10)
+    monkeypatch.setattr("mcpsol_py.client.keys._N_MIN", 1 << 10)
+    monkeypatch.setenv("IDL2MCP_PASSPHRASE", PASSPHRASE)
+    create_keystore(tmp_path / "payer.json", store.world.payer, PASSPHRASE)
+    kept = ["--database", f"sqlite:///{tmp_path / 'payments.db'}"]
+    own = ["--url", "devnet", "--wallet", tmp_path / "payer.json", *kept, "--json"]
+    with listening_app(store.serve().streamable_http_app(streamable_http_path="/mcp")) as url:
+        too_little = cli("x402", "pay", f"{url}/mcp", "quote", *own, "--max", "$0.0009")
+        paid = cli("x402", "pay", f"{url}/mcp", "quote", *own, "--max", "$0.001")
+    assert (too_little.code, "one payment may take at most 900" in too_little.err) == (1, True)
+    assert (paid.code, paid.json["paid"], paid.json["receipt"]["amount"]) == (0, "300", "300")
+    wallet = ["--wallet", store.world.payer.pubkey(), *kept]
+    (row,) = cli("x402", "history", *wallet, "--json").json["payments"]
+    assert (row["state"], row["amount"]) == ("spent", "300")
+    assert store.world.held == (store.world.balance - 300, 300)

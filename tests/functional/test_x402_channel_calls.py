@@ -3,128 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
 import pytest
 from mcp import Client
-from mcp.server import Server
-from x402 import x402Client
-from x402.schemas import PaymentPayload, PaymentRequired, ResourceInfo
+from x402.schemas import PaymentPayload
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimit
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
-from mcpsol_py.x402.buying.paying import CallPayer
-from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
-from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_calls import PaidCalls
-from mcpsol_py.x402.selling.tool_run import Run, current_run
-from mcpsol_py.x402.store.database import Database
-from mcpsol_py.x402.store.executions import Executions
-from tests.support.x402_shop import Crash, RepeatedCalls
-from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
+from mcpsol_py.x402.buying.outcomes import AskOutcome
+from mcpsol_py.x402.buying.paying import CallPayer, reconcile
+from mcpsol_py.x402.buying.wallet import wallet_payer
+from mcpsol_py.x402.protocol.mcp_wire import Demand
+from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
+from tests.support.x402_channel_store import Store
+from tests.support.x402_shop import Crash
 from tests.unit.x402.payments import USDC
 
 SCHEMES = ["upto", "batch-settlement"]
-
-
-@dataclass
-class Store:
-    """A merchant that sells `quote` for 1,000 by one scheme; `used` is what it charges of a ceiling."""
-
-    path: Path
-    scheme: str
-    used: int | None = None
-    fails: bool = False
-    raises: bool = False
-    world: ChannelWorld = field(default_factory=ChannelWorld)
-    runs: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.shop = BatchShop(self.world, Database(f"sqlite:///{self.path / 'shop.db'}"))
-        self.wallet = Database(f"sqlite:///{self.path / 'wallet.db'}")
-        self.client = batch_client(self.world, self.wallet)
-
-    def paid_calls(self, **options: Any) -> PaidCalls:
-        options.setdefault("lease", 0.05)
-        options.setdefault("wait", 0.0)
-        executions = Executions(self.shop.database)
-        calls = RepeatedCalls(self.shop.core, executions, landed=self.landed, **options)
-        calls.wallet = self.world.payer
-        return calls
-
-    def landed(self, signature: str) -> bool | None:
-        return {"landed": True, "failed": False}.get(self.world.chain.status(signature).state)
-
-    def offer(self, amount: int = 1_000, **options: Any) -> Offer:
-        return Offer(
-            ResourceInfo(url="mcp://tool/quote"), (self.shop.terms(amount, self.scheme),), **options
-        )
-
-    async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
-        self.runs.append(run.payment_id)
-        if self.used is not None:
-            run.charge(self.used)
-        if self.raises:
-            raise RuntimeError("broken")
-        return {"content": [{"type": "text", "text": f"answer {len(self.runs)}"}]}, self.fails
-
-    def signer(self) -> x402Client:
-        signer = x402Client()
-        signer.set_spend_controls(False)
-        signer.register(DEVNET, self.client)
-        signer.register(DEVNET, self.world.upto_client())
-        return signer
-
-    async def payment(
-        self, payment_id: str | None = "pay_0123456789abcdef", amount: int = 1_000
-    ) -> PaymentPayload:
-        demand = PaymentRequired(accepts=[self.shop.terms(amount, self.scheme)])
-        payment = await self.signer().create_payment_payload(demand)
-        assert isinstance(payment, PaymentPayload)
-        if payment_id is not None:
-            payment.extensions = {
-                "payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}
-            }
-        return payment
-
-    @property
-    def charged(self) -> int:
-        """By the record for vouchers, by the chain for ceilings."""
-        if self.scheme == "upto":
-            return self.world.held[1]
-        return sum(row.charged for row in self.shop.channels.due())
-
-    def budget(self, limit: SpendingLimit = SpendingLimit()) -> Budget:  # noqa: B008  # frozen
-        wallet = str(self.world.payer.pubkey())
-        return Budget(self.wallet, wallet, SpendingLimits({str(USDC): limit}), session="s")
-
-    def payer(self, budget: Budget) -> CallPayer:
-        proofs = {"upto": self.world.upto_client().charged}
-        wallet = self.world.payer
-        return CallPayer(self.signer(), budget, patience=2.0, proofs=proofs, wallet=wallet)
-
-    def serve(self) -> Server[Any]:
-        async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-            return types.ListToolsResult(
-                tools=[types.Tool(name="quote", input_schema={"type": "object"})]
-            )
-
-        async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-            run = current_run()
-            assert run is not None
-            body, failed = await self.run(run)
-            return types.CallToolResult.model_validate({**body, "isError": failed})
-
-        server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-        server.middleware.append(
-            Paid(self.paid_calls(wait=5.0, lease=30.0), {"quote": self.offer()})
-        )
-        return server
 
 
 @pytest.fixture(params=SCHEMES)
@@ -264,6 +164,99 @@ async def test_the_used_part_of_a_ceiling_is_charged(
     assert (bought.receipt.amount, bought.amount) == (str(charged), charged)
     assert store.world.held == (store.world.balance - charged, charged)
     assert budget.remaining(str(USDC)).day == 5_000 - charged
+
+
+# --- ceilings in the wallet -------------------------------------------------------------------------
+
+
+def wallet(store: Store, budget: Budget, patience: float = 2.0) -> CallPayer:
+    store.world.later(int(time.time()) - store.world.now)  # the wallet has this machine's clock
+    return wallet_payer(
+        store.world.payer, store.world.chain, budget, store.wallet, patience=patience
+    )
+
+
+async def test_a_wallet_pays_a_ceiling_and_books_what_was_used(tmp_path: Path) -> None:
+    store = Store(tmp_path, "upto", used=300)
+    budget = store.budget(SpendingLimit(per_payment=1_000, per_day=1_500))
+    async with Client(store.serve()) as client:
+        buyer = Buyer(client, wallet(store, budget))
+        for n in range(2):
+            bought = await buyer.call_tool("quote", {"n": n})
+            assert bought.amount == 300
+        with pytest.raises(PaymentError) as caught:  # 600 are spent, and the ceiling is 1,000
+            await buyer.call_tool("quote", {"n": 2})
+    assert caught.value.code == "BUDGET_EXCEEDED"
+    assert [(row.state, row.amount) for row in budget.history()] == [("spent", 300)] * 2
+    assert store.world.held == (store.world.balance - 600, 600)
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        (SpendingLimit(per_payment=999), "AMOUNT_EXCEEDS_MAX"),
+        (SpendingLimit(per_session=999), "BUDGET_EXCEEDED"),
+        (SpendingLimit(), "INSUFFICIENT_FUNDS"),
+    ],
+)
+async def test_a_ceiling_that_may_not_be_paid_in_full_is_not_signed(
+    tmp_path: Path, limit: SpendingLimit, code: str
+) -> None:
+    store = Store(tmp_path, "upto", used=1)
+    if code == "INSUFFICIENT_FUNDS":
+        store.world.give(store.world.payer.pubkey(), 999)
+    budget = store.budget(limit)
+    async with Client(store.serve()) as client:
+        with pytest.raises(PaymentError) as caught:
+            await Buyer(client, wallet(store, budget)).call_tool("quote", {})
+    assert caught.value.code == code
+    assert [row.state for row in budget.history()] in ([], ["released"])
+    assert store.runs == []
+
+
+async def test_ceilings_at_once_stay_within_the_balance(tmp_path: Path) -> None:
+    store = Store(tmp_path, "upto", used=1_000)
+    store.world.give(store.world.payer.pubkey(), 2_500)
+    async with Client(store.serve()) as client:
+        buyer = Buyer(client, wallet(store, store.budget()))
+        outcomes = await asyncio.gather(
+            *(buyer.call_tool("quote", {"n": n}) for n in range(4)), return_exceptions=True
+        )
+    refused = [one.code for one in outcomes if isinstance(one, PaymentError)]
+    assert set(refused) <= {"INSUFFICIENT_FUNDS"}
+    assert store.world.held[1] == 1_000 * (4 - len(refused)) <= 2_500
+
+
+async def test_a_ceiling_counts_in_full_until_its_channel_is_closed(tmp_path: Path) -> None:
+    """The seller stops while its tool runs. What it may still take stays reserved, and its close is booked."""
+    store = Store(tmp_path, "upto", used=400)
+    budget, offer = store.budget(SpendingLimit(per_day=5_000)), store.offer()
+
+    def crash(at: str) -> None:
+        if at == "call.executed":
+            raise Crash(at)
+
+    calls = store.paid_calls(fault=crash)
+    payments: list[PaymentPayload] = []
+
+    async def ask(payment: Any, _dialect: Any) -> AskOutcome[str]:
+        if payment is None:
+            return AskOutcome(demand=Demand(offer.payment_required("pay")))
+        payments.append(payment)
+        with suppress(Crash):
+            await calls.call(offer, payment, {}, store.run)
+        return AskOutcome(lost=TimeoutError())
+
+    payer = wallet(store, budget, patience=0.0)
+    with pytest.raises(PaymentError) as caught:
+        await payer.call(ask, {}, "mcp://tool/quote")
+    assert caught.value.code == "OUTCOME_UNKNOWN"
+    assert await reconcile(budget, store.world.chain) == 0  # it landed, and may take 1,000
+    assert budget.remaining(str(USDC)).day == 4_000
+    await asyncio.sleep(0.06)
+    assert isinstance(await store.paid_calls().call(offer, payments[0], {}, store.run), Answer)
+    assert await reconcile(budget, store.world.chain) == 1
+    assert budget.remaining(str(USDC)).day == 4_600
 
 
 async def test_more_than_the_ceiling_is_never_charged(tmp_path: Path) -> None:

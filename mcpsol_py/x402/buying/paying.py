@@ -53,8 +53,10 @@ from mcpsol_py.x402.buying.outcomes import (
     cheapest,
     vouchers_first,
 )
-from mcpsol_py.x402.chain.payment_chain import PaymentChain
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch_client import corrected_sum
+from mcpsol_py.x402.channels.program import OURS
+from mcpsol_py.x402.channels.upto_client import UptoClient, ceiling_charge
 from mcpsol_py.x402.exact import received, source_account
 from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.json_form import extra_of
@@ -86,7 +88,7 @@ R = TypeVar("R")
 #: Returns what the chain proves of a payment's charge, in base units; None if it proves nothing
 #: (yet).
 ChargeProof = Callable[[Payment], int | None]
-#: Reads the token accounts that can pay with a token. Raises PaymentError, ChainUnavailable.
+#: Reads the token accounts that can pay with a token (a mint). Raises PaymentError, ChainUnavailable.
 SourcesOf = Callable[[str], Sequence[SourceAccount]]
 
 
@@ -157,7 +159,7 @@ class CallPayer:
         signer: PaymentSigner | x402Client,
         budget: Budget,
         *,
-        sources: SourcesOf | None = None,
+        sources: Mapping[str, SourcesOf] = MappingProxyType({}),
         by_account: Mapping[str, PaymentSigner] = MappingProxyType({}),
         select: Selector = cheapest,
         patience: float = 30.0,
@@ -167,14 +169,15 @@ class CallPayer:
         """*wallet* is the payer's key. It proves to a seller, which must not give a paid answer to
         anybody else, that a repeated request is the payer's.
 
-        *sources*: the token accounts that transfers come from. *by_account*: the signers of those
-        that are not the wallet's own.
+        *sources*: by scheme, the token accounts that its payments come from. *by_account*: the
+        signers of those that are not the wallet's own.
 
         *proofs*: by scheme, a function that returns what the chain proves of a payment's charge
         (UptoClient.charged). A seller's claim that it took less than the maximum is never booked.
+        Without a proof the maximum stays reserved, and `reconcile` books what was taken.
         """
         self._signer = signer if isinstance(signer, PaymentSigner) else PaymentSigner(signer)
-        self._sources, self._by_account, self.budget = sources, dict(by_account), budget
+        self._sources, self._by_account, self.budget = dict(sources), dict(by_account), budget
         self._select, self._patience, self._proofs = select, patience, dict(proofs)
         self._wallet = wallet
         self._turns: dict[tuple[str, ...], asyncio.Lock] = {}
@@ -343,9 +346,8 @@ class CallPayer:
 
     def _read_sources(self, chosen: Requirement) -> ReadSources | None:
         """Return what reads the accounts that may give a payment. Vouchers take from a channel."""
-        if self._sources is None or chosen.scheme != "exact":
-            return None
-        return partial(self._sources, chosen.asset)
+        of = self._sources.get(chosen.scheme)
+        return None if of is None else partial(of, chosen.asset)
 
     async def check(self, requirement: Requirement) -> None:
         """Raise the PaymentError with which this wallet would refuse to pay *requirement* now.
@@ -470,14 +472,27 @@ class CallPayer:
         return await in_thread(self.budget.covers, held.payment_id, channel, signed, first=first)
 
     async def _book(self, held: Spending, payment: Payment, receipt: SettleResponse | None) -> int:
-        """Book a receipt and return the charge, in base units."""
+        """Book a receipt and return the charge, in base units: the most, if it is not proved yet."""
         if receipt is None or not receipt.success:
             return 0
-        proof = self._proofs.get(payment.get_scheme())
-        proved = await in_thread(proof, payment) if proof is not None else None
-        amount = held.amount if proved is None else min(proved, held.amount)
+        amount = await self._proved_charge(held, payment)
+        if amount is None:
+            return held.amount
+        amount = min(amount, held.amount)
         await in_thread(self.budget.spent, held.payment_id, receipt.transaction, amount=amount)
         return amount
+
+    async def _proved_charge(self, held: Spending, payment: Payment) -> int | None:
+        """The charge of a payment that was settled: its amount, or for some schemes what the chain
+        proves. None: not proved yet.
+        """
+        proof = self._proofs.get(payment.get_scheme())
+        if proof is None:
+            return held.amount
+        try:
+            return await in_thread(proof, payment)
+        except ChainUnavailable:
+            return None
 
     async def _report_response(self, payment: Payment, asked: AskOutcome[R]) -> bool:
         """Report a payment's outcome to its scheme, by the official core's hook.
@@ -591,20 +606,31 @@ async def reconcile(budget: Budget, chain: PaymentChain) -> int:
     settled = 0
     await in_thread(budget.release_left)
     for row in await in_thread(budget.open):
-        text = transaction_text(parse_payment(row.payment)) if row.payment else None
-        if text is None:
+        payment = parse_payment(row.payment) if row.payment else None
+        text = transaction_text(payment) if payment is not None else None
+        if payment is None or text is None:
             continue
         age_ms = await in_thread(budget.age_ms, row)
         found = await in_thread(chain.find, bytes(read_transaction(text)), age_ms=age_ms)
         if found.state == "landed":
             assert found.signature is not None  # a landed message was found by it
-            await in_thread(budget.spent, row.payment_id, found.signature)
+            amount = await in_thread(_landed_charge, chain, payment, row.amount)
+            if amount is None:
+                continue
+            await in_thread(budget.spent, row.payment_id, found.signature, amount=amount)
         elif found.state in ("failed", "expired"):
             await in_thread(budget.release, row.payment_id)
         else:
             continue
         settled += 1
     return settled
+
+
+def _landed_charge(chain: PaymentChain, payment: Payment, amount: int) -> int | None:
+    """Return what a payment of *amount* that landed has cost. None: its channel is still open."""
+    if payment.get_scheme() != UptoClient.scheme:
+        return amount
+    return ceiling_charge(OURS, chain, payment, amount)
 
 
 async def _no_request(_payment: Payment | None, _dialect: Dialect) -> AskOutcome[Any]:

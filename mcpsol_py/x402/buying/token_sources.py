@@ -36,6 +36,10 @@ class TokenSources:
         """Return the accounts of a token. Raises PaymentError if it is not one, ChainUnavailable."""
         return [one for one in self.all() if one.mint == mint] or [self.own(mint)]
 
+    def only_own(self, mint: str) -> list[SourceAccount]:
+        """Return the account that deposits of channels come from. Raises as `of`."""
+        return [self.own(mint)]
+
     def own(self, mint: str) -> SourceAccount:
         """Return the payer's own account of a token. Raises as `of`."""
         program, _ = self._mints.get(mint)

@@ -19,7 +19,7 @@ from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import caip2, default_asset
 
-__all__ = ["UptoClient"]
+__all__ = ["UptoClient", "ceiling_charge"]
 
 #: Compute units of an `open`, which takes 51,000 to 90,000.
 _OPEN_UNITS = 90_000
@@ -127,6 +127,17 @@ class UptoClient:
 
         None if the channel is not closed yet, or its account does not exist any more.
         """
-        found = self._program.fetch(self._chain, str(payment.payload.get("channelId")))
-        is_closed = found is not None and found.status in ("sealed", "distributed")
-        return found.settled if found is not None and is_closed else None
+        return ceiling_charge(self._program, self._chain, payment, None)
+
+
+def ceiling_charge(
+    program: ChannelProgram, chain: PaymentChain, payment: Any, gone: int | None
+) -> int | None:
+    """Return the sum at which the channel of a payment was closed, or None while it is open.
+
+    *gone* is returned if the channel's account does not exist (any more). Raises ChainUnavailable.
+    """
+    found = program.fetch(chain, str(payment.payload.get("channelId")))
+    if found is None:
+        return gone
+    return found.settled if found.status in ("sealed", "distributed") else None

@@ -212,7 +212,8 @@ async def test_a_check_reserves_nothing_and_sees_what_is_reserved(
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"scheme": "upto"}, "INVALID_REQUIREMENT"),
+        ({"scheme": "deferred"}, "INVALID_REQUIREMENT"),
+        ({"scheme": "upto"}, "invalid_payment_requirements"),
         ({"network": "eip155:8453"}, "INVALID_REQUIREMENT"),
         ({"asset": str(keypair(44).pubkey())}, "ASSET_NOT_ALLOWED"),
         ({"extra": {"feePayer": str(AGENT.pubkey())}}, "invalid_payment_requirements"),
