@@ -17,6 +17,7 @@ __all__ = [
     "RUST_KEYWORDS",
     "UNRAWABLE",
     "ByName",
+    "aliases",
     "by_name",
     "camel",
     "clean_json",
@@ -249,6 +250,12 @@ def by_name(names: Iterable[str]) -> ByName[str]:
     'open_position'
     """
     return ByName({name: name for name in names})
+
+
+def aliases(names: Iterable[str]) -> dict[str, str]:
+    """Return the case forms of *names* -> the name, without forms of several. Kept from 0.1: use `by_name`."""
+    found = by_name(names)
+    return {form: name for name in found.values for form in forms(name) if found.get(form) == name}
 
 
 def rust_ident(name: str, style: str = "snake") -> str:

@@ -15,11 +15,12 @@ from mcpsol_py.model.program import (
     AccountSeed,
     AccountValue,
     ConstValue,
+    PayerValue,
     Pda,
     PdaValue,
     Seed,
 )
-from mcpsol_py.names import snake
+from mcpsol_py.names import snake, words
 from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM
 
 __all__ = ["AtaOf", "MintSeed", "ata_of", "event_part", "token_program_mints", "wallet_may_sign"]
@@ -93,24 +94,27 @@ def _is_ata_program(names: AccountNames, pda: Pda, leaf: Leaf) -> bool:
 
 
 def wallet_may_sign(names: AccountNames, leaf: Leaf) -> bool:
-    """Return whether the wallet may be the signer *leaf*. It must not be a new account.
+    """Return whether the wallet may be the signer *leaf*. It must not be an account that signs for itself.
 
-    A new account is writable, is not named like a person, has another writable signer beside it,
-    and its instruction calls the system program.
+    Such an account is writable and not named like a person. Its name says that it is an account ("account",
+    "new_mint"), or the instruction creates it: another writable signer pays, and the system program is called or the
+    IDL says who pays.
     """
     account = leaf.account
     if not account.writable or snake(account.name) in _PEOPLE:
         return True
-    creates = any(snake(other.account.name) == "system_program" for other in names.leaves)
-    return not (creates and _has_other_payer(names, leaf))
-
-
-def _has_other_payer(names: AccountNames, leaf: Leaf) -> bool:
-    return any(
-        other.account.signer and other.account.writable
-        for other in names.leaves
-        if other.index != leaf.index
+    if _says_account(words(account.name)):
+        return False
+    others = [other.account for other in names.leaves if other.index != leaf.index]
+    creates = any(
+        snake(other.name) == "system_program" or isinstance(other.default, PayerValue)
+        for other in others
     )
+    return not (creates and any(other.signer and other.writable for other in others))
+
+
+def _says_account(name: Sequence[str]) -> bool:
+    return name == ("account",) or (name[:1] == ("new",) and name[-1] not in _PEOPLE)
 
 
 def event_part(names: AccountNames, leaf: Leaf) -> Literal["authority", "program"] | None:

@@ -17,6 +17,7 @@ from mcpsol_py.accounts.required import FillCheck
 from mcpsol_py.accounts.resolution import Resolution, Resolver
 from mcpsol_py.items import items_by_name, types_by_name
 from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.relations import Relation, relations_of
 from mcpsol_py.model.types import Struct, Tuple, Type
 from mcpsol_py.names import ByName
 
@@ -40,6 +41,14 @@ class Plan(AccountNames):
         self.arg_names = ByName(self.args)
         self.arg_values = dict(instruction.arg_values)
         self.facade_of = address_of(codecs.model.facade_of)
+
+    @cached_property
+    def _relations(self) -> Mapping[tuple[str, ...], Sequence[Relation]]:
+        return relations_of(self.instruction)
+
+    def relations(self, leaf: Leaf) -> Sequence[Relation]:
+        """Return the accounts whose data have the address of *leaf*."""
+        return self._relations.get(leaf.path, ())
 
     @cached_property
     def token_program_mints(self) -> Mapping[int, Sequence[MintSeed]]:

@@ -87,14 +87,14 @@ class FillCheck:
 
     def _is_in_given_data(self, leaf: Leaf) -> bool:
         """Return whether a related account must be given anyway. Its data has this address."""
-        return any(self._is_given(name, leaf) for name in leaf.account.relations)
+        return any(self._is_given(one.account, leaf) for one in self.plan.relations(leaf))
 
-    def _is_given(self, name: str, leaf: Leaf) -> bool:
-        """Return whether the account *name* must be given.
+    def _is_given(self, path: tuple[str, ...], leaf: Leaf) -> bool:
+        """Return whether the account at *path* must be given.
 
         If it is derived from *leaf*, one of the two must be given, and that is *leaf*.
         """
-        other = self._other((name,), leaf)
+        other = self._other(path, leaf)
         if other is None:
             return False
         return other.account.optional or not self.fills(other)

@@ -292,10 +292,12 @@ class Resolution:
     def _from_relations(self, leaf: Leaf) -> tuple[Pubkey | None, str]:
         """Return the address that a related account's state has, or why the first has none."""
         why = ""
-        for related in leaf.account.relations:
-            field = (leaf.account.name,)
+        for relation in self.plan.relations(leaf):
+            field = tuple(relation.field.split("."))
             try:
-                found = read_field(self, (related,), field, None, leaf, "its relation").value
+                found = read_field(
+                    self, relation.account, field, relation.state, leaf, "its relation"
+                ).value
             except MissingAccount as error:
                 why = why or error.why
                 continue

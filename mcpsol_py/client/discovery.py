@@ -17,6 +17,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py._moved import renamed
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.idl_accounts import FetchedIdl, read_idl_accounts
+from mcpsol_py.client.program_check import check_program
 from mcpsol_py.client.simulation import Payers, returned_in_logs, run_instructions
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
 from mcpsol_py.errors import MalformedPage, MissingAccount, NoSchema, SchemaError, SourceError
@@ -205,14 +206,16 @@ async def list_tools(
 
     *payer* pays in the simulations; without it, the first funded address of simulation.py's list does.
 
-    Raises NoSchema if the program serves none, MalformedPage for pages that cannot be read, go in a ring, or are more
-    than *max_pages*, MissingAccount without a funded payer, TransportError.
+    Raises NoSchema if the program serves none, NoProgram if there is none, MalformedPage for pages that cannot be read,
+    go in a ring, or are more than *max_pages*, MissingAccount without a funded payer, TransportError.
     """
     pages = _Pages(transport, program_id, Payers(payer, wallet))
     try:
         followed = await _follow(pages, max_pages=max_pages)
     except _NoPage as error:
         why = f"list_tools (cursor 0) was answered with {error.why}"
+        if not pages.answered:
+            await check_program(transport, program_id)
         raise NoSchema(str(program_id), why) from None
     return [pages.have[page.cursor] for page in followed]
 
@@ -232,7 +235,8 @@ async def discover(
 
     If page 0 names the lossless stream, only that is read (with *all_pages* the JSON pages too).
 
-    Raises NoSchema, which says what each source answered, and TransportError if the chain does not answer.
+    Raises NoSchema, which says what each source answered, NoProgram, which says what else is at the address, and
+    TransportError if the chain does not answer.
     """
     tried: list[str] = []
     settled = True
@@ -252,6 +256,8 @@ async def discover(
         found = _from_idl(fetched, tried, settled)
         if found is not None:
             return found
+    if not pages.answered:
+        await check_program(transport, program_id)
     raise NoSchema(str(program_id), "; ".join(tried))
 
 

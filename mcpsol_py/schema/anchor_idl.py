@@ -112,7 +112,7 @@ class _DocumentWriter:
         self.losses.path = path
         extension: Json = {}
         discriminator = self._discriminator(ix.discriminator, extension)
-        writer = AccountWriter(self.model, self.types.bodies, self.losses, ix.args)
+        writer = AccountWriter(self.model, self.types.bodies, self.losses, ix)
         out: Json = {
             "name": ix.name,
             **docs_entry(ix.docs),

@@ -13,6 +13,7 @@ from mcpsol_py.model.program import (
     ArgValue,
     ConstSeed,
     ConstValue,
+    Instruction,
     Pda,
     PdaValue,
     ProgramIdSeed,
@@ -21,13 +22,13 @@ from mcpsol_py.model.program import (
     Seed,
     Value,
 )
+from mcpsol_py.model.relations import relations_of
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.types import (
     BORSH_BYTES,
     BORSH_STRING,
     PUBKEY,
     Bytes,
-    Field,
     Link,
     String,
     Struct,
@@ -54,12 +55,13 @@ class AccountWriter:
         model: ProgramModel,
         bodies: dict[str, Type],
         losses: Losses,
-        args: tuple[Field, ...],
+        instruction: Instruction,
     ) -> None:
         self.address = model.address
         self.bodies = bodies
         self.losses = losses
-        self.args = types_by_name(args)
+        self.args = types_by_name(instruction.args)
+        self.relations = relations_of(instruction)
 
     def accounts(self, items: tuple[AccountItem, ...], group: Path, path: str) -> list[Json]:
         """Write *items*, which are in the group of this path, at *path* in the document."""
@@ -86,14 +88,23 @@ class AccountWriter:
             self.losses.add("it may sign; Anchor knows only yes and no")
         if account.pda is not None:
             self._derived(account.pda, group, out, extension)
-        if account.relations:
-            out["relations"] = list(account.relations)
+        relations = self._relations(account, group)
+        if relations:
+            out["relations"] = relations
         if account.default is not None:
             extension["default"] = to_json(account.default)
             self._default(account.default, group, out)
         if extension:
             out[IDL_KEY] = extension
         return out
+
+    def _relations(self, account: Account, group: Path) -> list[str]:
+        """Return the accounts that store this one in a field of its name: Anchor knows no other relations."""
+        found = self.relations.get((*group, account.name), ())
+        near = [
+            one for one in found if one.field == account.name and one.account[:-1] in ((), group)
+        ]
+        return list(dict.fromkeys(one.account[-1] for one in near))
 
     def _derived(self, pda: Pda, group: Path, out: Json, extension: Json) -> None:
         try:

@@ -20,6 +20,7 @@ from mcpsol_py.model.program import (
     ResolverValue,
     UnknownSeed,
 )
+from mcpsol_py.model.relations import relations_of
 from mcpsol_py.model.types import I64, Field, Int
 from mcpsol_py.names import ByName, clean_text, snake
 from mcpsol_py.schema.client_profiles import Profile
@@ -56,15 +57,16 @@ MustGive = Callable[[Instruction], Collection[tuple[str, ...]]]
 
 def accounts_to_give(instruction: Instruction) -> set[tuple[str, ...]]:
     """Return the accounts without a fixed address, seeds, default or relation, judged without the account planner."""
-    return {path for path, account in leaves(instruction.accounts) if _must_be_given(account)}
-
-
-def _must_be_given(account: Account) -> bool:
-    return not account.optional and not _client_can_fill_in(account)
+    related = relations_of(instruction)
+    return {
+        path
+        for path, account in leaves(instruction.accounts)
+        if not (account.optional or path in related or _client_can_fill_in(account))
+    }
 
 
 def _client_can_fill_in(account: Account) -> bool:
-    if account.address is not None or account.relations:
+    if account.address is not None:
         return True
     if account.pda is not None:
         return _is_derivable(account.pda)

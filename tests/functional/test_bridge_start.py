@@ -17,7 +17,7 @@ from mcpsol_py.bridge.policy.rules import CLUSTERS
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import GENESIS, SvmNode
-from mcpsol_py.errors import NoSchema
+from mcpsol_py.errors import NoProgram
 from tests.functional.svm_node import listening
 
 IDS = [Pubkey(bytes([100 + n] * 32)) for n in range(10)]
@@ -127,7 +127,7 @@ def test_the_first_program_that_cannot_be_read_is_named(
 ) -> None:
     monkeypatch.setenv("IDL2MCP_CACHE", str(tmp_path))
     nobody = [Pubkey(bytes([n] * 32)) for n in (5, 6)]
-    with listening(node(MAINNET)) as url, pytest.raises(NoSchema, match=str(nobody[0])):
+    with listening(node(MAINNET)) as url, pytest.raises(NoProgram, match=str(nobody[0])):
         start(url, [IDS[0], *nobody])
 
 

@@ -57,10 +57,10 @@ def test_fetch_tells_absent_from_corrupt(cli: Cli, node: Node) -> None:
         assert not (cli.folder / "idl.json").exists()
 
 
-def test_what_serves_no_schema_says_what_was_tried(cli: Cli, node: Node) -> None:
+def test_an_address_without_a_program_is_said_to_have_none(cli: Cli, node: Node) -> None:
     ran = cli("inspect", NOTHING_AT, "--url", node.url, "--json")
     assert ran.code == 3
-    assert ran.json["error"]["reason"] == "no_schema"
+    assert ran.json["error"]["reason"] == "no_program"
     assert "API-KEY" not in ran.out + ran.err
 
 
