@@ -481,6 +481,8 @@ class ProgramModel:
     findings: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
     #: in a facade (facade.py): the program behind it, which owns the accounts, returns data, logs and fails
     facade_of: str | None = None
+    #: the method bodies of a spec, a mcpsol_py.bodies.tree.ProgramBodies. No part of the program's schema
+    bodies: object = field(default=None, compare=False, repr=False)
 
 
 quicken(Account, AccountType, Discriminator, ErrorCode, Event, Instruction)

@@ -8,12 +8,17 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpsol_py.bodies.tree import CallProgram, bodies_of, walk
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.names import snake
 from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
+from mcpsol_py.render.anchor.handlers import anchor_handlers
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.facade import facade_plan, facade_view
+from mcpsol_py.render.handlers.build import ProgramHandlers
+from mcpsol_py.render.handlers.crates import crate_handlers
 from mcpsol_py.render.imports import Imports
 from mcpsol_py.render.prune import Usage, bare, prune
 from mcpsol_py.render.rust import Rust, code
@@ -80,16 +85,26 @@ def render_crate(
     shared = (out / _SHARED).is_file()
     if target == "anchor":
         anchor = anchor_view(model, **pages)
-        written = _write(anchor_plan(anchor, shared=shared), out, source)
+        handlers = anchor_handlers(model, bodies_of(model), anchor)
+        written = _write(anchor_plan(anchor, shared=shared, handlers=handlers), out, source)
         return replace(written, unchecked=anchor.unchecked)
     author = author_files(out)
-    view = crate_view(model, target_of(target), author="\n".join(author.values()), **pages)
-    written = _write(plan(view, shared=shared, author=author), out, source)
+    named = "\n".join([*author.values(), *_signing(model)])
+    view = crate_view(model, target_of(target), author=named, **pages)
+    handlers = crate_handlers(model, bodies_of(model), view)
+    written = _write(plan(view, shared=shared, author=author, handlers=handlers), out, source)
     return replace(written, unchecked=view.unchecked)
 
 
 #: The name within this package. The root has only `render_crate`, because `mcpsol_py.render` is the package.
 render = render_crate
+
+
+def _signing(model: ProgramModel) -> list[str]:
+    """The methods that handlers made from bodies call for the seeds of an account."""
+    bodies = bodies_of(model).instructions.values()
+    calls = [node for body in bodies for node in walk(body.body) if isinstance(node, CallProgram)]
+    return [f"{snake(call.signer)}_seeds" for call in calls if call.signer is not None]
 
 
 def _write(planned: list[Planned], out: Path, source: str) -> RenderResult:
@@ -112,15 +127,19 @@ def _source_name(model: ProgramModel, out: Path) -> str:
 
 
 def plan(
-    view: CrateView, *, shared: bool = False, author: Mapping[str, str] | None = None
+    view: CrateView,
+    *,
+    shared: bool = False,
+    author: Mapping[str, str] | None = None,
+    handlers: ProgramHandlers | None = None,
 ) -> list[Planned]:
     """Return every file of the crate, before rustfmt and without headers.
 
     `shared`: the author has a module `shared` next to the handlers. `author`: the text of the author's files by path;
-    generated functions that only they use are kept.
+    generated functions that only they use are kept. `handlers`: those that are made from the bodies of a spec.
     """
     shared = shared and all(ix.module != "shared" for ix in view.instructions)
-    return _Plan(view, shared, author or {}).files()
+    return _Plan(view, shared, author or {}, handlers or ProgramHandlers()).files()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +161,17 @@ _NUMBERS = tuple(
 class _Plan:
     """Renders the files of one crate: first those of the program, then the library files that these use."""
 
-    def __init__(self, view: CrateView, shared: bool, author: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        view: CrateView,
+        shared: bool,
+        author: Mapping[str, str],
+        bodies: ProgramHandlers,
+    ) -> None:
         self.view = view
         self.shared = shared
         self.author = author
+        self.bodies = bodies
         self.env = environment(*view.target.folders)
         self.library_imports = Imports(view.target.imports | view.target.library_imports)
         self.imports = Imports(
@@ -159,12 +185,19 @@ class _Plan:
         """All files, in the order in which they are written."""
         entry = {f"src/{name}.rs": self.library_file(name) for name in ("entrypoint", "schema")}
         program = self.program_files()
-        handlers = {_handler_path(ix): self.handler(ix) for ix in self.view.instructions}
-        generated = {**entry, **program}
+        by_author = [
+            ix for ix in self.view.instructions if ix.source_name not in self.bodies.handlers
+        ]
+        handlers = {_handler_path(ix): self.handler(ix) for ix in by_author}
+        generated = {**entry, **program, **self.body_files()}
         library = self.library_files(self.usage(generated, handlers))
         generated |= library
-        generated["src/processor/mod.rs"] = self.text("processor/mod", shared=self.shared)
-        generated["src/lib.rs"] = self.text("lib", modules=_modules(generated))
+        generated["src/processor/mod.rs"] = self.text(
+            "processor/mod", shared=self.shared, are_bodies=not handlers
+        )
+        generated["src/lib.rs"] = self.text(
+            "lib", modules=_modules(generated), are_bodies=not handlers
+        )
         files = [Planned("Cargo.toml", self.manifest(library), owned=True)]
         files += [Planned(path, text.encode()) for path, text in generated.items()]
         files += [Planned(path, text.encode(), owned=True) for path, text in handlers.items()]
@@ -205,6 +238,25 @@ class _Plan:
     def handler(self, ix: InstructionView) -> str:
         local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{ix.module}")
         return self.imports.fill(self.text("processor/handler", ix=ix), local=local)
+
+    @property
+    def body_imports(self) -> dict[str, str]:
+        return {"events": "crate", **{str(s.name): "crate::state" for s in self.view.states}}
+
+    def body_files(self) -> dict[str, str]:
+        """The handlers that are made from bodies, and the helpers that they call."""
+        files: dict[str, str] = {}
+        for ix in self.view.instructions:
+            body = self.bodies.handlers.get(ix.source_name)
+            if body is not None:
+                local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{ix.module}")
+                text = self.text("processor/body", ix=ix, body=body, style=self.bodies.style)
+                files[_handler_path(ix)] = self.imports.fill(text, local=self.body_imports | local)
+        if self.bodies.helpers:
+            files["src/helpers.rs"] = self.imports.fill(
+                self.text("helpers", bodies=self.bodies), "crate::helpers"
+            )
+        return files
 
     def library_file(self, name: str, usage: Usage | None = None, **more: object) -> str:
         """A file that has nothing of the source; with *usage* only the items that are used."""

@@ -128,6 +128,18 @@ def _check(out: Path, name: str) -> None:
         raise EditedByHand(name, "its text changed after it was rendered")
 
 
+def _check_handler(out: Path, name: str, handlers: str | None) -> None:
+    """Raises RenderError if the author wrote the handler of an instruction that has a body."""
+    path = out / name
+    if not _is_in(name, handlers) or name.endswith("/mod.rs") or not path.exists():
+        return
+    if not _HEADER.match(path.read_bytes()):
+        raise RenderError(
+            f"{name} was written by hand, and the source has a body for this instruction. "
+            "Delete the file, or the body, and render again."
+        )
+
+
 def write_plan(
     files: list[Planned], out: Path, source: str, *, handlers: str | None = None, formatted: bool
 ) -> RenderResult:
@@ -141,6 +153,7 @@ def write_plan(
     planned = {file.path for file in files}
     for file in files:
         if not file.owned:
+            _check_handler(out, file.path, handlers)
             _check(out, file.path)
     if out.exists() and not out.is_dir():
         raise RenderError(f"{out} is a file; --out names a folder.")
@@ -179,12 +192,21 @@ def _write_files(
     for file in files:
         path = out / file.path
         if file.owned and path.exists():
+            _hand_over(path)
             kept.append(file.path)
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_with_header(file, source))
         written.append(file.path)
     return tuple(written), tuple(kept)
+
+
+def _hand_over(path: Path) -> None:
+    """Make a generated file the author's: its instruction had a body, and has none any more."""
+    data = path.read_bytes()
+    found = _HEADER.match(data)
+    if found is not None:
+        path.write_bytes(data[found.end() :])
 
 
 def _with_header(file: Planned, source: str) -> bytes:

@@ -12,8 +12,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    overload,
+)
 
+from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.numbers import (
+    i8,
+    i16,
+    i32,
+    i64,
+    i128,
+    i256,
+    u8,
+    u16,
+    u32,
+    u64,
+    u128,
+    u256,
+)
+from mcpsol_py.bodies.running import ClockTime, emit, machine, overflow, require
 from mcpsol_py.model.types import F32, F64, INTS, Type
 from mcpsol_py.solana import ids
 
@@ -48,6 +74,7 @@ __all__ = [
     "associated",
     "close",
     "constant",
+    "emit",
     "error",
     "executable",
     "f32",
@@ -63,9 +90,11 @@ __all__ = [
     "instruction",
     "mint",
     "otherwise",
+    "overflow",
     "owner",
     "program",
     "realloc",
+    "require",
     "seeds",
     "signer",
     "token",
@@ -86,64 +115,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 # ----------------------------------------------------------------------------------------------
 
 
-class u8(int):
-    """0 to 255."""
-
-
-class u16(int):
-    """0 to 65,535."""
-
-
-class u32(int):
-    """0 to 2**32 - 1."""
-
-
-class u64(int):
-    """0 to 2**64 - 1."""
-
-
-class u128(int):
-    """0 to 2**128 - 1."""
-
-
-class u256(int):
-    """0 to 2**256 - 1."""
-
-
-class i8(int):
-    """-128 to 127."""
-
-
-class i16(int):
-    """-32,768 to 32,767."""
-
-
-class i32(int):
-    """-2**31 to 2**31 - 1."""
-
-
-class i64(int):
-    """-2**63 to 2**63 - 1."""
-
-
-class i128(int):
-    """-2**127 to 2**127 - 1."""
-
-
-class i256(int):
-    """-2**255 to 2**255 - 1."""
-
-
 class f32(float):
     """IEEE 754 single precision."""
 
 
 class f64(float):
     """IEEE 754 double precision."""
-
-
-class Pubkey:
-    """An address: 32 bytes, base58 in JSON."""
 
 
 _INT_CLASSES = (u8, u16, u32, u64, u128, u256, i8, i16, i32, i64, i128, i256)
@@ -220,6 +197,7 @@ else:
 # -----------------------------------------------------------------------------------
 
 
+@dataclass_transform(kw_only_default=True)
 class Struct:
     """Named fields, written as annotations, in their order.
 
@@ -228,9 +206,25 @@ class Struct:
 
     mcpsol_layout: ClassVar[str] = "borsh"
 
+    if not TYPE_CHECKING:  # type checkers derive it from the fields
+
+        def __init__(self, **fields: object) -> None:
+            wanted = [name for c in type(self).__mro__[::-1] for name in _fields_of(c)]
+            if sorted(fields) != sorted(wanted):
+                given = ", ".join(fields) or "nothing"
+                message = f"{type(self).__name__} takes {', '.join(wanted)}; got {given}"
+                raise TypeError(message)
+            vars(self).update(fields)
+
     def __init_subclass__(cls, *, layout: str = "borsh") -> None:
         super().__init_subclass__()
         cls.mcpsol_layout = layout
+
+
+def _fields_of(cls: type) -> list[str]:
+    """Return the names that a class annotates, without those of class variables."""
+    annotations: dict[str, object] = vars(cls).get("__annotations__", {})
+    return [name for name, hint in annotations.items() if "ClassVar" not in str(hint)]
 
 
 class Account(Struct):
@@ -240,6 +234,12 @@ class Account(Struct):
     """
 
     mcpsol_discriminator: ClassVar[bytes | None] = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def address(self) -> Pubkey:
+            """The account's address."""
 
     def __init_subclass__(
         cls, *, layout: str = "borsh", discriminator: bytes | None = None
@@ -306,6 +306,12 @@ class Kind:
     #: If several addresses are possible: the account must have one of them.
     mcpsol_one_of: ClassVar[tuple[str, ...]] = ()
 
+    if TYPE_CHECKING:
+
+        @property
+        def address(self) -> Pubkey:
+            """The account's address."""
+
 
 class Signer(Kind):
     """An account that signs."""
@@ -330,6 +336,12 @@ class ProgramAccount(Kind):
 class TokenAccount(Kind):
     """An SPL Token (or Token-2022) account; `token(mint=…, authority=…)` checks more."""
 
+    if TYPE_CHECKING:
+
+        @property
+        def amount(self) -> u64:
+            """How many tokens it holds, in base units."""
+
 
 class Mint(Kind):
     """An SPL Token (or Token-2022) mint; `mint(authority=…, decimals=…)` checks more."""
@@ -342,9 +354,44 @@ class SystemProgram(ProgramAccount):
 
 
 class TokenProgram(ProgramAccount):
-    """SPL Token."""
+    """SPL Token. Bodies call its methods, as in `token_program.transfer(…)`."""
 
     mcpsol_address = ids.TOKEN_PROGRAM
+
+    def transfer(
+        self,
+        *,
+        source: TokenAccount,
+        destination: TokenAccount,
+        authority: Kind | Account,
+        amount: u64,
+    ) -> None:
+        """Move tokens. The authority signs the call, or has seeds, and the program signs for it."""
+        _call(self, "transfer", locals())
+
+    def mint_to(
+        self, *, mint: Mint, account: TokenAccount, mint_authority: Kind | Account, amount: u64
+    ) -> None:
+        """Make new tokens. The mint's authority signs the call, or has seeds."""
+        _call(self, "mint_to", locals())
+
+    def burn(
+        self, *, account: TokenAccount, mint: Mint, authority: Kind | Account, amount: u64
+    ) -> None:
+        """Destroy tokens. The authority signs the call, or has seeds."""
+        _call(self, "burn", locals())
+
+    def close_account(
+        self, *, account: TokenAccount, destination: Kind | Account, authority: Kind | Account
+    ) -> None:
+        """Close an empty token account; its lamports go to the destination."""
+        _call(self, "close_account", locals())
+
+
+def _call(program: TokenProgram, name: str, given: dict[str, object]) -> None:
+    """Call another program through the machine that runs the body."""
+    parts = {key: value for key, value in given.items() if key != "self"}
+    machine().call_program(program, name, parts)
 
 
 class Token2022Program(ProgramAccount):
@@ -376,9 +423,14 @@ class Rent(Sysvar):
 
 
 class Clock(Sysvar):
-    """The clock sysvar."""
+    """The clock sysvar. Bodies ask `Clock.get()`, which needs no account."""
 
     mcpsol_address = ids.CLOCK_SYSVAR
+
+    @staticmethod
+    def get() -> ClockTime:
+        """Return what the clock shows: `.unix_timestamp`, `.slot`, `.epoch`."""
+        return machine().clock()
 
 
 class Instructions(Sysvar):
@@ -391,12 +443,12 @@ class Instructions(Sysvar):
 # -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class error:
+@dataclass(unsafe_hash=True)  # not frozen: Python writes a traceback to an exception
+class error(Exception):
     """A custom error, as a class attribute of the program: `Overflow = error("The count would
     overflow")`.
 
-    `code`: counted from 6000 if not given, as Anchor does.
+    `code`: counted from 6000 if not given, as Anchor does. Bodies raise it: `raise self.Overflow`.
     """
 
     message: str
@@ -407,14 +459,26 @@ _Error: TypeAlias = error  # constraints have a field with the same name
 
 
 @dataclass(frozen=True)
-class constant:
+class constant(Generic[_T]):
     """A constant, as a class attribute of the program: `MAX_FEE = constant(u16, 500, "In basis
     points")`.
+
+    Bodies use its value: `self.MAX_FEE` is `u16(500)`.
     """
 
-    type: object
+    type: type[_T]
     value: object
     docs: str = ""
+
+    @overload
+    def __get__(self, instance: None, owner: object) -> constant[_T]: ...
+    @overload
+    def __get__(self, instance: object, owner: object) -> _T: ...
+    def __get__(self, instance: object, owner: object) -> Any:
+        """Return the constant itself of a class, and its value of an instance."""
+        if instance is None:
+            return self
+        return self.value if isinstance(self.value, self.type) else self.type(self.value)  # type: ignore[call-arg]  # number and address types take their value
 
 
 class Constraint:
@@ -452,7 +516,7 @@ class seeds(Constraint):
 
     def __init__(
         self,
-        *seeds: bytes | str | constant,
+        *seeds: bytes | str | constant[Any],
         bump: str | None = None,
         program: str | None = None,
         error: _Error | None = None,

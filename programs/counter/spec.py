@@ -9,11 +9,14 @@ from mcpsol_py.spec import (
     Signer,
     SystemProgram,
     close,
+    emit,
     error,
     has_one,
     init,
     instruction,
+    overflow,
     program,
+    require,
     seeds,
     u8,
     u64,
@@ -70,6 +73,9 @@ class Counter:
             authority: The wallet; it pays the rent and owns the counter.
             start: The counter's first value.
         """
+        counter.authority = authority.address
+        counter.count = start
+        emit(self.Changed(counter=counter.address, count=start))
 
     @instruction
     def increment(
@@ -85,14 +91,17 @@ class Counter:
             authority: The wallet that owns the counter.
             amount: How much to add.
         """
+        with overflow(self.Overflow):
+            counter.count += amount
+        emit(self.Changed(counter=counter.address, count=counter.count))
 
-    @instruction(returns=u64)
+    @instruction
     def decrement(
         self,
         counter: Mut[State, has_one("authority"), seeds(b"counter", "authority", bump="bump")],
         authority: Signer,
         amount: u64,
-    ) -> None:
+    ) -> u64:
         """Take an amount from the counter, and return what is left.
 
         Args:
@@ -100,6 +109,10 @@ class Counter:
             authority: The wallet that owns the counter.
             amount: How much to take away.
         """
+        with overflow(self.Underflow):
+            counter.count -= amount
+        emit(self.Changed(counter=counter.address, count=counter.count))
+        return counter.count
 
     @instruction
     def close(
@@ -121,3 +134,4 @@ class Counter:
             counter: The wallet's counter.
             authority: The wallet that owns the counter; it gets the rent.
         """
+        require(counter.count == 0, self.NotZero)

@@ -12,11 +12,14 @@ from mcpsol_py.spec import (
     SystemProgram,
     TokenAccount,
     TokenProgram,
+    emit,
     error,
     has_one,
     init,
     instruction,
+    overflow,
     program,
+    require,
     seeds,
     token,
     u8,
@@ -102,6 +105,8 @@ class Vault:
             mint: The mint of the tokens to keep.
             authority: The wallet that may withdraw; it pays the rent.
         """
+        vault.authority = authority.address
+        vault.mint = mint.address
 
     @instruction
     def deposit(
@@ -122,8 +127,15 @@ class Vault:
             depositor: The wallet that owns the source.
             amount (base units): How many tokens.
         """
+        require(amount > 0, self.ZeroAmount)
+        with overflow(self.Overflow):
+            vault.deposited += amount
+        token_program.transfer(
+            source=source, destination=tokens, authority=depositor, amount=amount
+        )
+        emit(self.Deposited(vault=vault.address, depositor=depositor.address, amount=amount))
 
-    @instruction(returns=u64)
+    @instruction
     def withdraw(
         self,
         vault: Mut[
@@ -138,7 +150,7 @@ class Vault:
         authority: Signer,
         token_program: TokenProgram,
         amount: u64,
-    ) -> None:
+    ) -> u64:
         """Take tokens out of a vault, and return how many are left in it.
 
         Args:
@@ -147,3 +159,12 @@ class Vault:
             authority: The vault's authority.
             amount (base units): How many tokens.
         """
+        require(amount > 0, self.ZeroAmount)
+        require(amount <= tokens.amount, self.NotEnoughTokens)
+        with overflow(self.Overflow):
+            vault.withdrawn += amount
+        token_program.transfer(
+            source=tokens, destination=destination, authority=vault, amount=amount
+        )
+        emit(self.Withdrawn(vault=vault.address, amount=amount))
+        return tokens.amount

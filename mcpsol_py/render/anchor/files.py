@@ -4,34 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcpsol_py.render.anchor.instruction import AnchorInstruction
 from mcpsol_py.render.anchor.pages import PagesView
 from mcpsol_py.render.anchor.view import AnchorView
 from mcpsol_py.render.environment import environment
+from mcpsol_py.render.handlers.build import ProgramHandlers
 from mcpsol_py.render.rust import ident
 from mcpsol_py.render.write import Planned
 
 __all__ = ["anchor_plan", "module_plan"]
 
 
-def anchor_plan(view: AnchorView, *, shared: bool = False) -> list[Planned]:
+def anchor_plan(
+    view: AnchorView, *, shared: bool = False, handlers: ProgramHandlers | None = None
+) -> list[Planned]:
     """Every file of a whole program, before rustfmt and without headers.
 
-    `shared`: the author has a module `shared` next to the handlers.
+    `shared`: the author has a module `shared` next to the handlers. `handlers`: those that are made from the bodies
+    of a spec.
     """
+    made = handlers or ProgramHandlers()
     shared = shared and all(ix.name != "shared" for ix in view.instructions)
     files = [_file(view, "Cargo.toml", owned=True)]
-    files += [_file(view, f"src/{name}.rs") for name in _modules(view)]
+    by_author = any(ix.source_name not in made.handlers for ix in view.instructions)
+    root: dict[str, Any] = {"by_author": by_author, "has_helpers": bool(made.helpers)}
+    files += [_file(view, f"src/{name}.rs", **root) for name in _modules(view)]
     files.append(Planned("src/list_tools.bin", view.pages.blob))
     files.append(_file(view, "src/instructions/mod.rs"))
-    files.append(_file(view, "src/processor/mod.rs", shared=shared))
+    files.append(_file(view, "src/processor/mod.rs", shared=shared, by_author=by_author))
     if shared:
         files.append(Planned("src/processor/shared.rs", b"", owned=True))
     for ix in view.instructions:
         path = f"src/instructions/{ix.name}.rs"
         files.append(_file(view, path, "src/instructions/instruction.rs", ix=ix))
-        path = f"src/processor/{ix.name}.rs"
-        files.append(_file(view, path, "src/processor/handler.rs", owned=True, ix=ix))
+        files.append(_handler(view, ix, made))
+    if made.helpers:
+        files.append(_file(view, "src/helpers.rs", bodies=made))
     return files
+
+
+def _handler(view: AnchorView, ix: AnchorInstruction, made: ProgramHandlers) -> Planned:
+    """The handler of an instruction: made from its body, or the author's."""
+    path = f"src/processor/{ix.name}.rs"
+    body = made.handlers.get(ix.source_name)
+    if body is None:
+        return _file(view, path, "src/processor/handler.rs", owned=True, ix=ix)
+    return _file(view, path, "src/processor/body.rs", ix=ix, body=body, style=made.style)
 
 
 def _modules(view: AnchorView) -> list[str]:

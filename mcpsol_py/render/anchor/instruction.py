@@ -40,8 +40,9 @@ class AnchorContext:
 
 @dataclass(frozen=True, slots=True)
 class AnchorInstruction:
-    """One instruction."""
+    """One instruction. `source_name` is its name in the source, and not Rust."""
 
+    source_name: str
     name: Rust
     struct: Rust
     #: the name of the struct of arguments that the #[program] macro makes
@@ -73,6 +74,7 @@ def instruction_view(ix: Instruction, context: AnchorContext) -> AnchorInstructi
     handler_uses |= _own_types(types, signature.returns)
     listed = accounts.arguments
     return AnchorInstruction(
+        source_name=ix.name,
         name=name,
         struct=struct,
         data=code(upper_camel(name)),

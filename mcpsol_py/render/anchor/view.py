@@ -67,6 +67,8 @@ class AnchorView:
     program_uses: tuple[Rust, ...]
     #: what the checks leave open, in words, with the instruction
     unchecked: tuple[str, ...]
+    #: not Rust: the types and names that handlers made from bodies use
+    context: AnchorContext
 
 
 def anchor_view(
@@ -112,6 +114,7 @@ def anchor_view(
         unchecked=tuple(
             f"{ix.name}: {what}" for ix in instructions for what in ix.accounts.unchecked
         ),
+        context=context,
     )
 
 

@@ -77,6 +77,8 @@ class CrateView:
     #: a type of the source is longer than clippy likes
     has_long_types: bool
     pages: PagesView
+    #: not Rust: the types and names that handlers made from bodies use
+    context: CrateContext
 
 
 def crate_view(
@@ -130,6 +132,7 @@ def crate_view(
         has_long_types=usage.has_complex_types(),
         create_inline=_create_inline(instructions),
         pages=pages_view(page_set(model, form=form, descriptions=descriptions, lossless=lossless)),
+        context=context,
     )
 
 

@@ -29,11 +29,25 @@ class SpecLines:
         file = getattr(module, "__file__", None) or _code_file(cls) or cls.__module__
         self.file = named or file
         self.at: dict[str, int] = {}
+        #: the file's text, "" if it cannot be read
+        self.text = ""
+        #: every function of the file, by its name and the line on which it starts
+        self.functions: dict[tuple[str, int], ast.FunctionDef] = {}
         try:
-            tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+            self.text = Path(file).read_text(encoding="utf-8")
+            tree = ast.parse(self.text)
         except (OSError, SyntaxError, UnicodeDecodeError):
             return
         self._walk(tree.body, "")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                first = node.decorator_list[0] if node.decorator_list else node
+                self.functions[node.name, first.lineno] = node
+
+    def function(self, function: types.FunctionType) -> ast.FunctionDef | None:
+        """Return the syntax tree of a function of the file, None if it is of another file."""
+        code = function.__code__
+        return self.functions.get((code.co_name, code.co_firstlineno))
 
     def _walk(self, body: list[ast.stmt], prefix: str) -> None:
         for node in body:
@@ -86,6 +100,10 @@ class Problems:
     def add(self, path: str, message: str) -> None:
         """Record a problem at *path*."""
         self.found.append(SourceError(message, origin=self.lines.origin(path), path=path))
+
+    def add_at(self, line: int, column: int, message: str) -> None:
+        """Record a problem at a place in the spec's file."""
+        self.found.append(SourceError(message, origin=f"{self.lines.file}:{line}:{column}"))
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:

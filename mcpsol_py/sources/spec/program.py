@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TypeGuard, TypeVar
@@ -28,6 +29,7 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.names import snake
 from mcpsol_py.sources import spec_words as words
+from mcpsol_py.sources.spec.bodies import read_bodies
 from mcpsol_py.sources.spec.checks import check_program
 from mcpsol_py.sources.spec.definitions import Definitions, discriminator_of
 from mcpsol_py.sources.spec.docstrings import docs_of
@@ -110,7 +112,18 @@ class SpecProgramReader:
             self.problems.add(self.name, message)
         check_program(model, self.name, self.problems)
         self.problems.raise_if_any()
-        return model
+        bodies = read_bodies(model, self.definitions, self._methods())
+        self.problems.raise_if_any()
+        return replace(model, bodies=bodies)
+
+    def _methods(self) -> dict[str, types.FunctionType]:
+        """Return the methods of the instructions by the instruction's name."""
+        functions = self._members_of(types.FunctionType).items()
+        return {
+            vars(function)["mcpsol_instruction"].name or name: function
+            for name, function in functions
+            if _is_instruction(function)
+        }
 
     def _members_of(self, kind: type[T]) -> dict[str, T]:
         """Return the attributes of the program class that are instances of *kind*."""

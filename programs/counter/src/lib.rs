@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [11215daacafbf2d3]
+// Rendered by idl2mcp from spec.py; edit the source. [d02e4517fdf519c0]
 //! A counter for each wallet, which only that wallet can change.
 //!
-//! `processor` is written by the author, all other modules by idl2mcp.
+//! All modules are written by idl2mcp.
 
 #![no_std]
 

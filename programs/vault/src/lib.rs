@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [64f86cc8e25188cf]
+// Rendered by idl2mcp from spec.py; edit the source. [b159c42e96674e23]
 //! Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again.
 //!
-//! `processor` is written by the author, all other modules by idl2mcp.
+//! All modules are written by idl2mcp.
 
 #![no_std]
 

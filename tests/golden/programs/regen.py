@@ -26,7 +26,9 @@ def regenerate(spec: Path, out: Path) -> RenderResult:
     model = read_spec(spec)
     result = render(model, out=out, source="spec.py")
     document, _ = to_anchor(model)
-    (out / "idl.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / "idl.json").write_text(
+        json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return result
 
 

@@ -1,9 +1,12 @@
+// Rendered by idl2mcp from spec.py; edit the source. [22a28ec29c303f57]
 //! Take an amount from the counter, and return what is left.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
         error::CounterError,
-        events::Changed,
+        events,
         instruction::decrement::{Accounts, Args},
         state::State,
     },
@@ -11,21 +14,20 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> Result<u64, ProgramError> {
-    let count = {
-        let mut data = accounts.counter.try_borrow_mut()?;
-        let state = State::load_mut(&mut data)?;
-        let count = state
+    let mut counter_view = *accounts.counter;
+    let mut counter_data = counter_view.try_borrow_mut()?;
+    let counter_state = State::load_mut(&mut counter_data)?;
+    counter_state.count.set(
+        counter_state
             .count
             .get()
             .checked_sub(args.amount)
-            .ok_or(CounterError::Underflow)?;
-        state.count.set(count);
-        count
-    };
-    Changed {
+            .ok_or(CounterError::Underflow)?,
+    );
+    events::Changed {
         counter: *accounts.counter.address(),
-        count,
+        count: counter_state.count.get(),
     }
     .emit()?;
-    Ok(count)
+    Ok(counter_state.count.get())
 }

@@ -1,9 +1,12 @@
+// Rendered by idl2mcp from spec.py; edit the source. [c802903c11d3492f]
 //! Add an amount to the counter.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
         error::CounterError,
-        events::Changed,
+        events,
         instruction::increment::{Accounts, Args},
         state::State,
     },
@@ -11,20 +14,20 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let count = {
-        let mut data = accounts.counter.try_borrow_mut()?;
-        let state = State::load_mut(&mut data)?;
-        let count = state
+    let mut counter_view = *accounts.counter;
+    let mut counter_data = counter_view.try_borrow_mut()?;
+    let counter_state = State::load_mut(&mut counter_data)?;
+    counter_state.count.set(
+        counter_state
             .count
             .get()
             .checked_add(args.amount)
-            .ok_or(CounterError::Overflow)?;
-        state.count.set(count);
-        count
-    };
-    Changed {
+            .ok_or(CounterError::Overflow)?,
+    );
+    events::Changed {
         counter: *accounts.counter.address(),
-        count,
+        count: counter_state.count.get(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,8 +1,13 @@
+// Rendered by idl2mcp from spec.py; edit the source. [0b3fa385daa70006]
 //! Create the counter of a wallet.
+//!
+//! When to use: Once for each wallet, before anything can be counted.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        events::Changed,
+        events,
         instruction::initialize::{Accounts, Args},
         state::State,
     },
@@ -10,15 +15,15 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    {
-        let mut data = accounts.counter.try_borrow_mut()?;
-        let state = State::load_mut(&mut data)?;
-        state.authority = *accounts.authority.address();
-        state.count.set(args.start);
-    }
-    Changed {
+    let mut counter_view = *accounts.counter;
+    let mut counter_data = counter_view.try_borrow_mut()?;
+    let counter_state = State::load_mut(&mut counter_data)?;
+    counter_state.authority = *accounts.authority.address();
+    counter_state.count.set(args.start);
+    events::Changed {
         counter: *accounts.counter.address(),
         count: args.start,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

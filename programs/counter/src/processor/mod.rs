@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2994a5e79344acee]
-//! The handler of each instruction, written by the author.
+// Rendered by idl2mcp from spec.py; edit the source. [bcab504423e04457]
+//! The handler of each instruction.
 
 pub mod close;
 pub mod decrement;

@@ -1,35 +1,44 @@
+// Rendered by idl2mcp from spec.py; edit the source. [2857625d5d3ffd7b]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::VaultError,
-        events::Deposited,
+        events,
         instruction::deposit::{Accounts, Args},
         state::State,
     },
     pinocchio::ProgramResult,
-    pinocchio_token::instructions::Transfer,
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let amount = args.amount;
-    ensure(amount > 0, VaultError::ZeroAmount)?;
-    {
-        let mut data = accounts.vault.try_borrow_mut()?;
-        let state = State::load_mut(&mut data)?;
-        let deposited = state
+    checks::ensure(args.amount > 0, VaultError::ZeroAmount)?;
+    let mut vault_view = *accounts.vault;
+    let mut vault_data = vault_view.try_borrow_mut()?;
+    let vault_state = State::load_mut(&mut vault_data)?;
+    vault_state.deposited.set(
+        vault_state
             .deposited
             .get()
-            .checked_add(amount)
-            .ok_or(VaultError::Overflow)?;
-        state.deposited.set(deposited);
-    }
-    Transfer::new(accounts.source, accounts.tokens, accounts.depositor, amount).invoke()?;
-    Deposited {
+            .checked_add(args.amount)
+            .ok_or(VaultError::Overflow)?,
+    );
+    drop(vault_data);
+    pinocchio_token::instructions::Transfer::new(
+        accounts.source,
+        accounts.tokens,
+        accounts.depositor,
+        args.amount,
+    )
+    .invoke()?;
+    events::Deposited {
         vault: *accounts.vault.address(),
         depositor: *accounts.depositor.address(),
-        amount,
+        amount: args.amount,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

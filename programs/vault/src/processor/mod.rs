@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c6b6e0dfa00f0679]
-//! The handler of each instruction, written by the author.
+// Rendered by idl2mcp from spec.py; edit the source. [4a6df1cfcfa01e12]
+//! The handler of each instruction.
 
 pub mod deposit;
 pub mod initialize;

@@ -1,45 +1,47 @@
+// Rendered by idl2mcp from spec.py; edit the source. [71e7b548a5a8cd2f]
 //! Take tokens out of a vault, and return how many are left in it.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::{ensure, token_amount},
+        checks,
         error::VaultError,
-        events::Withdrawn,
+        events,
         instruction::withdraw::{Accounts, Args},
         state::State,
     },
     pinocchio::{cpi::Signer, error::ProgramError},
-    pinocchio_token::instructions::Transfer,
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> Result<u64, ProgramError> {
-    let amount = args.amount;
-    ensure(amount > 0, VaultError::ZeroAmount)?;
-    ensure(
-        amount <= token_amount(accounts.tokens)?,
+    checks::ensure(args.amount > 0, VaultError::ZeroAmount)?;
+    checks::ensure(
+        args.amount <= checks::token_amount(accounts.tokens)?,
         VaultError::NotEnoughTokens,
     )?;
-    {
-        let mut data = accounts.vault.try_borrow_mut()?;
-        let state = State::load_mut(&mut data)?;
-        let withdrawn = state
+    let mut vault_view = *accounts.vault;
+    let mut vault_data = vault_view.try_borrow_mut()?;
+    let vault_state = State::load_mut(&mut vault_data)?;
+    vault_state.withdrawn.set(
+        vault_state
             .withdrawn
             .get()
-            .checked_add(amount)
-            .ok_or(VaultError::Overflow)?;
-        state.withdrawn.set(withdrawn);
-    }
-    Transfer::new(
+            .checked_add(args.amount)
+            .ok_or(VaultError::Overflow)?,
+    );
+    drop(vault_data);
+    pinocchio_token::instructions::Transfer::new(
         accounts.tokens,
         accounts.destination,
         accounts.vault,
-        amount,
+        args.amount,
     )
     .invoke_signed(&[Signer::from(&accounts.vault_seeds())])?;
-    Withdrawn {
+    events::Withdrawn {
         vault: *accounts.vault.address(),
-        amount,
+        amount: args.amount,
     }
     .emit()?;
-    token_amount(accounts.tokens)
+    Ok(checks::token_amount(accounts.tokens)?)
 }

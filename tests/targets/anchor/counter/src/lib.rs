@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f34c7a790828a655]
+// Rendered by idl2mcp from spec.py; edit the source. [72c4f4ff8f4b5782]
 //! A counter for each wallet, which only that wallet can change.
 //!
 //! | module | holds | written by |
 //! |---|---|---|
-//! | `processor` | what each instruction does | the author |
+//! | `processor` | what each instruction does | idl2mcp |
 //! | `instructions` | its accounts and their constraints | idl2mcp |
 //! | `state`, `types`, `events`, `error` | what the source defines | idl2mcp |
 //! | `list_tools` | the answers to `list_tools` | idl2mcp |

@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [3a227994e2a0eac5]
+// Rendered by idl2mcp from spec.py; edit the source. [7e3996d4c83237a6]
 //! Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again.
 //!
 //! | module | holds | written by |
 //! |---|---|---|
-//! | `processor` | what each instruction does | the author |
+//! | `processor` | what each instruction does | idl2mcp |
 //! | `instructions` | its accounts and their constraints | idl2mcp |
 //! | `state`, `types`, `events`, `error` | what the source defines | idl2mcp |
 //! | `list_tools` | the answers to `list_tools` | idl2mcp |

@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6abbd2a9fbe2d615]
+// Rendered by idl2mcp from spec.py; edit the source. [5e75cb78b76662ca]
 //! A counter for each wallet, which only that wallet can change.
 //!
-//! `processor` is written by the author, all other modules by idl2mcp.
+//! All modules are written by idl2mcp.
 
 pub mod checks;
 pub mod codec;

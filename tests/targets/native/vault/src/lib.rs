@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [15ad45a091fc4244]
+// Rendered by idl2mcp from spec.py; edit the source. [fa5092fc3057a5e2]
 //! Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again.
 //!
-//! `processor` is written by the author, all other modules by idl2mcp.
+//! All modules are written by idl2mcp.
 
 pub mod checks;
 pub mod codec;

@@ -1,21 +1,23 @@
+// Rendered by idl2mcp from spec.py; edit the source. [ef877aa1e5c2fab9]
 //! Take an amount from the counter, and return what is left.
 //!
 //! amount: How much to take away.
 
-use crate::error::CounterError;
-use crate::events::Changed;
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+
 use crate::instructions::Decrement;
 use anchor_lang::prelude::*;
 
 pub fn process(ctx: Context<Decrement>, amount: u64) -> Result<u64> {
-    let counter = &mut ctx.accounts.counter;
-    counter.count = counter
+    ctx.accounts.counter.count = ctx
+        .accounts
+        .counter
         .count
         .checked_sub(amount)
-        .ok_or(CounterError::Underflow)?;
-    emit!(Changed {
-        counter: counter.key(),
-        count: counter.count,
+        .ok_or(crate::error::CounterError::Underflow)?;
+    emit!(crate::events::Changed {
+        counter: ctx.accounts.counter.key(),
+        count: ctx.accounts.counter.count
     });
-    Ok(counter.count)
+    Ok(ctx.accounts.counter.count)
 }

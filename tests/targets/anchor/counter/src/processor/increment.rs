@@ -1,21 +1,23 @@
+// Rendered by idl2mcp from spec.py; edit the source. [e7172382eaeea2ec]
 //! Add an amount to the counter.
 //!
 //! amount: How much to add.
 
-use crate::error::CounterError;
-use crate::events::Changed;
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+
 use crate::instructions::Increment;
 use anchor_lang::prelude::*;
 
 pub fn process(ctx: Context<Increment>, amount: u64) -> Result<()> {
-    let counter = &mut ctx.accounts.counter;
-    counter.count = counter
+    ctx.accounts.counter.count = ctx
+        .accounts
+        .counter
         .count
         .checked_add(amount)
-        .ok_or(CounterError::Overflow)?;
-    emit!(Changed {
-        counter: counter.key(),
-        count: counter.count,
+        .ok_or(crate::error::CounterError::Overflow)?;
+    emit!(crate::events::Changed {
+        counter: ctx.accounts.counter.key(),
+        count: ctx.accounts.counter.count
     });
     Ok(())
 }

@@ -1,20 +1,21 @@
+// Rendered by idl2mcp from spec.py; edit the source. [9165ed97c7374530]
 //! Create the counter of a wallet.
 //!
 //! When to use: Once for each wallet, before anything can be counted.
 //!
 //! start: The counter's first value.
 
-use crate::events::Changed;
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+
 use crate::instructions::Initialize;
 use anchor_lang::prelude::*;
 
 pub fn process(ctx: Context<Initialize>, start: u64) -> Result<()> {
-    let counter = &mut ctx.accounts.counter;
-    counter.authority = ctx.accounts.authority.key();
-    counter.count = start;
-    emit!(Changed {
-        counter: counter.key(),
-        count: start,
+    ctx.accounts.counter.authority = ctx.accounts.authority.key();
+    ctx.accounts.counter.count = start;
+    emit!(crate::events::Changed {
+        counter: ctx.accounts.counter.key(),
+        count: start
     });
     Ok(())
 }

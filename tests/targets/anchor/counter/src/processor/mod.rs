@@ -1,6 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [5bf858b955f90a01]
-//! What each instruction does. These files are the author's: they are written once and never
-//! touched again.
+// Rendered by idl2mcp from spec.py; edit the source. [974ee716a40ef79a]
+//! What each instruction does.
 
 pub mod close;
 pub mod decrement;

@@ -1,31 +1,36 @@
+// Rendered by idl2mcp from spec.py; edit the source. [f295a6f80099bae3]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 //!
 //! amount: How many tokens.
 
-use crate::error::VaultError;
-use crate::events::Deposited;
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+
 use crate::instructions::Deposit;
 use anchor_lang::prelude::*;
-use anchor_spl::token::{transfer, Transfer};
 
 pub fn process(ctx: Context<Deposit>, amount: u64) -> Result<()> {
-    require_gt!(amount, 0, VaultError::ZeroAmount);
-    let vault = &mut ctx.accounts.vault;
-    vault.deposited = vault
+    require!(amount > 0, crate::error::VaultError::ZeroAmount);
+    ctx.accounts.vault.deposited = ctx
+        .accounts
+        .vault
         .deposited
         .checked_add(amount)
-        .ok_or(VaultError::Overflow)?;
-    let accounts = Transfer {
-        from: ctx.accounts.source.to_account_info(),
-        to: ctx.accounts.tokens.to_account_info(),
-        authority: ctx.accounts.depositor.to_account_info(),
-    };
-    let program = ctx.accounts.token_program.key();
-    transfer(CpiContext::new(program, accounts), amount)?;
-    emit!(Deposited {
+        .ok_or(crate::error::VaultError::Overflow)?;
+    anchor_spl::token::transfer(
+        CpiContext::new(
+            ctx.accounts.token_program.key(),
+            anchor_spl::token::Transfer {
+                from: ctx.accounts.source.to_account_info(),
+                to: ctx.accounts.tokens.to_account_info(),
+                authority: ctx.accounts.depositor.to_account_info(),
+            },
+        ),
+        amount,
+    )?;
+    emit!(crate::events::Deposited {
         vault: ctx.accounts.vault.key(),
         depositor: ctx.accounts.depositor.key(),
-        amount,
+        amount
     });
     Ok(())
 }

@@ -1,45 +1,52 @@
+// Rendered by idl2mcp from spec.py; edit the source. [f1205a75147f1013]
 //! Take tokens out of a vault, and return how many are left in it.
 //!
 //! amount: How many tokens.
 
-use crate::error::VaultError;
-use crate::events::Withdrawn;
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+
 use crate::instructions::Withdraw;
 use anchor_lang::prelude::*;
-use anchor_spl::token::{transfer, Transfer};
 
 pub fn process(ctx: Context<Withdraw>, amount: u64) -> Result<u64> {
-    require_gt!(amount, 0, VaultError::ZeroAmount);
-    require_gte!(
-        ctx.accounts.tokens.amount,
-        amount,
-        VaultError::NotEnoughTokens
+    require!(amount > 0, crate::error::VaultError::ZeroAmount);
+    require!(
+        amount
+            <= ({
+                ctx.accounts.tokens.reload()?;
+                ctx.accounts.tokens.amount
+            }),
+        crate::error::VaultError::NotEnoughTokens
     );
-    let vault = &mut ctx.accounts.vault;
-    vault.withdrawn = vault
+    ctx.accounts.vault.withdrawn = ctx
+        .accounts
+        .vault
         .withdrawn
         .checked_add(amount)
-        .ok_or(VaultError::Overflow)?;
-    let seeds: [&[u8]; 4] = [
-        b"vault",
-        vault.authority.as_ref(),
-        vault.mint.as_ref(),
-        &[vault.bump],
-    ];
-    let accounts = Transfer {
-        from: ctx.accounts.tokens.to_account_info(),
-        to: ctx.accounts.destination.to_account_info(),
-        authority: vault.to_account_info(),
-    };
-    let program = ctx.accounts.token_program.key();
-    transfer(
-        CpiContext::new_with_signer(program, accounts, &[&seeds]),
+        .ok_or(crate::error::VaultError::Overflow)?;
+    anchor_spl::token::transfer(
+        CpiContext::new_with_signer(
+            ctx.accounts.token_program.key(),
+            anchor_spl::token::Transfer {
+                from: ctx.accounts.tokens.to_account_info(),
+                to: ctx.accounts.destination.to_account_info(),
+                authority: ctx.accounts.vault.to_account_info(),
+            },
+            &[&[
+                b"vault".as_ref(),
+                ctx.accounts.authority.key().as_ref(),
+                ctx.accounts.mint.key().as_ref(),
+                &[ctx.accounts.vault.bump],
+            ]],
+        ),
         amount,
     )?;
-    emit!(Withdrawn {
-        vault: vault.key(),
-        amount,
+    emit!(crate::events::Withdrawn {
+        vault: ctx.accounts.vault.key(),
+        amount
     });
-    ctx.accounts.tokens.reload()?;
-    Ok(ctx.accounts.tokens.amount)
+    Ok({
+        ctx.accounts.tokens.reload()?;
+        ctx.accounts.tokens.amount
+    })
 }

@@ -1,8 +1,13 @@
+// Rendered by idl2mcp from spec.py; edit the source. [8c245d5e5a42ce28]
 //! Close the counter and give its rent back to the wallet.
+//!
+//! When to use: When the counter stands at zero and is not needed any more.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::CounterError,
         instruction::close::{Accounts, Args},
         state::State,
@@ -10,8 +15,9 @@ use {
     solana_program::entrypoint::ProgramResult,
 };
 
-/// The account itself is closed behind this, as the spec says.
 pub fn process(accounts: &Accounts, _args: &Args) -> ProgramResult {
-    let data = accounts.counter.try_borrow_data()?;
-    ensure(State::load(&data)?.count.get() == 0, CounterError::NotZero)
+    let counter_data = accounts.counter.try_borrow_data()?;
+    let counter_state = State::load(&counter_data)?;
+    checks::ensure(counter_state.count.get() == 0, CounterError::NotZero)?;
+    Ok(())
 }

@@ -1,9 +1,12 @@
+// Rendered by idl2mcp from spec.py; edit the source. [f9e67b3a876db44e]
 //! Take an amount from the counter, and return what is left.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
         error::CounterError,
-        events::Changed,
+        events,
         instruction::decrement::{Accounts, Args},
         state::State,
     },
@@ -11,21 +14,19 @@ use {
 };
 
 pub fn process(accounts: &Accounts, args: &Args) -> Result<u64, ProgramError> {
-    let count = {
-        let mut data = accounts.counter.try_borrow_mut_data()?;
-        let state = State::load_mut(&mut data)?;
-        let count = state
+    let mut counter_data = accounts.counter.try_borrow_mut_data()?;
+    let counter_state = State::load_mut(&mut counter_data)?;
+    counter_state.count.set(
+        counter_state
             .count
             .get()
             .checked_sub(args.amount)
-            .ok_or(CounterError::Underflow)?;
-        state.count.set(count);
-        count
-    };
-    Changed {
+            .ok_or(CounterError::Underflow)?,
+    );
+    events::Changed {
         counter: *accounts.counter.key,
-        count,
+        count: counter_state.count.get(),
     }
     .emit()?;
-    Ok(count)
+    Ok(counter_state.count.get())
 }

@@ -1,9 +1,12 @@
+// Rendered by idl2mcp from spec.py; edit the source. [a84e32213c2839de]
 //! Add an amount to the counter.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
         error::CounterError,
-        events::Changed,
+        events,
         instruction::increment::{Accounts, Args},
         state::State,
     },
@@ -11,20 +14,19 @@ use {
 };
 
 pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
-    let count = {
-        let mut data = accounts.counter.try_borrow_mut_data()?;
-        let state = State::load_mut(&mut data)?;
-        let count = state
+    let mut counter_data = accounts.counter.try_borrow_mut_data()?;
+    let counter_state = State::load_mut(&mut counter_data)?;
+    counter_state.count.set(
+        counter_state
             .count
             .get()
             .checked_add(args.amount)
-            .ok_or(CounterError::Overflow)?;
-        state.count.set(count);
-        count
-    };
-    Changed {
+            .ok_or(CounterError::Overflow)?,
+    );
+    events::Changed {
         counter: *accounts.counter.key,
-        count,
+        count: counter_state.count.get(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,8 +1,13 @@
+// Rendered by idl2mcp from spec.py; edit the source. [6919e8d8eb59f8b7]
 //! Create the counter of a wallet.
+//!
+//! When to use: Once for each wallet, before anything can be counted.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        events::Changed,
+        events,
         instruction::initialize::{Accounts, Args},
         state::State,
     },
@@ -10,15 +15,14 @@ use {
 };
 
 pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
-    {
-        let mut data = accounts.counter.try_borrow_mut_data()?;
-        let state = State::load_mut(&mut data)?;
-        state.authority = *accounts.authority.key;
-        state.count.set(args.start);
-    }
-    Changed {
+    let mut counter_data = accounts.counter.try_borrow_mut_data()?;
+    let counter_state = State::load_mut(&mut counter_data)?;
+    counter_state.authority = *accounts.authority.key;
+    counter_state.count.set(args.start);
+    events::Changed {
         counter: *accounts.counter.key,
         count: args.start,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

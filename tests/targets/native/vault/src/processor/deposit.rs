@@ -1,10 +1,13 @@
+// Rendered by idl2mcp from spec.py; edit the source. [f032ec2d21ee557b]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::{ensure, transfer_tokens},
+        checks,
         error::VaultError,
-        events::Deposited,
+        events,
         instruction::deposit::{Accounts, Args},
         state::State,
     },
@@ -12,28 +15,28 @@ use {
 };
 
 pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
-    let amount = args.amount;
-    ensure(amount > 0, VaultError::ZeroAmount)?;
-    {
-        let mut data = accounts.vault.try_borrow_mut_data()?;
-        let state = State::load_mut(&mut data)?;
-        let deposited = state
+    checks::ensure(args.amount > 0, VaultError::ZeroAmount)?;
+    let mut vault_data = accounts.vault.try_borrow_mut_data()?;
+    let vault_state = State::load_mut(&mut vault_data)?;
+    vault_state.deposited.set(
+        vault_state
             .deposited
             .get()
-            .checked_add(amount)
-            .ok_or(VaultError::Overflow)?;
-        state.deposited.set(deposited);
-    }
-    transfer_tokens(
+            .checked_add(args.amount)
+            .ok_or(VaultError::Overflow)?,
+    );
+    drop(vault_data);
+    checks::transfer_tokens(
         accounts.token_program,
         [accounts.source, accounts.tokens, accounts.depositor],
-        amount,
+        args.amount,
         &[],
     )?;
-    Deposited {
+    events::Deposited {
         vault: *accounts.vault.key,
         depositor: *accounts.depositor.key,
-        amount,
+        amount: args.amount,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

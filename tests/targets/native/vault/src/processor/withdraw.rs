@@ -1,10 +1,13 @@
+// Rendered by idl2mcp from spec.py; edit the source. [fcded94713c3ee25]
 //! Take tokens out of a vault, and return how many are left in it.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::{ensure, token_amount, transfer_tokens},
+        checks,
         error::VaultError,
-        events::Withdrawn,
+        events,
         instruction::withdraw::{Accounts, Args},
         state::State,
     },
@@ -12,32 +15,31 @@ use {
 };
 
 pub fn process(accounts: &Accounts, args: &Args) -> Result<u64, ProgramError> {
-    let amount = args.amount;
-    ensure(amount > 0, VaultError::ZeroAmount)?;
-    ensure(
-        amount <= token_amount(accounts.tokens)?,
+    checks::ensure(args.amount > 0, VaultError::ZeroAmount)?;
+    checks::ensure(
+        args.amount <= checks::token_amount(accounts.tokens)?,
         VaultError::NotEnoughTokens,
     )?;
-    {
-        let mut data = accounts.vault.try_borrow_mut_data()?;
-        let state = State::load_mut(&mut data)?;
-        let withdrawn = state
+    let mut vault_data = accounts.vault.try_borrow_mut_data()?;
+    let vault_state = State::load_mut(&mut vault_data)?;
+    vault_state.withdrawn.set(
+        vault_state
             .withdrawn
             .get()
-            .checked_add(amount)
-            .ok_or(VaultError::Overflow)?;
-        state.withdrawn.set(withdrawn);
-    }
-    transfer_tokens(
+            .checked_add(args.amount)
+            .ok_or(VaultError::Overflow)?,
+    );
+    drop(vault_data);
+    checks::transfer_tokens(
         accounts.token_program,
         [accounts.tokens, accounts.destination, accounts.vault],
-        amount,
+        args.amount,
         &[&accounts.vault_seeds()],
     )?;
-    Withdrawn {
+    events::Withdrawn {
         vault: *accounts.vault.key,
-        amount,
+        amount: args.amount,
     }
     .emit()?;
-    token_amount(accounts.tokens)
+    Ok(checks::token_amount(accounts.tokens)?)
 }

@@ -1,0 +1,362 @@
+"""Checks the bodies of a program: all type rules and all refusals. The result is a typed tree for each body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from types import EllipsisType
+
+from mcpsol_py.bodies import tree
+from mcpsol_py.bodies.calls import Calls
+from mcpsol_py.bodies.function import Context
+from mcpsol_py.bodies.problems import Refusals
+from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
+from mcpsol_py.bodies.tree import (
+    LITERAL,
+    UNKNOWN,
+    BodyType,
+    Expression,
+    Function,
+    LocalVariable,
+    ProgramBodies,
+    Statement,
+)
+from mcpsol_py.errors import SourceError
+from mcpsol_py.model.program import Instruction
+
+__all__ = ["check_bodies", "has_body"]
+
+_NO_STATEMENT = {
+    ast.Assert: "`python -O` leaves assert out: use require(condition, error)",
+    ast.Try: "nothing catches an error: a program that fails is over",
+    ast.TryStar: "nothing catches an error: a program that fails is over",
+    ast.While: "`while` has no bound",
+    ast.For: "loops cannot be used in a body yet",
+    ast.Match: "`match` cannot be used in a body yet",
+    ast.Delete: "there is no del",
+    ast.Global: "there are no global variables",
+    ast.Nonlocal: "there are no variables of an outer function",
+    ast.Import: "import at the top of the module",
+    ast.ImportFrom: "import at the top of the module",
+    ast.FunctionDef: "a function stands in the module, not in a body",
+    ast.AsyncFunctionDef: "a function stands in the module, not in a body",
+    ast.ClassDef: "a class stands in the module, not in a body",
+    ast.AsyncFor: "there is no async",
+    ast.AsyncWith: "there is no async",
+    ast.Break: "there is no loop",
+    ast.Continue: "there is no loop",
+}
+
+
+def has_body(node: ast.FunctionDef) -> bool:
+    """Return whether a method has a body: more than a docstring, `...` and `pass`."""
+    return not all(map(_is_empty, node.body))
+
+
+def _is_empty(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Pass):
+        return True
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, (str, EllipsisType))
+
+
+def check_bodies(
+    scope: ProgramScope, methods: Iterable[tuple[Instruction, ast.FunctionDef]], text: str
+) -> tuple[ProgramBodies, Refusals]:
+    """Check the methods that have a body, and the helpers that they call.
+
+    `text`: of the spec's file. Returns the trees and the refusals; the trees are whole only without refusals.
+    """
+    refusals = Refusals(text)
+    bodies = ProgramBodies()
+    calls: dict[str, dict[str, ast.Call]] = {}
+    for ix, method in methods:
+        context = _of_instruction(scope, ix, method, refusals)
+        bodies.instructions[ix.name] = BodyChecker(context).check(method)
+        calls[""] = calls.get("", {}) | context.called
+    waiting = list(calls.get("", {}))
+    while waiting:
+        name = waiting.pop()
+        signature = scope.signature(name)
+        if name in bodies.helpers or isinstance(signature, str):
+            continue
+        context = _of_helper(scope, name, signature, refusals)
+        bodies.helpers[name] = BodyChecker(context).check(signature.node)
+        calls[name] = context.called
+        waiting += context.called
+    for name in bodies.helpers:
+        _refuse_recursion(name, calls, refusals)
+    return bodies, refusals
+
+
+def _of_instruction(
+    scope: ProgramScope, ix: Instruction, node: ast.FunctionDef, refusals: Refusals
+) -> Context:
+    arguments = {arg.name: arg.type for arg in ix.args}
+    accounts = scope.accounts_of(ix)
+    own = {*arguments, *accounts}
+    return Context(
+        scope, refusals, ix.name, True, accounts, arguments, ix.returns, _assigned_in(node) - own
+    )
+
+
+def _of_helper(scope: ProgramScope, name: str, signature: Signature, refusals: Refusals) -> Context:
+    local_names = _assigned_in(signature.node) - signature.arguments.keys()
+    return Context(
+        scope, refusals, name, False, {}, signature.arguments, signature.returns, local_names
+    )
+
+
+def _assigned_in(node: ast.FunctionDef) -> frozenset[str]:
+    """Return the names that a function assigns."""
+    found = [n for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    return frozenset(n.id for n in found if isinstance(n.ctx, ast.Store))
+
+
+def _refuse_recursion(name: str, calls: dict[str, dict[str, ast.Call]], refusals: Refusals) -> None:
+    """Refuse the calls of helper *name* that lead back to it."""
+    for called, node in calls.get(name, {}).items():
+        if name in _reached(called, calls):
+            refusals.add(node, f"{called}(…) calls itself: there is no recursion")
+
+
+def _reached(name: str, calls: dict[str, dict[str, ast.Call]]) -> set[str]:
+    """Return the helpers that *name* calls, directly or not, and itself."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        if current not in found:
+            found.add(current)
+            waiting += calls.get(current, {})
+    return found
+
+
+class BodyChecker:
+    """Checks the statements of one function."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.refuse = context.refuse
+        self.calls = Calls(context)
+        self.expressions = self.calls.expressions
+
+    def check(self, node: ast.FunctionDef) -> Function:
+        """Return the function's tree."""
+        context = self.context
+        body = self.block(node.body)
+        if context.returns is not None and not leaves(body):
+            self.refuse(node, f"{context.name} may end without a return value")
+        return Function(
+            context.name,
+            body,
+            context.locals,
+            tuple(context.arguments.items()),
+            context.returns,
+        )
+
+    def block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
+        """Return the trees of statements that follow one another."""
+        out: list[Statement] = []
+        for node in statements:
+            if leaves(out):
+                self.refuse(node, "this is never reached")
+                break
+            out += self._statement(node)
+        return tuple(out)
+
+    def _statement(self, node: ast.stmt) -> tuple[Statement, ...]:
+        check = _CHECKS.get(type(node))
+        if check is None:
+            self.refuse(node, _NO_STATEMENT.get(type(node), "this cannot be used in a body"))
+            self._assume_assigned(node)
+            return ()
+        return tuple(filter(None, check(self, node)))
+
+    def _assume_assigned(self, node: ast.stmt) -> None:
+        """Give the names that a refused statement assigns a value, so that they are not reported too."""
+        names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+        for name in self.context.local_names.intersection(names):
+            self.context.locals.setdefault(name, LocalVariable(UNKNOWN))
+            self.context.assigned.add(name)
+
+    # --- assignments
+
+    def assign(self, node: ast.Assign) -> Iterator[Statement | None]:
+        if len(node.targets) != 1 or isinstance(node.targets[0], (ast.Tuple, ast.List)):
+            self.refuse(node, "assign to one name at a time")
+            self._assume_assigned(node)
+            return
+        yield self._set(node.targets[0], self.expressions.value(node.value), node.value)
+
+    def annotated(self, node: ast.AnnAssign) -> Iterator[Statement | None]:
+        if node.value is None or not isinstance(node.target, ast.Name):
+            self.refuse(node, "expected `name: type = value`")
+            return
+        try:
+            kind: BodyType = self.context.scope.type_of(node.annotation)
+        except SourceError as error:
+            self.refuse(node.annotation, error.text)
+            kind = UNKNOWN
+        yield self._set(node.target, self.expressions.typed(node.value, kind), node.value)
+
+    def augmented(self, node: ast.AugAssign) -> Iterator[Statement | None]:
+        whole = ast.copy_location(
+            ast.BinOp(_as_value(node.target), node.op, node.value), node.target
+        )
+        yield self._set(node.target, self.expressions.value(whole), node.value)
+
+    def _set(self, target: ast.expr, value: Expression, node: ast.expr) -> Statement | None:
+        match target:
+            case ast.Name(name):
+                return self._set_local(target, name, value, node)
+            case ast.Attribute(ast.Name(account), name) if account in self.context.accounts:
+                return self._set_field(target, account, name, value, node)
+            case _:
+                self.refuse(target, "assign to a name, or to account.field")
+                return None
+
+    def _set_local(
+        self, target: ast.Name, name: str, value: Expression, node: ast.expr
+    ) -> Statement | None:
+        context = self.context
+        if name in context.accounts or name in context.arguments or name == "self":
+            self.refuse(target, f"{name!r} is a parameter: give the new value another name")
+            return None
+        if value.type is LITERAL:
+            shown = ast.unparse(node)
+            self.refuse(node, f"{shown} has no width: write u64({shown})")
+        if not name.isascii():
+            self.refuse(target, "a name in a body has only ASCII characters")
+        kind = UNKNOWN if value.type is LITERAL else value.type
+        variable = context.locals.setdefault(name, LocalVariable(kind))
+        if variable.type is UNKNOWN:
+            variable.type = kind
+        if kind not in (variable.type, UNKNOWN):
+            self.refuse(target, f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}")
+        variable.is_reassigned |= name in context.maybe_assigned
+        context.assigned.add(name)
+        context.maybe_assigned.add(name)
+        return tree.Assign(name, value)
+
+    def _set_field(
+        self, target: ast.Attribute, account: str, name: str, value: Expression, node: ast.expr
+    ) -> Statement | None:
+        field = self.expressions.attribute(target)
+        if field.type is UNKNOWN:
+            return None
+        if not isinstance(field, tree.StateField):
+            self.refuse(target, f"{account}.{name} cannot be written")
+            return None
+        if not self.context.accounts[account].writable:
+            self.refuse(target, f"{account} is only read: declare it as Mut[…]")
+        return tree.SetField(account, name, self.expressions.fits(node, value, field.type))
+
+    # --- control
+
+    def expression(self, node: ast.Expr) -> Iterator[Statement | None]:
+        match node.value:
+            case ast.Call() as call:
+                yield self.calls.statement(call)
+            case ast.Constant(str()):
+                pass  # a docstring, or a comment
+            case _:
+                self.expressions.value(node.value)
+                self.refuse(node, "this value is not used")
+
+    def nothing(self, node: ast.Pass) -> Iterator[Statement | None]:
+        return iter(())
+
+    def if_else(self, node: ast.If) -> Iterator[Statement | None]:
+        context = self.context
+        test = self.expressions.condition(node.test)
+        before, maybe = set(context.assigned), set(context.maybe_assigned)
+        then = self.block(node.body)
+        after_then, maybe_then = context.assigned, context.maybe_assigned
+        context.assigned, context.maybe_assigned = set(before), set(maybe)
+        other = self.block(node.orelse)
+        context.maybe_assigned |= maybe_then
+        if leaves(other):
+            context.assigned = after_then
+        elif not leaves(then):
+            context.assigned &= after_then
+        yield tree.If(test, then, other)
+
+    def with_overflow(self, node: ast.With) -> Iterator[Statement | None]:
+        outer = self.context.overflow
+        match node.items:
+            case [ast.withitem(ast.Call(func, [error], []), None)] if self._is_overflow(func):
+                self.context.overflow = self.calls.error(error)
+            case _:
+                self.refuse(node, "only `with overflow(error):` can be used in a body")
+        yield from self.block(node.body)
+        self.context.overflow = outer
+
+    def _is_overflow(self, node: ast.expr) -> bool:
+        return self.context.meaning(node) == Word("overflow")
+
+    def raise_error(self, node: ast.Raise) -> Iterator[Statement | None]:
+        if node.exc is None or node.cause is not None:
+            self.refuse(node, "expected `raise error`")
+            return
+        error = self.calls.error(node.exc)
+        yield tree.Raise("" if error is None else error)
+
+    def leave(self, node: ast.Return) -> Iterator[Statement | None]:
+        returns = self.context.returns
+        if node.value is None or (
+            isinstance(node.value, ast.Constant) and node.value.value is None
+        ):
+            if returns is not None:
+                self.refuse(
+                    node, f"return a value: {self.context.name} returns {type_name(returns)}"
+                )
+            yield tree.Return(None)
+            return
+        value = self.expressions.value(node.value)
+        if returns is None:
+            self.refuse(node, f"{self.context.name} returns nothing: declare the type with ->")
+            yield tree.Return(None)
+        else:
+            yield tree.Return(self.expressions.fits(node.value, value, returns))
+
+
+def leaves(statements: Iterable[Statement]) -> bool:
+    """Return whether the function is over after these statements."""
+    return any(map(_leaves, statements))
+
+
+def _leaves(statement: Statement) -> bool:
+    match statement:
+        case tree.Return() | tree.Raise():
+            return True
+        case tree.If(_, then, other):
+            return leaves(then) and leaves(other)
+        case _:
+            return False
+
+
+def _as_value(target: ast.expr) -> ast.expr:
+    """Return the target of `+=` as the expression that reads it, at the same place."""
+    value: ast.expr
+    match target:
+        case ast.Name(name):
+            value = ast.Name(name, ast.Load())
+        case ast.Attribute(owner, name):
+            value = ast.Attribute(owner, name, ast.Load())
+        case _:
+            return target
+    return ast.copy_location(value, target)
+
+
+_CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, ast.stmt], Iterator[Statement | None]]] = {
+    ast.Assign: BodyChecker.assign,  # type: ignore[dict-item]  # each takes its own node
+    ast.AnnAssign: BodyChecker.annotated,  # type: ignore[dict-item]
+    ast.AugAssign: BodyChecker.augmented,  # type: ignore[dict-item]
+    ast.Expr: BodyChecker.expression,  # type: ignore[dict-item]
+    ast.Pass: BodyChecker.nothing,  # type: ignore[dict-item]
+    ast.If: BodyChecker.if_else,  # type: ignore[dict-item]
+    ast.With: BodyChecker.with_overflow,  # type: ignore[dict-item]
+    ast.Raise: BodyChecker.raise_error,  # type: ignore[dict-item]
+    ast.Return: BodyChecker.leave,  # type: ignore[dict-item]
+}

@@ -1,0 +1,66 @@
+"""What the checks of one function share: its names, its refusals, and the error of its overflows."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from mcpsol_py.bodies.problems import Refusals
+from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
+from mcpsol_py.bodies.tree import LocalVariable, Unknown
+from mcpsol_py.model.program import Account
+from mcpsol_py.model.types import Type
+
+__all__ = ["Context"]
+
+_UNKNOWN = Unknown()
+
+
+@dataclass(slots=True)
+class Context:
+    """One function while it is checked.
+
+    `local_names`: every name that the function assigns somewhere; Python makes them local from its
+    first line on. `assigned`: those that have a value on every path to here, `maybe_assigned` on
+    some path. `overflow`: the error of the `with overflow(…)` around the statement.
+    """
+
+    scope: ProgramScope
+    refusals: Refusals
+    name: str
+    is_method: bool
+    accounts: dict[str, Account]
+    arguments: dict[str, Type]
+    returns: Type | None
+    local_names: frozenset[str]
+    locals: dict[str, LocalVariable] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
+    maybe_assigned: set[str] = field(default_factory=set)
+    overflow: str | None = None
+    #: the helpers that it calls, each with one of the calls
+    called: dict[str, ast.Call] = field(default_factory=dict)
+
+    def refuse(self, node: ast.expr | ast.stmt | ast.arg, why: str) -> Unknown:
+        """Record that *node* is refused, and go on with a value that fits everywhere."""
+        self.refusals.add(node, why)
+        return _UNKNOWN
+
+    def meaning(self, node: ast.expr) -> Meaning | None:
+        """Return what a name, `self.Name` or `Program.Name` stands for in the spec; None for others."""
+        match node:
+            case ast.Name(name) if not self.is_own(name):
+                return self.scope.names.get(name)
+            case ast.Attribute(ast.Name(owner), name) if self._is_program(owner):
+                return self.scope.members.get(name)
+            case _:
+                return None
+
+    def _is_program(self, name: str) -> bool:
+        """Return whether *name* is `self` or the program class."""
+        if name == "self":
+            return self.is_method
+        return not self.is_own(name) and isinstance(self.scope.names.get(name), ProgramName)
+
+    def is_own(self, name: str) -> bool:
+        """Return whether *name* is a parameter or a local variable."""
+        return name in self.local_names or name in self.accounts or name in self.arguments

@@ -1,0 +1,81 @@
+"""What bodies call while they run as Python: `require`, `overflow`, `emit`, the clock and calls of other programs.
+
+A body changes state and calls programs through the machine that runs it, such as
+`mcpsol_py.testing.Simulator`. Outside of a machine these words raise RuntimeError.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Protocol
+
+from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u64
+
+__all__ = ["ClockTime", "Machine", "emit", "machine", "overflow", "require", "running"]
+
+
+@dataclass(frozen=True)
+class ClockTime:
+    """What the clock shows: `Clock.get()`."""
+
+    slot: u64
+    epoch: u64
+    unix_timestamp: i64
+
+
+class Machine(Protocol):
+    """What runs bodies."""
+
+    def clock(self) -> ClockTime:
+        """Return the time of the call."""
+
+    def emit(self, event: object) -> None:
+        """Log *event*."""
+
+    def call_program(self, program: object, name: str, parts: dict[str, object]) -> None:
+        """Call the instruction *name* of another program."""
+
+
+#: The machine that runs the current body.
+running: ContextVar[Machine] = ContextVar("running")
+
+
+def machine() -> Machine:
+    """Return the machine that runs the current body. Raises RuntimeError outside of one."""
+    found = running.get(None)
+    if found is None:
+        raise RuntimeError("a body runs in a simulator: see mcpsol_py.testing.Simulator")
+    return found
+
+
+def require(condition: bool, otherwise: Exception, /) -> None:
+    """Fail with the error *otherwise* unless *condition* holds."""
+    if condition is not True and condition is not False:
+        raise TypeError(f"a condition is True or False, not {type(condition).__name__}")
+    if not condition:
+        raise otherwise
+
+
+class overflow(AbstractContextManager[None]):
+    """Names the error of sums that overflow: `with overflow(self.Overflow): count += amount`."""
+
+    def __init__(self, otherwise: Exception, /) -> None:
+        self.otherwise = otherwise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Literal[False]:
+        if isinstance(value, ArithmeticOverflow):
+            raise self.otherwise from None
+        return False
+
+
+def emit(event: object, /) -> None:
+    """Log an event: `emit(self.Changed(counter=counter.address, count=counter.count))`."""
+    machine().emit(event)

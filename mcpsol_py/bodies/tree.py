@@ -1,0 +1,446 @@
+"""The typed tree of a checked body: what emitters read. Every number has a width, every name a meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Literal, TypeAlias
+
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.types import BOOL, PUBKEY, U64, Int, Type
+
+__all__ = [
+    "CLOCK",
+    "CLOCK_FIELDS",
+    "LITERAL",
+    "NOTHING",
+    "UNKNOWN",
+    "Address",
+    "Argument",
+    "Arithmetic",
+    "Assign",
+    "Bits",
+    "BodyType",
+    "CallProgram",
+    "Choice",
+    "ClockField",
+    "ClockNow",
+    "Compare",
+    "Convert",
+    "Emit",
+    "Expression",
+    "FixedAddress",
+    "Flag",
+    "Function",
+    "HelperCall",
+    "If",
+    "LocalName",
+    "LocalVariable",
+    "Logic",
+    "MinMax",
+    "Negate",
+    "Not",
+    "NumberValue",
+    "Perform",
+    "ProgramBodies",
+    "Raise",
+    "Require",
+    "Return",
+    "SetField",
+    "Special",
+    "StateField",
+    "Statement",
+    "TokenAmount",
+    "Unknown",
+    "bodies_of",
+    "parts_of",
+    "walk",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A type that only bodies have. `name` is how messages show it."""
+
+    name: str
+
+
+#: An int without a width: only an operand beside a number of a known width.
+LITERAL = Special("a number without a width")
+#: The type of what was refused. It fits everywhere, so that one mistake is reported once.
+UNKNOWN = Special("unknown")
+#: What `Clock.get()` returns.
+CLOCK = Special("ClockTime")
+#: What a helper without a result returns.
+NOTHING = Special("None")
+
+BodyType: TypeAlias = Type | Special
+
+#: The fields of `Clock.get()`.
+CLOCK_FIELDS: dict[str, Int] = {
+    "slot": U64,
+    "epoch": U64,
+    "unix_timestamp": Int(64, signed=True),
+}
+
+
+# --- expressions: they change nothing, but they may fail -----------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An expression that was refused."""
+
+    type: BodyType = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class NumberValue:
+    """A number that is written in the spec. Its type is LITERAL until an operand beside it says more."""
+
+    value: int
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """True or False."""
+
+    value: bool
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class FixedAddress:
+    """An address that is written in the spec."""
+
+    value: bytes
+    type: BodyType = PUBKEY
+
+
+@dataclass(frozen=True, slots=True)
+class LocalName:
+    """A local variable."""
+
+    name: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of the instruction, or of the helper."""
+
+    name: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of an account."""
+
+    account: str
+    type: BodyType = PUBKEY
+
+
+@dataclass(frozen=True, slots=True)
+class StateField:
+    """A field of an account's state."""
+
+    account: str
+    name: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAmount:
+    """The tokens in a token account, as they are now."""
+
+    account: str
+    type: BodyType = U64
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left operation right`. A checked one fails with `error`, None: ArithmeticOverflow."""
+
+    operation: Literal["add", "sub", "mul", "div", "rem"]
+    how: Literal["checked", "wrapping", "saturating"]
+    left: Expression
+    right: Expression
+    error: str | None
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """`left sign right` on the bits of two numbers."""
+
+    sign: Literal["&", "|", "^"]
+    left: Expression
+    right: Expression
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """The negative of a signed number."""
+
+    value: Expression
+    error: str | None
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """A number in another width. `widens`: every value fits."""
+
+    value: Expression
+    widens: bool
+    error: str | None
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class MinMax:
+    """The smaller or the larger of two numbers."""
+
+    which: Literal["min", "max"]
+    left: Expression
+    right: Expression
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Two values of one type, compared."""
+
+    sign: Literal["<", "<=", ">", ">=", "==", "!="]
+    left: Expression
+    right: Expression
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """Conditions joined by `and` or `or`; later ones are not evaluated if an earlier one decides."""
+
+    sign: Literal["&&", "||"]
+    parts: tuple[Expression, ...]
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a condition."""
+
+    value: Expression
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`yes if test else no`."""
+
+    test: Expression
+    yes: Expression
+    no: Expression
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class ClockNow:
+    """`Clock.get()`."""
+
+    type: BodyType = CLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class ClockField:
+    """A field of what the clock shows."""
+
+    clock: Expression
+    name: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class HelperCall:
+    """A call of a helper function. `error` renames its overflow, None: it stays."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    error: str | None
+    type: BodyType
+
+
+Expression: TypeAlias = (
+    Unknown
+    | NumberValue
+    | Flag
+    | FixedAddress
+    | LocalName
+    | Argument
+    | Address
+    | StateField
+    | TokenAmount
+    | Arithmetic
+    | Bits
+    | Negate
+    | Convert
+    | MinMax
+    | Compare
+    | Logic
+    | Not
+    | Choice
+    | ClockNow
+    | ClockField
+    | HelperCall
+)
+
+
+# --- statements ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A local variable gets a value."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class SetField:
+    """A field of an account's state gets a value."""
+
+    account: str
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """The call fails with `error` unless the condition holds."""
+
+    condition: Expression
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """The call fails with `error`."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """An event is logged. `values`: by field, in the order in which they are evaluated."""
+
+    event: str
+    values: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallProgram:
+    """Another program is called: `program` names its account, `call` its instruction.
+
+    `accounts`: the account of each role. `values`: its arguments. `signer`: the account that this
+    program signs for with its seeds, None: the authority signed the transaction.
+    """
+
+    program: str
+    call: str
+    accounts: tuple[tuple[str, str], ...]
+    values: tuple[tuple[str, Expression], ...]
+    signer: str | None
+
+    def account(self, role: str) -> str:
+        """Return the account that has this role."""
+        return dict(self.accounts)[role]
+
+
+@dataclass(frozen=True, slots=True)
+class Perform:
+    """A helper without a result is called."""
+
+    call: HelperCall
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The body ends, with a value or None."""
+
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """One of two blocks runs."""
+
+    test: Expression
+    then: tuple[Statement, ...]
+    other: tuple[Statement, ...]
+
+
+Statement: TypeAlias = (
+    Assign | SetField | Require | Raise | Emit | CallProgram | Perform | Return | If
+)
+
+
+# --- functions -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class LocalVariable:
+    """A local variable: its type, and whether a path through the body assigns it twice."""
+
+    type: BodyType
+    is_reassigned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The body of an instruction, or a helper function with its arguments. `returns`: None without a result."""
+
+    name: str
+    body: tuple[Statement, ...]
+    locals: dict[str, LocalVariable]
+    arguments: tuple[tuple[str, Type], ...] = ()
+    returns: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBodies:
+    """All bodies of a program: of its instructions by name, and the helpers that they call."""
+
+    instructions: dict[str, Function] = field(default_factory=dict)
+    helpers: dict[str, Function] = field(default_factory=dict)
+
+
+def bodies_of(model: ProgramModel) -> ProgramBodies:
+    """Return the bodies of a program; without any if its source has none."""
+    return model.bodies if isinstance(model.bodies, ProgramBodies) else ProgramBodies()
+
+
+def parts_of(node: object) -> Iterator[object]:
+    """Return the expressions and statements directly inside *node*."""
+    if not is_dataclass(node):
+        return
+    for each in fields(node):
+        yield from _nodes(getattr(node, each.name))
+
+
+def _nodes(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _nodes(item)
+    elif isinstance(value, (Expression, Statement)):
+        yield value
+
+
+def walk(nodes: Iterable[object]) -> Iterator[object]:
+    """Return *nodes* and everything inside them."""
+    for node in nodes:
+        yield node
+        yield from walk(parts_of(node))

@@ -1,0 +1,144 @@
+"""The handlers that an Anchor program gets from the bodies of a spec."""
+
+from __future__ import annotations
+
+from mcpsol_py.bodies.tree import ProgramBodies
+from mcpsol_py.model.program import (
+    Account,
+    AccountSeed,
+    ArgSeed,
+    ConstSeed,
+    Instruction,
+    ProgramModel,
+    Seed,
+)
+from mcpsol_py.model.types import PUBKEY, Int, Struct, Type
+from mcpsol_py.render.account_lookup import flatten
+from mcpsol_py.render.anchor.structs import StateStruct
+from mcpsol_py.render.anchor.types import fields_of
+from mcpsol_py.render.anchor.view import AnchorView
+from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
+from mcpsol_py.render.handlers.dialects import ANCHOR, Dialect
+from mcpsol_py.render.handlers.names import RustNames, StructNames
+from mcpsol_py.render.rust import IdentifierPool, byte_string
+
+__all__ = ["anchor_handlers"]
+
+
+def anchor_handlers(
+    model: ProgramModel, bodies: ProgramBodies, view: AnchorView
+) -> ProgramHandlers:
+    """The handlers and helpers of an Anchor program. Raises RenderError."""
+    if not bodies.instructions:
+        return ProgramHandlers()
+    return program_handlers(bodies, model.instructions, _AnchorCrate(model, view))
+
+
+class _AnchorCrate:
+    def __init__(self, model: ProgramModel, view: AnchorView) -> None:
+        self.model = model
+        self.context = view.context
+        self.dialect: Dialect = ANCHOR
+        own = view.context.errors
+        self.errors = {
+            name: f"crate::error::{own.enum}::{variant}" for name, variant in own.variants.items()
+        }
+        self.instructions = {shown.source_name: shown for shown in view.instructions}
+
+    def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
+        """The names of the handler of *ix*."""
+        shown = self.instructions[ix.name]
+        fields = zip(flatten(ix.accounts), shown.accounts.fields, strict=True)
+        alone = [
+            (path[0], account, field.name) for (path, account), field in fields if len(path) == 1
+        ]
+        arguments = {a.name: str(v.name) for a, v in zip(ix.args, shown.args, strict=True)}
+        accounts = {name: f"ctx.accounts.{field}" for name, _, field in alone}
+        states = {
+            name: self.context.states[account.constraints.state]
+            for name, account, _ in alone
+            if account.constraints is not None and account.constraints.state in self.context.states
+        }
+        seeds = _Seeds(ix, arguments, accounts, states)
+        return RustNames(
+            errors=self.errors,
+            helpers=helpers,
+            variables=IdentifierPool("ctx", *arguments.values()),
+            arguments=arguments,
+            accounts=accounts,
+            states={name: _struct(state) for name, state in states.items()},
+            seeds={
+                name: seeds.of(name, account, field)
+                for name, account, field in alone
+                if account.pda is not None
+            },
+            events=self._events(),
+        )
+
+    def _events(self) -> dict[str, StructNames]:
+        types = self.context.types
+        names: dict[str, StructNames] = {}
+        for event in self.model.events:
+            body = types.resolver.target(event.type)
+            if isinstance(body, Struct):
+                fields = {n: str(rust) for n, rust in fields_of(body.fields).items()}
+                names[event.name] = StructNames(types.type(event.type, event.name), fields)
+        return names
+
+
+def _struct(state: StateStruct) -> StructNames:
+    fields = {name: str(rust) for name, rust in fields_of(state.body.fields).items()}
+    return StructNames(state.view.name, fields)
+
+
+class _Seeds:
+    """The seeds with which a handler signs for its accounts; Anchor keeps only their bumps."""
+
+    def __init__(
+        self,
+        ix: Instruction,
+        arguments: dict[str, str],
+        accounts: dict[str, str],
+        states: dict[str, StateStruct],
+    ) -> None:
+        self.ix = ix
+        self.arguments = arguments
+        self.accounts = accounts
+        self.states = states
+
+    def of(self, name: str, account: Account, field: str) -> str:
+        """The seeds of an account with its bump; "" if they have no form here, which nothing may need."""
+        assert account.pda is not None
+        seeds = [self._seed(seed) for seed in account.pda.seeds]
+        if not all(seeds):
+            return ""
+        bump = f"ctx.bumps.{field}"
+        if account.pda.bump is not None and name in self.states:
+            bump = f"{self.accounts[name]}.{self.states[name].field_name(account.pda.bump)}"
+        return f"&[{', '.join(seeds)}, &[{bump}]]"
+
+    def _seed(self, seed: Seed) -> str:
+        match seed:
+            case ConstSeed(value):
+                return f"{byte_string(value)}.as_ref()"
+            case AccountSeed(account=(name,), field=(), sort=None) if name in self.accounts:
+                return f"{self.accounts[name]}.key().as_ref()"
+            case AccountSeed(account=(name,), field=(field,), sort=None) if name in self.states:
+                state = self.states[name]
+                kind = next(f.type for f in state.body.fields if f.name == field)
+                place = f"{self.accounts[name]}.{state.field_name(field)}"
+                return _value(place, kind, seed.encoding)
+            case ArgSeed(path=(name,)) if name in self.arguments:
+                kind = next(arg.type for arg in self.ix.args if arg.name == name)
+                return _value(self.arguments[name], kind, seed.encoding)
+            case _:
+                return ""
+
+
+def _value(text: str, kind: Type, encoding: str | None) -> str:
+    if kind == PUBKEY:
+        return f"{text}.as_ref()"
+    if isinstance(kind, Int) and encoding in (None, "be"):
+        order = "be" if encoding == "be" or kind.big_endian else "le"
+        return f"{text}.to_{order}_bytes().as_ref()"
+    return ""

@@ -1,0 +1,108 @@
+"""Whole handlers and helpers, from the bodies of a spec and the names of its crate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mcpsol_py.bodies.tree import Function, ProgramBodies
+from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.types import Type
+from mcpsol_py.render.handlers.dialects import Dialect
+from mcpsol_py.render.handlers.expressions import Expressions
+from mcpsol_py.render.handlers.names import RustNames
+from mcpsol_py.render.handlers.statements import function_lines
+from mcpsol_py.render.rust import IdentifierPool, Rust, code
+
+__all__ = ["CrateNames", "HandlerView", "HelperView", "ProgramHandlers", "program_handlers"]
+
+#: Lints about style. What they ask for would have to be done in the spec, whose style is Python's.
+_STYLE = code("#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]")
+
+
+class CrateNames(Protocol):
+    """The names that one crate gives to what bodies use."""
+
+    dialect: Dialect
+    errors: dict[str, str]
+
+    def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
+        """The names of the handler of *ix*. Raises RenderError if it can have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerView:
+    """A handler that is made from a body. `accounts`, `args`: its parameters; an unused one starts with _."""
+
+    lines: tuple[Rust, ...]
+    accounts: Rust
+    args: Rust
+    context: Rust
+
+
+@dataclass(frozen=True, slots=True)
+class HelperView:
+    """A helper function: its parameters and its result as declared, and its lines."""
+
+    name: Rust
+    parameters: Rust
+    result: Rust
+    lines: tuple[Rust, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramHandlers:
+    """What the bodies of a program become: handlers by the instruction's name in the source, and helpers."""
+
+    handlers: dict[str, HandlerView] = field(default_factory=dict)
+    helpers: tuple[HelperView, ...] = ()
+    #: a line for the top of their files
+    style: Rust = _STYLE
+
+
+def program_handlers(
+    bodies: ProgramBodies, instructions: Iterable[Instruction], crate: CrateNames
+) -> ProgramHandlers:
+    """The handlers and helpers of *bodies*. Raises RenderError for what the target cannot do."""
+    pool = IdentifierPool()
+    helpers = {name: str(pool.take(name)) for name in bodies.helpers}
+    handlers = {
+        ix.name: _handler(bodies.instructions[ix.name], crate.names(ix, helpers), crate.dialect)
+        for ix in instructions
+        if ix.name in bodies.instructions
+    }
+    made = [_helper(function, crate, helpers) for function in bodies.helpers.values()]
+    return ProgramHandlers(handlers, tuple(made))
+
+
+def _handler(function: Function, names: RustNames, dialect: Dialect) -> HandlerView:
+    lines = function_lines(function, names, dialect)
+    text = "\n".join(lines)
+    accounts, args, context = (_parameter(name, text) for name in ("accounts", "args", "ctx"))
+    return HandlerView(tuple(map(code, lines)), accounts, args, context)
+
+
+def _parameter(name: str, text: str) -> Rust:
+    return code(name if re.search(rf"\b{name}\.", text) else f"_{name}")
+
+
+def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> HelperView:
+    pool = IdentifierPool()
+    parameters: list[tuple[str, str, Type]] = [
+        (name, str(pool.take(name)), kind) for name, kind in function.arguments
+    ]
+    names = RustNames(
+        errors=crate.errors,
+        helpers=helpers,
+        variables=pool,
+        arguments={name: shown for name, shown, _ in parameters},
+    )
+    types = Expressions(names, crate.dialect)
+    return HelperView(
+        name=code(helpers[function.name]),
+        parameters=code(", ".join(f"{name}: {types.type(kind)}" for _, name, kind in parameters)),
+        result=code("()" if function.returns is None else types.type(function.returns)),
+        lines=tuple(map(code, function_lines(function, names, crate.dialect))),
+    )

@@ -1,0 +1,84 @@
+"""The names that a pinocchio or solana-program crate gives to what bodies use."""
+
+from __future__ import annotations
+
+from mcpsol_py.bodies.tree import ProgramBodies
+from mcpsol_py.errors import RenderError
+from mcpsol_py.model.program import Instruction, ProgramModel
+from mcpsol_py.model.types import Struct
+from mcpsol_py.render.account_lookup import flatten
+from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
+from mcpsol_py.render.handlers.dialects import NATIVE, PINOCCHIO, Dialect
+from mcpsol_py.render.handlers.names import RustNames, StructNames
+from mcpsol_py.render.rust import IdentifierPool, code
+from mcpsol_py.render.type_views import StructView
+from mcpsol_py.render.view import CrateView
+from mcpsol_py.render.view.state import StateView
+
+__all__ = ["crate_handlers"]
+
+_DIALECTS = {"pinocchio": PINOCCHIO, "native": NATIVE}
+
+
+def crate_handlers(model: ProgramModel, bodies: ProgramBodies, view: CrateView) -> ProgramHandlers:
+    """The handlers and helpers of a crate. Raises RenderError."""
+    if not bodies.instructions:
+        return ProgramHandlers()
+    return program_handlers(bodies, model.instructions, _Crate(model, view))
+
+
+class _Crate:
+    def __init__(self, model: ProgramModel, view: CrateView) -> None:
+        self.model = model
+        self.view = view
+        self.dialect: Dialect = _DIALECTS[view.target.name]
+        self.errors = {
+            name: f"{view.error_type}::{variant}"
+            for name, variant in view.context.errors.variants.items()
+        }
+        self._instructions = {shown.source_name: shown for shown in view.instructions}
+
+    def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
+        """The names of the handler of *ix*."""
+        shown = self._instructions[ix.name]
+        if shown.is_raw:
+            raise RenderError(f"{ix.name} has a body, but its arguments cannot be decoded in Rust.")
+        by_slot = {seeds.account: f"accounts.{seeds.name}()" for seeds in shown.accounts.seeds}
+        slots = zip(flatten(ix.accounts), shown.accounts.slots, strict=True)
+        alone = [(path[0], account, slot.name) for (path, account), slot in slots if len(path) == 1]
+        states = self.view.context.states
+        return RustNames(
+            errors=self.errors,
+            helpers=helpers,
+            variables=IdentifierPool("accounts", "args"),
+            arguments={
+                arg.name: f"args.{field.name}"
+                for arg, field in zip(ix.args, shown.args, strict=True)
+            },
+            accounts={name: f"accounts.{slot}" for name, _, slot in alone},
+            states={
+                name: _state(states[account.constraints.state])
+                for name, account, _ in alone
+                if account.constraints is not None and account.constraints.state in states
+            },
+            seeds={name: by_slot[slot] for name, _, slot in alone if slot in by_slot},
+            events=self._events(),
+        )
+
+    def _events(self) -> dict[str, StructNames]:
+        types = self.view.context.types
+        structs = {view.name: view for view in types.views() if isinstance(view, StructView)}
+        names: dict[str, StructNames] = {}
+        for event in self.model.events:
+            rust = code(types.type(event.type, event.name).partition("<")[0])
+            body = types.resolver.target(event.type)
+            if rust in structs and isinstance(body, Struct):
+                pairs = zip(body.fields, structs[rust].fields, strict=True)
+                fields = {source.name: str(shown.name) for source, shown in pairs}
+                names[event.name] = StructNames(rust, fields)
+        return names
+
+
+def _state(view: StateView) -> StructNames:
+    wrapped = frozenset(name for name, form in view.fields.items() if form.copy.endswith(".get()"))
+    return StructNames(view.name, {n: str(form.name) for n, form in view.fields.items()}, wrapped)

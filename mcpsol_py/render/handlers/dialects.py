@@ -1,0 +1,229 @@
+"""How the three Rust libraries read accounts and call programs, as handlers use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcpsol_py.bodies.tree import CallProgram
+from mcpsol_py.errors import RenderError
+from mcpsol_py.render.handlers.names import RustNames, StructNames
+
+__all__ = ["ANCHOR", "NATIVE", "PINOCCHIO", "Dialect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One library; this class writes what pinocchio and solana-program have in common.
+
+    `key`: a reference to the address of the account {x}. `same`: a condition, two references {a} and {b}
+    to addresses show the same. `read`, `write`: an expression that borrows the data of the account {x}.
+    """
+
+    clock: str
+    get_clock: str
+    key: str
+    same: str
+    read: str
+    write: str
+    #: the type of addresses
+    address_type: str = "Address"
+    #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
+    copies: bool = False
+    #: what is compared with an error to find an overflow
+    overflow: str = "ProgramError::ArithmeticOverflow"
+
+    def address(self, account: str) -> str:
+        """The address of an account as a value."""
+        return f"*{self.key.format(x=account)}"
+
+    def address_reference(self, account: str) -> str:
+        """A reference to the address of an account."""
+        return self.key.format(x=account)
+
+    def field(self, names: RustNames, account: str, name: str) -> str:
+        """A field of an account's state."""
+        state = names.states[account]
+        place = f"{names.borrowed[account]}.{state.fields[name]}"
+        return f"{place}.get()" if name in state.wrapped else place
+
+    def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
+        """A statement that writes a field of an account's state."""
+        state = names.states[account]
+        place = f"{names.borrowed[account]}.{state.fields[name]}"
+        return f"{place}.set({value});" if name in state.wrapped else f"{place} = {value};"
+
+    def token_amount(self, account: str) -> str:
+        """The tokens in a token account."""
+        return f"checks::token_amount({account})?"
+
+    def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
+        """Statements that borrow an account's state."""
+        view, state = names.accounts[account], names.states[account].type
+        data, held = names.guards[account], names.borrowed[account]
+        if not writes:
+            return [
+                f"let {data} = {self.read.format(x=view)}?;",
+                f"let {held} = {state}::load(&{data})?;",
+            ]
+        lines = []
+        if self.copies:
+            lines.append(f"let mut {names.views[account]} = *{view};")
+            view = names.views[account]
+        return [
+            *lines,
+            f"let mut {data} = {self.write.format(x=view)}?;",
+            f"let {held} = {state}::load_mut(&mut {data})?;",
+        ]
+
+    def give_back(self, names: RustNames, account: str) -> list[str]:
+        """Statements that end the borrow of an account's state."""
+        return [f"drop({names.guards[account]});"]
+
+    def require(self, condition: str, error: str) -> str:
+        """A statement that fails with the error unless the condition holds."""
+        return f"checks::ensure({condition}, {error})?;"
+
+    def emit(self, event: StructNames, parts: list[str]) -> str:
+        """A statement that logs an event."""
+        return f"events::{event.type} {{ {', '.join(parts)} }}.emit()?;"
+
+    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+        """An expression that calls another program."""
+        raise NotImplementedError
+
+
+# --- pinocchio ------------------------------------------------------------------------------------
+
+
+#: The calls of SPL Token: the struct of pinocchio-token, and the order of its parts.
+_TOKEN_CALLS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "transfer": ("Transfer", ("source", "destination", "authority", "amount")),
+    "mint_to": ("MintTo", ("mint", "account", "mint_authority", "amount")),
+    "burn": ("Burn", ("account", "mint", "authority", "amount")),
+    "close_account": ("CloseAccount", ("account", "destination", "authority")),
+}
+
+
+class _Pinocchio(Dialect):
+    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+        struct, parts = _TOKEN_CALLS[call.call]
+        given = {role: names.accounts[account] for role, account in call.accounts} | values
+        made = ", ".join(given[part] for part in parts)
+        invoke = "invoke()"
+        if call.signer is not None:
+            invoke = f"invoke_signed(&[Signer::from(&{names.seeds[call.signer]})])"
+        return f"pinocchio_token::instructions::{struct}::new({made}).{invoke}?"
+
+
+PINOCCHIO = _Pinocchio(
+    clock="pinocchio::sysvars::clock::Clock",
+    get_clock="<pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?",
+    key="{x}.address()",
+    same="pinocchio::address::address_eq({a}, {b})",
+    read="{x}.try_borrow()",
+    write="{x}.try_borrow_mut()",
+    copies=True,
+)
+
+
+# --- solana-program -------------------------------------------------------------------------------
+
+
+class _Native(Dialect):
+    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+        if call.call != "transfer":
+            raise RenderError(
+                f"the target native cannot render {call.program}.{call.call}(…) yet; use pinocchio or anchor."
+            )
+        roles = ", ".join(names.accounts[account] for _, account in call.accounts)
+        signers = "&[]" if call.signer is None else f"&[&{names.seeds[call.signer]}]"
+        program = names.accounts[call.program]
+        return f"checks::transfer_tokens({program}, [{roles}], {values['amount']}, {signers})?"
+
+
+NATIVE = _Native(
+    clock="solana_program::clock::Clock",
+    get_clock="<solana_program::clock::Clock as solana_program::sysvar::Sysvar>::get()?",
+    key="{x}.key",
+    same="{a} == {b}",
+    read="{x}.try_borrow_data()",
+    write="{x}.try_borrow_mut_data()",
+)
+
+
+# --- Anchor ---------------------------------------------------------------------------------------
+
+#: The struct of accounts for each function of anchor_spl::token, and its field for each role.
+_ANCHOR_CALLS: dict[str, tuple[str, dict[str, str]]] = {
+    "transfer": (
+        "Transfer",
+        {"source": "from", "destination": "to", "authority": "authority"},
+    ),
+    "mint_to": ("MintTo", {"mint": "mint", "account": "to", "mint_authority": "authority"}),
+    "burn": ("Burn", {"account": "from", "mint": "mint", "authority": "authority"}),
+    "close_account": (
+        "CloseAccount",
+        {"account": "account", "destination": "destination", "authority": "authority"},
+    ),
+}
+
+
+class _Anchor(Dialect):
+    """Anchor reads accounts before the handler and writes them after it, so nothing is borrowed here."""
+
+    def address(self, account: str) -> str:
+        return f"{account}.key()"
+
+    def field(self, names: RustNames, account: str, name: str) -> str:
+        return f"{names.accounts[account]}.{names.states[account].fields[name]}"
+
+    def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
+        return f"{self.field(names, account, name)} = {value};"
+
+    def token_amount(self, account: str) -> str:
+        """Read anew: another program may have changed it."""
+        return f"{{ {account}.reload()?; {account}.amount }}"
+
+    def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
+        return []
+
+    def give_back(self, names: RustNames, account: str) -> list[str]:
+        return []
+
+    def require(self, condition: str, error: str) -> str:
+        return f"require!({condition}, {error});"
+
+    def emit(self, event: StructNames, parts: list[str]) -> str:
+        return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"
+
+    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+        struct, fields = _ANCHOR_CALLS[call.call]
+        roles = dict(call.accounts)
+        parts = ", ".join(
+            f"{name}: {names.accounts[roles[role]]}.to_account_info()"
+            for role, name in fields.items()
+        )
+        accounts = f"anchor_spl::token::{struct} {{ {parts} }}"
+        program = f"{names.accounts[call.program]}.key()"
+        context = f"CpiContext::new({program}, {accounts})"
+        if call.signer is not None:
+            seeds = names.seeds[call.signer]
+            if not seeds:
+                raise RenderError(
+                    f"the target anchor cannot sign for {call.signer} yet: one of its seeds has no form there."
+                )
+            context = f"CpiContext::new_with_signer({program}, {accounts}, &[{seeds}])"
+        given = ", ".join([context, *values.values()])
+        return f"anchor_spl::token::{call.call}({given})?"
+
+
+ANCHOR = _Anchor(
+    clock="anchor_lang::prelude::Clock",
+    get_clock="<anchor_lang::prelude::Clock as anchor_lang::prelude::SolanaSysvar>::get()?",
+    key="&{x}.key()",
+    same="{a} == {b}",
+    read="",
+    write="",
+    address_type="Pubkey",
+    overflow="anchor_lang::error::Error::from(ProgramError::ArithmeticOverflow)",
+)

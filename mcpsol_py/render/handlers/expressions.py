@@ -1,0 +1,196 @@
+"""Expressions of bodies as Rust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from mcpsol_py.bodies import tree
+from mcpsol_py.bodies.scope import type_name
+from mcpsol_py.bodies.tree import BodyType, Expression
+from mcpsol_py.model.types import PUBKEY, Int
+from mcpsol_py.render.handlers.dialects import Dialect
+from mcpsol_py.render.handlers.names import RustNames
+from mcpsol_py.render.rust import byte_array, number
+
+__all__ = ["Expressions", "Level", "Text"]
+
+#: The error of an overflow for which the body names none.
+_OVERFLOW = "ProgramError::ArithmeticOverflow"
+_METHODS = {"div": "checked_div", "rem": "checked_rem"}
+
+
+class Level(IntEnum):
+    """How tightly an expression holds together: what stands beside it needs parentheses below a level."""
+
+    BINARY = 0
+    UNARY = 1
+    ATOM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A Rust expression."""
+
+    code: str
+    level: Level = Level.ATOM
+
+    def at(self, level: Level) -> str:
+        """The expression where at least *level* is needed."""
+        return self.code if self.level >= level else f"({self.code})"
+
+
+class Expressions:
+    """Writes the expressions of one function."""
+
+    def __init__(self, names: RustNames, dialect: Dialect) -> None:
+        self.names = names
+        self.dialect = dialect
+
+    def text(self, node: Expression) -> Text:
+        """The expression as a value."""
+        return _WRITERS[type(node)](self, node)
+
+    def code(self, node: Expression) -> str:
+        """The expression where no operator stands beside it."""
+        return self.text(node).code
+
+    def receiver(self, node: Expression) -> str:
+        """The expression before a method's name. A written number needs its type there."""
+        if isinstance(node, tree.NumberValue):
+            text = f"{number(node.value)}_{type_name(node.type)}"
+            return f"({text})" if node.value < 0 else text
+        return self.text(node).at(Level.ATOM)
+
+    def reference(self, node: Expression) -> str:
+        """A reference to an address."""
+        if isinstance(node, tree.Address):
+            return self.dialect.address_reference(self.names.accounts[node.account])
+        return f"&{self.text(node).at(Level.ATOM)}"
+
+    def type(self, node: BodyType) -> str:
+        """The Rust type of a value."""
+        if node is tree.CLOCK:
+            return self.dialect.clock
+        return self.dialect.address_type if node == PUBKEY else type_name(node)
+
+    def error(self, name: str | None) -> str:
+        """The error of an overflow."""
+        return _OVERFLOW if name is None else self.names.errors[name]
+
+    # --- values
+
+    def number_value(self, node: tree.NumberValue) -> Text:
+        return Text(number(node.value), Level.ATOM if node.value >= 0 else Level.UNARY)
+
+    def flag(self, node: tree.Flag) -> Text:
+        return Text("true" if node.value else "false")
+
+    def fixed_address(self, node: tree.FixedAddress) -> Text:
+        made = f"{self.dialect.address_type}::new_from_array({byte_array(node.value)})"
+        return Text(f"const {{ {made} }}")
+
+    def local(self, node: tree.LocalName) -> Text:
+        return Text(self.names.locals[node.name])
+
+    def argument(self, node: tree.Argument) -> Text:
+        return Text(self.names.arguments[node.name])
+
+    def address(self, node: tree.Address) -> Text:
+        text = self.dialect.address(self.names.accounts[node.account])
+        return Text(text, Level.UNARY if text.startswith("*") else Level.ATOM)
+
+    def state_field(self, node: tree.StateField) -> Text:
+        return Text(self.dialect.field(self.names, node.account, node.name))
+
+    def token_amount(self, node: tree.TokenAmount) -> Text:
+        text = self.dialect.token_amount(self.names.accounts[node.account])
+        return Text(text, Level.BINARY if text.startswith("{") else Level.ATOM)
+
+    def clock_now(self, node: tree.ClockNow) -> Text:
+        return Text(self.dialect.get_clock)
+
+    def clock_field(self, node: tree.ClockField) -> Text:
+        return Text(f"{self.text(node.clock).at(Level.ATOM)}.{node.name}")
+
+    # --- operators
+
+    def arithmetic(self, node: tree.Arithmetic) -> Text:
+        call = f"{self.receiver(node.left)}.{node.how}_{node.operation}({self.code(node.right)})"
+        if node.how != "checked":
+            return Text(call)
+        return Text(f"{call}.ok_or({self.error(node.error)})?")
+
+    def bits(self, node: tree.Bits) -> Text:
+        left = self.receiver(node.left)
+        return Text(f"{left} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+
+    def negate(self, node: tree.Negate) -> Text:
+        return Text(f"{self.receiver(node.value)}.checked_neg().ok_or({self.error(node.error)})?")
+
+    def convert(self, node: tree.Convert) -> Text:
+        wanted, value = type_name(node.type), self.code(node.value)
+        if node.widens:
+            return Text(f"{wanted}::from({value})")
+        return Text(f"{wanted}::try_from({value}).map_err(|_| {self.error(node.error)})?")
+
+    def min_max(self, node: tree.MinMax) -> Text:
+        return Text(f"{self.receiver(node.left)}.{node.which}({self.code(node.right)})")
+
+    def compare(self, node: tree.Compare) -> Text:
+        if node.left.type == PUBKEY:
+            left, right = self.reference(node.left), self.reference(node.right)
+            same = self.dialect.same.format(a=left, b=right)
+            level = Level.BINARY if "==" in same else Level.ATOM
+            if node.sign == "==":
+                return Text(same, level)
+            return Text(f"!{Text(same, level).at(Level.ATOM)}", Level.UNARY)
+        is_number = isinstance(node.left.type, Int)
+        first = self.receiver(node.left) if is_number else self.text(node.left).at(Level.UNARY)
+        return Text(f"{first} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+
+    def logic(self, node: tree.Logic) -> Text:
+        parts = [self.text(part).at(Level.UNARY) for part in node.parts]
+        return Text(f" {node.sign} ".join(parts), Level.BINARY)
+
+    def negation(self, node: tree.Not) -> Text:
+        return Text(f"!{self.text(node.value).at(Level.ATOM)}", Level.UNARY)
+
+    def choice(self, node: tree.Choice) -> Text:
+        yes, no = self.code(node.yes), self.code(node.no)
+        return Text(f"if {self.code(node.test)} {{ {yes} }} else {{ {no} }}", Level.BINARY)
+
+    def helper_call(self, node: tree.HelperCall) -> Text:
+        given = ", ".join(map(self.code, node.arguments))
+        call = f"crate::helpers::{self.names.helpers[node.name]}({given})"
+        if node.error is None:
+            return Text(f"{call}?")
+        error = self.error(node.error)
+        renamed = f"if error == {self.dialect.overflow} {{ {error}.into() }} else {{ error }}"
+        return Text(f"{call}.map_err(|error| {renamed})?")
+
+
+_WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
+    tree.NumberValue: Expressions.number_value,
+    tree.Flag: Expressions.flag,
+    tree.FixedAddress: Expressions.fixed_address,
+    tree.LocalName: Expressions.local,
+    tree.Argument: Expressions.argument,
+    tree.Address: Expressions.address,
+    tree.StateField: Expressions.state_field,
+    tree.TokenAmount: Expressions.token_amount,
+    tree.ClockNow: Expressions.clock_now,
+    tree.ClockField: Expressions.clock_field,
+    tree.Arithmetic: Expressions.arithmetic,
+    tree.Bits: Expressions.bits,
+    tree.Negate: Expressions.negate,
+    tree.Convert: Expressions.convert,
+    tree.MinMax: Expressions.min_max,
+    tree.Compare: Expressions.compare,
+    tree.Logic: Expressions.logic,
+    tree.Not: Expressions.negation,
+    tree.Choice: Expressions.choice,
+    tree.HelperCall: Expressions.helper_call,
+}

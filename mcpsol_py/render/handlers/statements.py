@@ -1,0 +1,246 @@
+"""Statements of bodies as Rust, with the local variables and the borrows of account data that they need.
+
+An account's data is borrowed at the first statement of a block that uses its state, and given back
+before a statement that calls another program, which may look at the account itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcpsol_py.bodies import tree
+from mcpsol_py.bodies.checker import leaves
+from mcpsol_py.bodies.tree import Expression, Function, Statement, walk
+from mcpsol_py.render.handlers.dialects import Dialect
+from mcpsol_py.render.handlers.expressions import Expressions
+from mcpsol_py.render.handlers.names import RustNames
+
+__all__ = ["function_lines"]
+
+
+def function_lines(function: Function, names: RustNames, dialect: Dialect) -> list[str]:
+    """The lines of a function's body. Its local variables get their names in *names*."""
+    names.add_variables(function)
+    writer = _Writer(function, names, dialect)
+    body = writer.block(function.body, frozenset(), is_tail=True)
+    if not leaves(function.body):
+        body.append("Ok(())")
+    return [*writer.declarations(), *body]
+
+
+def _used(nodes: Iterable[object]) -> set[str]:
+    """The accounts whose state these nodes read or write."""
+    return {n.account for n in walk(nodes) if isinstance(n, (tree.StateField, tree.SetField))}
+
+
+def _written(nodes: Iterable[object]) -> set[str]:
+    return {n.account for n in walk(nodes) if isinstance(n, tree.SetField)}
+
+
+def _calls_programs(statement: Statement) -> bool:
+    return any(isinstance(node, tree.CallProgram) for node in walk([statement]))
+
+
+def _blocks(function: Function) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Each use of a local variable, in order, with the path of its block."""
+    count = 0
+
+    def visit(
+        block: Sequence[Statement], path: tuple[int, ...]
+    ) -> Iterator[tuple[str, tuple[int, ...]]]:
+        nonlocal count
+        for statement in block:
+            if isinstance(statement, tree.If):
+                yield from _names_in([statement.test], path)
+                for inner in (statement.then, statement.other):
+                    count += 1
+                    yield from visit(inner, (*path, count))
+                continue
+            yield from _names_in([statement], path)
+
+    yield from visit(function.body, ())
+
+
+def _names_in(
+    nodes: Iterable[object], path: tuple[int, ...]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for node in walk(nodes):
+        if isinstance(node, (tree.LocalName, tree.Assign)):
+            yield node.name, path
+
+
+def _declared_early(function: Function) -> set[str]:
+    """The variables that a block uses which does not hold their first assignment."""
+    first: dict[str, tuple[int, ...]] = {}
+    early: set[str] = set()
+    for name, path in _blocks(function):
+        home = first.setdefault(name, path)
+        if path[: len(home)] != home:
+            early.add(name)
+    return early
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes the statements of one function."""
+
+    function: Function
+    names: RustNames
+    dialect: Dialect
+    expressions: Expressions = field(init=False)
+    early: set[str] = field(init=False)
+    declared: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.expressions = Expressions(self.names, self.dialect)
+        self.early = _declared_early(self.function)
+        self.declared = set(self.early)
+
+    def declarations(self) -> list[str]:
+        """The variables that are declared before their first assignment."""
+        return [
+            f"let {self._mut(name)}{self.names.locals[name]}: {self._type(name)};"
+            for name in self.function.locals
+            if name in self.early
+        ]
+
+    def _mut(self, name: str) -> str:
+        return "mut " if self.function.locals[name].is_reassigned else ""
+
+    def _type(self, name: str) -> str:
+        return self.expressions.type(self.function.locals[name].type)
+
+    # --- blocks
+
+    def block(
+        self, statements: Sequence[Statement], outer: frozenset[str], *, is_tail: bool = False
+    ) -> list[str]:
+        """The lines of a block. `outer`: accounts that are borrowed around it. `is_tail`: the function ends with it."""
+        out: list[str] = []
+        held: set[str] = set()
+        for i, statement in enumerate(statements):
+            last = is_tail and i == len(statements) - 1
+            if _calls_programs(statement):
+                values = tuple(_evaluated_before(statement))
+                out += self._borrow(_used(values) - outer - held, ())
+                held |= _used(values) - outer
+                out += self._with_calls(statement, held, is_tail=last)
+                held = set()
+                continue
+            fresh = _used([statement]) - outer - held
+            out += self._borrow(fresh, _until_call(statements[i:]))
+            held |= fresh
+            out += self._statement(statement, outer | held, is_tail=last)
+        return out
+
+    def _borrow(self, accounts: set[str], ahead: Iterable[Statement]) -> list[str]:
+        written = _written(ahead)
+        return [
+            line
+            for account in sorted(accounts)
+            for line in self.dialect.borrow(self.names, account, writes=account in written)
+        ]
+
+    def _with_calls(self, statement: Statement, held: set[str], *, is_tail: bool) -> list[str]:
+        """A statement that calls other programs: first what it evaluates, then every borrow ends, then the calls."""
+        give_back = [
+            line for account in sorted(held) for line in self.dialect.give_back(self.names, account)
+        ]
+        if isinstance(statement, tree.If):
+            if not held:
+                return self._if(
+                    statement, self.expressions.code(statement.test), frozenset(), is_tail
+                )
+            test = self.names.variables.take("condition")
+            evaluated = f"let {test} = {self.expressions.code(statement.test)};"
+            return [evaluated, *give_back, *self._if(statement, test, frozenset(), is_tail)]
+        assert isinstance(statement, tree.CallProgram)
+        lines, values = [], {}
+        for name, value in statement.values:
+            values[name] = self.expressions.code(value)
+            if _used([value]):
+                variable = self.names.variables.take(name)
+                lines.append(f"let {variable} = {values[name]};")
+                values[name] = variable
+        call = self.dialect.call(self.names, statement, values)
+        return [*lines, *give_back, f"{call};"]
+
+    # --- statements
+
+    def _statement(
+        self, statement: Statement, held: frozenset[str] | set[str], *, is_tail: bool
+    ) -> list[str]:
+        if isinstance(statement, tree.If):
+            test = self.expressions.code(statement.test)
+            return self._if(statement, test, frozenset(held), is_tail)
+        if isinstance(statement, (tree.Return, tree.Raise)):
+            result = self._result(statement)
+            return [result if is_tail else f"return {result};"]
+        return [_WRITERS[type(statement)](self, statement)]
+
+    def _if(self, statement: tree.If, test: str, held: frozenset[str], is_tail: bool) -> list[str]:
+        is_tail = is_tail and leaves([statement])
+        lines = [f"if {test} {{", *self.block(statement.then, held, is_tail=is_tail)]
+        if statement.other:
+            lines += ["} else {", *self.block(statement.other, held, is_tail=is_tail)]
+        return [*lines, "}"]
+
+    def _result(self, statement: tree.Return | tree.Raise) -> str:
+        if isinstance(statement, tree.Raise):
+            return f"Err({self.names.errors[statement.error]}.into())"
+        value = statement.value
+        return "Ok(())" if value is None else f"Ok({self.expressions.code(value)})"
+
+    def assign(self, statement: tree.Assign) -> str:
+        name, value = statement.name, self.expressions.code(statement.value)
+        if name in self.declared:
+            return f"{self.names.locals[name]} = {value};"
+        self.declared.add(name)
+        return f"let {self._mut(name)}{self.names.locals[name]}: {self._type(name)} = {value};"
+
+    def set_field(self, statement: tree.SetField) -> str:
+        value = self.expressions.code(statement.value)
+        return self.dialect.set_field(self.names, statement.account, statement.name, value)
+
+    def require(self, statement: tree.Require) -> str:
+        condition = self.expressions.code(statement.condition)
+        return self.dialect.require(condition, self.names.errors[statement.error])
+
+    def emit(self, statement: tree.Emit) -> str:
+        event = self.names.events[statement.event]
+        parts = [self._field(event.fields[name], value) for name, value in statement.values]
+        return self.dialect.emit(event, parts)
+
+    def _field(self, name: str, value: Expression) -> str:
+        text = self.expressions.code(value)
+        return name if text == name else f"{name}: {text}"
+
+    def perform(self, statement: tree.Perform) -> str:
+        return f"{self.expressions.code(statement.call)};"
+
+
+def _evaluated_before(statement: Statement) -> Iterator[Expression]:
+    """The expressions that a statement with calls evaluates before the first of them."""
+    if isinstance(statement, tree.If):
+        yield statement.test
+    elif isinstance(statement, tree.CallProgram):
+        yield from (value for _, value in statement.values)
+
+
+def _until_call(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements before the next one that calls another program."""
+    for statement in statements:
+        if _calls_programs(statement):
+            return
+        yield statement
+
+
+_WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
+    tree.Assign: _Writer.assign,
+    tree.SetField: _Writer.set_field,
+    tree.Require: _Writer.require,
+    tree.Emit: _Writer.emit,
+    tree.Perform: _Writer.perform,
+}

@@ -1,0 +1,293 @@
+"""What bodies refuse: each snippet with the place and the reason, and all refusals of a spec at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.errors import InvalidProgram, McpsolError, SourceError
+from mcpsol_py.sources.spec import read_spec
+
+SPEC = '''\
+from mcpsol_py.spec import *
+from mcpsol_py.spec import u8, u32, u64, u128, u256, i64, i128
+
+LIMIT = u64(1000)
+OWNER = Pubkey("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+
+
+def half(value: u64) -> u64:
+    return value // 2
+
+
+def check(value: u64) -> None:
+    require(value > 0, Vault.Zero)
+
+
+def untyped(value) -> u64:
+    return u64(1)
+
+
+def with_default(value: u64 = u64(1)) -> u64:
+    return value
+
+
+def around(value: u64) -> u64:
+    return around(value)
+
+
+class Notes(Account):
+    author: Pubkey
+    lines: list[str]
+
+
+@program(name="vault", address="J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK")
+class Vault:
+    class State(Account):
+        authority: Pubkey
+        deposited: u64
+        fee: u32
+        is_open: bool
+        wide: u256
+        bump: u8
+
+    class Deposited(Event):
+        vault: Pubkey
+        amount: u64
+
+    MAX_FEE = constant(u16, 500)
+    TITLE = constant(str, "vault")
+    Zero = error("The amount is zero")
+    Full = error("The vault is full")
+
+    @instruction
+    def deposit(
+        self,
+        vault: Mut[State, ...],
+        other: Ref[State, ...],
+        notes: Mut[Notes, ...],
+        tokens: Mut[TokenAccount, ...],
+        source: Mut[TokenAccount, ...],
+        read: Ref[TokenAccount, ...],
+        mint: Mint,
+        wallet: Mut[Wallet, ...],
+        depositor: Signer,
+        helper: Mut[State, ...] | None,
+        token_program: TokenProgram,
+        token_2022: Token2022Program,
+        amount: u64,
+        small: u8,
+        gain: i64,
+        huge: i128,
+        flag: bool,
+        who: Pubkey,
+        names: list[str],
+    ) -> None:
+        """Deposit."""
+'''
+FIRST_LINE = SPEC.count("\n") + 1
+INDENT = " " * 8
+
+#: name: (the body, the place of the refusal in it, part of the reason)
+REFUSED: dict[str, tuple[str, str, str]] = {
+    # statements that the language does not have
+    "assert": ("assert amount > 0, self.Zero", "1:1", "use require("),
+    "try": (
+        "try:\n    vault.deposited += amount\nexcept ArithmeticError:\n    pass",
+        "1:1",
+        "catches",
+    ),
+    "while": ("while amount > 0:\n    pass", "1:1", "no bound"),
+    "for": ("for x in [1, 2]:\n    pass", "1:1", "loops"),
+    "match": ("match amount:\n    case _:\n        pass", "1:1", "`match`"),
+    "del": ("x = amount\ndel x", "2:1", "no del"),
+    "global": ("global z", "1:1", "global"),
+    "nonlocal": ("def f() -> None:\n    pass", "1:1", "in the module"),
+    "class": ("class C:\n    pass", "1:1", "in the module"),
+    "import": ("import os", "1:1", "top of the module"),
+    "from import": ("from os import path", "1:1", "top of the module"),
+    "with open": ("with open('x'):\n    pass", "1:1", "only `with overflow"),
+    "two targets": ("x = y = amount", "1:1", "one name at a time"),
+    "pair": ("x, y = amount, amount", "1:1", "one name at a time"),
+    "unreachable": ("raise self.Zero\nvault.deposited = amount", "2:1", "never reached"),
+    "raise a call": ("raise ValueError('x')", "1:7", "no error of the program"),
+    "raise from": ("raise self.Zero from None", "1:1", "expected `raise error`"),
+    "bare raise": ("raise", "1:1", "expected `raise error`"),
+    "value that is not used": ("amount + 1", "1:1", "not used"),
+    "return a value": ("return amount", "1:1", "returns nothing"),
+    # expressions that the language does not have
+    "lambda": ("x = (lambda: amount)()", "1:5", "not known"),
+    "list": ("x = [amount]", "1:5", "a list"),
+    "dict": ("x = {1: amount}", "1:5", "a dict"),
+    "set": ("x = {amount}", "1:5", "a set"),
+    "comprehension": ("x = [a for a in names]", "1:5", "comprehensions"),
+    "f-string": ("x = f'{amount}'", "1:5", "f-strings"),
+    "text": ("x = 'a'", "1:5", "no values like"),
+    "float": ("x = amount + 0.5", "1:14", "no values like"),
+    "None": ("x = None", "1:5", "None"),
+    "walrus": ("require((x := amount) > 0, self.Zero)", "1:10", "no :="),
+    "subscript": ("x = names[0]", "1:5", "[…]"),
+    "star": ("check(*names)", "1:1", "takes 1 argument"),
+    # operators
+    "true division": ("half = amount / 2", "1:8", "no /"),
+    "power": ("p = amount ** 2", "1:5", "no **"),
+    "shift left": ("p = amount << 2", "1:5", "no <<"),
+    "shift right": ("p = amount >> 2", "1:5", "no >>"),
+    "invert": ("p = ~amount", "1:5", "no + or ~"),
+    "signed division": ("y = gain // 2", "1:5", "do not divide"),
+    "signed remainder": ("y = gain % i64(2)", "1:5", "do not divide"),
+    "wide product": ("y = huge * huge", "1:5", "cannot multiply i128"),
+    "negative of unsigned": ("y = -amount", "1:5", "no negative"),
+    "mixed widths": ("x = amount + small", "1:14", "do not mix"),
+    "sum of addresses": ("x = who + who", "1:5", "no such operator"),
+    "sum of flags": ("x = flag + flag", "1:5", "no such operator"),
+    "is": ("require(amount is amount, self.Zero)", "1:19", "use =="),
+    "in": ("require(amount in (1, 2), self.Zero)", "1:19", "no `in`"),
+    "order of addresses": ("require(who < who, self.Zero)", "1:15", "no order"),
+    "two kinds": ("require(who == amount, self.Zero)", "1:16", "do not mix"),
+    "middle of a chain": ("require(0 < amount + 1 < 5, self.Zero)", "1:13", "assign it first"),
+    # numbers
+    "local without a width": ("x = 5", "1:5", "u64(5)"),
+    "field without a width": ("vault.deposited = 5", "1:19", "u64(5)"),
+    "too large": ("x = amount + 18446744073709551616", "1:14", "is no u64"),
+    "too small": ("x = amount + -1", "1:14", "is no u64"),
+    "conversion out of range": ("x = u8(256)", "1:8", "is no u8"),
+    "conversion of a flag": ("x = u64(flag)", "1:9", "no number"),
+    "256 bits": ("x = u256(1)", "1:5", "cannot be used"),
+    "min without a width": ("x = min(amount, 5)", "1:17", "u64(5)"),
+    "choice without a width": ("x = amount if flag else 0", "1:25", "no width"),
+    "truth of a number": ("if amount:\n    pass", "1:4", "!= 0"),
+    "truth of an address": ("require(who, self.Zero)", "1:9", "expected a condition"),
+    "not a number": ("require(not amount, self.Zero)", "1:13", "!= 0"),
+    # names
+    "unknown name": ("x = amuont", "1:5", "Did you mean"),
+    "unknown field": ("vault.deposit = amount", "1:1", "Did you mean"),
+    "unknown error": ("require(flag, self.Zeroo)", "1:15", "Did you mean"),
+    "unknown member": ("x = self.MAX_FE", "1:5", "Did you mean"),
+    "unknown call": ("print(amount)", "1:1", "not known"),
+    "parameter assigned": ("amount = amount + 1", "1:1", "is a parameter"),
+    "account as a value": ("x = vault", "1:5", "no value"),
+    "error as a value": ("x = self.Zero", "1:5", "no value"),
+    "type changes": ("x = amount\nx = flag", "2:1", "is u64, not bool"),
+    "no value on a path": ("if flag:\n    x = amount\nvault.deposited = x", "3:19", "every path"),
+    "used before": ("vault.deposited = x\nx = amount", "1:19", "every path"),
+    "annotation": ("x: u32 = amount", "1:10", "expected u32"),
+    "unknown annotation": ("x: nothing = amount", "1:4", "cannot read"),
+    "field of another width": ("vault.fee = amount", "1:13", "expected u32"),
+    "read only": ("other.deposited = amount", "1:1", "declare it as Mut"),
+    "address assigned": ("vault.address = who", "1:1", "cannot be written"),
+    "state without a size": ("x = notes.author", "1:5", "no fixed size"),
+    "field of 256 bits": ("x = vault.wide", "1:5", "cannot be used"),
+    "text argument": ("x = names", "1:5", "cannot be used"),
+    "text constant": ("x = self.TITLE", "1:5", "no 'TITLE'"),
+    "optional account": ("helper.deposited = amount", "1:1", "is optional"),
+    # calls
+    "helper that recurs": ("x = around(amount)", "25:12", "no recursion"),
+    "helper without types": ("x = untyped(amount)", "1:5", "has no type"),
+    "helper with a default": ("x = with_default(amount)", "1:5", "no decorator, default"),
+    "helper with fewer": ("x = half()", "1:5", "takes 1 argument"),
+    "helper with another type": ("x = half(small)", "1:10", "expected u64"),
+    "helper whose result is lost": ("half(amount)", "1:1", "not used"),
+    "helper without a result": ("x = check(amount)", "1:5", "has no value"),
+    "require as a value": ("x = require(flag, self.Zero)", "1:5", "statement of its own"),
+    "require with fewer": ("require(flag)", "1:1", "takes 2 arguments"),
+    "event field left out": ("emit(self.Deposited(vault=vault.address))", "1:6", "needs 'amount'"),
+    "event field too many": (
+        "emit(self.Deposited(vault=vault.address, amount=amount, who=who))",
+        "1:61",
+        "has no 'who'",
+    ),
+    "event field of another type": (
+        "emit(self.Deposited(vault=amount, amount=amount))",
+        "1:27",
+        "expected Pubkey",
+    ),
+    "no such event": ("emit(self.Nothing(amount=amount))", "1:6", "no event"),
+    "no event": ("emit(amount)", "1:6", "no event"),
+    "nobody signs": (
+        "token_program.transfer(source=source, destination=tokens, authority=wallet, amount=amount)",
+        "1:69",
+        "nobody can sign",
+    ),
+    "source is only read": (
+        "token_program.transfer(source=read, destination=tokens, authority=depositor, amount=amount)",
+        "1:31",
+        "Mut[",
+    ),
+    "source holds no tokens": (
+        "token_program.transfer(source=wallet, destination=tokens, authority=depositor, amount=amount)",
+        "1:31",
+        "TokenAccount",
+    ),
+    "amount of another width": (
+        "token_program.transfer(source=source, destination=tokens, authority=depositor, amount=small)",
+        "1:87",
+        "expected u64",
+    ),
+    "account that is none": (
+        "token_program.transfer(source=amount, destination=tokens, authority=depositor, amount=amount)",
+        "1:31",
+        "one of the instruction's accounts",
+    ),
+    "call with a role left out": (
+        "token_program.transfer(source=source, destination=tokens, amount=amount)",
+        "1:1",
+        "needs 'authority'",
+    ),
+    "unknown call of a program": ("token_program.send(amount=amount)", "1:1", "cannot be called"),
+    "call of another program": (
+        "token_2022.transfer(source=source, destination=tokens, authority=depositor, amount=amount)",
+        "1:1",
+        "only a TokenProgram",
+    ),
+}
+
+
+def refusals(folder: Path, body: str) -> list[str]:
+    """The refusals of a spec with *body*, each as "line:column: why", lines counted from the body's first."""
+    file = folder / "spec.py"
+    text = SPEC + "".join(f"{INDENT}{line}\n" for line in body.splitlines())
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(McpsolError) as caught:
+        read_spec(file)
+    error = caught.value
+    found = error.findings if isinstance(error, InvalidProgram) else [error]
+    return [_shown(item, file) for item in found]
+
+
+def _shown(item: object, file: Path) -> str:
+    assert isinstance(item, SourceError)
+    name, line, column = item.origin.rsplit(":", 2)
+    assert name == str(file)
+    inside = int(line) >= FIRST_LINE
+    place = (
+        f"{int(line) - FIRST_LINE + 1}:{int(column) - len(INDENT)}"
+        if inside
+        else f"{line}:{column}"
+    )
+    return f"{place}: {item.text}"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
+    body, place, why = REFUSED[name]
+    found = refusals(tmp_path, body)
+    assert len(found) == 1, found
+    assert found[0].startswith(f"{place}: "), found
+    assert why in found[0]
+
+
+def test_every_refusal_is_reported_at_once(tmp_path: Path) -> None:
+    body = "x = 5\nvault.deposit = amount\nassert flag\nif amount:\n    y = small + amount"
+    places = [text.split(": ")[0] for text in refusals(tmp_path, body)]
+    assert places == ["1:5", "2:1", "3:1", "4:4", "5:17"]
+
+
+def test_a_refused_name_is_reported_once(tmp_path: Path) -> None:
+    assert len(refusals(tmp_path, "x = amuont\ny = x + 1\nvault.deposited = y")) == 1
+
+
+def test_columns_count_characters(tmp_path: Path) -> None:
+    [found] = refusals(tmp_path, "require('ä' == 'ö', self.Zero); x = 5")[-1:]
+    assert found.startswith("1:37: ")

@@ -1,0 +1,161 @@
+"""Handlers that are made from bodies: beside those by hand, for every target, and never over one of the author's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.errors import EditedByHand, RenderError
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.render import render
+from mcpsol_py.sources.spec import read_spec
+
+HEAD = '''\
+from mcpsol_py.spec import *
+from mcpsol_py.spec import u8, u64, i64
+
+LIMIT = u64(1000)
+
+
+def part(amount: u64, bps: u64) -> u64:
+    with overflow(Fees.TooMuch):
+        return amount * bps // 10_000
+
+
+def must_be_some(amount: u64) -> None:
+    require(amount > 0, Fees.Nothing)
+
+
+@program(name="fees", address="J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK")
+class Fees:
+    class State(Account):
+        owner: Pubkey
+        total: u64
+        paid_at: i64
+        is_open: bool
+
+    class Taken(Event):
+        amount: u64
+
+    Nothing = error("Nothing is there")
+    TooMuch = error("That is too much")
+
+    @instruction
+    def take(
+        self,
+        state: Mut[State, seeds(b"state")],
+        tokens: Mut[TokenAccount, token(authority="state")],
+        to: Mut[TokenAccount, ...],
+        token_program: TokenProgram,
+        amount: u64,
+        match: bool,
+    ) -> u64:
+        """Take a fee."""
+BODY = """
+'''
+HEAD = HEAD.replace('BODY = """\n', "")
+TAKE = """\
+        must_be_some(amount)
+        require(state.is_open and state.owner == tokens.address or match, self.Nothing)
+        with overflow(self.TooMuch):
+            fee = part(amount, u64(30))
+            if fee > LIMIT:
+                taken = LIMIT
+            else:
+                taken = fee
+            state.total += taken
+        if state.total > 5:
+            token_program.transfer(source=tokens, destination=to, authority=state, amount=state.total)
+            emit(self.Taken(amount=state.total))
+        state.paid_at = Clock.get().unix_timestamp
+        return taken
+"""
+BY_HAND = '''
+    @instruction
+    def give(self, state: Mut[State, ...], amount: u64) -> None:
+        """Give it back."""
+'''
+
+
+def model(folder: Path, text: str) -> ProgramModel:
+    folder.mkdir(exist_ok=True)
+    (folder / "spec.py").write_text(text, encoding="utf-8")
+    return read_spec(folder / "spec.py")
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> ProgramModel:
+    return model(tmp_path / "source", HEAD + TAKE + BY_HAND)
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+def test_both_kinds_of_handler_mix(target: str, mixed: ProgramModel, tmp_path: Path) -> None:
+    out = tmp_path / "crate"
+    result = render(mixed, target=target, out=out)
+    assert {"src/processor/take.rs", "src/processor/give.rs", "src/helpers.rs"} <= set(
+        result.written
+    )
+    take = (out / "src/processor/take.rs").read_text()
+    assert take.startswith("// Rendered by idl2mcp")
+    assert "crate::helpers::must_be_some(" in take
+    give = out / "src/processor/give.rs"
+    assert not give.read_text().startswith("// Rendered by idl2mcp")
+    give.write_text("// mine\n")
+    again = render(mixed, target=target, out=out)
+    assert set(again.kept) == {"Cargo.toml", "src/processor/give.rs"}
+    assert give.read_text() == "// mine\n"
+    assert (out / "src/processor/take.rs").read_text() == take
+
+
+def test_a_handler_by_hand_is_never_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "crate"
+    render(model(tmp_path / "source", HEAD + BY_HAND), out=out)
+    mine = out / "src/processor/take.rs"
+    mine.write_text("// mine\n")
+    with pytest.raises(RenderError, match=r"src/processor/take\.rs was written by hand"):
+        render(model(tmp_path / "source", HEAD + TAKE + BY_HAND), out=out)
+    assert mine.read_text() == "// mine\n"
+    assert not (out / "src/helpers.rs").exists()
+
+
+def test_an_edited_handler_of_a_body_is_not_overwritten(
+    mixed: ProgramModel, tmp_path: Path
+) -> None:
+    out = tmp_path / "crate"
+    render(mixed, out=out)
+    take = out / "src/processor/take.rs"
+    take.write_text(take.read_text() + "// more\n")
+    with pytest.raises(EditedByHand, match=r"src/processor/take\.rs"):
+        render(mixed, out=out)
+
+
+def test_without_its_body_a_handler_becomes_the_authors(
+    mixed: ProgramModel, tmp_path: Path
+) -> None:
+    out = tmp_path / "crate"
+    render(mixed, out=out)
+    take = out / "src/processor/take.rs"
+    made = take.read_text()
+    result = render(replace(mixed, bodies=None), out=out)
+    assert "src/processor/take.rs" in result.kept
+    assert take.read_text() == made.split("\n", 1)[1]
+
+
+def test_state_is_given_back_before_a_call(mixed: ProgramModel, tmp_path: Path) -> None:
+    """The called program looks at the account itself, and a borrow that is open makes the call fail."""
+    render(mixed, out=tmp_path)
+    take = (tmp_path / "src/processor/take.rs").read_text()
+    before, after = take.split(".invoke_signed(")
+    assert before.count("try_borrow") == before.count("drop(")
+    assert after.count("try_borrow") == 2  # the event reads the state, then the body writes it
+
+
+def test_a_method_with_only_pass_is_by_hand(tmp_path: Path) -> None:
+    text = HEAD + "        pass\n        ...\n"
+    assert model(tmp_path, text).bodies is None
+
+
+def test_bodies_are_no_part_of_the_schema(mixed: ProgramModel) -> None:
+    assert mixed == replace(mixed, bodies=None)
