@@ -158,23 +158,13 @@ def _opened(entry: FacilitatorEntry) -> FacilitatorClient:
 
 
 def _auth(entry: FacilitatorEntry) -> httpx.Auth | None:
-    from mcpsol_py.x402.selling.facilitator_auth import PRESETS, BearerToken
+    from mcpsol_py.x402.selling.facilitator_auth import BearerToken, preset_key
 
     if entry.token is not None:
         return BearerToken(entry.token)
     if entry.preset is None:
         return None
-    preset, prefix = PRESETS[entry.preset], entry.preset.upper()
-    key_id = entry.key_id or os.environ.get(f"{prefix}_API_KEY_ID")
-    secret = entry.secret or os.environ.get(f"{prefix}_API_KEY_SECRET")
-    if key_id and secret:
-        try:
-            return preset.key(key_id, secret)
-        except PaymentError as error:
-            raise SourceError(str(error), path=f"{entry.path}.secret") from error
-    if preset.needs_key or key_id or secret:
-        raise SourceError(
-            f"needs key_id and secret, or {prefix}_API_KEY_ID and {prefix}_API_KEY_SECRET in the environment",
-            path=entry.path,
-        )
-    return None
+    try:
+        return preset_key(entry.preset, entry.key_id, entry.secret)
+    except PaymentError as error:
+        raise SourceError(str(error), path=entry.path) from error

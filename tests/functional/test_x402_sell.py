@@ -11,7 +11,7 @@ import fastmcp
 import httpx
 import mcp_types as types
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.server.mcpserver import MCPServer
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -39,6 +39,8 @@ class Server(Protocol):
     """What MCPServer and FastMCP have in common."""
 
     def tool(self, name: str | None = None) -> Callable[[F], F]: ...
+    def prompt(self) -> Callable[[F], F]: ...
+    def resource(self, uri: str) -> Callable[[F], F]: ...
 
 
 @pytest.fixture
@@ -415,3 +417,114 @@ def test_a_wrong_price_stops_the_start_of_an_app(sell_it: Callable[..., Storefro
 
     with pytest.raises(PaymentError, match="decimals"):
         sell_it(Starlette(routes=[Route("/", endpoint)]))
+
+
+# --- resources and prompts ------------------------------------------------------------------------
+
+
+def library(server: Server, runs: list[str]) -> None:
+    """A tool, a prompt and resources, some with the same name."""
+
+    @server.tool(name="brief")
+    def free_tool() -> str:
+        return "free"
+
+    @server.prompt()
+    @paid("$0.001")
+    def brief(city: str) -> str:
+        """What to say about a city."""
+        runs.append(city)
+        return f"About {city}."
+
+    @server.prompt()
+    def greeting() -> str:
+        return "Hello."
+
+    @server.resource("doc://prices")
+    @paid("$0.001")
+    def prices() -> str:
+        runs.append("prices")
+        return "all prices"
+
+    @server.resource("doc://{name}/chapter")
+    @paid("$0.001", settle="first")
+    async def chapter(name: str) -> str:
+        runs.append(name)
+        return f"chapter {name}"
+
+    @server.resource("doc://index")
+    def index() -> str:
+        return "free"
+
+
+async def test_resources_and_prompts_are_sold(
+    server: Server, shop: Shop, tmp_path: Path, sell_it: Callable[..., Storefront]
+) -> None:
+    runs: list[str] = []
+    library(server, runs)
+    sell_it(server)
+    async with Client(_mcp(server)) as client:
+        wallet = await buyer(client, shop, tmp_path)
+        for bought, text in (
+            (await wallet.get_prompt("brief", {"city": "Bern"}), "About Bern."),
+            (await wallet.read_resource("doc://prices"), "all prices"),
+            (await wallet.read_resource("doc://two/chapter"), "chapter two"),
+        ):
+            assert bought.amount == PRICE
+            assert text in str(bought.result)
+        assert (runs, shop.paid) == (["Bern", "prices", "two"], 3 * PRICE)
+        for free in (
+            await wallet.get_prompt("greeting"),
+            await wallet.read_resource("doc://index"),
+            await wallet.call_tool("brief", {}),
+        ):
+            assert free.amount == 0
+        for ask in (
+            client.get_prompt("brief", {"city": "Thun"}),
+            client.read_resource("doc://three/chapter"),
+        ):
+            with pytest.raises(MCPError) as caught:
+                await ask
+            assert caught.value.error.code == 402
+        assert "doc://three/chapter" in str(caught.value.error.data)
+        with pytest.raises(MCPError):
+            await client.read_resource("doc://nothing")
+    assert (len(runs), shop.paid) == (3, 3 * PRICE)
+
+
+async def test_a_payment_for_one_resource_reads_no_other(
+    server: Server, shop: Shop, tmp_path: Path, sell_it: Callable[..., Storefront]
+) -> None:
+    """Both are of one template, so their terms are the same."""
+    runs: list[str] = []
+    library(server, runs)
+    sell_it(server)
+    sent: list[Any] = []
+    async with Client(_mcp(server)) as client:
+        read = client.read_resource
+
+        async def keeping(uri: str, **options: Any) -> Any:
+            sent.append(options.get("meta"))
+            return await read(uri, **options)
+
+        client.read_resource = keeping  # type: ignore[method-assign]
+        await (await buyer(client, shop, tmp_path)).read_resource("doc://one/chapter")
+        with pytest.raises(MCPError):
+            await read("doc://two/chapter", meta=sent[-1])
+    assert runs == ["one"]
+
+
+def test_a_facilitator_is_known_by_name(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CDP_API_KEY_ID", raising=False)
+    payee, kept = str(shop.world.payee.pubkey()), f"sqlite:///{tmp_path / 'sales.db'}"
+    for named, words in (("cdp", "CDP_API_KEY_ID"), ("cpd", "expected a URL or one of cdp")):
+        with pytest.raises(PaymentError, match=words):
+            sell(
+                MCPServer("x"),
+                pay_to=payee,
+                facilitators=[named],
+                database=kept,
+                chain=shop.world.chain,
+            )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import secrets
 import time
 import uuid
@@ -25,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
 
-__all__ = ["PRESETS", "BearerToken", "CdpKey", "PayAiKey", "Preset"]
+__all__ = ["PRESETS", "BearerToken", "CdpKey", "PayAiKey", "Preset", "preset_key"]
 
 SigningKey: TypeAlias = Ed25519PrivateKey | EllipticCurvePrivateKey
 #: Seconds for which a token is valid, as the services' own SDKs have it.
@@ -131,6 +132,28 @@ PRESETS: Mapping[str, Preset] = {
     "cdp": Preset("https://api.cdp.coinbase.com/platform/v2/x402", CdpKey, needs_key=True),
     "payai": Preset("https://facilitator.payai.network", PayAiKey, needs_key=False),
 }
+
+
+def preset_key(
+    name: str, key_id: str | None = None, secret: str | None = None
+) -> httpx.Auth | None:
+    """Return the authentication at the preset *name*, or None if it has no key and needs none.
+
+    What is not given is read from the environment, such as CDP_API_KEY_ID and CDP_API_KEY_SECRET.
+    Raises PaymentError (FACILITATOR_ERROR).
+    """
+    preset, variable = PRESETS[name], f"{name.upper()}_API_KEY"
+    key_id = key_id or os.environ.get(f"{variable}_ID")
+    secret = secret or os.environ.get(f"{variable}_SECRET")
+    if key_id and secret:
+        return preset.key(key_id, secret)
+    if preset.needs_key or key_id or secret:
+        raise PaymentError(
+            "FACILITATOR_ERROR",
+            f"{name} needs key_id and secret, or {variable}_ID and {variable}_SECRET in the "
+            "environment",
+        )
+    return None
 
 
 def _cdp_key(secret: str) -> tuple[SigningKey, str]:

@@ -1,8 +1,11 @@
-"""Sells the tools of an MCPServer (official SDK) or a FastMCP server whose functions have a price tag."""
+"""Sells the tools, resources and prompts of an MCPServer (official SDK) or a FastMCP server whose functions have a
+price tag.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -25,12 +28,11 @@ def is_mcp_server(target: Any) -> bool:
 
 
 class PaidTools:
-    """Middleware for the server's requests. Tools that come later are sold too."""
+    """Middleware for the server's requests. What is added to the server later is sold too."""
 
     def __init__(self, server: Any, storefront: Storefront) -> None:
         self._server, self._storefront = server, storefront
         self._offers: dict[str, tuple[Callable[..., Any], Offer]] = {}
-        self._paid = Paid(storefront.paid_calls, self._offer)
 
     def install(self) -> None:
         """Put this before the server's handlers."""
@@ -43,31 +45,42 @@ class PaidTools:
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         """Handle one request of any method."""
-        if ctx.method in ("tools/list", "tools/call"):
-            await self.read_prices()
-        return await self._paid(ctx, call_next)
+        match ctx.method, ctx.params or {}:
+            case (("tools/list" | "tools/call"), _):
+                tools = await _tools_of(self._server)
+                offers = self._offers_of("tool", {tool.name: tool for tool in tools})
+            case "prompts/get", {"name": str(name)}:
+                offers = self._offers_of("prompt", {name: await _prompt_of(self._server, name)})
+            case "resources/read", {"uri": str(uri)}:
+                offers = self._offers_of("resource", {uri: await _resource_of(self._server, uri)})
+            case _:
+                return await call_next(ctx)
+        return await Paid(self._storefront.paid_calls, offers)(ctx, call_next)
 
-    async def read_prices(self) -> Mapping[str, Offer]:
-        """Read the tools that the server has now, and return the offers of those that cost something.
+    def _offers_of(self, kind: str, found: Mapping[str, Any]) -> Mapping[str, Offer]:
+        """Return the offers of those that cost something, by the names that requests have for them.
 
         Raises PaymentError for a price that cannot be read.
         """
-        for tool in await _tools_of(self._server):
-            tag = price_tag(tool.fn)
-            if tag is None:
-                self._offers.pop(tool.name, None)
-            elif tool.name not in self._offers or self._offers[tool.name][0] is not tool.fn:
-                about = ResourceInfo(
-                    url=f"mcp://tool/{tool.name}",
-                    description=str(tool.description or tool.name)[:_DESCRIPTION],
-                    mime_type="application/json",
-                )
-                self._offers[tool.name] = (tool.fn, self._storefront.offer(tag, about))
-        return {name: offer for name, (_, offer) in self._offers.items()}
+        priced = {name: self._offer(kind, name, one) for name, one in found.items()}
+        return {name: offer for name, offer in priced.items() if offer is not None}
 
-    def _offer(self, name: str) -> Offer | None:
-        found = self._offers.get(name)
-        return None if found is None else found[1]
+    def _offer(self, kind: str, name: str, one: Any) -> Offer | None:
+        function = getattr(one, "fn", None)
+        tag = price_tag(function)
+        if tag is None or function is None:
+            return None
+        url = name if kind == "resource" else f"mcp://{kind}/{name}"
+        about = ResourceInfo(
+            url=url,
+            description=str(one.description or one.name)[:_DESCRIPTION],
+            mime_type="application/json",
+        )
+        key = f"{kind}:{one.name}"
+        known = self._offers.get(key)
+        if known is None or known[0] is not function:
+            known = self._offers[key] = (function, self._storefront.offer(tag, about))
+        return replace(known[1], resource=about)
 
 
 def _middleware_of(server: Any) -> list[Any] | None:
@@ -88,3 +101,28 @@ async def _tools_of(server: Any) -> list[Any]:
         return list(manager.list_tools())
     tools = await server.list_tools(run_middleware=False)
     return [tool for tool in tools if hasattr(tool, "fn")]
+
+
+async def _prompt_of(server: Any, name: str) -> Any:
+    """The server's prompt of this name with its function, or None."""
+    manager = getattr(server, "_prompt_manager", None)
+    return await server.get_prompt(name) if manager is None else manager.get_prompt(name)
+
+
+async def _resource_of(server: Any, uri: str) -> Any:
+    """The resource or template that the server would read for *uri*, or None."""
+    manager = getattr(server, "_resource_manager", None)
+    if manager is None:
+        return await server.get_resource(uri) or await server.get_resource_template(uri)
+    for resource in manager.list_resources():
+        if str(resource.uri) == uri:
+            return resource
+    return next((one for one in manager.list_templates() if _matches(one, uri)), None)
+
+
+def _matches(template: Any, uri: str) -> bool:
+    """Whether a template takes *uri*. One that finds it unsafe answers for it with an error."""
+    try:
+        return template.matches(uri) is not None
+    except ValueError:
+        return True

@@ -31,9 +31,11 @@ def sell(
     """Sell the functions of *target* that have a price: an MCPServer, a FastMCP server, or a Starlette
     or FastAPI app.
 
-    Call it after all routes of an app are made; tools of an MCP server may come later. *pay_to* is
+    Call it after all routes of an app are made; tools, resources and prompts of an MCP server may come
+    later. *pay_to* is
     the merchant's address, whose token account must exist. Payments settle at *url*, a cluster's
-    name or JSON-RPC: in this process, with *sponsor* paying the fees, or by *facilitators* (URLs).
+    name or JSON-RPC: in this process, with *sponsor* paying the fees, or by *facilitators*: URLs, names of
+    PRESETS such as "payai" (their keys are read from the environment), or objects.
     Sales are stored in *database*. *public_url* is the app's address as buyers see it.
 
     Raises PaymentError for a wrong price or setting, SourceError for a key file, StorageError, and

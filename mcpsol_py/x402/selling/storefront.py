@@ -21,6 +21,7 @@ from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.receipts import Signatory
+from mcpsol_py.x402.selling.facilitator_auth import PRESETS, preset_key
 from mcpsol_py.x402.selling.facilitator_client import FacilitatorClient, HttpFacilitator
 from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
@@ -42,7 +43,8 @@ class Storefront:
     """Sells functions for one merchant. `sell` makes one; its `close` ends what it opened.
 
     *pay_to* is the merchant's address. The payments settle at *url*, a cluster's name or JSON-RPC.
-    *sponsor* pays the fees in this process; or *facilitators* (URLs, or objects) settle elsewhere.
+    *sponsor* pays the fees in this process; or *facilitators* (names of presets, URLs, or objects) settle
+    elsewhere.
     *receipts* is the key that signs offers and receipts.
 
     Raises PaymentError, SourceError, StorageError, and ChainUnavailable if the node does not answer.
@@ -69,10 +71,10 @@ class Storefront:
             )
         self.pay_to = pay_to
         self._signatory = None if receipts is None else Signatory(_key(receipts))
+        several = None if sponsor is not None else _several(facilitators)
         self.chain = chain or rpc_chain(cluster_url(url))
         self.database = Database(database)
         self.executions = Executions(self.database, merchant)
-        several = None if sponsor is not None else _several(facilitators)
         self._core = x402ResourceServer(several or self._own_facilitator(sponsor))
         self._core.register(self.chain.network, ExactServer())
         self._core.initialize()
@@ -114,9 +116,18 @@ class Storefront:
 
 
 def _several(facilitators: Sequence[str | FacilitatorClient]) -> Facilitators:
-    return Facilitators(
-        [HttpFacilitator(one) if isinstance(one, str) else one for one in facilitators]
-    )
+    return Facilitators([_opened(one) if isinstance(one, str) else one for one in facilitators])
+
+
+def _opened(named: str) -> FacilitatorClient:
+    """The facilitator of a preset's name, or at a URL."""
+    if named in PRESETS:
+        return HttpFacilitator(PRESETS[named].url, auth=preset_key(named))
+    if "://" not in named:
+        raise PaymentError(
+            "FACILITATOR_ERROR", f"expected a URL or one of {', '.join(PRESETS)}, got {abbr(named)}"
+        )
+    return HttpFacilitator(named)
 
 
 def _key(given: Key) -> Keypair:
