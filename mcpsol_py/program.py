@@ -34,11 +34,13 @@ from mcpsol_py.sources.detect import read
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import pyarrow as pa
     import solders.instruction
 
     from mcpsol_py.accounts.resolution import Resolver
     from mcpsol_py.codec.reading import Reading
     from mcpsol_py.model.check import Finding
+    from mcpsol_py.tables.decode import Rows
 
 __all__ = ["Argument", "Program", "ProgramInstruction", "load"]
 
@@ -297,6 +299,63 @@ class Program:
 
         return read_account(self.codecs, data, name)
 
+    # --- tables ------------------------------------------------------------------------------------------------
+
+    def decode_accounts(
+        self, rows: Rows, account: str | None = None, *, text: bool = False
+    ) -> pa.Table:
+        """Read the data of many accounts of one type into an Arrow table, a row each (extra `arrow`).
+
+        *rows*: bytes (None: no data), or an Arrow array of binary. *account*: their type; by default the data decide,
+        and must agree. *text*: addresses in base58 and 128-bit integers as decimal text, as in the JSON forms. The
+        columns `rest` and `notes` say what the source does not explain, as `read_account` does; data of another type
+        do not raise. Raises UnknownName, DecodeError.
+        """
+        return self._table("accounts", rows, account, text)
+
+    def decode_accounts_by_type(
+        self, rows: Rows, *, text: bool = False
+    ) -> dict[str | None, pa.Table]:
+        """Read the data of many accounts into a table for each account type, by its name.
+
+        The column `row` is the place in *rows*. Data of no known type are in the table of None.
+        """
+        return self._tables("accounts", rows, text)
+
+    def decode_instructions(
+        self, rows: Rows, instruction: str | None = None, *, text: bool = False
+    ) -> pa.Table:
+        """Read the data of many calls of one instruction into a table, as `decode_accounts` does."""
+        return self._table("instructions", rows, instruction, text)
+
+    def decode_instructions_by_name(
+        self, rows: Rows, *, text: bool = False
+    ) -> dict[str | None, pa.Table]:
+        """Read instruction data into a table for each instruction, as `decode_accounts_by_type` does."""
+        return self._tables("instructions", rows, text)
+
+    def decode_events(
+        self, rows: Rows, event: str | None = None, *, text: bool = False
+    ) -> pa.Table:
+        """Read many events of one name into a table, as `decode_accounts` does."""
+        return self._table("events", rows, event, text)
+
+    def decode_events_by_name(
+        self, rows: Rows, *, text: bool = False
+    ) -> dict[str | None, pa.Table]:
+        """Read events into a table for each name, as `decode_accounts_by_type` does."""
+        return self._tables("events", rows, text)
+
+    def _table(self, kind: str, rows: Rows, name: str | None, text: bool) -> pa.Table:
+        return _tables_module(kind).decode(self.codecs, kind, rows, name, text=text)
+
+    def _tables(self, kind: str, rows: Rows, text: bool) -> dict[str | None, pa.Table]:
+        found: dict[str | None, pa.Table]
+        found = _tables_module(kind).decode_by_name(self.codecs, kind, rows, text=text)
+        return found
+
+    # --- problems --------------------------------------------------------------------------------------------
+
     def error(self, code: int) -> ErrorCode | None:
         """Return the program's own error with that code, None if it has none."""
         return self._errors.get(code)
@@ -304,8 +363,6 @@ class Program:
     @cached_property
     def _errors(self) -> dict[int, ErrorCode]:
         return {e.code: e for e in reversed(self.model.errors)}
-
-    # --- problems --------------------------------------------------------------------------------------------
 
     def findings(self) -> list[Finding]:
         """Return everything that `check` finds, with paths as the source writes them."""
@@ -318,6 +375,16 @@ class Program:
         from mcpsol_py.model.check import unusable
 
         return unusable(self.model)
+
+
+def _tables_module(kind: str) -> ModuleType:
+    """Import what makes tables. Raises NotUsable if the extra `arrow` is not installed."""
+    try:
+        from mcpsol_py.tables import decode
+    except ModuleNotFoundError as error:
+        why = f"{error.name} is not installed: pip install '.[arrow]' in a clone of mcpsol-py"
+        raise NotUsable("tables of", kind, why) from error
+    return decode
 
 
 @dataclass(frozen=True, slots=True)

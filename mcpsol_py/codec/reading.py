@@ -20,7 +20,18 @@ from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction
 from mcpsol_py.model.types import Struct, Type
 
-__all__ = ["Reading", "read_account", "read_event", "read_instruction"]
+__all__ = [
+    "Kind",
+    "Reading",
+    "begins_with_tag",
+    "left_over_notes",
+    "node_of",
+    "read_account",
+    "read_any",
+    "read_event",
+    "read_instruction",
+    "without_tag",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,7 @@ class Reading:
         return self._to_json(self.value)
 
 
-class _Kind(Protocol):
+class Kind(Protocol):
     """An instruction, account type or event."""
 
     @property
@@ -62,17 +73,25 @@ class _Kind(Protocol):
 
 def read_instruction(codecs: Codecs, data: Data) -> Reading:
     """Read instruction data. Raises DecodeError if no instruction's discriminator begins them."""
-    return _read_any(codecs, codecs.model.instructions, as_bytes(data), "instructions")
+    return read_any(codecs, codecs.model.instructions, as_bytes(data), "instructions")
 
 
 def read_event(codecs: Codecs, data: Data) -> Reading:
     """Read an event, with or without the tag of `emit_cpi!`. Raises DecodeError as `read_instruction` does."""
-    raw, events = as_bytes(data), codecs.model.events
-    if raw.startswith(EVENT_CPI_TAG) and not any(
-        event.discriminator.value.startswith(EVENT_CPI_TAG) for event in likely(events, raw)
-    ):
-        raw = raw.removeprefix(EVENT_CPI_TAG)
-    return _read_any(codecs, events, raw, "events")
+    events = codecs.model.events
+    return read_any(codecs, events, without_tag(events, as_bytes(data)), "events")
+
+
+def without_tag(events: Iterable[Event], data: bytes) -> bytes:
+    """Return an event's data without the tag of `emit_cpi!`, unless the event's discriminator begins with the tag."""
+    if not data.startswith(EVENT_CPI_TAG) or any(map(begins_with_tag, likely(events, data))):
+        return data
+    return data.removeprefix(EVENT_CPI_TAG)
+
+
+def begins_with_tag(event: Event) -> bool:
+    """Return whether the tag of `emit_cpi!` begins an event's discriminator."""
+    return event.discriminator.value.startswith(EVENT_CPI_TAG)
 
 
 def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading:
@@ -83,11 +102,14 @@ def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading
     accounts: Iterable[AccountType] = codecs.model.accounts
     if name is not None:
         accounts = [account_named(codecs.model, name)]
-    return _read_any(codecs, accounts, as_bytes(data), "account types")
+    return read_any(codecs, accounts, as_bytes(data), "account types")
 
 
-def _read_any(codecs: Codecs, known: Iterable[_Kind], data: bytes, what: str) -> Reading:
-    """Read *data* as each candidate, and return the reading that explains most."""
+def read_any(codecs: Codecs, known: Iterable[Kind], data: bytes, what: str) -> Reading:
+    """Read *data* as each of *known* that it may be, and return the reading that explains most.
+
+    *what* names them in errors. Raises DecodeError if the data are of none of them.
+    """
     known = [one for one in known if not _is_unknown(one)]
     readings = [_read_as(codecs, one, data) for one in likely(known, data)]
     sure = [one for one in readings if not (one.missing and _is_guess(known, one))]
@@ -100,12 +122,12 @@ def _read_any(codecs: Codecs, known: Iterable[_Kind], data: bytes, what: str) ->
     )
 
 
-def _is_unknown(one: _Kind) -> bool:
+def _is_unknown(one: Kind) -> bool:
     """Return whether nobody knows which data are of this kind: a faulty instruction of the source."""
     return one.discriminator.origin == "none" and getattr(one, "disabled", None) is not None
 
 
-def _is_guess(known: Iterable[_Kind], reading: Reading) -> bool:
+def _is_guess(known: Iterable[Kind], reading: Reading) -> bool:
     """Return whether nothing but the fields speaks for a reading."""
     return not any(one.discriminator.value for one in known if one.name == reading.name)
 
@@ -114,10 +136,10 @@ def _unexplained(reading: Reading) -> tuple[bool, int, int]:
     return reading.missing, len(reading.rest), len(reading.notes)
 
 
-def _read_as(codecs: Codecs, one: _Kind, data: bytes) -> Reading:
+def _read_as(codecs: Codecs, one: Kind, data: bytes) -> Reading:
     try:
         start = len(leading(one.name, one.discriminator))
-        codec = codecs.codec(_type_of(one))
+        codec = codecs.codec(node_of(one))
         value, end = codec.decode_from(data, start)
     except NotUsable as error:
         note = f"{one.name}: {error.why}"
@@ -132,27 +154,29 @@ def _read_leniently(codecs: Codecs, name: str, node: Type, data: bytes, start: i
     reader = LenientReader(codecs.layouts, data)
     value, end = reader.read(name, node, start)
     rest = data[end:]
-    notes = (*reader.notes, *_left_over(name, rest, end))
+    notes = (*reader.notes, *left_over_notes(name, rest, end))
     write = partial(LenientJson(codecs.layouts).visit, node)
     return Reading(name, value, rest, notes, False, reader.ended, _to_json=write)
 
 
-def _type_of(one: _Kind) -> Type:
+def node_of(one: Kind) -> Type:
+    """Return the type of an account's or event's fields, or of an instruction's arguments."""
     if isinstance(one, Instruction):
         return Struct(one.args)
     assert isinstance(one, (AccountType, Event))
     return one.type
 
 
-def _rest_notes(one: _Kind, data: bytes, end: int) -> tuple[str, ...]:
+def _rest_notes(one: Kind, data: bytes, end: int) -> tuple[str, ...]:
     size = one.discriminator.size
     odd_size = size is not None and len(data) != size and end == len(data)
     if odd_size:
         return (f"{one.name}: expected {size} bytes of data, got {len(data)}",)
-    return _left_over(one.name, data[end:], end)
+    return left_over_notes(one.name, data[end:], end)
 
 
-def _left_over(name: str, rest: bytes, end: int) -> tuple[str, ...]:
+def left_over_notes(name: str, rest: bytes, end: int) -> tuple[str, ...]:
+    """Return the note about bytes that follow the last field, if there are any."""
     if not rest:
         return ()
     count = f"{len(rest):,} byte{' is' if len(rest) == 1 else 's are'}"
