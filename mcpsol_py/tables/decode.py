@@ -31,7 +31,7 @@ from mcpsol_py.codec.reading import (
 from mcpsol_py.errors import DecodeError, McpsolError, NotUsable, UnknownName
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.model.types import BOOL, Field, Struct, Tuple, Type, field_keys
-from mcpsol_py.names import match_name
+from mcpsol_py.names import by_name
 from mcpsol_py.tables.arrow_types import ArrowTypes
 from mcpsol_py.tables.fixed_columns import Block, FixedColumns
 from mcpsol_py.tables.value_columns import ValueColumns
@@ -170,10 +170,10 @@ def _known(codecs: Codecs, kind: str) -> Sequence[Kind]:
 
 def _place(kind: str, known: Sequence[Kind], name: str) -> int:
     names = [one.name for one in known]
-    place = match_name(name, names)
-    if place is None:
+    found = by_name(names).get(name)
+    if found is None:
         raise UnknownName(_KINDS[kind].removesuffix("s"), name, names)
-    return place
+    return names.index(found)
 
 
 def _places(codecs: Codecs, kind: str, chunk: pa.Array) -> Any:
