@@ -68,6 +68,8 @@ def test_every_import_is_declared(repo: Path) -> None:
                 allowed |= extras[
                     "bridge"
                 ]  # keystores and long watches: imported where a bridge or a payer wants them
+            if part in ("tables", "pipelines"):
+                allowed |= extras["arrow"]
             if part == "x402":
                 allowed |= extras[
                     "postgres"
