@@ -210,6 +210,7 @@ _EXTRAS = {
         ("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"
     ),
     **dict.fromkeys(("x402", "sqlalchemy", "alembic"), "x402"),
+    **dict.fromkeys(("pyarrow", "numpy"), "arrow"),
 }
 
 

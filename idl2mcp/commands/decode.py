@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.decode_files import Output, decode_files, output_options
 from idl2mcp.json_input import text_value
 from mcpsol_py.errors import DecodeError
 
@@ -17,15 +18,30 @@ if TYPE_CHECKING:
 
 @click.command("decode")
 @inputs.source_argument
-@click.argument("what", metavar="WHAT")
+@click.argument("what", metavar="WHAT...", nargs=-1, required=True)
+@output_options
 @inputs.local_options
 @inputs.chain_options
 @report.json_option
-def command(source: str, what: str, chain: inputs.Chain, as_json: bool) -> None:
+def command(
+    source: str, what: tuple[str, ...], chain: inputs.Chain, as_json: bool, **output: Any
+) -> int | None:
     """Explain WHAT by SOURCE's schema: a transaction (base64 or base58), the signature of one, or instruction data.
 
     Data is hex, "base64:…" or base58. WHAT may be @file, or - for stdin. A signature needs --url.
+
+    With --format, WHAT are files, folders or patterns, or - for stdin: JSON of getTransaction, getBlock or
+    getProgramAccounts, a document in a file or in each line. Their rows go to --out.
     """
+    if output["form"] is not None:
+        return decode_files(inputs.load_source(source, chain), what, Output(**output), as_json)
+    if len(what) > 1 or output["out"] is not None:
+        raise click.UsageError("several WHAT and --out need --format jsonl or --format parquet.")
+    _explain(source, what[0], chain, as_json)
+    return None
+
+
+def _explain(source: str, what: str, chain: inputs.Chain, as_json: bool) -> None:
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.transport import run
 

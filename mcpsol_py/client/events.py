@@ -18,7 +18,7 @@ from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.program import Program
 
-__all__ = ["events_of", "logged_data", "logged_text_data", "read_events"]
+__all__ = ["event_data", "events_of", "logged_data", "logged_text_data", "read_events"]
 
 _DATA, _TEXT = "Program data: ", "Program log: "
 #: The bytes of an Anchor discriminator. Base64 with fewer may as well be a word.
@@ -82,13 +82,20 @@ def read_events(
     """
     if not program.model.events:
         return
-    behind = program.behind(program_id)
+    for data, is_text in event_data(program.behind(program_id), logs, inner):
+        # Text may be base64 by accident, so only a whole event counts.
+        yield from (one for one in _event(program, data) if one.is_whole or not is_text)
+
+
+def event_data(
+    behind: Pubkey, logs: Sequence[str], inner: Iterable[tuple[Pubkey, bytes]] = ()
+) -> Iterator[tuple[bytes, bool]]:
+    """Yield what may be the events of program *behind*, as `read_events` does, and whether it was logged as text."""
     emitted = [data for called, data in inner if called == behind and data[:8] == EVENT_CPI_TAG]
     for data in (*logged_data(logs, str(behind)), *emitted):
-        yield from _event(program, data)
+        yield data, False
     for data in logged_text_data(logs, str(behind)):
-        # Text may be base64 by accident, so only a whole event counts.
-        yield from (event for event in _event(program, data) if event.is_whole)
+        yield data, True
 
 
 def _event(program: Program, data: bytes) -> Iterator[Reading]:

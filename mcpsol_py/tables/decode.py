@@ -36,7 +36,7 @@ from mcpsol_py.tables.arrow_types import ArrowTypes
 from mcpsol_py.tables.fixed_columns import Block, FixedColumns
 from mcpsol_py.tables.value_columns import ValueColumns
 
-__all__ = ["Rows", "decode", "decode_by_name", "schema"]
+__all__ = ["Rows", "decode", "decode_by_name", "schema", "unique_names", "value_column"]
 
 #: Data of many rows: a list of bytes (None: no data), or an Arrow array of binary.
 Rows: TypeAlias = "Sequence[bytes | None] | pa.Array | pa.ChunkedArray"
@@ -89,6 +89,18 @@ def decode_by_name(
             batches.setdefault(name, []).append(batch)
         first += len(chunk)
     return {name: pa.Table.from_batches(found) for name, found in batches.items()}
+
+
+def value_column(
+    codecs: Codecs, kind: str, name: str, values: Sequence[Any], *, text: bool
+) -> pa.Array | None:
+    """Return a struct column of *values*, as readings of this account type, instruction or event have them.
+
+    Returns None if it has no fields.
+    """
+    known = _known(codecs, kind)
+    reader = _TableReader(codecs, known[_place(kind, known, name)], kind, text)
+    return None if reader.is_empty else reader.values(values)
 
 
 def schema(codecs: Codecs, kind: str, name: str, *, text: bool) -> pa.Schema:
@@ -311,7 +323,7 @@ class _TableReader:
         else:
             fields = [("value", self.type)]
         fields += [("rest", pa.binary()), ("notes", _NOTES)]
-        names = _unique(name for name, _ in fields)
+        names = unique_names(name for name, _ in fields)
         return pa.schema(zip(names, [kind for _, kind in fields], strict=True))
 
     def read(self, chunk: pa.Array, numbers: pa.Array | None = None) -> pa.RecordBatch:
@@ -323,7 +335,7 @@ class _TableReader:
             columns = [*(read.values.flatten() if is_struct else [read.values]), *columns]
         if numbers is None:
             return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        return pa.RecordBatch.from_arrays([numbers, *columns], _unique(["row", *names]))
+        return pa.RecordBatch.from_arrays([numbers, *columns], unique_names(["row", *names]))
 
     # --- all rows at once --------------------------------------------------------------------
 
@@ -388,11 +400,15 @@ class _TableReader:
 
     # --- row by row --------------------------------------------------------------------------
 
+    def values(self, values: Sequence[Any]) -> pa.Array:
+        """Return a column of the values that readings have."""
+        return self._values.visit(self.node, values)
+
     def _read_slowly(self, chunk: pa.Array) -> _Read:
         rows = [self._read_row(data) for data in chunk.to_pylist()]
         values, rest, notes = zip(*rows, strict=True) if rows else ((), (), ())
         return _Read(
-            self._values.visit(self.node, values),
+            self.values(values),
             pa.array(rest, pa.binary()),
             pa.array(notes, _NOTES),
         )
@@ -431,6 +447,6 @@ def _matrix(chunk: pa.Array, lengths: Any, rows: Any, size: int) -> Any:
     return used.reshape(len(rows), width)[:, :size]
 
 
-def _unique(names: Any) -> list[str]:
+def unique_names(names: Any) -> list[str]:
     """Return *names*, with a number added to those that repeat."""
     return list(field_keys(tuple(Field(name, BOOL) for name in names)))
