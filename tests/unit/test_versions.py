@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mcpsol_py.codec.account import find_account
 from mcpsol_py.errors import DecodeError, EncodeError, SourceError
 from mcpsol_py.program import Program, load
 from mcpsol_py.versions import Version, Versions
@@ -123,3 +124,32 @@ def test_instructions_of_every_version_of_real_programs_are_read_by_it(shared_id
                 assert same(found.reading.value, value), name
                 undated = Versions(map(Version, family)).read_instruction(data)
                 assert undated.reading.is_whole, name
+
+
+def _accounts(program: Program) -> Iterator[tuple[str, dict[str, Any], bytes]]:
+    """Data of each account type, made with the program's own encoder, that have its discriminator."""
+    for account in program.model.accounts:
+        if program.codecs.layouts.resolver.why_unusable(account.type) is not None:
+            continue
+        with suppress(NoValue, EncodeError):
+            value = Values(program.codecs).from_seed(account.type, 54321)
+            data = program.encode_account(account.name, value)
+            if find_account(program.codecs, data) == account:
+                yield account.name, value, data
+
+
+def test_accounts_of_every_version_of_real_programs_are_read_by_it(shared_idls: Path) -> None:
+    read = 0
+    for family in _families(shared_idls):
+        dated = Versions(
+            Version(program, 100 * i, 100 * i + 99) for i, program in enumerate(family)
+        )
+        undated = Versions(map(Version, family))
+        for i, program in enumerate(family):
+            for name, value, data in _accounts(program):
+                found = dated.read_account(data, slot=100 * i + 5)
+                assert found.version.program is program, name
+                assert same(found.reading.value, value), name
+                assert undated.read_account(data).reading.is_whole, name
+                read += 1
+    assert read > 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,6 +85,41 @@ def test_junk_in_one_item_spoils_no_other(data: st.DataObject) -> None:
             if key != kept:
                 assert getattr(after, key) == getattr(before, key), key
         assert after.types == before.types
+
+
+TYPES = ("types", "definedTypes", "accounts", "events")
+
+
+def _users_of(name: str, kept: str, place: int) -> set[str]:
+    """The instructions that need the spoiled item: those that name it, or another one that names it."""
+    doc = DOCUMENTS[name].get("program", DOCUMENTS[name])
+    spoiled = {doc[kept][place]["name"]}
+    types = [item for key in TYPES for item in doc.get(key, [])]
+    for _ in types:
+        spoiled |= {item["name"] for item in types if _names_any(item, spoiled)}
+    return {item["name"] for item in doc["instructions"] if _names_any(item, spoiled)}
+
+
+def _names_any(item: Any, names: set[str]) -> bool:
+    text = json.dumps({key: value for key, value in item.items() if key != "name"})
+    return any(f'"{name}' in text or f"{name}" in text for name in names)
+
+
+@given(st.data())
+def test_junk_in_a_type_disables_only_what_needs_it(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(NAMES))
+    path = data.draw(st.sampled_from([p for p in PLACES[name] if _item_of(p)[0] in TYPES]))  # type: ignore[index]  # not None
+    kept, place = _item_of(path) or ("", 0)
+    before, after = (
+        load(doc)
+        for doc in (DOCUMENTS[name], _spoiled(name, path, data.draw(st.sampled_from(JUNK))))
+    )
+    lost = after.unusable().keys() - before.unusable().keys()
+    assert lost <= _users_of(name, kept, place)
+    for ix in (
+        set(before.instructions) - lost - before.unusable().keys() - _users_of(name, kept, place)
+    ):
+        assert after.instruction(ix).model == before.instruction(ix).model
 
 
 @pytest.mark.parametrize(
