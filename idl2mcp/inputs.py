@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp.program_files import build_record, built, is_elf, own_id, read_elf
+from idl2mcp.program_files import build_record, built, has_magic, is_elf, own_id, read_elf
+from idl2mcp.streams import is_stream, kept_in_file, name_of, read_stream
 from mcpsol_py.bundled import bundled_programs, bundled_so
 from mcpsol_py.errors import InvalidProgram, SourceError, TransportError, abbr, suggest
 from mcpsol_py.solana.clusters import cluster_url
@@ -48,6 +49,7 @@ __all__ = [
     "payment_chain",
     "local_options",
     "refuse_errors",
+    "source_bytes",
     "source_argument",
     "source_of",
     "transport_of",
@@ -213,8 +215,9 @@ def address(text: str, option: str) -> Pubkey:
 def load_source(text: str, chain: Chain | str | None = None) -> Source:
     """Load the program that SOURCE means.
 
-    Tried in this order: an existing file (a `.so`, a Python spec, or an IDL in any dialect), the name of a bundled
-    program, a program id (needs a URL), a Python module. *chain* may be a URL.
+    Tried in this order: stdin for "-", or a pipe (an IDL or a compiled program), an existing file (a `.so`, a Python
+    spec, or an IDL in any dialect), the name of a bundled program, a program id (needs a URL), a Python module. *chain*
+    may be a URL.
 
     Raises SourceError or a subclass if it cannot be read, NoSchema and TransportError for a chain's answers, and
     click.UsageError if an option is missing.
@@ -224,6 +227,8 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
         raise SourceError(
             f"expected the name of a program, got {len(text):,} characters", origin=text[:80]
         )
+    if is_stream(text):
+        return _from_stream(text, chain)
     path = built(Path(text))
     there = _exists(path)
     if text.endswith(".so") or (there and is_elf(path)):
@@ -338,6 +343,20 @@ def _from_file(path: Path, chain: Chain) -> Source:
         )
     named = path if path.suffix else path.absolute()  # a bare word would mean a module
     return _with_chain(read(named), "spec" if path.suffix == ".py" else "document", chain)
+
+
+def _from_stream(text: str, chain: Chain) -> Source:
+    from mcpsol_py.sources.detect import read
+
+    data = read_stream(text)
+    if has_magic(data):
+        return _from_so(kept_in_file(data, ".so"), chain)
+    return _with_chain(read(data, origin=name_of(text)), "document", chain)
+
+
+def source_bytes(text: str) -> bytes:
+    """Return the bytes of a SOURCE that is a document."""
+    return read_stream(text) if is_stream(text) else Path(text).read_bytes()
 
 
 def _from_module(text: str, chain: Chain) -> Source:

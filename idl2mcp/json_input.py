@@ -1,13 +1,13 @@
-"""JSON values of command-line options: the text itself, `@file`, or `-` for stdin."""
+"""JSON values of command-line options: the text itself, `@file`, a pipe, or `-` for stdin."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from idl2mcp.streams import is_stream, name_of, read_stream
 from mcpsol_py.errors import SourceError, abbr
 
 __all__ = ["json_list", "json_object", "json_value", "plain_value", "text_value", "with_pairs"]
@@ -91,15 +91,22 @@ def _json(text: str | None, option: str) -> tuple[Any, str]:
 
 
 def _text(text: str, option: str) -> tuple[str, str]:
-    if text == "-":
-        return sys.stdin.read(), option
+    file = text.removeprefix("@")
+    if is_stream(file):
+        return _decoded(read_stream(file), name_of(file))
     if not text.startswith("@"):
         return text, option
-    file = text[1:]
     try:
-        return Path(file).read_text(encoding="utf-8"), file
-    except (OSError, UnicodeDecodeError) as error:
+        return _decoded(Path(file).read_bytes(), file)
+    except OSError as error:
         raise SourceError(f"cannot be read: {error}", origin=file) from error
+
+
+def _decoded(data: bytes, origin: str) -> tuple[str, str]:
+    try:
+        return data.decode("utf-8-sig"), origin
+    except UnicodeDecodeError as error:
+        raise SourceError(f"cannot be read: {error}", origin=origin) from error
 
 
 def _no_constant(name: str) -> float:

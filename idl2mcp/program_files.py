@@ -52,6 +52,11 @@ def built_in(folder: Path) -> Path:
     )
 
 
+def has_magic(data: bytes) -> bool:
+    """Return True if *data* begin an ELF file."""
+    return data.startswith(_MAGIC)
+
+
 def is_elf(path: Path) -> bool:
     """Return True if *path* is an ELF file."""
     try:

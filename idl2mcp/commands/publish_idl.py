@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -98,7 +97,7 @@ def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, lis
     loaded = inputs.load_source(source)
     inputs.refuse_errors(loaded)
     if loaded.kind == "document" and not anchor:
-        text = Path(source).read_bytes()
+        text = inputs.source_bytes(source)
         try:
             json.loads(text)
         except (

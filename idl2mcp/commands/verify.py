@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,7 @@ def _against(
         "same": not drift and not code.why_not,
         "facade_of": behind,
         "not_compared": code.why_not or None,
+        "kinds": _by_kind(drift),
         "differences": _rows(drift),
     }
     return _report(document, lines, drift, code.why_not, as_json)
@@ -151,6 +153,7 @@ def _locked(
         "redeployed": None if locked.deployed is None or deployment.why_not else bool(moved),
         "schema_changed": bool(changed),
         "not_compared": why_not or None,
+        "kinds": _by_kind(moved + changed),
         "differences": _rows(moved + changed),
     }
     return _report(document, lines, moved + changed, why_not, as_json)
@@ -201,7 +204,13 @@ def _compare_deployment(locked: Locked, lock_file: Path, chain: inputs.Chain) ->
 def _lines(drift: list[Difference], left: str, right: str) -> list[str]:
     lines = [f"{d.kind}: {d.path}: {left} says {d.left}, {right} says {d.right}" for d in drift]
     last = report.count(len(drift), "difference") if drift else "no difference"
-    return [*lines, f"{last}."]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in _by_kind(drift).items())
+    return [*lines, f"{last}: {kinds}." if len(drift) > 1 else f"{last}."]
+
+
+def _by_kind(drift: list[Difference]) -> dict[str, int]:
+    """Return how many differences there are of each kind, the most frequent first."""
+    return dict(Counter(row.kind for row in drift).most_common())
 
 
 def _rows(drift: list[Difference]) -> list[dict[str, Any]]:

@@ -209,7 +209,7 @@ def test_the_command_names_kinds_and_ignores_what_it_is_told_to(cli: Cli) -> Non
     lines = ran.out.splitlines()
     assert lines[0].startswith("argument-type: instructions.increment.args.amount: ")
     assert lines[1].startswith("docs: ")
-    assert lines[-1] == "2 differences."
+    assert lines[-1] == "2 differences: 1 argument-type, 1 docs."
     assert (
         cli(
             "verify", SPEC, "--against", other, "--ignore", "docs", "--ignore", "argument-type"
