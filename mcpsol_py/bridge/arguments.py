@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.errors import EncodeError, SourceError, UnknownName, abbr
+from mcpsol_py.items import without_nulls
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.schema.mcp_tools import ToolCall
 
@@ -81,11 +82,6 @@ def extra_accounts(tool: BridgeTool, arguments: dict[str, Any]) -> list[Any]:
     value = read_list(arguments.pop("remaining_accounts"), path, _MOST_REMAINING, "accounts")
     check_depth(value)
     return value or []
-
-
-def without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *values* without those that are None, which strict clients give for left out ones."""
-    return {key: value for key, value in values.items() if value is not None}
 
 
 def required(arguments: Mapping[str, Any], key: str, where: str) -> Any:
