@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http import HttpSettings, OAuth
-    from mcpsol_py.bridge.policy import AuditLog
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.keys import Signer
 
@@ -53,7 +52,6 @@ TOP: Keys = {
     "keystore": TEXT,
     "signer": TABLE,
     "audit": TEXT,
-    "audit_head": TEXT,
     "setup": TEXT,
     "ledger": TEXT,
     "url": TEXT,
@@ -113,7 +111,6 @@ class BridgeConfig:
     keystore: Path | None = None
     signer: Mapping[str, Any] | None = None
     audit: Path | None = None
-    audit_head: Path | None = None
     policy: Mapping[str, Any] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
     payments: Payments | None = None
@@ -153,7 +150,6 @@ def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Bri
         keystore=_file(values, "keystore", base),
         signer=values.get("signer"),
         audit=_file(values, "audit", base),
-        audit_head=_file(values, "audit_head", base),
         policy=values.get("policy"),
         http=values.get("http", {}),
         payments=read_payments(values["payments"], base) if "payments" in values else None,
@@ -188,7 +184,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
     Raises SourceError or a subclass, NoSchema, TransportError, PolicyError.
     """
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.policy import Policy
+    from mcpsol_py.bridge.policy import AuditLog, Policy
 
     sends = config.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())
@@ -210,7 +206,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
         wallet=_wallet(config.wallet, cluster),
         signer=signer,
         policy=Policy.read(config.policy, config.origin) if config.policy is not None else None,
-        audit=_audit_log(config, signer),
+        audit=AuditLog(_audit_file(config)),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
         client=config.client,
@@ -253,19 +249,6 @@ def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
     raise click.UsageError(
         'mode "send" needs a key. Give a key file, keystore = "…" (make one with `idl2mcp wallet new`), a signing '
         'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'
-    )
-
-
-def _audit_log(config: BridgeConfig, signer: Signer | None) -> AuditLog:
-    """The audit log, which the key of a keystore signs."""
-    from mcpsol_py.bridge.policy import AuditLog
-    from mcpsol_py.client.keys import KeypairSigner
-
-    has_key = config.keystore is not None and isinstance(signer, KeypairSigner)
-    return AuditLog(
-        _audit_file(config),
-        signer=signer if has_key else None,  # type: ignore[arg-type]  # a KeypairSigner
-        head=config.audit_head,
     )
 
 

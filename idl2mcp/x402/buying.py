@@ -204,6 +204,8 @@ def _purchase_options(options: _PayOptions, keypair: Keypair) -> PurchaseOptions
 
 def _report(done: Purchased, network: str, *, as_json: bool) -> None:
     """Print the answer, and leave with an exit code other than 0 if it is not a success."""
+    from mcpsol_py.x402.buying.purchases import cost_of, is_unconfirmed
+
     bought = done.bought
     if done.is_of_mcp and bought.receipt is None:
         raise click.UsageError(f"{done.failure}: idl2mcp x402 pay URL TOOL")
@@ -211,6 +213,8 @@ def _report(done: Purchased, network: str, *, as_json: bool) -> None:
     if bought.receipt is not None:
         receipt = bought.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
         report.note(_receipt_note(bought, network))
+    elif done.failure is None and is_unconfirmed(bought):
+        report.note(cost_of(bought))
     document = {
         **_answer(done),
         "paid": str(bought.amount),
@@ -221,8 +225,7 @@ def _report(done: Purchased, network: str, *, as_json: bool) -> None:
     }
     report.emit(document, done.text, as_json=as_json)
     if done.failure is not None:
-        cost = "; nothing was paid" if receipt is None or bought.asset is None else ""
-        report.note(f"Error: {done.failure}{cost}")
+        report.note(f"Error: {done.failure}; {cost_of(bought)}")
         code = report.INPUT if (done.status or 0) < 500 else report.CHAIN
         click.get_current_context().exit(code)
 

@@ -42,6 +42,8 @@ from mcpsol_py.x402.buying.purchases import (
     Purchased,
     PurchaseOptions,
     buy,
+    cost_of,
+    is_unconfirmed,
     purchase,
     subscription_of,
 )
@@ -347,11 +349,12 @@ def _purchase_body(done: Purchased) -> dict[str, Any]:
     subscription = subscription_of(bought)
     if subscription is not None:
         body["subscription"] = subscription
+    if is_unconfirmed(bought):
+        body["pending"] = True
     if done.failure is None:
         return body
-    settled = bought.asset is not None and bought.receipt is not None
-    cost = "the payment settled" if settled else "nothing was paid"
-    return {"error": "ANSWER_FAILED", "message": f"{done.failure}; {cost}", **body}
+    message = f"{done.failure}; {cost_of(bought)}"
+    return {"error": "ANSWER_FAILED", "message": message, **body}
 
 
 def _code(error: PaymentError, name: str) -> str:

@@ -31,6 +31,7 @@ BoughtResponse: TypeAlias = Bought[httpx.Response]
 _MAY_REFUSE = (409, 500, 502, 503, 504)
 #: Of these, the ones that a gateway sends if it lost the answer.
 _GATEWAY_ERRORS = (502, 503, 504)
+_WORDS = ("error", "reason", "invalidReason", "message")
 
 
 class HttpBuyer:
@@ -166,7 +167,7 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx
         if demand is None:
             raise PaymentError(
                 "PAYMENT_REJECTED" if paid else "NO_REQUIREMENTS",
-                "the server answered 402 without payment requirements",
+                f"the server answered 402 without payment requirements{_its_words(response)}",
             )
         return AskOutcome(demand=demand, receipt=receipt)
     if not paid or response.status_code not in _MAY_REFUSE:
@@ -179,6 +180,13 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx
     if response.status_code in _GATEWAY_ERRORS:
         return AskOutcome(receipt=receipt, message=f"HTTP {response.status_code}")
     return AskOutcome(result=response, receipt=receipt)
+
+
+def _its_words(response: httpx.Response) -> str:
+    """What the server says in the usual places of a JSON body, after a colon."""
+    body = _json_object(response)
+    said = [body[key] for key in _WORDS if isinstance(body.get(key), str)]
+    return f": {seller_words(', '.join(said))}" if said else ""
 
 
 def _json_object(response: httpx.Response) -> dict[str, Any]:

@@ -32,6 +32,8 @@ __all__ = [
     "PurchaseOptions",
     "Purchased",
     "buy",
+    "cost_of",
+    "is_unconfirmed",
     "purchase",
     "seller_domains",
     "subscription_of",
@@ -129,6 +131,23 @@ async def buy(wanted: Purchase, payer: CallPayer | Wallets, options: PurchaseOpt
         return await buyer.call_tool(wanted.name, wanted.arguments, **limits)
 
     return _mcp_answer(await connected(wanted.url, call))
+
+
+def cost_of(bought: Bought[Any]) -> str:
+    """Say in words whether the purchase was paid for."""
+    if bought.receipt is not None and bought.asset is not None:
+        return "the payment settled"
+    if is_unconfirmed(bought):
+        return (
+            f"payment {bought.payment_id} was sent and no receipt came, so its sum stays reserved "
+            "until the chain shows whether it landed"
+        )
+    return "nothing was paid"
+
+
+def is_unconfirmed(bought: Bought[Any]) -> bool:
+    """Whether a payment was sent and no receipt says how it ended."""
+    return bought.receipt is None and bought.asset is not None
 
 
 def subscription_of(bought: Bought[Any]) -> dict[str, Any] | None:

@@ -57,13 +57,18 @@ def payment_headers(payment: Payment) -> dict[str, str]:
 
 
 def demand_headers(
-    offer: Offer, required: PaymentRequired, failed: SettleResponse | None
+    offer: Offer, required: PaymentRequired, failed: SettleResponse | None, origin: str
 ) -> tuple[dict[str, str], bytes]:
     """Return (headers, body) of a 402.
 
     Version 2 is in PAYMENT-REQUIRED and in the older X-Payment-Required, version 1 is the body.
+    *origin* (http://host) makes whole URLs of resources that the offer names by their path: clients
+    of version 1 refuse others.
     """
-    text = encode_object(json_of(required))
+    document = json_of(required)
+    if "url" in document.get("resource", {}):
+        document["resource"]["url"] = _whole_url(document["resource"]["url"], origin)
+    text = encode_object(document)
     headers = {
         "PAYMENT-REQUIRED": text,
         "X-Payment-Required": text,
@@ -71,8 +76,15 @@ def demand_headers(
     }
     if failed is not None:
         headers |= receipt_headers(failed)
-    body = PaymentRequiredV1(error=required.error, accepts=offer.v1())
+    accepts = offer.v1()
+    for terms in accepts:
+        terms.resource = _whole_url(terms.resource, origin)
+    body = PaymentRequiredV1(error=required.error, accepts=accepts)
     return headers, orjson.dumps(json_of(body))
+
+
+def _whole_url(url: str, origin: str) -> str:
+    return origin + url if url.startswith("/") else url
 
 
 def receipt_headers(receipt: SettleResponse) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -45,6 +46,7 @@ _STATUS = {
 _REPEATABLE = ("in_progress", "settlement_pending", "storage_unavailable")
 _POLICY_VIOLATION = 1008
 _JSON = {"Content-Type": "application/json"}
+_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,8 @@ class _Seller:
             return await self._run_app(scope, body)
 
         request = _described(scope, body)
-        return _response(offer, await self.paid_calls.call(offer, payment, request, run, proof))
+        reply = await self.paid_calls.call(offer, payment, request, run, proof)
+        return _response(offer, reply, _origin(scope, headers))
 
     async def _body(self, receive: Receive) -> bytes | None:
         """The request's body; None if it has more than `max_body` bytes."""
@@ -205,10 +208,19 @@ def _described(scope: Scope, body: bytes) -> dict[str, str]:
     }
 
 
-def _response(offer: Offer, reply: Reply) -> _Response:
+def _origin(scope: Scope, headers: Mapping[str, str]) -> str:
+    """The app's address as this request names it."""
+    host = headers.get("host", "")
+    if _HOST.fullmatch(host) is None:
+        name, port = scope.get("server") or ("localhost", None)
+        host = f"{name}:{port}" if port else name
+    return f"{scope.get('scheme', 'http')}://{host}"
+
+
+def _response(offer: Offer, reply: Reply, origin: str) -> _Response:
     match reply:
         case PaymentRequiredReply():
-            headers, body = demand_headers(offer, reply.required, reply.failed)
+            headers, body = demand_headers(offer, reply.required, reply.failed, origin)
             return _Response(402, headers, body)
         case Answer():
             headers = receipt_headers(reply.receipt) if reply.receipt is not None else {}

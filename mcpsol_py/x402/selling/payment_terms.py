@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from x402 import ResourceConfig, x402ResourceServer
-from x402.schemas import AssetAmount, PaymentRequirements
+from x402.schemas import AssetAmount, PaymentRequirements, SchemeNotFoundError
 
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.price import parse_price
 
 __all__ = ["Price", "payment_terms"]
@@ -27,7 +28,7 @@ def payment_terms(
 ) -> list[PaymentRequirements]:
     """Return the requirements of *price* in one scheme, of a *server* that is initialised.
 
-    Raises PaymentError for a price that cannot be read.
+    Raises PaymentError for a price that cannot be read, and if no facilitator settles this scheme.
     """
     asked = parse_price(dict(price) if isinstance(price, Mapping) else price, network)
     config = ResourceConfig(
@@ -37,4 +38,11 @@ def payment_terms(
         network=network,
         extra={"paymentFlow": "upfront"} if settles_first else {},
     )
-    return server.build_payment_requirements(config)
+    try:
+        return server.build_payment_requirements(config)
+    except SchemeNotFoundError as error:
+        raise PaymentError(
+            "invalid_settlement",
+            f"expected a facilitator that settles {scheme} on {network} in version 2 of x402, and "
+            "none of those given does: name another one",
+        ) from error

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,14 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from x402 import x402Client
 from x402.http.clients.httpx import x402AsyncTransport
+from x402.schemas import ResourceInfo
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.budget import SpendingLimit
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
+from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.selling.http_seller import PaidHttp
 from tests.support.x402_buyers import budget_of, payer_of
@@ -89,6 +94,71 @@ async def test_the_402_says_the_same_in_all_three_forms(shop: Shop) -> None:
         "10000",
     ]
     assert response.json()["x402Version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("weather.example:8000", "http://weather.example:8000"),
+        ("[::1]:80", "http://[::1]:80"),
+        ("evil/\u00e9 <b>", "http://shop.test:8000"),
+        ("", "http://shop.test:8000"),
+    ],
+)
+def test_a_demand_names_its_resource_by_a_whole_url(shop: Shop, host: str, origin: str) -> None:
+    """Clients of version 1 refuse another one."""
+    resource = ResourceInfo(url="/weather", description="the weather")
+    offer = replace(shop.offer(), resource=resource)
+    paid = PaidHttp(Starlette(), shop.paid_calls(), {("GET", "/weather"): offer})
+    sent = asyncio.run(answered(paid, host.encode()))
+    headers = {k.decode(): v for k, v in sent[0]["headers"]}
+    v2 = json.loads(base64.b64decode(headers["payment-required"]))
+    v1 = json.loads(sent[1]["body"])
+    assert v2["resource"]["url"] == v1["accepts"][0]["resource"] == f"{origin}/weather"
+    assert resource.url == "/weather"  # the offer itself is the same at every address
+
+
+async def answered(app: PaidHttp, host: bytes) -> list[Any]:
+    """What the app sends to a GET that no client would make."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/weather", "scheme": "http"}
+    await app({**scope, "headers": [(b"host", host)], "server": ("shop.test", 8000)}, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"error": "Invalid payment", "reason": "too little"}', "Invalid payment, too little"),
+        (b'{"error": "\\u001b[31mred"}', "red"),
+        (b"<html>", "requirements"),
+        (b'{"error": 7}', "requirements"),
+    ],
+)
+async def test_a_refusal_without_requirements_keeps_the_shops_words(
+    shop: Shop, tmp_path: Path, body: bytes, words: str
+) -> None:
+    """As x402-solana refuses a payment."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if "payment-signature" in request.headers:
+            return httpx.Response(402, content=body)
+        return httpx.Response(402, json=json_of(shop.offer().payment_required("pay first")))
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        buyer = HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path)))
+        with pytest.raises(PaymentError) as caught:
+            await buyer.request("GET", URL)
+    assert caught.value.code == "PAYMENT_REJECTED"
+    assert str(caught.value).endswith(words)
+    assert "\x1b" not in str(caught.value)
 
 
 def test_the_oldest_form_is_read_header_by_header() -> None:
