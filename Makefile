@@ -68,7 +68,7 @@ full: oracles ## the suite with many more random values and on everything there 
 rust: sbf-toolchain ## rustfmt, clippy and cargo test over programs/
 	@.ci/rust.sh
 
-peers: setup ## our tests against peers whose source is given: PEER_SOURCE=FOLDER of payment-channels, needs sbf-toolchain
+peers: oracles ## our tests against other people's packages, and a program by PEER_SOURCE=FOLDER (needs sbf-toolchain)
 	@.ci/peers.sh $(ARGS)
 
 core-with-anchorpy: oracles ## the core's tests beside anchorpy, so with solders 0.26
@@ -90,7 +90,7 @@ docs: ## the documentation site, in site/; a dead link is an error
 regen: setup ## make golden output and the rendered programs anew; CI demands that nothing changes
 	@.ci/regen.sh
 
-lock: setup ## requirements/*.txt and tests/oracles/package-lock.json anew, at the newest versions
+lock: setup ## requirements/*.txt and the locks in tests/oracles anew, at the newest versions
 	@.ci/lock.sh
 
 clean: ## remove what the checks leave in the checkout (not .venv, not the cache)

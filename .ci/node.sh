@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The Node oracles, as tests/oracles/package-lock.json locks them, and those of tests/oracles/x402 and facilitators. They are
-# kept in the cache, one folder a lock file, and node_modules beside each lock is a link to them. Node 22 comes with the
-# former as an npm package, since some ask for it and Debian
-# 12 has 18; any Node from 18 on will do to install them.
+# The Node oracles, as tests/oracles/package-lock.json locks them, and those of the folders there that have a lock of their
+# own. They are kept in the cache, one folder a lock file, and node_modules beside each lock is a link to them. Node 22 comes
+# with the former as an npm package, since some ask for it and Debian 12 has 18; any Node from 18 on will do to install them.
 . "$(dirname "$0")/lib.sh"
 
 install() {
@@ -29,4 +28,5 @@ mkdir -p "$MCPSOL_CACHE/node"
 exec 9>"$MCPSOL_CACHE/node/.lock" && flock 9 # other checkouts on this machine install into the same cache
 install tests/oracles
 install tests/oracles/x402
+install tests/oracles/x402-http
 install tests/oracles/facilitators

@@ -1,10 +1,29 @@
 #!/usr/bin/env bash
-# Runs our tests against peers that are not in this repository. Their code and what is built from it stay in $MCPSOL_CACHE.
-# Each peer is a function below; one whose source is not given is named as not run.
+# Runs our tests against other people's packages: those of npm and PyPI, the crates of x402-rs, and a program whose source is
+# given. What is built stays in $MCPSOL_CACHE. docs/interop.md gets the outcome.
 #   PEER_SOURCE=FOLDER   a checkout of github.com/solana-foundation/payment-channels, the audited program
 . "$(dirname "$0")/lib.sh"
 
 not_run() { printf 'NOT RUN  %s: %s\n' "$1" "$2"; }
+
+# A program of the crates. Their compilation is left to one core at low priority, so that the machine stays usable.
+build_x402_rs() {
+    command -v cargo >/dev/null || die "cargo is missing: install Rust 1.93 or newer"
+    say "x402-rs: building (ten minutes the first time)"
+    CARGO_TARGET_DIR=$MCPSOL_CACHE/peers/cargo CARGO_BUILD_JOBS=${CARGO_BUILD_JOBS:-1} \
+        nice cargo build --quiet --locked --manifest-path tests/oracles/x402-rs/Cargo.toml
+    export RUST_PEER=$MCPSOL_CACHE/peers/cargo/debug/x402-rs-peer
+}
+
+from_registries() {
+    local results=$MCPSOL_CACHE/peers/results.xml tests=tests/functional verdict=0
+    say "the packages of npm, PyPI and crates.io"
+    CI=true .venv/bin/python -m pytest -q --no-header --junit-xml "$results" "$@" \
+        $tests/test_x402_http_peers.py $tests/test_x402_http_upto.py $tests/test_x402_typescript.py \
+        $tests/test_x402_play_money.py $tests/test_bridge_peers.py tests/unit/x402/selling/test_facilitator_auth.py || verdict=$?
+    .venv/bin/python .ci/interop_page.py "$results"
+    return $verdict
+}
 
 # The audited payment-channels program, built as tests can run it: our tests of channels at its address.
 payment_channels() {
@@ -25,3 +44,5 @@ payment_channels() {
 }
 
 payment_channels "$@"
+build_x402_rs
+from_registries "$@"

@@ -9,6 +9,7 @@ export CARGO_TARGET_DIR=$MCPSOL_CACHE/cargo-target
 for target in native anchor; do
     (cd tests/targets/$target && cargo fmt --all --check && cargo clippy --workspace --locked --quiet -- --deny warnings)
 done
+(cd tests/oracles/x402-rs && cargo fmt --check) # `make peers` compiles it
 for peer in benchmarks/plain_*; do
     (cd $peer && cargo fmt --check && cargo clippy --locked --quiet -- --deny warnings)
 done

@@ -11,15 +11,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from mcp import Client, StdioServerParameters
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
@@ -41,8 +38,8 @@ from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.functional.svm_node import SvmNode, listening
 from tests.oracles.environment import ORACLES, node, x402_python
-from tests.ports import free_port
 from tests.support.x402_exact import normal, payload_of, refusals
+from tests.support.x402_shop_server import listening_app
 from tests.unit.x402.channel_payments import AUDITED, ChannelWorld
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
 
@@ -255,7 +252,7 @@ class TestOverMcp:
         """It wants base64 text, and settles with our facilitator over HTTP."""
         world, before = scene.world, scene.world.held
         ours = make_facilitator(scene.chain, KeypairSponsor(world.sponsor), MemorySettlements())
-        with serving(facilitator_app(ours)) as url:
+        with listening_app(facilitator_app(ours)) as url:
             args = ["--import", str(PEERS / "agents_svm.mjs"), str(PEERS / "agents_server.mjs")]
             args += [url, str(world.payee.pubkey())]
             signer = x402Client()
@@ -275,27 +272,6 @@ class TestOverMcp:
         assert bought.receipt is not None
         assert (bought.receipt.success, bought.amount) == (True, 4_000)
         assert scene.world.held == (before[0] - 4_000, before[1] + 4_000)
-
-
-@contextmanager
-def serving(app: Any) -> Iterator[str]:
-    """The URL at which an ASGI app is served from a thread."""
-    port = free_port()
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app, host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none"
-        )
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    end = time.monotonic() + 20
-    while not server.started and time.monotonic() < end:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(10)
 
 
 #: Payments that we refuse and a peer takes; docs/x402.md says why. Everything else of the list all three refuse.

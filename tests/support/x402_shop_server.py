@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
 
+from mcpsol_py.x402.selling.facilitator_client import HttpFacilitator
 from tests.support.x402_sellers import app_of, serve
 from tests.support.x402_shop import Shop
 
-__all__ = ["listening_app", "shop_server"]
+__all__ = ["closing_at_the_end", "listening_app", "shop_server"]
 
 
 class _Listening(uvicorn.Server):
@@ -34,6 +35,17 @@ def listening_app(app: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+def closing_at_the_end(facilitator: HttpFacilitator) -> Any:
+    """The lifespan of an app that closes the connections of *facilitator*."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Any) -> AsyncIterator[None]:
+        yield
+        await facilitator.aclose()
+
+    return lifespan
 
 
 @contextmanager
