@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.client.keys import Signer
 
-__all__ = ["TOKEN_VARIABLE", "named_signers", "signing_service"]
+__all__ = ["TOKEN_VARIABLE", "is_service_alone", "named_signers", "signing_service"]
 
 #: The environment variable with the token of a signing service.
 TOKEN_VARIABLE = "IDL2MCP_SIGNER_TOKEN"
 
+_HTTP = ("https://", "http://")
 _ELSEWHERE = "run a signing service for it and give its URL (docs/bridge.md), or sign in the wallet's own app"
 #: What the Solana CLI takes as a signer (SCHEME:… or the word alone) and this command does not, and why.
 _NOT_HERE = {
@@ -52,18 +53,25 @@ def named_signers(
     for name in names:
         _refuse_elsewhere(name)
         address, _, url = name.rpartition("=")
-        if not url.startswith(("https://", "http://")):
-            signer = _local_signer(name, cluster)
-        elif address:
-            signer = signing_service(inputs.address(address, "--signer"), url)
-        else:
-            urls.append(url)
+        if is_service_alone(name):
+            urls.append(name)
             continue
+        is_service = bool(address) and url.startswith(_HTTP)
+        signer = (
+            signing_service(inputs.address(address, "--signer"), url)
+            if is_service
+            else _local_signer(name, cluster)
+        )
         found[signer.address] = signer
     for url in urls:
         signer = signing_service(_only([key for key in missing if key not in found]), url)
         found[signer.address] = signer
     return found
+
+
+def is_service_alone(name: str) -> bool:
+    """Is *name* the URL of a signing service, without the address that it signs for?"""
+    return name.startswith(_HTTP)
 
 
 def _refuse_elsewhere(name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,15 +10,17 @@ import click
 from idl2mcp import inputs, report
 from idl2mcp.json_input import json_list, json_object, plain_value, with_pairs
 from idl2mcp.priority_options import priority_options
+from idl2mcp.signers import is_service_alone, named_signers
 from mcpsol_py.errors import MissingAccount
 
 if TYPE_CHECKING:
-    from solders.keypair import Keypair
     from solders.pubkey import Pubkey
+    from solders.signature import Signature
 
     from mcpsol_py.calls.prepare import PreparedCall, ServedProgram
     from mcpsol_py.calls.priority import PriorityFee
     from mcpsol_py.calls.simulate import SimulatedCall
+    from mcpsol_py.client.keys import Signer
     from mcpsol_py.client.transport import Transport
 
 
@@ -76,10 +78,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--signer",
-    "signer_files",
-    type=click.Path(dir_okay=False, path_type=Path),
+    "signer_names",
     multiple=True,
-    help="A key file of the Solana CLI, for --mode send with --url. On the local cluster @names sign by themselves.",
+    metavar="FILE|URL",
+    help="For --mode send with --url: a key file, or a signing service (URL or ADDRESS=URL). On the local cluster "
+    "@names sign by themselves.",
 )
 @priority_options
 @click.option("--logs", is_flag=True, help="Show the program's log too.")
@@ -97,7 +100,7 @@ def command(
     mode: str,
     wallet: str | None,
     payer: str | None,
-    signer_files: tuple[Path, ...],
+    signer_names: tuple[str, ...],
     logs: bool,
     priority: PriorityFee,
     chain: inputs.Chain,
@@ -123,7 +126,7 @@ def command(
             )
         if transport is None and priority.price is not None:
             raise click.UsageError("--priority-fee needs a chain: its compute units are measured.")
-        call = _Call(loaded, transport, signer_files, running, priority)
+        call = _Call(loaded, transport, signer_names, running, priority)
         try:
             document, lines = run(
                 call.go(instruction, args, accounts, remaining, mode, wallet, payer)
@@ -147,7 +150,7 @@ class _Call:
         self,
         source: inputs.Source,
         transport: Transport | None,
-        signer_files: tuple[Path, ...],
+        signer_names: tuple[str, ...],
         running: report.Progress,
         priority: PriorityFee,
     ) -> None:
@@ -159,10 +162,9 @@ class _Call:
         self.served: ServedProgram = ServedProgram(
             source.program, source.program_id, transport, source.how
         )
-        self.keys: dict[str, Keypair] = {}
-        for path in signer_files:
-            key = inputs.key_file(path)
-            self.keys[str(key.pubkey())] = key
+        named = [name for name in signer_names if not is_service_alone(name)]
+        self.services = [name for name in signer_names if is_service_alone(name)]
+        self.signers = named_signers(named, (), source.cluster)
 
     def _names(self, value: Any, *, known_only: bool = False) -> Any:
         cluster = self.source.cluster
@@ -193,8 +195,8 @@ class _Call:
             accounts
         )  # first: a setup's and --accounts' names are then known in --args too
         acting = self._key(wallet, "--wallet")
-        if acting is None and len(self.keys) == 1:
-            acting = inputs.address(next(iter(self.keys)), "--signer")
+        if acting is None and len(self.signers) == 1:
+            acting = next(iter(self.signers))
         prepared = await prepare(
             self.served,
             ix,
@@ -238,25 +240,55 @@ class _Call:
         return base64.b64encode(bytes(unsigned(prepared.message(blockhash)))).decode()
 
     async def _send(self, prepared: PreparedCall) -> str:
-        from mcpsol_py.calls.send import send_signed
+        from mcpsol_py.calls.send import send_signed_by
 
-        assert self.served.transport is not None
-        keys = [self._signer(prepared, address) for address in prepared.signers]
+        signers = self._signers(prepared)
         self.running.step("sending")
-        return await send_signed(prepared, keys)
+        return await send_signed_by(prepared, signers)
 
-    def _signer(self, prepared: PreparedCall, address: str) -> Keypair:
-        """Return the key of an address: a key file's, or a wallet's of the local cluster."""
-        key, cluster = self.keys.get(address), self.source.cluster
-        if key is None and cluster is not None:
-            key = cluster.signer(address)
-        if key is None:
-            how = (
-                "name it as @name"
-                if cluster is not None
-                else "give its key file with --signer, or sign the result of --mode build with `idl2mcp sign`"
-            )
-            raise MissingAccount(
-                prepared.ix.name, address, f"it must sign, and its key is not here: {how}"
-            )
-        return key
+    def _signers(self, prepared: PreparedCall) -> dict[str, Signer]:
+        """Return who signs, by address: --signer, and the wallets of the local cluster. Raises MissingAccount."""
+        found = {str(key): signer for key, signer in self.signers.items()} | self._wallets(prepared)
+        missing = [inputs.address(key, "--signer") for key in prepared.signers if key not in found]
+        services = named_signers(self.services, missing, self.source.cluster)
+        found |= {str(key): signer for key, signer in services.items()}
+        found = {address: _BlockingSigner(signer) for address, signer in found.items()}
+        for address in prepared.signers:
+            if address not in found:
+                raise MissingAccount(prepared.ix.name, address, self._how_to_sign())
+        return found
+
+    def _wallets(self, prepared: PreparedCall) -> dict[str, Signer]:
+        from mcpsol_py.client.keys import KeypairSigner
+
+        cluster = self.source.cluster
+        keys = [] if cluster is None else [cluster.signer(key) for key in prepared.signers]
+        return {str(key.pubkey()): KeypairSigner(key) for key in keys if key is not None}
+
+    def _how_to_sign(self) -> str:
+        how = (
+            "name it as @name"
+            if self.source.cluster is not None
+            else "give its key file or signing service with --signer, or sign the result of --mode build with "
+            "`idl2mcp sign`"
+        )
+        return f"it must sign, and its key is not here: {how}"
+
+
+class _BlockingSigner:
+    """Another signer's signature, waited for here: the coroutines of this command run without an event loop."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+
+    @property
+    def address(self) -> Pubkey:
+        """The address that it signs for."""
+        return self._signer.address
+
+    async def sign(self, message: bytes) -> Signature:
+        """Return the other's signature. Raises as it does."""
+        return asyncio.run(self._other(message))
+
+    async def _other(self, message: bytes) -> Signature:
+        return await self._signer.sign(message)

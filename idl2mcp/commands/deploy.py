@@ -168,7 +168,7 @@ class _Job:
 
     async def close(self, cluster: deploy_options.Endpoints, buffer: Pubkey) -> int:
         """Close a buffer, or in a dry run only look at it. Returns its lamports, 0 without a buffer."""
-        from mcpsol_py.deploy.program import close_buffer
+        from mcpsol_py.deploy.program import MOST_UNITS, close_buffer
         from mcpsol_py.solana.loader import read_buffer
 
         if self.dry_run:
@@ -176,12 +176,15 @@ class _Job:
             held = read_buffer(account)
             return 0 if held is None else held.lamports
         self.running.step("closing the buffer")
+        locked = [self.payer.pubkey(), buffer]
+        price = await self.priority.price_for(cluster.transport, locked, MOST_UNITS)
         return await close_buffer(
             cluster.transport,
             buffer,
             payer=self.payer,
             authority=self.authority,
             check=cluster.check,
+            price=price,
         )
 
     async def run(

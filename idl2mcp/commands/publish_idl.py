@@ -49,7 +49,7 @@ def command(
     if destination.close_buffer:
         with report.progress(f"asking {destination.shown}"):
             closed = destination.run(
-                lambda cluster: _close(cluster, program_id, payer, authority, destination.dry_run)
+                lambda cluster: _close(cluster, program_id, payer, authority, destination)
             )
         rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
         done = "would be given back" if destination.dry_run else "given back"
@@ -80,15 +80,22 @@ async def _close(
     program_id: Pubkey,
     payer: Keypair,
     authority: Keypair,
-    dry_run: bool,
+    destination: deploy_options.Destination,
 ) -> list[tuple[Pubkey, int]]:
     """Close the buffers, or in a dry run only look at them."""
-    from mcpsol_py.deploy.idl_metadata import close_buffers, find_buffers
+    from mcpsol_py.deploy.idl_metadata import MOST_UNITS, close_buffers, find_buffers
 
-    if dry_run:
-        return await find_buffers(cluster.transport, program_id)
+    found = await find_buffers(cluster.transport, program_id)
+    if destination.dry_run:
+        return found
+    locked = [payer.pubkey(), *(key for key, _ in found)]
     return await close_buffers(
-        cluster.transport, program_id, payer=payer, authority=authority, check=cluster.check
+        cluster.transport,
+        program_id,
+        payer=payer,
+        authority=authority,
+        check=cluster.check,
+        price=await destination.priority.price_for(cluster.transport, locked, MOST_UNITS),
     )
 
 

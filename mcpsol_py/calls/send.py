@@ -6,11 +6,12 @@ bytes once more lands them once at most.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from solders.keypair import Keypair
+from solders.message import to_bytes_versioned
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
@@ -21,6 +22,7 @@ from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.sent_messages import sent_messages
 from mcpsol_py.calls.transactions import Unsent, new_message, programs_of, sign
 from mcpsol_py.client.errors import Errors, explain
+from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.transport import Outcome, Status, Transport
 from mcpsol_py.errors import InvalidTransaction, ProgramFailed, TransportError
 
@@ -31,6 +33,7 @@ __all__ = [
     "hand_in",
     "landed_failure",
     "send_signed",
+    "send_signed_by",
     "sign_and_submit",
     "submit",
 ]
@@ -41,6 +44,25 @@ async def send_signed(prepared: PreparedCall, keys: Sequence[Keypair]) -> str:
     transport = prepared.served.transport
     assert transport is not None
     return str(await sign_and_submit(transport, prepared, keys, own=prepared.errors))
+
+
+async def send_signed_by(prepared: PreparedCall, signers: Mapping[str, Signer]) -> str:
+    """Have *signers* (by address) sign *prepared*, send it and wait. Return the signature.
+
+    Raises as `submit`, and what a signer raises that refuses or does not answer.
+    """
+    transport = prepared.served.transport
+    assert transport is not None
+    new = await new_message(transport, prepared)
+    try:
+        payload = to_bytes_versioned(new.message)
+        wanted = new.message.account_keys[: new.message.header.num_required_signatures]
+        signatures = [await signers[str(key)].sign(payload) for key in wanted]
+    except BaseException:
+        sent_messages(transport).release(new.message)
+        raise
+    transaction = VersionedTransaction.populate(new.message, signatures)
+    return str(await submit(transport, transaction, new.lifetime, own=prepared.errors))
 
 
 async def sign_and_submit(

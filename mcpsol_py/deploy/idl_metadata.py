@@ -496,14 +496,15 @@ async def close_buffers(
     payer: Keypair,
     authority: Keypair,
     check: Transport | None = None,
+    price: int | None = None,
 ) -> list[tuple[Pubkey, int]]:
-    """Close the buffers that a stopped publication left.
+    """Close the buffers that a stopped publication left. *price* as in `close_buffer`.
 
     Returns (address, lamports that the payer got) for each. Raises TransportError if a buffer is
     still there afterwards, at *check* too, which is a second endpoint of the cluster.
     """
     rows = MetadataInstructions(program_id, authority.pubkey())
-    sender = Sender(transport, payer.pubkey(), [payer, authority])
+    sender = Sender(transport, payer.pubkey(), [payer, authority], price, MOST_UNITS)
     closed = await find_buffers(transport, program_id)
     for target, _ in closed:
         await sender.one([rows.close(target, payer.pubkey())])

@@ -665,8 +665,11 @@ async def close_buffer(
     payer: Keypair,
     authority: Keypair,
     check: Transport | None = None,
+    price: int | None = None,
 ) -> int:
     """Close the buffer of a stopped deployment (see `buffer_address`); its lamports go to the payer.
+
+    *price* is the priority fee in micro-lamports a compute unit, for MOST_UNITS.
 
     Returns the lamports, 0 without a buffer. Raises TransportError if the buffer is still there
     afterwards, at *check* too, which is a second endpoint of the cluster.
@@ -674,7 +677,7 @@ async def close_buffer(
     (held,) = await transport.get_accounts([buffer])
     if loader.read_buffer(held) is None:
         return 0
-    sender = Sender(transport, payer.pubkey(), [payer, authority])
+    sender = Sender(transport, payer.pubkey(), [payer, authority], price, MOST_UNITS)
     await sender.one([loader.close(buffer, payer.pubkey(), authority.pubkey())])
     for endpoint in (transport, check):
         if endpoint is not None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 from solders.keypair import Keypair
 
 from idl2mcp.local_cluster import wallet
+from mcpsol_py.client.keys import create_keystore
 from tests.functional.cli import TOKEN_IDL, Cli
 from tests.functional.svm_node import listening
 from tests.support.rpc_nodes import COUNTER, IDL_AT, JUNK_AT, NOTHING_AT, Node
+from tests.support.signing_service import service
 
 
 @pytest.fixture
@@ -85,6 +89,42 @@ def test_a_call_is_built_simulated_and_sent(cli: Cli, node: Node) -> None:
     assert (
         node.node.calls.count("sendTransaction") == 1
     )  # its simulation failed, so it was not sent
+
+
+@pytest.mark.parametrize("names_the_address", [True, False])
+def test_a_signing_service_signs_a_call(cli: Cli, node: Node, names_the_address: bool) -> None:
+    alice, asked = wallet("alice"), list[dict[str, str]]()
+
+    def signs(request: dict[str, Any]) -> tuple[int, Any]:
+        message = base64.b64decode(request["message"])
+        return 200, {"signature": str(alice.sign_message(message))}
+
+    def refuses(_request: dict[str, Any]) -> tuple[int, Any]:
+        return 403, {"error": "not today"}
+
+    base = ["call", COUNTER, "initialize", "--url", node.url, "--arg", "start=5", "--mode", "send"]
+    for answer, code in ((refuses, 1), (signs, 0)):
+        with service(answer, asked) as there:
+            name = f"{alice.pubkey()}={there}" if names_the_address else there
+            known = [] if names_the_address else ["--wallet", alice.pubkey()]
+            ran = cli(*base, "--signer", name, *known)
+        assert ran.code == code, ran.err
+        assert ("not today" in ran.err) == (answer is refuses)
+    assert node.node.calls.count("sendTransaction") == 1
+    assert {one["address"] for one in asked} == {str(alice.pubkey())}
+
+
+def test_an_encrypted_key_file_signs_a_call(
+    cli: Cli, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpsol_py.client.keys._N", 1 << 10)
+    monkeypatch.setattr("mcpsol_py.client.keys._N_MIN", 1 << 10)
+    monkeypatch.setenv("IDL2MCP_PASSPHRASE", "correct horse battery")
+    file = cli.folder / "alice.sealed.json"
+    create_keystore(file, wallet("alice"), "correct horse battery")
+    base = ("call", COUNTER, "initialize", "--url", node.url, "--arg", "start=5")
+    assert cli(*base, "--mode", "send", "--signer", file).code == 0
+    assert node.node.calls.count("sendTransaction") == 1
 
 
 def test_accounts_and_transactions_are_decoded(cli: Cli, node: Node) -> None:

@@ -27,6 +27,7 @@ from mcpsol_py.batch import Sender
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.loader import deployment
 from mcpsol_py.deploy.program import (
+    MOST_UNITS,
     DeploymentPlan,
     buffer_address,
     chunks,
@@ -190,6 +191,17 @@ def test_the_buffer_of_a_stopped_run_gives_its_rent_back(chain: DeployingChain) 
     assert chain.account(buffer) is None
     work = close_buffer(chain, buffer, payer=chain.wallet, authority=chain.wallet)
     assert chain.run(work) == 0
+
+
+def test_a_buffer_is_closed_with_a_priority_fee(chain: DeployingChain) -> None:
+    chain.breaks_after = 5
+    with pytest.raises(TransportError):
+        chain.deploy(COUNTER)
+    chain.breaks_after = None
+    before, key = chain.held(chain.wallet.pubkey()), chain.wallet
+    buffer = buffer_address(key.pubkey(), chain.program.pubkey(), COUNTER)
+    lamports = chain.run(close_buffer(chain, buffer, payer=key, authority=key, price=1_000_000))
+    assert chain.held(key.pubkey()) == before + lamports - 5000 - MOST_UNITS
 
 
 def test_lamports_sent_to_the_addresses_before_do_not_block_it(chain: DeployingChain) -> None:
