@@ -103,8 +103,9 @@ class LazyGroup(click.Group):
 
 _EPILOG = (
     "SOURCE is an IDL file in any dialect (Anchor, Anchor before 0.30, Shank, Codama), a Python spec (spec.py or "
-    "package.module[:Class]), a .so, the name of a program that ships with this package (counter, guard, vault, x402), "
-    "or a program id with --url. Exit codes: 0 success, 1 wrong input, 2 wrong usage, 3 chain or network."
+    "package.module[:Class]; reading it runs it, --no-exec refuses it), a .so, the name of a program that ships with "
+    "this package (counter, guard, vault, x402), or a program id with --url. Exit codes: 0 success, 1 wrong input, "
+    "2 wrong usage, 3 chain or network."
 )
 
 

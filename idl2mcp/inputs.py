@@ -46,6 +46,7 @@ __all__ = [
     "key_file",
     "load_source",
     "names_an_id",
+    "no_exec_option",
     "payment_chain",
     "local_options",
     "refuse_errors",
@@ -113,7 +114,29 @@ def program_id_of(source: Source) -> str | None:
     return source.model.address if source.program_id is None else str(source.program_id)
 
 
-source_argument = click.argument("source", metavar="SOURCE")
+def no_exec_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--no-exec``, which holds until the command ends."""
+
+    def forbid(context: click.Context, _: click.Parameter, given: bool) -> None:
+        if given and not context.resilient_parsing:
+            from mcpsol_py.sources.execution import no_execution
+
+            context.with_resource(no_execution())
+
+    return click.option(
+        "--no-exec",
+        is_flag=True,
+        envvar="IDL2MCP_NO_EXEC",
+        expose_value=False,
+        is_eager=True,
+        callback=forbid,
+        help="Refuse Python specs: reading one runs it (also $IDL2MCP_NO_EXEC).",
+    )(function)
+
+
+def source_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add SOURCE, and ``--no-exec`` for a SOURCE that would be run."""
+    return click.argument("source", metavar="SOURCE")(no_exec_option(function))
 
 
 def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,7 +240,7 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
 
     Tried in this order: stdin for "-", or a pipe (an IDL or a compiled program), an existing file (a `.so`, a Python
     spec, or an IDL in any dialect), the name of a bundled program, a program id (needs a URL), a Python module. *chain*
-    may be a URL.
+    may be a URL. A spec is run to read it.
 
     Raises SourceError or a subclass if it cannot be read, NoSchema and TransportError for a chain's answers, and
     click.UsageError if an option is missing.

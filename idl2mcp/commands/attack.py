@@ -26,6 +26,7 @@ _WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
 @click.command("attack")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--spec", type=click.Path(path_type=Path), help="The spec (default: DIR/spec.py).")
+@inputs.no_exec_option
 @click.option(
     "--so",
     type=click.Path(dir_okay=False, path_type=Path),

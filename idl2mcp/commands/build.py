@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import report
+from idl2mcp import inputs, report
 from idl2mcp.report import sol
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     type=click.Choice(["full", "short", "none"]),
     help="Render the crate again first, with so much prose in its pages (needs the source that it was rendered from).",
 )
+@inputs.no_exec_option
 @report.json_option
 def command(folder: Path, out: Path | None, route: Any, descriptions: Any, as_json: bool) -> None:
     """Compile the crate in DIR for the SVM; show the size, the rent and what list_tools costs."""

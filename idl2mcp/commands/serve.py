@@ -42,6 +42,7 @@ Add --print-config claude (or cursor, vscode, codex, gemini) to print your clien
 
 @click.command("serve")
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1)
+@inputs.no_exec_option
 @click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),

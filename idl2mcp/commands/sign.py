@@ -42,6 +42,7 @@ _ASK_TIMES = 3
     metavar="FILE|URL",
     help="A key file, a signing service (URL or ADDRESS=URL), or @name on the local cluster.",
 )
+@inputs.no_exec_option
 @click.option("--send", is_flag=True, help="Send it, and wait until it has landed or failed.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option(

@@ -15,6 +15,7 @@ from types import ModuleType
 from mcpsol_py.attack.sandbox import Call, Scene
 from mcpsol_py.errors import SourceError, UnknownName
 from mcpsol_py.program import Program
+from mcpsol_py.sources.execution import check_may_run
 
 __all__ = ["Scenario", "read_scenario"]
 
@@ -69,6 +70,7 @@ def _import(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or not path.is_file():
         raise SourceError("this Python file does not exist", origin=str(path))
+    check_may_run(str(path))
     module = importlib.util.module_from_spec(spec)
     with _registered(module):
         _execute(spec, module, path)

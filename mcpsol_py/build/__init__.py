@@ -15,6 +15,7 @@ from mcpsol_py.build.ir_check import WrongOperation, check_ir
 from mcpsol_py.build.report import ListToolsCost, measure_list_tools
 from mcpsol_py.build.toolchain import Route, Toolchain, find_toolchain
 from mcpsol_py.errors import BuildError, WrongArithmetic
+from mcpsol_py.folders import link_below
 from mcpsol_py.solana.rent import deploy_rent
 
 __all__ = ["BuildResult", "ListToolsCost", "Progress", "Route", "Toolchain", "build_program"]
@@ -83,7 +84,7 @@ def build_program(
     content = so.read_bytes()
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        so = out / f"{crate.name}.so"
+        so = _place(out, f"{crate.name}.so")
         shutil.copyfile(compiled.so, so)
     result = BuildResult(
         so=so,
@@ -100,5 +101,13 @@ def build_program(
     )
     if out is not None:
         record = json.dumps(result.record(), indent=2, sort_keys=True) + "\n"
-        (out / f"{crate.name}.build.json").write_text(record, encoding="utf-8")
+        _place(out, f"{crate.name}.build.json").write_text(record, encoding="utf-8")
     return result
+
+
+def _place(out: Path, name: str) -> Path:
+    """Return the path of a file to write. Raises BuildError for a symbolic link, which may lead out of *out*."""
+    if link_below(out, name) is not None:
+        why = f"{name} is a symbolic link, and no file is written through one. Remove it"
+        raise BuildError(str(out), why)
+    return out / name

@@ -74,9 +74,7 @@ def read_crate(directory: Path) -> Crate:
     try:
         source = root.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(
-            str(directory), f"{root.relative_to(directory)} cannot be read: {error}"
-        ) from error
+        raise BuildError(str(directory), f"{root} cannot be read: {error}") from error
     no_std = re.search(r"^#!\[\s*(no_std|cfg_attr\(.*\bno_std\b)", source, re.MULTILINE)
     declared = re.search(
         r'^\s*(?:\w+::)*declare_id!\(\s*"([1-9A-HJ-NP-Za-km-z]{32,44})"', source, re.MULTILINE

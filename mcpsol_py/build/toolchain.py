@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -26,15 +27,20 @@ Route = Literal["build-sbf", "no-std", "std"]
 CARGO = Path("/usr/bin/cargo")
 RUSTC = Path("/usr/bin/rustc")
 
-# Variables of the caller with paths and network settings. They cannot change the compiled bytes.
-_KEPT = (
-    "CARGO_HOME",
-    "CARGO_NET_",
-    "CARGO_HTTP_",
-    "CARGO_REGISTRIES_",
-    "CARGO_REGISTRY_",
-    "CARGO_TARGET_DIR",
-    "RUSTUP_",
+# The caller's variables that cargo gets: paths and network settings. They cannot change the compiled bytes. A crate's
+# build script sees the environment, so nothing else is in it: no token, no passphrase.
+_KEPT = frozenset(
+    (
+        *("PATH", "HOME", "USER", "LOGNAME", "TERM", "TMPDIR", "TMP", "TEMP", "XDG_CACHE_HOME"),
+        *("LD_LIBRARY_PATH", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NO_PROXY", "no_proxy"),
+        *("CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"),
+        *("MCPSOL_TOOLCHAIN", "MCPSOL_CACHE", "SBF_SDK_PATH", "SBF_OUT_DIR"),
+    )
+)
+_KEPT_FAMILIES = re.compile(
+    r"CARGO_NET_\w+|CARGO_HTTP_\w+|CARGO_REGISTR(Y|IES_\w+)_(INDEX|PROTOCOL)|CARGO_REGISTRY_DEFAULT|\w+_proxy",
+    re.IGNORECASE,
 )
 
 # The stack frame that the SVM gives a function, SBPF version 0 (runs on every cluster), and unaligned loads as one
@@ -208,12 +214,18 @@ def installer() -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the caller's environment without variables that change the bytes (RUSTFLAGS, profiles, wrappers)."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith(_KEPT) or not name.startswith(("CARGO", "RUST", "__CARGO"))
-    } | {"SOURCE_DATE_EPOCH": "0", "LC_ALL": "C.UTF-8"}
+    """Return the caller's environment without secrets and without variables that change the bytes."""
+    return {name: value for name, value in os.environ.items() if _is_kept(name, value)} | {
+        "SOURCE_DATE_EPOCH": "0",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _is_kept(name: str, value: str) -> bool:
+    """Return True for paths and network settings, but not for a proxy's URL with a password."""
+    if name in _KEPT:
+        return True
+    return bool(_KEPT_FAMILIES.fullmatch(name)) and "@" not in value
 
 
 def _remap_flags(remap: Mapping[str, str]) -> list[str]:

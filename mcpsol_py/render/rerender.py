@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mcpsol_py.errors import RenderError
+from mcpsol_py.errors import RenderError, abbr
 from mcpsol_py.render.crate import render
 from mcpsol_py.render.write import RenderResult
 from mcpsol_py.schema.pages import Descriptions
@@ -13,7 +13,7 @@ from mcpsol_py.sources.detect import read
 
 __all__ = ["render_again"]
 
-_SOURCE = re.compile(r"^// Rendered by idl2mcp from ([^\n]*); edit the source\.")
+_SOURCE = re.compile(r"^// Rendered by idl2mcp from ([ -~]*); edit the source\.")
 
 
 def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderResult:
@@ -28,7 +28,7 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
         raise RenderError(
             f"{root} was not rendered by idl2mcp, so it has no pages whose descriptions could change."
         )
-    source = folder / found[1]
+    source = _inside(folder, found[1])
     target = _target(folder)
     if target is None or not source.is_file():
         why = "it is a facade" if target is None else f"its source {found[1]} is missing"
@@ -44,6 +44,15 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
         descriptions=descriptions,
         form="verbose" if verbose else "compact",
     )
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return the source in *folder*. Raises RenderError for one elsewhere: a comment must not choose what runs."""
+    source = (folder / name).resolve()
+    if not source.is_relative_to(folder.resolve()):
+        why = f"src/lib.rs names a source outside the folder, {abbr(name)}, which is not read"
+        raise RenderError(f"{folder}: {why}. Use `idl2mcp render SOURCE --out {folder}`.")
+    return source
 
 
 def _target(folder: Path) -> str | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mcpsol_py.errors import EditedByHand, RenderError
+from mcpsol_py.folders import link_below
 
 __all__ = [
     "Planned",
@@ -148,10 +149,12 @@ def write_plan(
     `handlers` is the folder whose .rs files without a plan are orphans. Without it *files* are not a whole crate, and
     other files in *out* belong to somebody else.
 
-    Raises EditedByHand before anything is written, RenderError if a file cannot be written.
+    Raises EditedByHand before anything is written, RenderError if a file cannot be written or a symbolic link would
+    lead out of *out*.
     """
     planned = {file.path for file in files}
     for file in files:
+        _refuse_link(out, file.path)
         if not file.owned:
             _check_handler(out, file.path, handlers)
             _check(out, file.path)
@@ -159,6 +162,8 @@ def write_plan(
         raise RenderError(f"{out} is a file; --out names a folder.")
     unplanned = sorted(_crate_files(out, handlers) - planned)
     stale = [path for path in unplanned if _HEADER.match((out / path).read_bytes())]
+    for path in stale:
+        _refuse_link(out, path)
     for path in stale:  # generated for something that the source no longer has
         _check(out, path)
     authors = sorted(set(unplanned) - set(stale))
@@ -170,6 +175,14 @@ def write_plan(
     except OSError as error:
         raise RenderError(f"{error.filename}: it cannot be written: {error.strerror}.") from error
     return RenderResult(written, kept, orphans, formatted)
+
+
+def _refuse_link(out: Path, name: str) -> None:
+    link = link_below(out, name)
+    if link is not None:
+        raise RenderError(
+            f"{link} is a symbolic link, and no file is written through one. Remove it."
+        )
 
 
 def _crate_files(out: Path, handlers: str | None) -> set[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mcpsol_py.errors import SourceError, UnresolvedName, suggest
 from mcpsol_py.sources import spec_words as words
+from mcpsol_py.sources.execution import check_may_run
 
 __all__ = ["import_errors", "import_file", "only_program"]
 
@@ -22,6 +23,7 @@ def import_file(path: Path) -> types.ModuleType:
     """Run *path* as a module, which is not kept in sys.modules."""
     if not path.is_file():
         raise SourceError("no such file.", origin=str(path))
+    check_may_run(str(path))
     name = f"mcpsol_spec_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
     found = importlib.util.spec_from_file_location(name, path)
     if found is None or found.loader is None:

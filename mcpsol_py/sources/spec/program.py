@@ -29,6 +29,7 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.names import snake
 from mcpsol_py.sources import spec_words as words
+from mcpsol_py.sources.execution import check_may_run
 from mcpsol_py.sources.spec.bodies import read_bodies
 from mcpsol_py.sources.spec.checks import check_program
 from mcpsol_py.sources.spec.definitions import Definitions, discriminator_of
@@ -68,6 +69,7 @@ def read_spec(source: str | PathLike[str] | types.ModuleType | type) -> ProgramM
     if text.endswith(".py"):
         return SpecProgramReader(only_program(import_file(Path(text)), None), text).read()
     name, _, wanted = text.partition(":")
+    check_may_run(text)
     with import_errors(text):
         module = importlib.import_module(name)
     return SpecProgramReader(only_program(module, wanted or None)).read()

@@ -74,6 +74,33 @@ def test_nothing_of_the_callers_flags_reaches_the_compiler(monkeypatch: pytest.M
     ] == ["kept"] * 3
 
 
+def test_no_secret_of_the_environment_reaches_a_build_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A crate's build script runs with this environment."""
+    for name in (
+        "IDL2MCP_PASSPHRASE",
+        "IDL2MCP_SIGNER_TOKEN",
+        "IDL2MCP_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "GITHUB_TOKEN",
+        "CARGO_REGISTRY_TOKEN",
+        "CARGO_REGISTRIES_MINE_TOKEN",
+        "CARGO_REGISTRIES_MINE_CREDENTIAL_PROVIDER",
+        "SSH_AUTH_SOCK",
+        "ANYTHING_ELSE",
+    ):
+        monkeypatch.setenv(name, "a secret")
+    monkeypatch.setenv("https_proxy", "http://me:a secret@proxy.example:3128")
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("CARGO_REGISTRIES_MINE_INDEX", "sparse+https://mine.example/")
+    environment = clean_environment()
+    assert "a secret" not in " ".join(environment.values())
+    assert environment["http_proxy"] == "http://proxy.example:3128"
+    assert environment["CARGO_REGISTRIES_MINE_INDEX"] == "sparse+https://mine.example/"
+    assert environment["PATH"]
+
+
 @pytest.mark.parametrize("route", ["no-std", "std"])
 def test_the_record_names_route_and_versions_and_no_folder(route: toolchain.Route) -> None:
     assert route != "build-sbf"

@@ -49,3 +49,18 @@ def test_what_cannot_be_rendered_again_says_how(tmp_path: Path) -> None:
     )
     with pytest.raises(RenderError, match="it is a facade"):
         render_again(tmp_path / "facade", descriptions="none")
+
+
+@pytest.mark.parametrize("name", ["../evil.py", "link.py", "/ABSOLUTE", "sub/../../evil.py"])
+def test_a_comment_does_not_choose_a_file_outside_the_folder(tmp_path: Path, name: str) -> None:
+    """Whoever gives away a crate writes this comment; `build --descriptions` would run what it names."""
+    crate, evil, mark = tmp_path / "crate", tmp_path / "evil.py", tmp_path / "ran"
+    evil.write_text(f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
+    render(read_spec(COUNTER), out=crate)
+    (crate / "link.py").symlink_to(evil)
+    root = crate / "src/lib.rs"
+    named = name.replace("/ABSOLUTE", str(evil))
+    root.write_text(root.read_text().replace("from spec.py;", f"from {named};", 1))
+    with pytest.raises(RenderError, match="names a source outside the folder"):
+        render_again(crate, descriptions="none")
+    assert not mark.exists()

@@ -154,3 +154,31 @@ def test_what_cannot_be_rendered_is_told(model: ProgramModel, tmp_path: Path) ->
     with pytest.raises(RenderError, match="is a file"):
         render(model, out=blocked)
     assert list(tmp_path.iterdir()) == [blocked]
+
+
+@pytest.mark.parametrize("linked", ["src", "src/lib.rs", "src/processor", "Cargo.toml", "tests"])
+def test_no_file_is_written_through_a_link(
+    model: ProgramModel, tmp_path: Path, linked: str
+) -> None:
+    """Nothing outside the folder changes, and nothing in it either: the link may be a trap."""
+    victim, crate = tmp_path / "victim", tmp_path / "crate"
+    victim.mkdir()
+    (victim / "file").write_text("mine")
+    (crate / linked).parent.mkdir(parents=True)
+    (crate / linked).symlink_to(victim / "file" if "." in linked else victim)
+    before = sorted(crate.rglob("*"))
+    try:
+        render(model, out=crate)
+    except RenderError as error:
+        assert "is a symbolic link" in str(error)  # noqa: PT017  # a folder without planned files may be a link
+        assert sorted(crate.rglob("*")) == before
+    else:
+        assert linked == "tests"
+    assert [p.name for p in victim.iterdir()] == ["file"]
+    assert (victim / "file").read_text() == "mine"
+
+
+def test_the_named_folder_may_be_a_link(model: ProgramModel, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "crate").symlink_to(tmp_path / "real")
+    assert render(model, out=tmp_path / "crate").written
