@@ -261,9 +261,9 @@ class Program:
 
         Raises DecodeError.
         """
-        from mcpsol_py.codec.instruction import find_instruction
+        from mcpsol_py.codec.instruction import instruction_of
 
-        found = find_instruction(self.model, data)
+        found = instruction_of(self.codecs, data)
         if found is None:
             raise DecodeError(
                 f"no instruction of {self.model.name} starts with 0x{bytes(data[:8]).hex()}.",

@@ -8,7 +8,7 @@ from mcpsol_py.pipelines.decoders import InstructionDecoder
 
 idl, instruction, blocks, out = sys.argv[1:]
 
-ray.init(num_cpus=4, include_dashboard=False)
+ray.init(num_cpus=3, include_dashboard=False)  # of a cluster, give its address instead
 rows = ray.data.read_text(blocks).map_batches(
     InstructionDecoder,
     fn_constructor_args=(idl, instruction),

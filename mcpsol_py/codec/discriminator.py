@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from mcpsol_py.errors import DecodeError, NotUsable
 from mcpsol_py.model.program import Discriminator
 
-__all__ = ["Finder", "best_match", "check_discriminator", "leading", "likely", "matches"]
+__all__ = ["Finder", "Likely", "best_match", "check_discriminator", "leading", "likely", "matches"]
 
 
 def leading(name: str, discriminator: Discriminator) -> bytes:
@@ -85,6 +85,31 @@ def likely(known: Iterable[_K], data: bytes) -> list[_K]:
     matching = [one for one in known if _starts(one, data)]
     longest = max(map(_bytes_of, matching), default=0)
     return [one for one in matching if _bytes_of(one) == longest]
+
+
+class Likely(Generic[_K]):
+    """Finds what `likely` finds among the same candidates, many times. Leading bytes are looked up."""
+
+    def __init__(self, known: Iterable[_K]) -> None:
+        self.known = list(known)
+        self._by_bytes: dict[bytes, list[_K]] = {}
+        #: those that have to be compared one by one
+        self._others: list[_K] = []
+        for one in self.known:
+            only = (
+                None if getattr(one, "also", ()) or one.discriminator.offset else one.discriminator
+            )
+            group = self._others if only is None else self._by_bytes.setdefault(only.value, [])
+            group.append(one)
+        self._lengths = sorted(set(map(len, self._by_bytes)), reverse=True)
+
+    def find(self, data: bytes) -> list[_K]:
+        """Return the candidates, those of most bytes."""
+        leading = next(filter(None, (self._by_bytes.get(data[:n]) for n in self._lengths)), [])
+        if not self._others:
+            return leading
+        together = {id(one) for one in (*leading, *self._others)}
+        return likely((one for one in self.known if id(one) in together), data)
 
 
 def _starts(one: _Known, data: bytes) -> bool:

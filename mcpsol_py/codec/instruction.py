@@ -7,13 +7,13 @@ from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.compiled import Codecs, Data, as_bytes, left_over
-from mcpsol_py.codec.discriminator import best_match, check_discriminator, leading
+from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.codec.flat_arguments import nest_arguments
 from mcpsol_py.errors import CodecError, DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Struct
 
-__all__ = ["InstructionCodec", "find_instruction"]
+__all__ = ["InstructionCodec", "find_instruction", "instruction_of"]
 
 
 class InstructionCodec:
@@ -132,13 +132,24 @@ def find_instruction(model: ProgramModel, data: Data) -> Instruction | None:
     The longest discriminator wins. Of several without a discriminator, or with the same one, the
     first wins whose arguments decode.
     """
-    codecs = Codecs(model)
+    return instruction_of(Codecs(model), data)
 
-    def fits(instruction: Instruction) -> bool:
+
+def instruction_of(codecs: Codecs, data: Data) -> Instruction | None:
+    """Return what `find_instruction` does, for a program whose instructions are looked up often."""
+    return codecs.kept(_Instructions).find(as_bytes(data))
+
+
+class _Instructions:
+    """A program's instructions, found by data."""
+
+    def __init__(self, codecs: Codecs) -> None:
+        self.codecs = codecs
+        self.find = Finder(codecs.model.instructions, self._fits).find
+
+    def _fits(self, instruction: Instruction, data: bytes) -> bool:
         try:
-            InstructionCodec(codecs, instruction).decode(data)
+            InstructionCodec(self.codecs, instruction).decode(data)
         except (CodecError, NotUsable):
             return False
         return True
-
-    return best_match(model.instructions, as_bytes(data), fits)

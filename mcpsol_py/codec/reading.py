@@ -6,14 +6,14 @@ with other versions of the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 from mcpsol_py.codec.account import account_named
-from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
-from mcpsol_py.codec.discriminator import leading, likely
+from mcpsol_py.codec.compiled import Codec, Codecs, Data, as_bytes
+from mcpsol_py.codec.discriminator import Likely, leading, likely
 from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.lenient_read import LenientJson, LenientReader
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
@@ -22,6 +22,7 @@ from mcpsol_py.model.types import Struct, Type
 
 __all__ = [
     "Kind",
+    "Known",
     "Reading",
     "begins_with_tag",
     "left_over_notes",
@@ -71,15 +72,49 @@ class Kind(Protocol):
     def discriminator(self) -> Discriminator: ...
 
 
+class Known:
+    """The kinds that data may be of, prepared for many readings. `what` names them in errors."""
+
+    def __init__(self, codecs: Codecs, kinds: Iterable[Kind], what: str) -> None:
+        self.codecs = codecs
+        self.what = what
+        self._likely = Likely([one for one in kinds if not _is_unknown(one)])
+        self.kinds: Sequence[Kind] = self._likely.known
+        #: those that bytes distinguish. Of others, nothing but the fields speaks for a reading.
+        self.with_bytes = {one.name for one in self.kinds if one.discriminator.value}
+        self.likely = self._likely.find
+        self._codecs: dict[int, tuple[int, Codec]] = {}
+
+    def codec(self, one: Kind) -> tuple[int, Codec]:
+        """Return where the fields of *one* start, and their codec. Raises NotUsable."""
+        found = self._codecs.get(id(one))
+        if found is None:
+            start = len(leading(one.name, one.discriminator))
+            found = self._codecs[id(one)] = start, self.codecs.codec(node_of(one))
+        return found
+
+
+def _instructions(codecs: Codecs) -> Known:
+    return Known(codecs, codecs.model.instructions, "instructions")
+
+
+def _events(codecs: Codecs) -> Known:
+    return Known(codecs, codecs.model.events, "events")
+
+
+def _accounts(codecs: Codecs) -> Known:
+    return Known(codecs, codecs.model.accounts, "account types")
+
+
 def read_instruction(codecs: Codecs, data: Data) -> Reading:
     """Read instruction data. Raises DecodeError if no instruction's discriminator begins them."""
-    return read_any(codecs, codecs.model.instructions, as_bytes(data), "instructions")
+    return read_any(codecs.kept(_instructions), as_bytes(data))
 
 
 def read_event(codecs: Codecs, data: Data) -> Reading:
     """Read an event, with or without the tag of `emit_cpi!`. Raises DecodeError as `read_instruction` does."""
-    events = codecs.model.events
-    return read_any(codecs, events, without_tag(events, as_bytes(data)), "events")
+    raw = without_tag(codecs.model.events, as_bytes(data))
+    return read_any(codecs.kept(_events), raw)
 
 
 def without_tag(events: Iterable[Event], data: bytes) -> bytes:
@@ -99,27 +134,26 @@ def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading
 
     Raises DecodeError if no account type, or not the named one, begins with these bytes, and UnknownName.
     """
-    accounts: Iterable[AccountType] = codecs.model.accounts
-    if name is not None:
-        accounts = [account_named(codecs.model, name)]
-    return read_any(codecs, accounts, as_bytes(data), "account types")
+    if name is None:
+        known = codecs.kept(_accounts)
+    else:
+        known = Known(codecs, [account_named(codecs.model, name)], "account types")
+    return read_any(known, as_bytes(data))
 
 
-def read_any(codecs: Codecs, known: Iterable[Kind], data: bytes, what: str) -> Reading:
+def read_any(known: Known, data: bytes) -> Reading:
     """Read *data* as each of *known* that it may be, and return the reading that explains most.
 
-    *what* names them in errors. Raises DecodeError if the data are of none of them.
+    Raises DecodeError if the data are of none of them.
     """
-    known = [one for one in known if not _is_unknown(one)]
-    readings = [_read_as(codecs, one, data) for one in likely(known, data)]
-    sure = [one for one in readings if not (one.missing and _is_guess(known, one))]
+    readings = [_read_as(known, one, data) for one in known.likely(data)]
+    sure = [one for one in readings if one.name in known.with_bytes or not one.missing]
     if sure:
-        return min(sure, key=_unexplained)
+        return sure[0] if len(sure) == 1 else min(sure, key=_unexplained)
     start = f"{len(data)} bytes starting 0x{data[:8].hex()}" if data else "no data"
-    raise DecodeError(
-        f"expected data of one of the {len(known)} {what} of {codecs.model.name}, got {start}",
-        left=len(data),
-    )
+    program = known.codecs.model.name
+    expected = f"expected data of one of the {len(known.kinds)} {known.what} of {program}"
+    raise DecodeError(f"{expected}, got {start}", left=len(data))
 
 
 def _is_unknown(one: Kind) -> bool:
@@ -127,25 +161,19 @@ def _is_unknown(one: Kind) -> bool:
     return one.discriminator.origin == "none" and getattr(one, "disabled", None) is not None
 
 
-def _is_guess(known: Iterable[Kind], reading: Reading) -> bool:
-    """Return whether nothing but the fields speaks for a reading."""
-    return not any(one.discriminator.value for one in known if one.name == reading.name)
-
-
 def _unexplained(reading: Reading) -> tuple[bool, int, int]:
     return reading.missing, len(reading.rest), len(reading.notes)
 
 
-def _read_as(codecs: Codecs, one: Kind, data: bytes) -> Reading:
+def _read_as(known: Known, one: Kind, data: bytes) -> Reading:
     try:
-        start = len(leading(one.name, one.discriminator))
-        codec = codecs.codec(node_of(one))
+        start, codec = known.codec(one)
         value, end = codec.decode_from(data, start)
     except NotUsable as error:
         note = f"{one.name}: {error.why}"
         return Reading(one.name, None, data, (note,), fits=False, missing=True)
     except CodecError:
-        return _read_leniently(codecs, one.name, codec.node, data, start)
+        return _read_leniently(known.codecs, one.name, codec.node, data, start)
     notes = _rest_notes(one, data, end)
     return Reading(one.name, value, data[end:], notes, _to_json=codec.to_json)
 

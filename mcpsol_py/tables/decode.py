@@ -22,6 +22,7 @@ from mcpsol_py.codec.discriminator import leading, likely
 from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.reading import (
     Kind,
+    Known,
     begins_with_tag,
     left_over_notes,
     node_of,
@@ -226,7 +227,7 @@ _SEVERAL = -2
 def _best(codecs: Codecs, kind: str, data: bytes) -> int:
     known = _known(codecs, kind)
     try:
-        name = read_any(codecs, known, data, _KINDS[kind]).name
+        name = read_any(Known(codecs, known, _KINDS[kind]), data).name
     except DecodeError:
         return -1
     return next(place for place, one in enumerate(known) if one.name == name)
@@ -337,6 +338,12 @@ class _TableReader:
             return pa.RecordBatch.from_arrays(columns, schema=self.schema)
         return pa.RecordBatch.from_arrays([numbers, *columns], unique_names(["row", *names]))
 
+    @cached_property
+    def _candidates(self) -> Known:
+        """What the rows may be."""
+        known = _known(self.codecs, self.kind) if self.one is None else [self.one]
+        return Known(self.codecs, known, _KINDS[self.kind])
+
     # --- all rows at once --------------------------------------------------------------------
 
     @cached_property
@@ -416,9 +423,8 @@ class _TableReader:
     def _read_row(self, data: bytes | None) -> tuple[Any, bytes | None, list[str] | None]:
         if data is None:
             return None, None, ["expected data, got null"]
-        known = _known(self.codecs, self.kind) if self.one is None else [self.one]
         try:
-            reading = read_any(self.codecs, known, data, _KINDS[self.kind])
+            reading = read_any(self._candidates, data)
         except McpsolError as error:
             return None, data, [str(error)]
         return reading.value, reading.rest or None, list(reading.notes) or None

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpsol_py.codec.compiled import Codecs
+from mcpsol_py.codec.discriminator import Likely, likely
 from mcpsol_py.codec.lenient_read import LenientJson, LenientReader, UnknownVariant
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import CodecError, DecodeError, UnknownName
@@ -259,3 +260,25 @@ def test_a_cut_struct_keeps_the_fields_before_the_cut(data: st.DataObject) -> No
     assert found.value == kept
     written = codecs.codec(Struct(fields[: len(kept)])).encode(kept)
     assert body[:cut] == written + found.rest
+
+
+# --- finding what data may be ----------------------------------------------------------------
+
+
+@st.composite
+def _kinds(draw: st.DrawFn) -> tuple[AccountType, ...]:
+    """Account types with discriminators that share bytes, at the start or further on."""
+    values = st.sampled_from([b"", b"\x01", b"\x02", b"\x01\x02", b"\x01\x02\x03"])
+    made = st.builds(Discriminator, values, offset=st.sampled_from([0, 0, 0, 1]))
+    count = draw(st.integers(0, 6))
+    return tuple(
+        AccountType(
+            f"A{place}", draw(made), Struct(()), also=draw(st.sampled_from([(), (draw(made),)]))
+        )
+        for place in range(count)
+    )
+
+
+@given(_kinds(), st.lists(st.sampled_from(b"\x01\x02\x03"), max_size=4).map(bytes))
+def test_a_look_up_finds_what_a_search_finds(kinds: tuple[AccountType, ...], data: bytes) -> None:
+    assert Likely(kinds).find(data) == likely(kinds, data)
