@@ -26,6 +26,7 @@ from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model import types as t
 from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction, ProgramModel
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.program import Program, load
 from mcpsol_py.tables import decode as tables_decode
 from mcpsol_py.tables.decode import decode, schema
@@ -221,6 +222,49 @@ def test_types_that_hold_themselves_end_in_json(data: st.DataObject) -> None:
     program = program_of(link, *model.types)
     rows = data.draw(landed(program, link))
     check(program, link, "accounts", rows, data.draw(st.booleans()))
+
+
+_PAIR = t.Struct((t.Field("on", t.BOOL), t.Field("side", t.Enum((t.Variant("A"), t.Variant("B"))))))
+_TAGGED = t.Struct((t.Field("tag", t.U8, default=t.Default(7, omitted=True)), t.Field("n", t.U8)))
+_SUM = t.FixedSize(
+    t.Enum((t.Variant("Off"), t.Variant("On", t.Tuple((t.BOOL,))), t.Variant("Two", _PAIR))), 3
+)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        t.BOOL,
+        t.Bool(t.Int(32, big_endian=True)),
+        _PAIR,
+        t.Array(_PAIR, 2),
+        t.Option(t.BOOL, t.U32, fixed=True),
+        t.Array(t.Option(_PAIR, t.U8, fixed=True), 2),
+        t.ZeroableOption(t.Tuple((t.BOOL, t.U8))),
+        t.HiddenPrefix(t.U8, b"\x01\x02"),
+        t.HiddenSuffix(t.U8, b"\x01"),
+        _TAGGED,
+        _SUM,
+        t.Array(_SUM, 2),
+        t.Enum((t.Variant("A", value=3), t.Variant("B", value=200)), t.U16),
+        t.Map(t.U8, t.BOOL, 2),
+        t.FixedSize(t.String(), 3),
+        t.Offset(t.BOOL, 2, "pre", "padded"),
+    ],
+    ids=type_text,
+)
+def test_every_odd_byte_is_seen(node: t.Type) -> None:
+    """Each byte of the data in turn, with values that a bool, a tag, a constant or a text may refuse."""
+    program = program_of(node)
+    size = 3 + program.codecs.layouts.fixed_size(node)  # type: ignore[operator]  # all of these have one
+    whole = [bytes(size), bytes([1] * size), bytes([1, 2] * size)[:size]]
+    rows = [
+        TAG + data[:at] + bytes([odd]) + data[at + 1 :]
+        for data in whole
+        for at in range(size)
+        for odd in (0, 1, 2, 3, 7, 200, 255)
+    ]
+    check(program, node, "accounts", rows, True)
 
 
 # --- what the rows are -----------------------------------------------------------------------
