@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from idl2mcp.report import write_whole
 from mcpsol_py.errors import SourceError, TransportError, abbr, suggest
 from mcpsol_py.solana import ids
+from mcpsol_py.solana.address_book import AddressBook, is_name
 from mcpsol_py.toml_schema import TABLE, TEXT, UNITS, WHOLE, Keys, checked, one_of, toml_file
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalCluster", "is_local_name", "wallet"]
 
-_NAME = re.compile(r"@[a-z][a-z0-9_-]{0,31}")
 _FORMAT = "mcpsol ledger 1"
 #: The tables of --setup. MINT, TOKENS and PROGRAM are the keys of [mints.NAME], [tokens.NAME] and [programs.NAME].
 SETUP: Keys = {"wallets": TABLE, "mints": TABLE, "tokens": TABLE, "programs": TABLE, "clock": TABLE}
@@ -50,7 +49,7 @@ _POCKET_MONEY = 100_000_000_000
 
 def is_local_name(text: object) -> bool:
     """Return True if *text* has the form of a name on the local cluster: "@alice"."""
-    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+    return is_name(text)
 
 
 def wallet(name: str) -> Keypair:
@@ -73,6 +72,7 @@ class LocalCluster:
         self.svm = self.transport.svm
         self.ledger = ledger
         self.names: dict[str, str] = {}
+        self.book = AddressBook("local", local=self.names, make=self.address)
         self.programs: dict[str, str] = {}
         self._wallets: dict[str, Keypair] = {}
         self._set_up = False
@@ -138,15 +138,7 @@ class LocalCluster:
 
     def resolve(self, value: Any, *, known_only: bool = False) -> Any:
         """Replace every "@name" in a JSON value by its address. With *known_only*, unknown names stay text."""
-        if isinstance(value, str):
-            if value.startswith("@") and (not known_only or value[1:] in self.names):
-                return self.address(value)
-            return value
-        if isinstance(value, list):
-            return [self.resolve(v, known_only=known_only) for v in value]
-        if isinstance(value, dict):
-            return {k: self.resolve(v, known_only=known_only) for k, v in value.items()}
-        return value
+        return self.book.resolve(value, known_only=known_only)
 
     # --- setup
 
@@ -217,6 +209,7 @@ class LocalCluster:
         made = wallet(f"mint {_name(name, 'mints')}").pubkey()
         address = made if given is None else _pubkey(given, f"{path}.address")
         self.names[name] = str(address)
+        self.book.decimals[str(address)] = decimals
         if self.svm.get_account(address) is None:
             authority = item.get("authority")
             mint = Mint(

@@ -714,7 +714,10 @@ class PolicyError(McpsolError):
 
     def __init__(self, rule: str, why: str) -> None:
         self.rule, self.why = rule, why
-        super().__init__(f"refused by the policy's {rule}: {why}")
+        super().__init__(
+            f"refused by the owner's policy (rule {rule}), not by the chain: {why}. "
+            "Nothing was sent. Only the wallet's owner can change the policy."
+        )
 
 
 class PaymentError(McpsolError):

@@ -265,9 +265,13 @@ class _Service:
             pages["/rpc"] = node.page
             node.announce()
             await stack.enter_async_context(node.running())
-        names = None if self.cluster is None else self.cluster.names
         await run_http(
-            self.server, self.bridge, self.settings, pages, sections=self.sections, names=names
+            self.server,
+            self.bridge,
+            self.settings,
+            pages,
+            sections=self.sections,
+            names=self.bridge.known_names,
         )
 
     async def _close(self) -> None:

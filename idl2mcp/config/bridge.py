@@ -18,8 +18,10 @@ from idl2mcp import inputs
 from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from idl2mcp.config.programs import ProgramEntry, Programs
 from mcpsol_py import telemetry
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.items import without_nulls
+from mcpsol_py.solana.address_book import AddressBook, is_name
+from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.toml_schema import (
     FLAG,
     TABLE,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http import HttpSettings, OAuth
+    from mcpsol_py.bridge.policy import Policy
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.keys import Signer
 
@@ -59,6 +62,7 @@ TOP: Keys = {
     "policy": TABLE,
     "http": TABLE,
     "payments": TABLE,
+    "names": TABLE,
 }
 PROGRAM: Keys = {"source": TEXT, "url": TEXT, "program_id": TEXT, "lock": TEXT, "so": TEXT}
 SIGNER: Keys = {"url": TEXT, "address": TEXT}
@@ -114,6 +118,8 @@ class BridgeConfig:
     policy: Mapping[str, Any] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
     payments: Payments | None = None
+    #: The owner's names of addresses, without "@".
+    names: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
     demo: bool = False
 
@@ -153,6 +159,7 @@ def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Bri
         policy=values.get("policy"),
         http=values.get("http", {}),
         payments=read_payments(values["payments"], base) if "payments" in values else None,
+        names=_names(values.get("names", {})),
         origin=str(path),
     )
 
@@ -171,6 +178,22 @@ def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
     )
 
 
+def _names(table: Mapping[str, Any]) -> dict[str, str]:
+    """Read [names]: a name without "@" -> an address."""
+    for name, address in table.items():
+        if not is_name(f"@{name}"):
+            raise SourceError(
+                "expected a name of a lowercase letter, then up to 31 lowercase letters, digits, - and _",
+                path=f"names.{name}",
+            )
+        if not isinstance(address, str) or not is_address(address):
+            raise SourceError(
+                f"expected an address (base58 of 32 bytes), got {abbr(address)}",
+                path=f"names.{name}",
+            )
+    return dict(table)
+
+
 def _file(values: Mapping[str, Any], key: str, base: Path) -> Path | None:
     return base / values[key] if key in values else None
 
@@ -184,7 +207,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
     Raises SourceError or a subclass, NoSchema, TransportError, PolicyError.
     """
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.policy import AuditLog, Policy
+    from mcpsol_py.bridge.policy import AuditLog
 
     sends = config.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())
@@ -203,13 +226,14 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
         [served for served, _ in read],
         mode=config.mode,  # type: ignore[arg-type]  # read_config and click's Choice allow no other
         surface=config.surface,  # type: ignore[arg-type]  # as above
-        wallet=_wallet(config.wallet, cluster),
+        wallet=_wallet(config, cluster),
         signer=signer,
-        policy=Policy.read(config.policy, config.origin) if config.policy is not None else None,
+        policy=_policy(config, cluster),
         audit=AuditLog(_audit_file(config)),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
         client=config.client,
+        address_names=config.names,
     )
     return bridge, [source for _, source in read]
 
@@ -228,10 +252,37 @@ def _schemas() -> Path | None:
         return None
 
 
-def _wallet(text: str | None, cluster: LocalCluster | None) -> Pubkey | None:
-    if text is None:
+def _policy(config: BridgeConfig, cluster: LocalCluster | None) -> Policy | None:
+    """The policy. A name in it means the same address on each of its chains."""
+    from mcpsol_py.bridge.policy import Policy
+
+    if config.policy is None:
         return None
-    return inputs.address(cluster.address(text) if cluster is not None else text, "--wallet")
+    chains = config.policy.get("clusters", ())
+    chains = [name for name in chains if isinstance(name, str)] if isinstance(chains, list) else []
+    books = [address_book(config, name, cluster) for name in chains or [""]]
+
+    def address(text: str) -> str:
+        found = {book.address_of(text) for book in books}
+        if len(found) > 1:
+            raise SourceError(f"{text} does not mean one address on all of {', '.join(chains)}")
+        return next(iter(found)) or books[0].address(text)
+
+    return Policy.read(config.policy, config.origin, address)
+
+
+def address_book(config: BridgeConfig, chain: str, cluster: LocalCluster | None) -> AddressBook:
+    """The names of addresses on *chain*."""
+    local = cluster is not None and chain in ("local", "")
+    if cluster is None or not local:
+        return AddressBook(chain, config.names)
+    return AddressBook("local", config.names, cluster.names, cluster.address)
+
+
+def _wallet(config: BridgeConfig, cluster: LocalCluster | None) -> Pubkey | None:
+    if config.wallet is None:
+        return None
+    return inputs.address(address_book(config, "", cluster).address(config.wallet), "--wallet")
 
 
 def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:

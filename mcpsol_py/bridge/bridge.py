@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from solders.pubkey import Pubkey
@@ -27,6 +28,7 @@ from mcpsol_py.bridge.mcp.progress import (
 )
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Confirm, Policy
+from mcpsol_py.bridge.policy_tool import PolicyTool
 from mcpsol_py.bridge.read_tools import ReadTools
 from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, error_reply
@@ -36,6 +38,7 @@ from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, PolicyError
 from mcpsol_py.items import picked
 from mcpsol_py.names import clean_text
+from mcpsol_py.solana.address_book import AddressBook
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.sender import OutgoingCall, PolicySender
@@ -60,7 +63,8 @@ class Bridge:
 
     *wallet*: the address that acts and pays if no other is given (its key is not needed to build). *signer*, *policy*
     and *audit* are for mode "send"; without a signer that mode is refused. *names* turns local names into addresses;
-    *known_names* are those that exist, name -> address (looked up on use). *client*: as in Toolbox.
+    *known_names* are those that exist, name -> address (looked up on use). *address_names* are the owner's own, for all
+    chains. *client*: as in Toolbox.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Bridge:
         names: NameResolver | None = None,
         known_names: Mapping[str, str] | None = None,
         client: str = "default",
+        address_names: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         if mode == "send" and signer is None:
             raise PolicyError("mode", 'mode "send" needs a wallet that signs')
@@ -93,6 +98,7 @@ class Bridge:
             names=names,
             known_names=known_names,
             client=client,
+            address_names=address_names,
         )
         #: Called after each call with the tool, "ok" or the error's reason, and the seconds that it took.
         self.observe: Callable[[str, str, float], None] | None = None
@@ -102,7 +108,10 @@ class Bridge:
         self.was_paid: Callable[[Mapping[str, Any]], bool] = lambda _meta: False
         self._has_strangers = False
         self._builder = CallBuilder(self.registry, self.wallet)
-        self._read_tools = ReadTools(self.registry, lambda tool: self.price(tool))
+        rules = None
+        if signer is not None:
+            rules = PolicyTool(self.policy, self.audit, str(signer.address))
+        self._read_tools = ReadTools(self.registry, lambda tool: self.price(tool), rules)
 
     # --- the programs --------------------------------------------------------------------------------------------
 
@@ -190,7 +199,7 @@ class Bridge:
             check_depth(arguments)
             reply = await self._call(name, dict(arguments or {}), confirm, progress)
         except McpsolError as error:
-            reply = error_reply(error)
+            reply = error_reply(error, self._book_of(name, arguments))
         outcome = str(reply.details.get("reason", "error")) if reply.is_error else "ok"
         if reply.is_error:
             facts = picked(reply.details, _LOGGED)
@@ -224,8 +233,18 @@ class Bridge:
             call = self._outgoing(self.sender, self.box.tool(name), dict(arguments or {}))
             await self.sender.rehearse(call)
         except McpsolError as error:
-            return error_reply(error)
+            return error_reply(error, self._book_of(name, arguments))
         return None
+
+    def _book_of(self, name: str, arguments: Mapping[str, Any] | None) -> AddressBook:
+        """Return the names on the chain of the tool that a call means, or of the only chain."""
+        tool = self.box.tools.get(name)
+        if tool is not None and tool.calls_another:
+            tool = self.box.tools.get(str((arguments or {}).get("name")))
+        if tool is not None and tool.served is not None:
+            return tool.served.book
+        books = {served.cluster: served.book for served in self.box.programs}
+        return next(iter(books.values())) if len(books) == 1 else self.registry.book("")
 
     async def _call(
         self,
@@ -249,7 +268,7 @@ class Bridge:
                 why = "its program has changed meanwhile; look at it and call again"
                 raise NotUsable("tool", name, why)
 
-        return await self.sender.send(call, confirm, progress, still_served)
+        return await self.sender.send(call, confirm, progress, still_served, self.box.programs)
 
     def _outgoing(
         self, sender: PolicySender, tool: BridgeTool, arguments: dict[str, Any]

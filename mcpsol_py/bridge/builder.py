@@ -18,6 +18,7 @@ from mcpsol_py.calls.prepare import PreparedCall, prepare
 from mcpsol_py.calls.simulate import SimulatedCall, simulate
 from mcpsol_py.calls.transactions import choose_blockhash
 from mcpsol_py.client.simulation import unfunded, unsigned
+from mcpsol_py.model.types import Pubkey as PubkeyType
 
 __all__ = ["CallBuilder"]
 
@@ -39,7 +40,13 @@ class CallBuilder:
         check_depth([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open
         names = self.registry.names_of(tool.served)
         accounts = read_addresses(names, parts, tool.name)
-        return names(parts.args, known_only=True), accounts, names(remaining)
+        given = tool.served.program.instruction(tool.target).model.args
+        addresses = {arg.name for arg in given if isinstance(arg.type, PubkeyType)}
+        args = {
+            key: names(value, known_only=not (key in addresses and isinstance(value, str)))
+            for key, value in parts.args.items()
+        }
+        return args, accounts, names(remaining)
 
     async def build(
         self, tool: BridgeTool, arguments: dict[str, Any], progress: CallProgress
@@ -72,6 +79,7 @@ class CallBuilder:
             prepared, simulated = await _with_any_payer(prepared)
         await raise_failure(prepared, simulated)
         await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
+        served.book.decimals.update(simulated.decimals)
         return call_reply(prepared, simulated, transaction=transaction)
 
     async def _view(self, prepared: PreparedCall, progress: CallProgress) -> Reply:

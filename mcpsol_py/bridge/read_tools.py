@@ -15,6 +15,7 @@ from mcpsol_py.bridge.arguments import (
     required,
     without_nulls,
 )
+from mcpsol_py.bridge.policy_tool import PolicyTool
 from mcpsol_py.bridge.registry import ProgramRegistry, account_uri
 from mcpsol_py.bridge.replies import Reply, json_text, read_reply
 from mcpsol_py.bridge.search import SearchHit
@@ -32,11 +33,19 @@ _MOST_MINTS, _MOST_ACCOUNTS = 20, 256
 
 
 class ReadTools:
-    """Answers every tool but the instructions. *price*: what a call of a tool costs, as text, or None."""
+    """Answers every tool but the instructions. *price*: what a call of a tool costs, as text, or None.
 
-    def __init__(self, registry: ProgramRegistry, price: Callable[[str], str | None]) -> None:
+    *policy* answers the tool of that name, which a bridge has that sends.
+    """
+
+    def __init__(
+        self,
+        registry: ProgramRegistry,
+        price: Callable[[str], str | None],
+        policy: PolicyTool | None = None,
+    ) -> None:
         self._registry = registry
-        self._price = price
+        self._price, self._policy = price, policy
         #: Kind of tool -> how it reads accounts of one type.
         self._read_accounts = {"get": self._account, "list": self._accounts}
         self._find_tools = {"search_tools": self._search, "describe_tool": self._describe}
@@ -44,6 +53,7 @@ class ReadTools:
             "program_info": self._program_info,
             "decode_transaction": self._decode,
             "get_balance": self._balances,
+            "policy": self._rules,
         }
 
     async def call(self, tool: BridgeTool, arguments: dict[str, Any]) -> Reply:
@@ -55,7 +65,10 @@ class ReadTools:
             return read_reply(found)
         if tool.kind == "lazy":
             return self._find_tools[tool.target](tool.name, given)
-        return read_reply(await self._explain[tool.target](tool.name, given))
+        found = await self._explain[tool.target](tool.name, given)
+        if tool.target == "policy":
+            return Reply("\n".join(found["words"]), found)
+        return read_reply(found)
 
     # --- accounts ------------------------------------------------------------------------------------------------
 
@@ -102,6 +115,12 @@ class ReadTools:
         chains = {served.cluster: served.transport for served in programs if served.transport}
         found = {name: await _time_or_why(transport) for name, transport in chains.items()}
         return {"time": found} if found else {}
+
+    async def _rules(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        programs = self._registry.labelled(arguments.get("program"), name)
+        assert self._policy is not None
+        served = next((one for one in programs if one.transport is not None), programs[0])
+        return await self._policy.read(served, self._registry.box.programs)
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         from mcpsol_py.calls import transaction_reading  # a server starts sooner without it

@@ -20,6 +20,7 @@ from mcpsol_py.model.identity import model_hash
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import shown
+from mcpsol_py.solana.address_book import AddressBook
 
 __all__ = ["RESOURCES", "ProgramRegistry", "account_uri"]
 
@@ -44,7 +45,7 @@ class ProgramRegistry:
 
     *wallet*: whether there is one. *names* turns local names into addresses; *known_names* are those that exist, name
     -> address (looked up on use). *client*: see Toolbox. `changes` are called with a program's label after it was read
-    anew, or after its tools came or went.
+    anew, or after its tools came or went. *address_names*: the owner's names -> addresses, for all chains.
     """
 
     def __init__(
@@ -57,10 +58,13 @@ class ProgramRegistry:
         names: NameResolver | None,
         known_names: Mapping[str, str] | None,
         client: str,
+        address_names: Mapping[str, str],
     ) -> None:
         self.mode: Mode = mode
         self.names: NameResolver = names or unresolved
-        self.known_names: Mapping[str, str] = known_names if known_names is not None else {}
+        self.local_names: Mapping[str, str] = known_names if known_names is not None else {}
+        self.own_names = address_names
+        self._books: dict[str, AddressBook] = {}
         self.changes: list[Callable[[str], None]] = []
         self._named = known_names is not None
         self._wallet, self._client = wallet, client
@@ -74,12 +78,15 @@ class ProgramRegistry:
 
     def serve(self, programs: Sequence[ServedProgram]) -> None:
         """Serve *programs* from now on, in place of all others."""
+        for served in programs:
+            served.book = self.book(served.cluster)
         self.box = Toolbox(
             programs,
             mode=self.mode,
             surface=self._surface,
             wallet=self._wallet,
             names=self._named,
+            names_everywhere=bool(self.own_names),
             client=self._client,
         )
 
@@ -103,9 +110,24 @@ class ProgramRegistry:
 
     # --- finding a program ---------------------------------------------------------------------------------------
 
+    @property
+    def known_names(self) -> dict[str, str]:
+        """The names that the owner and the local chain gave to addresses."""
+        return {**self.local_names, **self.own_names}
+
+    def book(self, cluster: str) -> AddressBook:
+        """Return the names on a chain. Names of the local chain mean nothing on another."""
+        found = self._books.get(cluster)
+        if found is None:
+            local = self.local_names if cluster == "local" else {}
+            make = self.names if cluster == "local" and self.names is not unresolved else None
+            found = self._books[cluster] = AddressBook(cluster, self.own_names, local, make)
+        return found
+
     def names_of(self, served: ServedProgram) -> NameResolver:
-        """Return the resolver for a call of *served*: names of the local chain mean nothing on another."""
-        return self.names if served.cluster == "local" else unresolved
+        """Return the resolver for the accounts of a call of *served*."""
+        by_caller = served.cluster == "local" and not self._named
+        return self.names if by_caller else served.book.resolve
 
     def label_of(self, served: ServedProgram) -> str:
         """Return the label of a served program, or its name if it was replaced meanwhile."""
@@ -141,7 +163,7 @@ class ProgramRegistry:
             for served in self.box.programs
         )
         known = ", ".join(f"@{name}" for name in list(self.known_names)[:_NAMES_SHOWN])
-        local = f" On the local chain these names mean addresses: {known}." if known else ""
+        local = f" These names mean addresses: {known}." if known else ""
         return f"{general_instructions(self.mode)}{self._offline} Programs: {programs}.{local}"
 
     @property

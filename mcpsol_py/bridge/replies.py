@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -15,11 +16,23 @@ from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.errors import McpsolError, ProgramFailed, UnknownName
 from mcpsol_py.names import clean_json, clean_text
+from mcpsol_py.solana.address_book import AddressBook
 
-__all__ = ["Reply", "call_reply", "error_reply", "json_text", "read_reply", "view_reply"]
+__all__ = [
+    "Reply",
+    "call_reply",
+    "error_reply",
+    "json_text",
+    "read_reply",
+    "relevant_lines",
+    "view_reply",
+]
 
 #: Lines of a program's log that an error shows.
-_LOG_LINES = 12
+_LOG_LINES = 6
+#: Lines of every log: they repeat what an error says already.
+_ROUTINE = ("Program log: Instruction: ", "Program return: ", "Program data: ")
+_STACK = re.compile(r"Program \w{32,44} (invoke \[\d+\]|success|consumed .*|failed: .*)")
 #: Names that an error offers.
 _CANDIDATES = 10
 #: Characters of one text in a result. Accounts are shortened before (calls/reading.py).
@@ -45,7 +58,7 @@ def call_reply(
     transaction: VersionedTransaction | None = None,
 ) -> Reply:
     """Answer with a call that was built. *why_not*: why it was not simulated. *transaction*: for others to sign."""
-    lines = text_of(prepared, simulated, why_not=why_not)
+    lines = list(map(prepared.served.book.named, text_of(prepared, simulated, why_not=why_not)))
     structured = {"summary": "\n".join(lines), **describe(prepared, simulated)}
     if transaction is not None:
         structured["transaction"] = base64.b64encode(bytes(transaction)).decode()
@@ -59,7 +72,8 @@ def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply
     """Answer with what an instruction returned. *simulated* None: there is no chain to run it on."""
     looked = replace(prepared, payer=None)
     why_not = "no chain is configured, and only a chain can run a view"
-    lines = [*text_of(looked, simulated, why_not=why_not), "  a view: nothing was signed or sent"]
+    lines = list(map(prepared.served.book.named, text_of(looked, simulated, why_not=why_not)))
+    lines.append("  a view: nothing was signed or sent")
     described = {**describe(looked, simulated), "signers": []}
     return Reply("\n".join(lines), {"summary": "\n".join(lines), **described})
 
@@ -70,19 +84,34 @@ def read_reply(found: dict[str, Any]) -> Reply:
     return Reply(json_text(found), found)
 
 
-def error_reply(error: McpsolError) -> Reply:
-    """Answer with an error; for a program's, with what can be changed and the end of its log."""
+def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:
+    """Answer with an error; for a program's, with what can be changed and the lines of its log that say more.
+
+    *book* has the names of the addresses in it.
+    """
+    named = (book or AddressBook()).named
     details = error.details()
-    text = clean_text(str(error), 4000)
+    text = named(clean_text(str(error), 4000))
+    details["message"] = text
     if isinstance(error, UnknownName) and len(error.candidates) > _CANDIDATES:
         details["candidates"] = get_close_matches(error.name, error.candidates, _CANDIDATES, 0.0)
     if isinstance(error, ProgramFailed):
-        tail = [clean_text(line, 300) for line in error.logs[-_LOG_LINES:]]
+        tail = relevant_lines(error)
+        details |= {"logs": tail, "hints": list(map(named, error.hints))}
         text = clean_text(text, 2000)
-        text += _section("What to look at:", [f"- {hint}" for hint in error.hints])
-        text += _section("The end of its log:", tail)
-        details["logs"] = tail
+        text += _section("What to look at:", [f"- {hint}" for hint in details["hints"]])
+        if error.returned is not None:
+            returned = json.dumps(error.returned, ensure_ascii=False, default=str)
+            text += f"\nIt returned: {named(clean_text(returned, 1000))}"
+        text += _section("From its log:", tail)
     return Reply(text, is_error=True, details=clean_json(details))
+
+
+def relevant_lines(error: ProgramFailed) -> list[str]:
+    """Return the last lines of a log that say more than the error itself does."""
+    said = (f"Program log: {error.name} (", *_ROUTINE)
+    told = [line for line in error.logs if not line.startswith(said) and not _STACK.fullmatch(line)]
+    return [clean_text(line, 300) for line in told[-_LOG_LINES:]]
 
 
 def _section(title: str, lines: list[str]) -> str:
@@ -93,4 +122,4 @@ def _section(title: str, lines: list[str]) -> str:
 
 def json_text(value: Any) -> str:
     """Return *value* as JSON text for people."""
-    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    return json.dumps(value, ensure_ascii=False, default=str)

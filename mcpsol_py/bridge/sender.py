@@ -38,6 +38,8 @@ from mcpsol_py.calls.priority import prioritized
 from mcpsol_py.calls.send import submit
 from mcpsol_py.calls.sent_messages import sent_messages
 from mcpsol_py.calls.simulate import SimulatedCall, simulate
+from mcpsol_py.calls.summary import one_line
+from mcpsol_py.calls.transaction_reading import decode_signature
 from mcpsol_py.calls.transactions import NewMessage, new_message
 from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.simulation import unsigned
@@ -50,7 +52,9 @@ from mcpsol_py.errors import (
     TransactionTooLarge,
     TransportError,
 )
+from mcpsol_py.names import clean_json
 from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.solana.address_book import AddressBook
 from mcpsol_py.solana.fees import fee_lamports
 from mcpsol_py.solana.tokens import OwnedData, read_token_account
 
@@ -155,10 +159,11 @@ class PolicySender:
         confirm: Confirm | None,
         progress: CallProgress,
         still_served: Callable[[], None],
+        programs: Sequence[ServedProgram],
     ) -> Reply:
         """Simulate, check, ask, and then start again: what is signed was simulated a moment ago.
 
-        *still_served* raises if the program was replaced meanwhile.
+        *still_served* raises if the program was replaced meanwhile. *programs* explain the calls that it makes.
         """
         approved: dict[str, int] = {}
         mark = ""
@@ -167,15 +172,15 @@ class PolicySender:
                 await stack.enter_async_context(self._sending)
                 still_served()
                 checked = await stack.enter_async_context(self._checked(call, progress, approved))
-                lines = text_of(checked.prepared, checked.simulated)
+                lines = _lines(checked)
                 if checked.is_covered_by(approved):
                     await asyncio.sleep(0)  # a cancellation that has arrived ends it here, unsigned
                     sent = await run_to_completion(
                         self._reserve_and_submit(checked, mark, progress)
                     )
-                    return _sent_reply(checked, lines, sent)
+                    return await _sent_reply(checked, lines, sent, programs)
             digest = _digest(call, checked.ask)
-            mark = await _confirmed(confirm, checked.ask, lines, digest)
+            mark = await _confirmed(confirm, call.served.book, checked.ask, lines, digest)
             approved = {flow.mint: flow.amount for flow in checked.ask}
         raise PolicyError(
             "outflow.confirm_above", "the outflow grew each time after the person had said yes"
@@ -296,6 +301,7 @@ class PolicySender:
                 simulated = await simulate(prepared, unsigned(new.message), exact=True)
                 await raise_failure(prepared, simulated)
                 effects = effects_of([prepared.instruction], simulated, self.signer.address)
+                call.served.book.decimals.update(simulated.decimals)
             except BaseException:
                 messages.release(new.message)
                 raise
@@ -495,18 +501,54 @@ class Submission:
             await self._progress.log("critical", "audit log failed", outcome=event)
 
 
-def _sent_reply(checked: CheckedCall, lines: Sequence[str], sent: SentCall) -> Reply:
-    text = "\n".join([*lines, f"  sent: {sent.signature}", f"  {_landed_words(sent)}"])
+async def _sent_reply(
+    checked: CheckedCall, lines: Sequence[str], sent: SentCall, programs: Sequence[ServedProgram]
+) -> Reply:
+    """Answer with what landed: the calls that programs made, the events and the fee are the chain's own record."""
+    book = checked.prepared.served.book
+    text = "\n".join([*lines, f"  sent: {sent.signature}", f"  {_landed_words(sent, book)}"])
     described = describe(checked.prepared, checked.simulated)
     facts: dict[str, Any] = {"signature": sent.signature, "outflow": sent.outflow}
+    facts |= await _landed_facts(checked.prepared, sent.signature, programs)
     return Reply(text, {"summary": text, **described, **facts})
 
 
-def _landed_words(sent: SentCall) -> str:
+async def _landed_facts(
+    prepared: PreparedCall, signature: str, programs: Sequence[ServedProgram]
+) -> dict[str, Any]:
+    """Return the fee, the inner calls and the events of a landed transaction, as far as the chain says them now."""
+    transport = prepared.served.transport
+    assert transport is not None
+    try:
+        landed = await decode_signature(programs, transport, signature)
+    except McpsolError:
+        return {}
+    known = ("fee", "slot", "time", "events")
+    facts: dict[str, Any] = {name: landed[name] for name in known if name in landed}
+    calls = [call for row in landed["instructions"] for call in row.get("calls", ())]
+    facts["calls"] = [_call_words(call, prepared.served.book) for call in calls]
+    cleaned: dict[str, Any] = clean_json(facts)
+    return cleaned
+
+
+def _call_words(call: Mapping[str, Any], book: AddressBook) -> str:
+    """Return an inner call on one line: "SPL Token transfer(amount 5)"."""
+    args = ", ".join(f"{name} {value}" for name, value in call.get("args", {}).items())
+    name = call.get("instruction", "unknown instruction")
+    return book.named(one_line(f"{call['program']} {name}({args})", 300))
+
+
+def _landed_words(sent: SentCall, book: AddressBook) -> str:
     if sent.outflow is None:
         return "landed, but the chain does not yet say what it took: it counts with the most that it may take"
-    taken = ", ".join(f"{int(amount):,} of {mint}" for mint, amount in sent.outflow.items())
-    return f"landed as it was simulated; base units that left the wallet: {taken or 'none'}"
+    taken = ", ".join(book.amount(int(amount), mint) for mint, amount in sent.outflow.items())
+    return f"landed as it was simulated; what left the wallet: {taken or 'nothing'}"
+
+
+def _lines(checked: CheckedCall) -> list[str]:
+    """Return the call in words, with the names on its chain."""
+    named = checked.prepared.served.book.named
+    return list(map(named, text_of(checked.prepared, checked.simulated)))
 
 
 def _guard_of(prepared: PreparedCall) -> str:
@@ -545,14 +587,21 @@ def _digest(call: OutgoingCall, ask: Sequence[Outflow]) -> str:
 
 
 async def _confirmed(
-    confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str
+    confirm: Confirm | None,
+    book: AddressBook,
+    ask: Sequence[Outflow],
+    lines: Sequence[str],
+    digest: str,
 ) -> str:
     """Ask a person, and return the mark of the agreement. Raises PolicyError without one."""
-    what = ", ".join(f"{flow.amount:,} base units of {flow.mint}" for flow in ask)
+    what = ", ".join(
+        f"{book.amount(flow.amount, flow.mint)} ({flow.amount:,} base units of {flow.mint})"
+        for flow in ask
+    )
     if confirm is None:
         raise PolicyError(
             "outflow.confirm_above",
-            f"Sending {what} requires confirmation, and this client does not support elicitation",
+            f"sending {what} requires that a person confirms it, and this client cannot ask one (MCP elicitation)",
         )
     question = "\n".join([f"Send this? {what} will leave your wallet.", *lines])
     answer = await confirm(question, digest)

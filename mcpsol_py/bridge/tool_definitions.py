@@ -213,9 +213,16 @@ def _fields_schema(served: ServedProgram, account: AccountType) -> dict[str, Any
 
 
 def common_definitions(
-    programs: Sequence[ServedProgram], labels: Sequence[str], *, local_names: bool
+    programs: Sequence[ServedProgram],
+    labels: Sequence[str],
+    *,
+    local_names: bool,
+    sends: bool = False,
 ) -> list[ToolDefinition]:
-    """Return the tools for all programs. *labels* are the values of their argument `program`."""
+    """Return the tools for all programs. *labels* are the values of their argument `program`.
+
+    *sends*: the bridge signs and sends, under a policy.
+    """
     label: dict[str, Any] = {"type": "string"}
     if labels:
         label["enum"] = list(labels)
@@ -223,6 +230,8 @@ def common_definitions(
     own_tools = [_program_info(programs, label), _decode_transaction(label)]
     if chains:
         own_tools.append(_get_balance(label, several_chains=len(chains) > 1))
+    if sends:
+        own_tools.append(_policy(label))
     if local_names:
         for tool in own_tools:
             tool.properties = with_local_names(tool.properties)
@@ -269,6 +278,16 @@ def _decode_transaction(label: dict[str, Any]) -> _OwnTool:
             "program": {**label, "description": "whose data or chain it is"},
         },
         output=_object_with("instructions"),
+    )
+
+
+def _policy(label: dict[str, Any]) -> _OwnTool:
+    return _OwnTool(
+        "policy",
+        "What the wallet's owner allows: chains, programs, what may leave the wallet in a call and "
+        "in a day, and what is spent today and left",
+        {"program": {**label, "description": "in the names of whose chain"}},
+        output=_object_with("limits"),
     )
 
 

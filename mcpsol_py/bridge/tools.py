@@ -111,10 +111,10 @@ class BridgeTool:
 class Toolbox:
     """All tools of the bridge: `tools` by name, and `listed`, the definitions in tools/list.
 
-    With *names*, texts like "@alice" are accepted as addresses on the local chain. *client* selects
-    the limits that schemas must keep (json_schema.PROFILES); "default" keeps within the limits of
-    every supported client. The names of programs and tools do not depend on the order of
-    *programs*.
+    Texts like "@alice" are accepted as addresses on the local chain with *names*, and on every chain
+    with *names_everywhere*. *client* selects the limits that schemas must keep
+    (json_schema.PROFILES); "default" keeps within the limits of every supported client. The names of
+    programs and tools do not depend on the order of *programs*.
     """
 
     def __init__(
@@ -125,11 +125,12 @@ class Toolbox:
         surface: Surface = "auto",
         wallet: bool = False,
         names: bool = False,
+        names_everywhere: bool = False,
         client: str = "default",
     ) -> None:
         self.programs = list(programs)
         self.mode: Mode = mode
-        self._names = names
+        self._names, self._names_everywhere = names, names_everywhere
         self._wallet = wallet
         self._client, self._profile = client, PROFILES[client]
         self.tools: dict[str, BridgeTool] = {}
@@ -222,13 +223,18 @@ class Toolbox:
         definition = tool.definition
         if len(self.programs) > 1 and tool.kind == "instruction":
             definition = with_program_in_title(definition, title_of(served.label))
-        if self._names and served.cluster == "local":
+        if self._names_everywhere or (self._names and served.cluster == "local"):
             schema = with_local_names(definition["inputSchema"])
             definition = {**definition, "inputSchema": schema}
         return replace(tool, definition=definition)
 
     def _add_common(self) -> None:
-        definitions = common_definitions(self.programs, list(self.labels), local_names=self._names)
+        definitions = common_definitions(
+            self.programs,
+            list(self.labels),
+            local_names=self._names or self._names_everywhere,
+            sends=self.mode == "send",
+        )
         for definition in definitions:
             name = definition["name"]
             self._add(BridgeTool(name, definition, "common", name))

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from solders.pubkey import Pubkey
 
+from mcpsol_py.solana.address_book import ui_amount
 from mcpsol_py.solana.native_accounts import withdraw_authority
 from mcpsol_py.solana.tokens import (
     TransferFeeConfig,
@@ -109,16 +110,6 @@ def decimals_of(account: AccountState | None) -> int | None:
     """Return the decimals of the mint in *account*, or None if it is something else."""
     mint = read_mint(account)
     return None if mint is None else mint.decimals
-
-
-def ui_amount(amount: int, decimals: int | None) -> str:
-    """Write an amount of base units with its decimal point: (1500000, 6) gives "1.5"."""
-    if not decimals:
-        return str(amount)
-    sign = "-" if amount < 0 else ""
-    digits = str(abs(amount)).rjust(decimals + 1, "0")
-    text = f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
-    return text.rstrip("0").rstrip(".")
 
 
 def changes(

@@ -27,6 +27,7 @@ from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import forms
 from mcpsol_py.program import Program, ProgramInstruction
+from mcpsol_py.solana.address_book import AddressBook
 from mcpsol_py.solana.lighthouse import INVALID_ASSERTION
 
 __all__ = [
@@ -49,7 +50,7 @@ class ServedProgram:
     file has the accepted schema. `note` is a remark for people.
 
     `again` reads the program once more, after one of its `files` was written or, if its schema comes from the chain
-    (`on_chain`), after a deployment.
+    (`on_chain`), after a deployment. `book` has the names of addresses on its chain.
     """
 
     program: Program
@@ -65,6 +66,7 @@ class ServedProgram:
     again: Callable[[], Awaitable[ServedProgram]] | None = field(default=None, compare=False)
     files: tuple[Path, ...] = ()
     on_chain: bool = False
+    book: AddressBook = field(default_factory=AddressBook, compare=False)
 
 
 def errors_of(programs: Iterable[ServedProgram]) -> Errors:

@@ -47,7 +47,7 @@ class SimulatedCall:
     """The result of a simulation. `before` and `after` have every account that could be written.
 
     An exact simulation adds `aside`, the accounts that are only read, and `again`, the accounts of `before` read once
-    more after it.
+    more after it. `decimals` are those of the mints of its token accounts.
     """
 
     outcome: Outcome
@@ -60,6 +60,7 @@ class SimulatedCall:
     events: tuple[tuple[str, Any], ...] = ()
     aside: AccountStates = field(default_factory=dict)
     again: AccountStates = field(default_factory=dict)
+    decimals: Mapping[str, int] = field(default_factory=dict)
 
 
 #: A placeholder for the payer, who is chosen later.
@@ -181,6 +182,7 @@ async def _measured(
         after,
         aside=before.aside,
         again=again,
+        decimals=decimals,
     )
 
 

@@ -167,9 +167,9 @@ def _token_account_takeovers(change: _AccountChange, after: TokenAccount) -> Ite
     if change.gives(None, after.delegate) and after.delegated_amount > allowance:
         amount = after.delegated_amount
         units = {_U64_MAX: "everything"}.get(amount, f"{amount} base units")
-        yield f"{after.delegate} may spend {units} of mint {after.mint} from token account {key}"
+        yield f"would let {after.delegate} spend up to {units} of mint {after.mint} from token account {key}"
     if change.gives(before.close_authority, after.close_authority):
-        yield f"{after.close_authority} may close token account {key}"
+        yield f"would let {after.close_authority} close token account {key}"
 
 
 def _is_held(change: _AccountChange, before: TokenAccount | None, after: TokenAccount) -> bool:

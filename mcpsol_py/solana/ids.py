@@ -69,6 +69,26 @@ DEVNET_USDC = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
 DEVNET_USDG = "4F6PM96JJxngmHnZLBh9n58RH4aTVNWvDs2nuwrT5BP7"
 DEVNET_PYUSD = "CXk2AMBfi3TwaEL2468s6zP8xq9NxTXjp9gjMgzeUynM"
 
+#: Cluster -> name -> a mint that people know by that name, and its decimals.
+KNOWN_MINTS: dict[str, dict[str, tuple[str, int]]] = {
+    "mainnet": {
+        "usdc": (USDC, 6),
+        "usdt": (USDT, 6),
+        "usdg": (USDG, 6),
+        "pyusd": (PYUSD, 6),
+        "cash": (CASH, 6),
+        "wsol": (NATIVE_MINT, 9),
+    },
+    "devnet": {
+        "usdc": (DEVNET_USDC, 6),
+        "usdg": (DEVNET_USDG, 6),
+        "pyusd": (DEVNET_PYUSD, 6),
+        "wsol": (NATIVE_MINT, 9),
+    },
+    "testnet": {"wsol": (NATIVE_MINT, 9)},
+    "local": {"wsol": (NATIVE_MINT, 9)},
+}
+
 # --- other accounts --------------------------------------------------------------------------
 
 #: The Solana Foundation's authority: it publishes IDLs for programs that cannot be upgraded
@@ -113,4 +133,6 @@ PROGRAM_NAMES: dict[str, str] = {
     ADDRESS_LOOKUP_TABLE_PROGRAM: "Address Lookup Table",
     ED25519_PROGRAM: "Ed25519",
     SECP256K1_PROGRAM: "Secp256k1",
+    LIGHTHOUSE_PROGRAM: "Lighthouse",
+    GUARD_PROGRAM: "Guard",
 }

@@ -159,3 +159,54 @@ async def test_a_balance_without_an_associated_account_says_so(served: Bridge) -
     ]
     assert row["amount"] == "0"
     assert "does not exist" in row["note"]
+
+
+# --- the policy and names --------------------------------------------------------------------------------------------
+
+
+async def test_the_policy_can_be_read_with_what_is_spent_and_left(served: Bridge) -> None:
+    expires_at = int(time.time()) + 3600
+    assert not (await served.call("x402_pay", payment(expires_at))).is_error
+    reply = await served.call("policy", {})
+    usdc = str(wallet("mint usdc").pubkey())
+    limit = next(row for row in found(reply)["limits"] if row["mint"] == usdc)
+    assert (limit["spent_today"], limit["left_today"]) == ("5", "49999995")
+    assert "At most 10 @usdc may leave the wallet in a call" in reply.text
+    assert "spent today: 0.000005 @usdc, left: 49.999995 @usdc" in reply.text
+    assert "The wallet is @alice" in reply.text
+    assert "Program counter: every instruction." in reply.text
+
+
+async def test_a_bridge_that_sends_nothing_has_no_policy_to_read() -> None:
+    made, _ = make_bridge(BridgeConfig([ProgramEntry("counter", Chain())]))
+    assert "policy" not in made.box.tools
+
+
+async def test_a_refusal_is_a_sentence_that_says_who_which_rule_and_what_is_left(
+    served: Bridge,
+) -> None:
+    much = {**payment(int(time.time()) + 3600), "amount": "10000001"}
+    chain: Any = served.box.programs[0].transport
+    source = wallet("alice").pubkey()
+    data = TokenAccount(mint=wallet("mint usdc").pubkey(), owner=source, amount=10**9).to_bytes()
+    rich = wallet("rich").pubkey()
+    chain.set_account(rich, Account(10_000_000, data, TOKEN_PROGRAM))
+    much["accounts"] = {**much["accounts"], "source": str(rich)}
+    reply = await served.call("x402_pay", much)
+    assert reply.details["rule"] == "outflow.per_call"
+    assert reply.text.startswith(
+        "refused by the owner's policy (rule outflow.per_call), not by the chain: "
+        "10.000001 @usdc would leave the wallet. At most 10 @usdc may leave the wallet in a call"
+    )
+    assert "left: 50 @usdc" in reply.text
+    assert "Only the wallet's owner can change the policy." in reply.text
+
+
+async def test_a_sent_call_has_its_calls_events_and_fee(served: Bridge) -> None:
+    reply = await served.call("x402_pay", payment(int(time.time()) + 3600))
+    sent = found(reply)
+    assert sent["fee"] == "5000"
+    assert [event["name"] for event in sent["events"]] == ["Paid"]
+    assert any(call.startswith("SPL Token transfer_checked(amount 5") for call in sent["calls"])
+    assert "@shop" in reply.text
+    assert "-0.000005 @usdc" in reply.text

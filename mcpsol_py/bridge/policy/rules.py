@@ -95,16 +95,28 @@ class OutflowLimit:
 
     def check(self, flow: Outflow, spent_today: int) -> None:
         """Raise PolicyError if *flow* exceeds the limit."""
-        leaving = _leaving(flow)
         if flow.amount > self.per_call:
             raise PolicyError(
-                "outflow.per_call", f"{leaving}; the limit per call is {self.per_call:,}"
+                "outflow.per_call", f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}"
             )
         if spent_today + flow.amount > self.per_day:
             raise PolicyError(
-                "outflow.per_day",
-                f"{leaving}, after {spent_today:,} today; the limit per day is {self.per_day:,}",
+                "outflow.per_day", f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}"
             )
+
+    def words(self, mint: str, spent_today: int) -> str:
+        """Return the limit as a sentence, with what is spent today and what is left."""
+        left = max(0, self.per_day - spent_today)
+        asks = (
+            ""
+            if self.confirm_above is None
+            else f", a person is asked above {_units(self.confirm_above, mint)}"
+        )
+        return (
+            f"At most {_units(self.per_call, mint)} may leave the wallet in a call and "
+            f"{_units(self.per_day, mint)} in a day (UTC){asks}; spent today: {_units(spent_today, mint)}, "
+            f"left: {_units(left, mint)}"
+        )
 
     def at_most(self, spent_today: int, confirmed: int | None) -> int:
         """Return the most that one call may take. *confirmed*: the amount that a person agreed to, if any."""
@@ -117,9 +129,12 @@ class OutflowLimit:
         return self.confirm_above is not None and flow.amount > self.confirm_above
 
 
+def _units(amount: int, mint: str) -> str:
+    return f"{amount:,} lamports" if mint == SOL else f"{amount:,} base units of {mint}"
+
+
 def _leaving(flow: Outflow) -> str:
-    unit = "lamports" if flow.mint == SOL else f"base units of {flow.mint}"
-    return f"{flow.amount:,} {unit} would leave the wallet"
+    return f"{_units(flow.amount, flow.mint)} would leave the wallet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +152,18 @@ class Policy:
     priority: PriorityFee = NO_PRIORITY
 
     @classmethod
-    def read(cls, document: Mapping[str, Any], origin: str = "") -> Policy:
-        """Return the policy in the parsed TOML table `policy`.
+    def read(
+        cls,
+        document: Mapping[str, Any],
+        origin: str = "",
+        names: Callable[[str], str] = lambda text: text,
+    ) -> Policy:
+        """Return the policy in the parsed TOML table `policy`. *names* turns "@usdc" into an address.
 
         Raises SourceError with the path of a wrong value.
         """
         try:
-            return _read(document)
+            return _read(document, _Addresses(names))
         except SourceError as error:
             raise error.at(origin=origin, path="policy") from None
 
@@ -154,16 +174,17 @@ class Policy:
         """
         if cluster not in self.clusters:
             raise PolicyError(
-                "clusters", f"this chain is {cluster}; allowed: {_listed(self.clusters)}"
+                "clusters",
+                f"this chain is {cluster}, and the policy allows {_listed(self.clusters)}",
             )
         rule = next((rule for rule in self.programs if rule.id == program_id), None)
         if rule is None:
-            raise PolicyError("program", f"program {program_id} is not listed")
+            raise PolicyError("program", f"the policy does not list program {program_id}")
         allowed = rule.instructions
         if "*" not in allowed and snake(instruction) not in allowed:
             raise PolicyError(
                 "program.instructions",
-                f"{instruction} of program {program_id}; allowed: {_listed(allowed)}",
+                f"of program {program_id} the policy allows {_listed(allowed)}, and not {instruction}",
             )
         return rule
 
@@ -190,7 +211,8 @@ class Policy:
         for address in writable:
             if address not in allowed:
                 raise PolicyError(
-                    "program.writable", f"account {address} would be written, but is not listed"
+                    "program.writable",
+                    f"account {address} would be written, and the policy does not list it",
                 )
 
     def check_effects(
@@ -202,14 +224,15 @@ class Policy:
         Raises PolicyError.
         """
         if takeovers:
-            raise PolicyError("takeover", "; ".join(takeovers))
+            raise PolicyError("takeover", f"the call {_joined(takeovers)}")
         limits = dict(self.limits)
         to_confirm: list[Outflow] = []
         for flow in outflow:
             limit = limits.get(flow.mint)
             if limit is None:
                 raise PolicyError(
-                    "outflow", f"{_leaving(flow)}, but the policy has no limit for it"
+                    "outflow",
+                    f"{_leaving(flow)}, and the policy has no limit for that token, so nothing of it may leave",
                 )
             limit.check(flow, spent_today.get(flow.mint, 0))
             if limit.needs_confirmation(flow):
@@ -238,8 +261,16 @@ class Policy:
             if at_most.get(mint, 0) > max(0, limit.per_day - spent):
                 raise PolicyError(
                     "outflow.per_day",
-                    f"{spent:,} base units of {mint} are spent or reserved by now; call again",
+                    f"another call spent meanwhile. {limit.words(mint, spent)}. Call again",
                 )
+
+
+def _joined(takeovers: Sequence[str]) -> str:
+    """Return what a call would do as the rest of a sentence."""
+    acts = [
+        text if text.startswith("would ") else f"is refused, since {text}" for text in takeovers
+    ]
+    return "; it ".join(acts)
 
 
 def _listed(names: Collection[str]) -> str:
@@ -267,7 +298,7 @@ PROGRAM: Keys = {"id": TEXT, "instructions": TEXTS, "writable": TEXTS, "hands_ov
 OUTFLOW: Keys = {"per_call": U64, "per_day": U64, "confirm_above": U64}
 
 
-def _read(document: Mapping[str, Any]) -> Policy:
+def _read(document: Mapping[str, Any], addresses: _Addresses) -> Policy:
     table = checked(document, POLICY)
     clusters = table.get("clusters", [])
     for place, name in enumerate(clusters):
@@ -276,18 +307,29 @@ def _read(document: Mapping[str, Any]) -> Policy:
                 f"unknown cluster {abbr(name)}. {suggest(name, _CLUSTER_NAMES)}",
                 path=f"clusters[{place}]",
             )
-    rules = [_rule(item, f"program[{i}]") for i, item in enumerate(table.get("program", []))]
+    rules = [
+        _rule(item, f"program[{i}]", addresses) for i, item in enumerate(table.get("program", []))
+    ]
     _check_listed_once(rules)
     outflow = table.get("outflow", {}).items()
-    limits = tuple((_mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow)
-    priority = PriorityFee(table.get("priority_fee"), table.get("max_priority_fee", MOST_LAMPORTS))
-    return Policy(
-        frozenset(clusters), tuple(rules), limits, _guard(table.get("guard", "on")), priority
+    limits = tuple(
+        (addresses.mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow
     )
+    _check_limited_once(limits)
+    priority = PriorityFee(table.get("priority_fee"), table.get("max_priority_fee", MOST_LAMPORTS))
+    guard = table.get("guard", "on")
+    if guard not in ("on", "off"):
+        guard = addresses.read(guard, "guard")
+    return Policy(frozenset(clusters), tuple(rules), limits, guard, priority)
 
 
-def _guard(text: str) -> str:
-    return text if text in ("on", "off") else _address(text, "guard")
+def _check_limited_once(limits: Sequence[tuple[str, OutflowLimit]]) -> None:
+    mints = [mint for mint, _ in limits]
+    for place, mint in enumerate(mints):
+        if mint in mints[:place]:
+            raise SourceError(
+                f"{mint} has limits twice; keep one table for it", path=f"outflow.{mint}"
+            )
 
 
 def _check_listed_once(rules: Sequence[ProgramRule]) -> None:
@@ -300,9 +342,9 @@ def _check_listed_once(rules: Sequence[ProgramRule]) -> None:
             )
 
 
-def _rule(item: Any, path: str) -> ProgramRule:
+def _rule(item: Any, path: str, addresses: _Addresses) -> ProgramRule:
     table = checked(item, PROGRAM, path, required=["id"])
-    program_id = _address(table["id"], f"{path}.id")
+    program_id = addresses.read(table["id"], f"{path}.id")
     if "instructions" not in table:
         raise SourceError(
             'missing, but required: list the instructions that may be called, or ["*"]',
@@ -312,7 +354,7 @@ def _rule(item: Any, path: str) -> ProgramRule:
     writable = None
     if "writable" in table:
         listed = enumerate(table["writable"])
-        writable = frozenset(_address(a, f"{path}.writable[{i}]") for i, a in listed)
+        writable = frozenset(addresses.read(a, f"{path}.writable[{i}]") for i, a in listed)
     return ProgramRule(program_id, names, writable, table.get("hands_over", False))
 
 
@@ -326,12 +368,27 @@ def _limit(item: Any, path: str) -> OutflowLimit:
     return OutflowLimit(table["per_call"], table["per_day"], table.get("confirm_above"))
 
 
-def _mint(text: str) -> str:
-    if text == ids.NATIVE_MINT:
-        raise SourceError(
-            "wrapped SOL counts as SOL; set the limits of SOL instead", path=f"outflow.{text}"
-        )
-    return SOL if text == SOL else _address(text, f"outflow.{text}")
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """Reads the addresses of a policy. `names` turns "@usdc" into one, and raises SourceError for an unknown name."""
+
+    names: Callable[[str], str]
+
+    def read(self, value: Any, path: str) -> str:
+        if isinstance(value, str) and value.startswith("@"):
+            try:
+                value = self.names(value)
+            except SourceError as error:
+                raise error.at(path=path) from None
+        return _address(value, path)
+
+    def mint(self, text: str) -> str:
+        """Read the key of a table of limits: "SOL", or a mint."""
+        path = f"outflow.{text}"
+        found = SOL if text == SOL else self.read(text, path)
+        if found == ids.NATIVE_MINT:
+            raise SourceError("wrapped SOL counts as SOL; set the limits of SOL instead", path=path)
+        return found
 
 
 def _is_address(text: str) -> bool:

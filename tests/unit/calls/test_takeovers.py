@@ -14,20 +14,20 @@ from tests.unit.calls.owned_accounts import BOX, BOX2, ME, MINT, THEM, sol, toke
     ("was", "now", "says"),
     [
         (token(ME), token(THEM), "passes from"),
-        (token(ME), token(ME, delegate=THEM, delegated=5), "may spend 5 base units"),
+        (token(ME), token(ME, delegate=THEM, delegated=5), "spend up to 5 base units"),
         (
             token(ME, delegate=THEM, delegated=5),
             token(ME, delegate=THEM, delegated=6),
-            "may spend 6",
+            "spend up to 6",
         ),
         (
             token(ME, delegate=BOX2, delegated=50),
             token(ME, delegate=THEM, delegated=5),
-            "may spend 5",
+            "spend up to 5",
         ),
         (token(ME), token(ME, delegate=THEM, delegated=2**64 - 1), "everything"),
-        (token(ME), token(ME, closer=THEM), "may close"),
-        (None, token(ME, delegate=THEM, delegated=1), "may spend 1"),
+        (token(ME), token(ME, closer=THEM), "close"),
+        (None, token(ME, delegate=THEM, delegated=1), "spend up to 1"),
     ],
 )
 def test_power_given_away_is_told(was: Account | None, now: Account, says: str) -> None:

@@ -1,0 +1,147 @@
+"""Names of addresses on one chain, and the decimals of its mints: for what people and models read and write.
+
+"@usdc" means an address wherever one is expected, and is shown wherever that address is. A name comes from the first of
+these that has it: the owner ([names] in a configuration), the local chain's setup, the known mints of the chain, the
+known programs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mcpsol_py.errors import SourceError, abbr, suggest
+from mcpsol_py.solana import ids
+
+__all__ = ["AddressBook", "is_name", "ui_amount"]
+
+_NAME = re.compile(r"@[a-z][a-z0-9_-]{0,31}")
+_ADDRESS = r"[1-9A-HJ-NP-Za-km-z]{32,44}"
+_ADDRESSES = re.compile(rf"(mint )?(?<![0-9A-Za-z])({_ADDRESS})(?![0-9A-Za-z])")
+_AMOUNTS = re.compile(
+    rf"(?P<amount>-?[0-9][0-9,]*) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
+)
+_SOL = "SOL"
+_NONE: Mapping[str, str] = MappingProxyType({})
+_PROGRAMS = {name.lower().replace(" ", "-"): key for key, name in ids.PROGRAM_NAMES.items()}
+
+
+def is_name(text: object) -> bool:
+    """Return True if *text* has the form of a name: "@alice"."""
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def ui_amount(amount: int, decimals: int | None) -> str:
+    """Write an amount of base units with its decimal point: (1500000, 6) gives "1.5"."""
+    if not decimals:
+        return str(amount)
+    sign = "-" if amount < 0 else ""
+    digits = str(abs(amount)).rjust(decimals + 1, "0")
+    text = f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
+    return text.rstrip("0").rstrip(".")
+
+
+class AddressBook:
+    """The names on the chain *cluster*. *own* and *local* are names (without "@") -> addresses, looked up on use.
+
+    *make* returns the address of a name that nobody has, or raises SourceError: a local chain without a setup makes
+    wallets. `decimals` are by mint; whoever reads a mint adds to it.
+    """
+
+    def __init__(
+        self,
+        cluster: str = "",
+        own: Mapping[str, str] = _NONE,
+        local: Mapping[str, str] = _NONE,
+        make: Callable[[str], str] | None = None,
+    ) -> None:
+        self._own, self._local, self._make = own, local, make
+        mints = ids.KNOWN_MINTS.get(cluster, {})
+        self._mints = {name: address for name, (address, _) in mints.items()}
+        self.decimals: dict[str, int] = dict(mints.values())
+        self.decimals[_SOL] = 9
+        self._shown: tuple[int, dict[str, str]] = (-1, {})
+
+    # --- from names to addresses -------------------------------------------------------------------
+
+    def given_names(self) -> dict[str, str]:
+        """Return the names that the owner and the local chain gave."""
+        return {**self._local, **self._own}
+
+    def address_of(self, name: str) -> str | None:
+        """Return the address of "@name", or None if nobody gave that name."""
+        plain = name.removeprefix("@")
+        for names in (self._own, self._local, self._mints, _PROGRAMS):
+            if plain in names:
+                return names[plain]
+        return None
+
+    def address(self, text: str) -> str:
+        """Return the address of "@name"; other text is returned unchanged. Raises SourceError for an unknown name."""
+        if not text.startswith("@"):
+            return text
+        found = self.address_of(text)
+        if found is not None:
+            return found
+        if self._make is not None:
+            return self._make(text)
+        known = sorted({*self.given_names(), *self._mints, *_PROGRAMS})
+        raise SourceError(f"no address is called {abbr(text)}. {suggest(text[1:], known)}")
+
+    def resolve(self, value: Any, *, known_only: bool = False) -> Any:
+        """Replace every "@name" in a JSON value by its address. Raises SourceError for an unknown name.
+
+        With *known_only*, all texts stay but the names that the owner and the local chain gave: *value* may hold texts
+        that are no addresses.
+        """
+        if isinstance(value, str):
+            stays = not value.startswith("@") or (known_only and not self._is_given(value))
+            return value if stays else self.address(value)
+        if isinstance(value, list):
+            return [self.resolve(item, known_only=known_only) for item in value]
+        if isinstance(value, dict):
+            return {key: self.resolve(item, known_only=known_only) for key, item in value.items()}
+        return value
+
+    def _is_given(self, name: str) -> bool:
+        return name[1:] in self._own or name[1:] in self._local
+
+    # --- from addresses to names -------------------------------------------------------------------
+
+    def name_of(self, address: str) -> str | None:
+        """Return "@name" for an address that has one."""
+        return self._by_address().get(address)
+
+    def _by_address(self) -> dict[str, str]:
+        """Return the names by address, made again when a name came."""
+        size = len(self._own) + len(self._local)
+        if self._shown[0] != size:
+            every = {**self._mints, **self._local, **self._own}
+            self._shown = (size, {address: f"@{name}" for name, address in every.items()})
+        return self._shown[1]
+
+    def shown(self, address: str) -> str:
+        """Return an address as people read it: its name, or the address itself."""
+        return self.name_of(address) or address
+
+    def amount(self, amount: int, mint: str) -> str:
+        """Return an amount of base units with its unit: "1.5 @usdc", "0.1 SOL", "5 base units of EPjF…"."""
+        decimals = self.decimals.get(mint)
+        if decimals is None:
+            return f"{amount:,} base units of {self.shown(mint)}"
+        return f"{ui_amount(amount, decimals)} {self.shown(mint)}"
+
+    def named(self, text: str) -> str:
+        """Return *text* with names for its addresses, and amounts with the decimals of their mints."""
+        return _ADDRESSES.sub(self._named_address, _AMOUNTS.sub(self._amount_text, text))
+
+    def _named_address(self, found: re.Match[str]) -> str:
+        return self.name_of(found[2]) or found[0]
+
+    def _amount_text(self, found: re.Match[str]) -> str:
+        mint = found["mint"] or _SOL
+        if mint not in self.decimals:
+            return found[0]
+        return self.amount(int(found["amount"].replace(",", "")), mint)
