@@ -19,11 +19,21 @@ from mcpsol_py.model.program import (
     Pda,
     PdaValue,
     Seed,
+    TokenConstraint,
 )
 from mcpsol_py.names import snake, words
 from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM
 
-__all__ = ["AtaOf", "MintSeed", "ata_of", "event_part", "token_program_mints", "wallet_may_sign"]
+__all__ = [
+    "AtaOf",
+    "MintSeed",
+    "ata_of",
+    "event_part",
+    "held_token",
+    "is_payer",
+    "token_program_mints",
+    "wallet_may_sign",
+]
 
 #: Names of signers that act or pay, never of accounts that the instruction creates.
 _PEOPLE = frozenset(
@@ -155,3 +165,21 @@ def _ata_owner(names: AccountNames, leaf: Leaf) -> int | None:
         if name.endswith(suffix):
             return names.locate((name.removesuffix(suffix),), leaf)
     return None
+
+
+def is_payer(leaf: Leaf) -> bool:
+    """Return whether *leaf* is who pays, and somebody else may sign for it. The wallet pays if nobody is named."""
+    return snake(leaf.account.name) == "payer" and not leaf.account.writable
+
+
+def held_token(leaf: Leaf) -> TokenConstraint | None:
+    """Return what an existing token account must be, if it is by default the associated one of its owner.
+
+    Without an owner in it, the wallet's is meant.
+    """
+    constraints = leaf.account.constraints
+    if constraints is None or constraints.token is None or constraints.init is not None:
+        return None
+    token = constraints.token
+    names_accounts = token.mint and "." not in f"{token.mint}{token.authority or ''}"
+    return token if token.kind != "mint" and names_accounts else None

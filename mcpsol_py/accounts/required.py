@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.accounts.conventions import ata_of, event_part, wallet_may_sign
+from mcpsol_py.accounts.conventions import (
+    ata_of,
+    event_part,
+    held_token,
+    is_payer,
+    wallet_may_sign,
+)
 from mcpsol_py.accounts.known_names import known_address
 from mcpsol_py.accounts.leaf import MAX_DEPTH, Leaf
+from mcpsol_py.accounts.seeds import names_itself
 from mcpsol_py.model.program import (
     AccountSeed,
     AccountValue,
@@ -70,7 +77,15 @@ class FillCheck:
             return self._pda_fills(account.pda, leaf)
         if account.default is not None and self._value_fills(account.default, leaf):
             return True
-        return self._fills_by_role(leaf)
+        return self._token_fills(leaf) or self._fills_by_role(leaf)
+
+    def _token_fills(self, leaf: Leaf) -> bool:
+        """Check the associated token account of an owner and a mint that the call has."""
+        token = held_token(leaf)
+        if token is None or not token.mint or not (token.authority or self.wallet):
+            return False
+        paths = [(name,) for name in (token.mint, token.authority) if name]
+        return all(self._account_fills(path, leaf, read=False) for path in paths)
 
     def _fills_by_role(self, leaf: Leaf) -> bool:
         """Check the signature of the wallet, relations, and what names mean."""
@@ -81,6 +96,8 @@ class FillCheck:
         mints = self.plan.token_program_mints.get(leaf.index)
         if mints is not None:
             return self.online and all(self._seed_fills(mint.seed, mint.leaf) for mint in mints)
+        if is_payer(leaf) and self.wallet:
+            return True
         if known_address(leaf.account.name) is not None or event_part(self.plan, leaf):
             return True
         return ata_of(self.plan, leaf) is not None
@@ -158,6 +175,8 @@ class FillCheck:
 
     def account_seed(self, seed: AccountSeed, leaf: Leaf) -> bool:
         """Check another account as a seed, or a field of its data, whose type must have one form."""
+        if self.wallet and seed.field and names_itself(self.plan, seed, leaf):
+            return True
         state = self.plan.state_type(seed.account_type or "")
         field = self.plan.walk_type(state, seed.field) if seed.field else None
         return self.account(seed, leaf) and self._is_plain(seed, field)

@@ -14,9 +14,10 @@ An account's address comes from the first of these that applies:
   1. the caller (None: an optional account is absent)
   2. the IDL's fixed address
   3. the IDL's PDA, with seeds from constants, arguments, accounts, and fields of fetched accounts
-  4. the IDL's default value (Codama), the spec's associated token account
+  4. the IDL's default value (Codama), the associated token account of the owner and the mint that a spec gives to it
+     (of the wallet, if the spec gives no owner)
   5. the wallet, for a signer that is not a new account
-  6. relations: the field of that name in the state of the account that names this one, fetched
+  6. relations: the field for it in the state of the account that names this one, fetched
   7. Anchor's event pair: `event_authority`, and `program` after it
   8. for the token program of associated token accounts: the program that owns their mints, fetched
   9. the names of well-known programs and sysvars (known_names.py); the associated token account of
@@ -33,7 +34,14 @@ from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.arguments import Arguments
-from mcpsol_py.accounts.conventions import MintSeed, ata_of, event_part, wallet_may_sign
+from mcpsol_py.accounts.conventions import (
+    MintSeed,
+    ata_of,
+    event_part,
+    held_token,
+    is_payer,
+    wallet_may_sign,
+)
 from mcpsol_py.accounts.given import GivenAccounts
 from mcpsol_py.accounts.inputs import require_address
 from mcpsol_py.accounts.known_names import known_address
@@ -42,7 +50,7 @@ from mcpsol_py.accounts.seeds import derive, seed_bytes
 from mcpsol_py.accounts.state import read_field
 from mcpsol_py.accounts.values import value_of
 from mcpsol_py.errors import MissingAccount, PdaError, UnknownName
-from mcpsol_py.model.program import TokenConstraint, Value
+from mcpsol_py.model.program import Value
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM, TOKEN_PROGRAMS
 from mcpsol_py.solana.pda import associated_token, event_authority
 
@@ -275,19 +283,21 @@ class Resolution:
             value = value_of(self, account.default, leaf)
             if value is not None:
                 return self._address(value, leaf.name)
-        if account.constraints is not None and account.constraints.token is not None:
-            found = self._from_token_constraint(account.constraints.token, leaf)
-            if found is not None:
-                return found
+        found = self._from_token_constraint(leaf)
+        if found is not None:
+            return found
         if account.signer and wallet_may_sign(self.plan, leaf):
             return self.wallet
         return None
 
-    def _from_token_constraint(self, token: TokenConstraint, leaf: Leaf) -> Pubkey | None:
-        if token.kind != "associated" or not token.mint or not token.authority:
+    def _from_token_constraint(self, leaf: Leaf) -> Pubkey | None:
+        token = held_token(leaf)
+        if token is None or not token.mint:
             return None
-        program = token.program or "token_program"
-        return self._ata(leaf, (token.authority,), (token.mint,), (program,))
+        mint, program = (token.mint,), (token.program or "token_program",)
+        if token.authority:
+            return self._ata(leaf, (token.authority,), mint, program)
+        return None if self.wallet is None else self._ata_of(leaf, self.wallet, mint, program)
 
     def _from_relations(self, leaf: Leaf) -> tuple[Pubkey | None, str]:
         """Return the address that a related account's state has, or why the first has none."""
@@ -315,6 +325,8 @@ class Resolution:
         mints = self.plan.token_program_mints.get(leaf.index)
         if mints is not None:
             return self._program_of_mints(leaf, mints)
+        if is_payer(leaf) and self.wallet is not None:
+            return self.wallet
         known = known_address(leaf.account.name)
         if known is not None:
             return self._token_program(leaf) if known == TOKEN_PROGRAM else known
@@ -335,11 +347,14 @@ class Resolution:
         return "it signs for its own creation: create a new key pair for it"
 
     def _ata(self, leaf: Leaf, owner: _Path, mint: _Path, program: _Path) -> Pubkey:
+        return self._ata_of(leaf, self.address_at(owner, leaf, "its owner"), mint, program)
+
+    def _ata_of(self, leaf: Leaf, owner: Pubkey, mint: _Path, program: _Path) -> Pubkey:
         token_program: Pubkey | None = None
         if self.plan.locate(program, leaf) is not None:
             token_program = self.address_at(program, leaf, "its token program")
         return associated_token(
-            self.address_at(owner, leaf, "its owner"),
+            owner,
             self.address_at(mint, leaf, "its mint"),
             token_program or self._token_program(leaf),
         )

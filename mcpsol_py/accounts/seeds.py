@@ -27,9 +27,10 @@ from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.solana.pda import find_pda
 
 if TYPE_CHECKING:
+    from mcpsol_py.accounts.plan import Plan
     from mcpsol_py.accounts.resolution import Resolution
 
-__all__ = ["derive", "seed_bytes"]
+__all__ = ["derive", "names_itself", "seed_bytes"]
 
 
 def derive(resolution: Resolution, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
@@ -48,6 +49,14 @@ def derive(resolution: Resolution, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
 def seed_bytes(resolution: Resolution, seed: Seed, leaf: Leaf, place: int) -> bytes:
     """Return the bytes of the seed at *place*, counted from 1, of the address of *leaf*. Raises as `derive`."""
     return _SeedReader(resolution, leaf).read(place, seed)
+
+
+def names_itself(plan: Plan, seed: AccountSeed, leaf: Leaf) -> bool:
+    """Return whether a seed of *leaf* is an address in its own data, such as the authority of a vault."""
+    if plan.locate(seed.account, leaf) != leaf.index or seed.encoding is not None:
+        return False
+    node = plan.walk_type(plan.state_type(seed.account_type or ""), seed.field)
+    return isinstance(node, PubkeyType)
 
 
 def _owning_program(resolution: Resolution, program: Value, leaf: Leaf) -> Pubkey:
@@ -107,6 +116,9 @@ class _SeedReader:
         return {"min": min, "max": max}[seed.sort](raw, other)
 
     def _field(self, seed: AccountSeed, role: str) -> bytes:
+        wallet = self.resolution.wallet
+        if wallet is not None and names_itself(self.resolution.plan, seed, self.leaf):
+            return bytes(wallet)  # of all accounts with such an address, the wallet's own
         found = read_field(
             self.resolution, seed.account, seed.field, seed.account_type, self.leaf, role
         )

@@ -17,13 +17,15 @@ from mcpsol_py.bridge.arguments import (
 )
 from mcpsol_py.bridge.policy_tool import PolicyTool
 from mcpsol_py.bridge.registry import ProgramRegistry, account_uri
-from mcpsol_py.bridge.replies import Reply, json_text, read_reply
+from mcpsol_py.bridge.replies import Reply, read_reply
 from mcpsol_py.bridge.search import SearchHit
-from mcpsol_py.bridge.tools import BridgeTool, required_arguments
+from mcpsol_py.bridge.short_answers import about, definition_lines, short_definition, takes
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, abbr
+from mcpsol_py.items import picked
 
 __all__ = ["ReadTools"]
 
@@ -171,15 +173,12 @@ class ReadTools:
 
     def _found(self, hit: SearchHit) -> dict[str, Any]:
         """Return a found tool: enough to choose it, and to call it if it takes little."""
-        definition = self._registry.box.tools[hit.name].definition
-        hints = definition["annotations"]
+        tool = self._registry.box.tools[hit.name]
         row = {
             "name": hit.name,
-            "score": hit.score,
-            "title": definition["title"],
-            "description": definition["description"][:300],
-            "takes": required_arguments(definition["inputSchema"]),
-            "annotations": {key: hints[key] for key in ("readOnlyHint", "destructiveHint")},
+            "takes": takes(tool),
+            "description": about(tool),
+            "annotations": picked(tool.definition["annotations"], ("readOnlyHint",)),
         }
         price = self._price(hit.name)
         return row if price is None else {**row, "price": price}
@@ -190,7 +189,9 @@ class ReadTools:
         if price is not None:
             text = f"{definition['description']}\nCosts {price} a call (x402)."
             definition = {**definition, "description": text}
-        return Reply(json_text(definition), {"tool": definition})
+        return Reply(
+            "\n".join(definition_lines(definition)), {"tool": short_definition(definition)}
+        )
 
 
 async def _time_or_why(transport: Transport) -> dict[str, Any]:

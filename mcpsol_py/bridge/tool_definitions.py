@@ -54,6 +54,9 @@ CALL_RESULT: dict[str, Any] = {
             "type": ["object", "null"],
             "description": "base units by mint that left the wallet; null if not known yet",
         },
+        "fee": {"type": "string", "description": "lamports that the sent transaction cost"},
+        "calls": {"type": "array", "description": "calls that programs made in it"},
+        "events": {"type": "array", "description": "events of it"},
         "program_id": {"type": "string"},
         "instruction": {"type": "string"},
         "fee_payer": {"type": "string"},
@@ -68,7 +71,7 @@ CALL_RESULT: dict[str, Any] = {
             "description": "compute units, balance changes, return value, events",
         },
     },
-    "required": ["summary", "program_id", "instruction", "signers", "data"],
+    "required": ["summary", "program_id", "instruction"],
 }
 
 _MODE_TEXT = {

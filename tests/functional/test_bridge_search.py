@@ -291,10 +291,10 @@ async def test_what_is_found_can_be_chosen_and_called() -> None:
     assert reply.structured is not None
     row = next(row for row in reply.structured["tools"] if row["name"] == "deposit")
     assert row["takes"] == [
-        "amount",
-        *(f"accounts.{name}" for name in ("vault", "source", "mint", "depositor")),
+        "amount: u64",
+        *(f"accounts.{name}" for name in ("vault", "depositor")),  # there is no wallet
     ]
-    assert row["annotations"] == {"readOnlyHint": True, "destructiveHint": False}
+    assert row["annotations"] == {"readOnlyHint": True}
     assert row["price"] == "$0.01"
     assert all("price" not in other for other in reply.structured["tools"] if other is not row)
     described = await bridge.call("describe_tool", {"name": "deposit"})

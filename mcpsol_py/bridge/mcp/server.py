@@ -27,6 +27,7 @@ from mcpsol_py.bridge.mcp.confirmation import ConfirmationNeeded, confirmation
 from mcpsol_py.bridge.mcp.prompts import Prompts
 from mcpsol_py.bridge.mcp.resources import Resources
 from mcpsol_py.bridge.mcp.sessions import CallListener, Sessions
+from mcpsol_py.bridge.short_answers import details_for_client, for_client
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
 
@@ -271,7 +272,8 @@ def tool_result(reply: Reply) -> dict[str, Any]:
     content = [{"type": "text", "text": reply.text}]
     result: dict[str, Any] = {"resultType": "complete", "content": content}
     if reply.is_error:
-        details = json.dumps(reply.details, ensure_ascii=False, default=str)
+        told = details_for_client(reply.details)
+        details = json.dumps(told, ensure_ascii=False, default=str)
         content.append({"type": "text", "text": details})
         return {**result, "isError": True}
-    return {**result, "structuredContent": reply.structured, "isError": False}
+    return {**result, "structuredContent": for_client(reply.structured), "isError": False}

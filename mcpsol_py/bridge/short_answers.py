@@ -1,0 +1,163 @@
+"""Answers as a client's model reads them: each thing once, in few words.
+
+An agent pays for every token. What holds for all tools is in the server's instructions, and what the text of a result
+says is not repeated in its structured content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcpsol_py.bridge.tools import BridgeTool, required_arguments
+from mcpsol_py.items import picked
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.names import clean_text
+from mcpsol_py.schema.json_schema import quoted
+from mcpsol_py.schema.mcp_tools import shown
+
+__all__ = [
+    "about",
+    "definition_lines",
+    "details_for_client",
+    "for_client",
+    "short_definition",
+    "takes",
+]
+
+#: Characters of a program's words in a search hit.
+_ABOUT = 110
+#: Fields of a sent call that its summary and the chain's own record repeat.
+_OF_THE_BUILD = frozenset(("data", "accounts", "signers", "fee_payer", "program"))
+#: Attributes of an error that its text has.
+_IN_THE_TEXT = frozenset(("message", "why", "hints", "logs", "error_message", "returned", "stack"))
+
+
+# --- search hits -----------------------------------------------------------------------------
+
+
+def takes(tool: BridgeTool) -> list[str]:
+    """Return what a call must and may give, with types: "amount: u64", "limit?: integer", "accounts.mint"."""
+    if tool.kind != "instruction":
+        return list(_properties(tool.definition["inputSchema"]))
+    assert tool.served is not None
+    schema = tool.definition["inputSchema"]
+    must = required_arguments(schema)
+    types = {arg.name: arg.type for arg in tool.served.program.instruction(tool.target).model.args}
+    names = [
+        name for name in schema["properties"] if name not in ("accounts", "remaining_accounts")
+    ]
+    rows = [
+        f"{name}{'' if name in must else '?'}"
+        + (f": {type_text(types[name])}" if name in types else "")
+        for name in names
+    ]
+    return rows + [name for name in must if name.startswith("accounts.")]
+
+
+def _properties(schema: Mapping[str, Any]) -> Iterator[str]:
+    must = schema.get("required", ())
+    for name, inner in schema["properties"].items():
+        yield f"{name}{'' if name in must else '?'}: {inner.get('type', 'any')}"
+
+
+def about(tool: BridgeTool) -> str:
+    """Return what a tool is for, in one short line."""
+    if tool.served is None:
+        return str(tool.definition["description"])[:_ABOUT]
+    program = shown(tool.served.program.name)
+    if tool.kind == "instruction":
+        kind = f"view of {program}" if tool.is_view else program
+        words = quoted(tool.served.program.instruction(tool.target).model.docs, _ABOUT)
+        return f"{kind}. {words}" if words else kind
+    verb = "reads an account" if tool.kind == "get" else "lists accounts"
+    return f"{verb} of type {shown(tool.target)} of {program}"
+
+
+# --- one tool --------------------------------------------------------------------------------
+
+
+def short_definition(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition without what its descriptions say too: patterns, and the schema of results."""
+    hints = {key: value for key, value in definition["annotations"].items() if key != "title"}
+    kept = picked(definition, ("name", "title", "description"))
+    return {
+        **kept,
+        "inputSchema": _without_patterns(definition["inputSchema"]),
+        "annotations": hints,
+    }
+
+
+def _without_patterns(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_patterns(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _without_patterns(inner)
+        for key, inner in schema.items()
+        if not (key == "pattern" and isinstance(inner, str))
+        and not (key == "additionalProperties" and inner is False)
+    }
+
+
+def definition_lines(definition: Mapping[str, Any]) -> list[str]:
+    """Return a definition as lines for people: its description, then each argument."""
+    schema = definition["inputSchema"]
+    return [f"{definition['name']}: {definition['description']}", *_argument_lines(schema, "  ")]
+
+
+def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
+    must = schema.get("required", ())
+    for name, inner in schema.get("properties", {}).items():
+        mark = "" if name in must else "?"
+        if inner.get("type") == "object" and inner.get("properties"):
+            yield f"{indent}{name}{mark}: {', '.join(inner['properties'])}"
+            continue
+        said = inner.get("description") or inner.get("type", "")
+        if "enum" in inner:
+            said = f"{said} {'|'.join(map(str, inner['enum']))}".strip()
+        yield f"{indent}{name}{mark}: {clean_text(str(said), 200)}"
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the structured content of a result without what its text says."""
+    if structured is None or "summary" not in structured:
+        return structured
+    headline = str(structured["summary"]).partition("\n")[0]
+    out = {**structured, "summary": headline}
+    if "signature" in out:
+        out = {key: value for key, value in out.items() if key not in _OF_THE_BUILD}
+    if "accounts" in out:
+        out["accounts"] = list(map(_set_flags, out["accounts"]))
+    if "simulation" in out:
+        out["simulation"] = _short_simulation(out["simulation"], landed="events" in out)
+    return out
+
+
+def _set_flags(account: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in account.items() if value is not False}
+
+
+def _short_simulation(simulation: Mapping[str, Any], *, landed: bool) -> dict[str, Any]:
+    """Return a simulation without the owners that are the addresses themselves, and the events that landed."""
+    out = {key: value for key, value in simulation.items() if not (landed and key == "events")}
+    out["balance_changes"] = [_short_change(row) for row in simulation.get("balance_changes", ())]
+    return out
+
+
+def _short_change(row: Mapping[str, Any]) -> dict[str, Any]:
+    own = row.get("owner") == row.get("address")
+    return {key: value for key, value in row.items() if not (own and key == "owner")}
+
+
+def details_for_client(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the details of an error that its text does not have."""
+    return {
+        key: value
+        for key, value in details.items()
+        if key not in _IN_THE_TEXT and value not in (None, "", [], ())
+    }

@@ -1,0 +1,79 @@
+"""Answers that say each thing once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
+from idl2mcp.config.programs import ProgramEntry
+from idl2mcp.inputs import Chain
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.mcp.server import tool_result
+
+
+@pytest.fixture(scope="module")
+def counter() -> Bridge:
+    """A bridge of the counter that sends for @alice."""
+    entries = [ProgramEntry("counter", Chain())]
+    program_id = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
+    policy: dict[str, Any] = {
+        "clusters": ["local"],
+        "program": [{"id": program_id, "instructions": ["*"]}],
+        "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 50_000_000}},
+    }
+    config = BridgeConfig(entries, mode="send", wallet="@alice", surface="lazy", policy=policy)
+    return make_bridge(config)[0]
+
+
+async def test_a_hit_is_one_line_with_typed_and_optional_arguments(counter: Bridge) -> None:
+    reply = await counter.call("search_tools", {"query": "increment", "limit": 1})
+    assert reply.text.startswith("increment(amount: u64): counter. Program's words: ")
+    assert "\n" not in reply.text
+    listing = await counter.call("search_tools", {"query": "list state accounts"})
+    assert "limit?: integer" in listing.text
+
+
+async def test_a_description_has_no_patterns_and_no_result_schema(counter: Bridge) -> None:
+    reply = await counter.call("describe_tool", {"name": "increment"})
+    assert reply.structured is not None
+    tool = reply.structured["tool"]
+    assert "pattern" not in json.dumps(tool)
+    assert "outputSchema" not in tool
+    assert tool["inputSchema"]["properties"]["amount"]["type"] == "string"
+    assert reply.text.splitlines()[0].startswith("increment: ")
+
+
+async def test_errors_and_sent_calls_say_nothing_twice(counter: Bridge) -> None:
+    sent = tool_result(await counter.call("initialize", {"start": "1"}))
+    content = sent["structuredContent"]
+    assert content["summary"] not in ("", sent["content"][0]["text"])
+    assert {"signature", "fee", "calls", "events", "program_id", "instruction"} <= content.keys()
+    assert not {"data", "accounts"} & content.keys()
+    failed = tool_result(await counter.call("initialize", {"start": "1"}))
+    text, details = (part["text"] for part in failed["content"])
+    facts = json.loads(details)
+    assert (facts["reason"], facts["name"]) == ("program_failed", "AlreadyInUse") or "code" in facts
+    assert not {"message", "logs", "hints"} & facts.keys()
+    assert "invoke [1]" not in text
+
+
+async def test_program_info_has_the_errors_only_when_asked(counter: Bridge) -> None:
+    short = await counter.call("program_info", {"program": "counter"})
+    whole = await counter.call("program_info", {"program": "counter", "errors": True})
+    assert short.structured is not None
+    assert whole.structured is not None
+    assert "errors" not in short.structured["programs"][0]
+    assert len(whole.structured["programs"][0]["errors"]) == 3
+    assert short.structured["programs"][0]["error_count"] == 3
+
+
+def test_five_fixed_calls_are_at_most_half_as_long_as_before() -> None:
+    from benchmarks.bench_answers import measure
+
+    rows = measure()
+    assert all(row.holds for row in rows), rows
