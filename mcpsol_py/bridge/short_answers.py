@@ -112,7 +112,8 @@ def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
     for name, inner in schema.get("properties", {}).items():
         mark = "" if name in must else "?"
         if inner.get("type") == "object" and inner.get("properties"):
-            yield f"{indent}{name}{mark}: {', '.join(inner['properties'])}"
+            names = ", ".join(inner["properties"])
+            yield f"{indent}{name}{mark}: {inner['description'] if name == 'accounts' else names}"
             continue
         said = inner.get("description") or inner.get("type", "")
         if "enum" in inner:
@@ -131,15 +132,9 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
     out = {**structured, "summary": headline}
     if "signature" in out:
         out = {key: value for key, value in out.items() if key not in _OF_THE_BUILD}
-    if "accounts" in out:
-        out["accounts"] = list(map(_set_flags, out["accounts"]))
     if "simulation" in out:
         out["simulation"] = _short_simulation(out["simulation"], landed="events" in out)
     return out
-
-
-def _set_flags(account: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in account.items() if value is not False}
 
 
 def _short_simulation(simulation: Mapping[str, Any], *, landed: bool) -> dict[str, Any]:
