@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "call_reply",
     "error_reply",
     "json_text",
+    "named_lines",
     "read_reply",
     "relevant_lines",
     "view_reply",
@@ -58,7 +60,7 @@ def call_reply(
     transaction: VersionedTransaction | None = None,
 ) -> Reply:
     """Answer with a call that was built. *why_not*: why it was not simulated. *transaction*: for others to sign."""
-    lines = list(map(prepared.served.book.named, text_of(prepared, simulated, why_not=why_not)))
+    lines = named_lines(prepared.served.book, text_of(prepared, simulated, why_not=why_not))
     structured = {"summary": "\n".join(lines), **describe(prepared, simulated)}
     if transaction is not None:
         structured["transaction"] = base64.b64encode(bytes(transaction)).decode()
@@ -68,11 +70,16 @@ def call_reply(
     return Reply("\n".join(lines), structured)
 
 
+def named_lines(book: AddressBook, lines: Sequence[str]) -> list[str]:
+    """Return *lines* with the names of their addresses."""
+    return book.named("\n".join(lines)).split("\n")
+
+
 def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply:
     """Answer with what an instruction returned. *simulated* None: there is no chain to run it on."""
     looked = replace(prepared, payer=None)
     why_not = "no chain is configured, and only a chain can run a view"
-    lines = list(map(prepared.served.book.named, text_of(looked, simulated, why_not=why_not)))
+    lines = named_lines(prepared.served.book, text_of(looked, simulated, why_not=why_not))
     lines.append("  a view: nothing was signed or sent")
     described = {**describe(looked, simulated), "signers": []}
     return Reply("\n".join(lines), {"summary": "\n".join(lines), **described})

@@ -26,7 +26,7 @@ from mcpsol_py.bridge.landing import Booking, settle_open_sends
 from mcpsol_py.bridge.mcp.progress import SEND_STEPS, CallProgress, run_to_completion
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Confirm, Policy, ProgramRule, cluster_of
-from mcpsol_py.bridge.replies import Reply
+from mcpsol_py.bridge.replies import Reply, named_lines
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.describe import describe, text_of
 from mcpsol_py.calls.effects import SIMULATIONS, Effects, effects_of, never_still
@@ -547,8 +547,7 @@ def _landed_words(sent: SentCall, book: AddressBook) -> str:
 
 def _lines(checked: CheckedCall) -> list[str]:
     """Return the call in words, with the names on its chain."""
-    named = checked.prepared.served.book.named
-    return list(map(named, text_of(checked.prepared, checked.simulated)))
+    return named_lines(checked.prepared.served.book, text_of(checked.prepared, checked.simulated))
 
 
 def _guard_of(prepared: PreparedCall) -> str:

@@ -23,6 +23,8 @@ _ADDRESSES = re.compile(rf"(mint )?(?<![0-9A-Za-z])({_ADDRESS})(?![0-9A-Za-z])")
 _AMOUNTS = re.compile(
     rf"(?P<amount>-?[0-9][0-9,]*) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
 )
+#: As many names are looked for one by one.
+_FEW = 40
 _SOL = "SOL"
 _NONE: Mapping[str, str] = MappingProxyType({})
 _PROGRAMS = {name.lower().replace(" ", "-"): key for key, name in ids.PROGRAM_NAMES.items()}
@@ -135,7 +137,15 @@ class AddressBook:
 
     def named(self, text: str) -> str:
         """Return *text* with names for its addresses, and amounts with the decimals of their mints."""
-        return _ADDRESSES.sub(self._named_address, _AMOUNTS.sub(self._amount_text, text))
+        if "base units of " in text or " lamports" in text:
+            text = _AMOUNTS.sub(self._amount_text, text)
+        names = self._by_address()
+        if len(names) > _FEW:
+            return _ADDRESSES.sub(self._named_address, text)
+        for address, name in names.items():
+            if address in text:  # much faster than to look for anything like an address
+                text = text.replace(f"mint {address}", name).replace(address, name)
+        return text
 
     def _named_address(self, found: re.Match[str]) -> str:
         return self.name_of(found[2]) or found[0]
