@@ -8,6 +8,7 @@
 | checker.py | checks the statements of a body, and makes its tree |
 | expressions.py, calls.py | checks the expressions and calls in it |
 | function.py | what the checks of one function share |
+| aliases.py | which accounts of a body must not be the same account |
 | problems.py | the refusals, each with file, line and column |
 
 `render/handlers` turns the trees into Rust.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mcpsol_py.bodies.aliases import must_differ
 from mcpsol_py.bodies.tree import Function, ProgramBodies
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Type
@@ -69,7 +70,7 @@ def program_handlers(
     pool = IdentifierPool()
     helpers = {name: str(pool.take(name)) for name in bodies.helpers}
     handlers = {
-        ix.name: _handler(bodies.instructions[ix.name], crate.names(ix, helpers), crate.dialect)
+        ix.name: _handler(ix, bodies.instructions[ix.name], crate.names(ix, helpers), crate.dialect)
         for ix in instructions
         if ix.name in bodies.instructions
     }
@@ -77,8 +78,14 @@ def program_handlers(
     return ProgramHandlers(handlers, tuple(made))
 
 
-def _handler(function: Function, names: RustNames, dialect: Dialect) -> HandlerView:
-    lines = function_lines(function, names, dialect)
+def _handler(
+    ix: Instruction, function: Function, names: RustNames, dialect: Dialect
+) -> HandlerView:
+    lines = [
+        dialect.different(names.accounts[one], names.accounts[other])
+        for one, other in must_differ(ix, function)
+    ]
+    lines += function_lines(function, names, dialect)
     text = "\n".join(lines)
     accounts, args, context = (_parameter(name, text) for name in ("accounts", "args", "ctx"))
     return HandlerView(tuple(map(code, lines)), accounts, args, context)

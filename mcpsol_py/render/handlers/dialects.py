@@ -83,6 +83,10 @@ class Dialect:
         """A statement that fails with the error unless the condition holds."""
         return f"checks::ensure({condition}, {error})?;"
 
+    def different(self, one: str, other: str) -> str:
+        """A statement that fails if two accounts are the same."""
+        return f"checks::different({one}, {other})?;"
+
     def emit(self, event: StructNames, parts: list[str]) -> str:
         """A statement that logs an event."""
         return f"events::{event.type} {{ {', '.join(parts)} }}.emit()?;"
@@ -192,6 +196,10 @@ class _Anchor(Dialect):
 
     def require(self, condition: str, error: str) -> str:
         return f"require!({condition}, {error});"
+
+    def different(self, one: str, other: str) -> str:
+        fault = "anchor_lang::error::ErrorCode::ConstraintDuplicateMutableAccount"
+        return f"require_keys_neq!({one}.key(), {other}.key(), {fault});"
 
     def emit(self, event: StructNames, parts: list[str]) -> str:
         return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"

@@ -57,12 +57,16 @@ class Expressions:
         """The expression where no operator stands beside it."""
         return self.text(node).code
 
-    def receiver(self, node: Expression) -> str:
-        """The expression before a method's name. A written number needs its type there."""
+    def typed(self, node: Expression) -> Text:
+        """The expression where nothing else tells Rust its type: a written number carries it."""
         if isinstance(node, tree.NumberValue):
-            text = f"{number(node.value)}_{type_name(node.type)}"
-            return f"({text})" if node.value < 0 else text
-        return self.text(node).at(Level.ATOM)
+            level = Level.ATOM if node.value >= 0 else Level.UNARY
+            return Text(f"{number(node.value)}_{type_name(node.type)}", level)
+        return self.text(node)
+
+    def receiver(self, node: Expression) -> str:
+        """The expression before a method's name, or on the left of an operator."""
+        return self.typed(node).at(Level.ATOM)
 
     def reference(self, node: Expression) -> str:
         """A reference to an address."""
@@ -131,7 +135,7 @@ class Expressions:
         return Text(f"{self.receiver(node.value)}.checked_neg().ok_or({self.error(node.error)})?")
 
     def convert(self, node: tree.Convert) -> Text:
-        wanted, value = type_name(node.type), self.code(node.value)
+        wanted, value = type_name(node.type), self.typed(node.value).code
         if node.widens:
             return Text(f"{wanted}::from({value})")
         return Text(f"{wanted}::try_from({value}).map_err(|_| {self.error(node.error)})?")
@@ -159,7 +163,7 @@ class Expressions:
         return Text(f"!{self.text(node.value).at(Level.ATOM)}", Level.UNARY)
 
     def choice(self, node: tree.Choice) -> Text:
-        yes, no = self.code(node.yes), self.code(node.no)
+        yes, no = self.typed(node.yes).code, self.code(node.no)
         return Text(f"if {self.code(node.test)} {{ {yes} }} else {{ {no} }}", Level.BINARY)
 
     def helper_call(self, node: tree.HelperCall) -> Text:

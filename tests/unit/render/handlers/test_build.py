@@ -152,6 +152,28 @@ def test_state_is_given_back_before_a_call(mixed: ProgramModel, tmp_path: Path) 
     assert after.count("try_borrow") == 2  # the event reads the state, then the body writes it
 
 
+@pytest.mark.parametrize(
+    ("target", "check"),
+    [
+        ("pinocchio", "checks::different(accounts.state, accounts.other)?;"),
+        ("native", "checks::different(accounts.state, accounts.other)?;"),
+        ("anchor", "require_keys_neq!("),
+    ],
+)
+def test_what_is_written_is_not_read_under_another_name(
+    target: str, check: str, tmp_path: Path
+) -> None:
+    text = HEAD.replace("        to: Mut", "        other: Ref[State, ...],\n        to: Mut")
+
+    def handler(body: str) -> str:
+        render(model(tmp_path, text + body), target=target, out=tmp_path)
+        made = (tmp_path / "src/processor/take.rs").read_text()
+        return made.replace("accounts.state_2", "accounts.state")
+
+    assert check in handler("        state.total = other.total\n        return amount\n")
+    assert check not in handler("        return other.total + state.total\n")
+
+
 def test_a_method_with_only_pass_is_by_hand(tmp_path: Path) -> None:
     text = HEAD + "        pass\n        ...\n"
     assert model(tmp_path, text).bodies is None

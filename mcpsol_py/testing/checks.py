@@ -1,0 +1,216 @@
+"""The generated checks of an instruction's accounts, in the order and with the errors of a rendered program.
+
+What cannot be simulated yet is an error, so that no check is left out without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from solders.pubkey import Pubkey as Key
+
+from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.numbers import Number
+from mcpsol_py.errors import NotUsable
+from mcpsol_py.model.program import (
+    Account,
+    AccountSeed,
+    ArgSeed,
+    Constraints,
+    ConstSeed,
+    Instruction,
+    Pda,
+    Seed,
+    TokenConstraint,
+)
+from mcpsol_py.render.faults import address_check
+from mcpsol_py.testing.ledger import Ledger
+
+__all__ = ["CheckFailure", "Given", "check_accounts", "derived"]
+
+_NO_CONSTRAINTS = Constraints()
+#: The constraints of a spec that the simulator has no check for yet.
+_MISSING = ("owner", "realloc")
+
+
+class CheckFailure(Exception):
+    """A generated check refuses the call by the error `name`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A call before its body runs: its accounts by name, and the ledger that it works on."""
+
+    ix: Instruction
+    accounts: dict[str, Pubkey]
+    signers: frozenset[Pubkey]
+    arguments: dict[str, Any]
+    ledger: Ledger
+    program: Pubkey
+
+    def each(self) -> Iterator[tuple[Account, Pubkey, Constraints]]:
+        """Return the accounts with their addresses and constraints."""
+        for item in self.ix.accounts:
+            if not isinstance(item, Account) or item.optional:
+                raise _cannot(self.ix, f"the account {item.name}")
+            constraints = item.constraints or _NO_CONSTRAINTS
+            any_program = constraints.executable and not (item.address or constraints.one_of)
+            if any_program or any(getattr(constraints, name) is not None for name in _MISSING):
+                raise _cannot(self.ix, f"the constraints of {item.name}")
+            yield item, self.accounts[item.name], constraints
+
+
+def _cannot(ix: Instruction, what: str) -> NotUsable:
+    return NotUsable("instruction", ix.name, f"the simulator has no check for {what} yet")
+
+
+def check_accounts(given: Given) -> None:
+    """Check all accounts, the cheapest checks first. Raises CheckFailure, NotUsable."""
+    for check in _CHECKS:
+        for account, address, constraints in given.each():
+            check(given, account, address, constraints)
+        if check is _address:
+            _duplicates(given)
+
+
+def _ensure(condition: bool, constraints: Constraints, check: str, otherwise: str) -> None:
+    if not condition:
+        raise CheckFailure(dict(constraints.errors).get(check, otherwise))
+
+
+def _signer(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+    if a.signer is True:
+        _ensure(address in given.signers, constraints, "signer", "AccountNotSigner")
+
+
+def _address(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+    allowed = constraints.one_of or ((a.address,) if a.address else ())
+    if allowed:
+        fits = str(address) in allowed
+        _ensure(fits, constraints, "address", address_check(constraints).removeprefix("Check::"))
+
+
+def _duplicates(given: Given) -> None:
+    held = [address for a, address, c in given.each() if a.writable and c.has_known_data]
+    if any(one == other for one, other in combinations(held, 2)):
+        raise CheckFailure("ConstraintDuplicateMutableAccount")
+
+
+def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+    if constraints.state is None or constraints.is_always_created:
+        return
+    state = given.ledger.states.get(address)
+    if state is None:
+        is_other = given.ledger.exists(address)
+        raise CheckFailure("AccountOwnedByWrongProgram" if is_other else "AccountNotInitialized")
+    if type(state).__name__ != constraints.state:
+        raise CheckFailure("AccountDiscriminatorMismatch")
+    for name, account in constraints.has_one:
+        fits = getattr(state, name) == given.accounts[account]
+        _ensure(fits, constraints, f"has_one:{name}", "ConstraintHasOne")
+
+
+def _token(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+    token = constraints.token
+    if token is None or constraints.is_always_created:
+        return
+    if token.kind == "associated":
+        raise _cannot(given.ix, f"the associated token account {a.name}")
+    check = _mint_fields if token.kind == "mint" else _token_fields
+    check(given, address, token)
+
+
+def _wanted(given: Given, name: str | None) -> Pubkey | None:
+    return None if name is None else given.accounts[name]
+
+
+def _token_fields(given: Given, address: Pubkey, token: TokenConstraint) -> None:
+    found = given.ledger.tokens.get(address)
+    if found is None:
+        raise CheckFailure("AccountNotInitialized")
+    mint, authority = _wanted(given, token.mint), _wanted(given, token.authority)
+    if mint is not None and found.mint != mint:
+        raise CheckFailure("ConstraintTokenMint")
+    if authority is not None and found.owner != authority:
+        raise CheckFailure("ConstraintTokenOwner")
+
+
+def _mint_fields(given: Given, address: Pubkey, token: TokenConstraint) -> None:
+    found = given.ledger.mints.get(address)
+    if found is None:
+        raise CheckFailure("AccountNotInitialized")
+    authority = _wanted(given, token.authority)
+    if authority is not None and found.authority != authority:
+        raise CheckFailure("ConstraintMintMintAuthority")
+    if token.decimals is not None and int(found.decimals) != token.decimals:
+        raise CheckFailure("ConstraintMintDecimals")
+
+
+def _seeds(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+    if a.pda is not None:
+        found, _ = derived(given, a)
+        _ensure(found == address, constraints, "seeds", "ConstraintSeeds")
+
+
+def derived(given: Given, a: Account) -> tuple[Pubkey | None, int]:
+    """Return the address that the account's seeds give, and its bump; None where the stored bump gives none."""
+    assert a.pda is not None
+    seeds = [_seed_bytes(given, seed) for seed in a.pda.seeds]
+    program = Key(bytes(given.program))
+    stored = _stored_bump(given, a, a.pda)
+    if stored is None:
+        found, bump = Key.find_program_address(seeds, program)
+        return Pubkey(bytes(found)), bump
+    try:
+        return Pubkey(bytes(Key.create_program_address([*seeds, bytes([stored])], program))), stored
+    except ValueError:  # the bump gives an address on the curve
+        return None, stored
+
+
+def _stored_bump(given: Given, a: Account, pda: Pda) -> int | None:
+    state = given.ledger.states.get(given.accounts[a.name])
+    is_new = a.constraints is not None and a.constraints.init is not None
+    if pda.program is not None:
+        raise _cannot(given.ix, f"the address of {a.name}, which another program owns")
+    if pda.bump is None or state is None or is_new:
+        return None
+    return int(getattr(state, pda.bump))
+
+
+def _seed_bytes(given: Given, seed: Seed) -> bytes:
+    match seed:
+        case ConstSeed(value):
+            return value
+        case AccountSeed(account=(name,), field=()) if name in given.accounts:
+            return bytes(given.accounts[name])
+        case AccountSeed(account=(name,), field=(field,), encoding=None):
+            return _value_bytes(given, getattr(given.ledger.states[given.accounts[name]], field))
+        case ArgSeed(path=(name,), encoding=None):
+            return _value_bytes(given, given.arguments[name])
+        case _:
+            raise _cannot(given.ix, "one of its seeds")
+
+
+def _value_bytes(given: Given, value: object) -> bytes:
+    if isinstance(value, Number):
+        kind: Any = type(value)
+        return int(value).to_bytes(kind.bits // 8, "little", signed=kind.signed)
+    if isinstance(value, Pubkey):
+        return bytes(value)
+    raise _cannot(given.ix, "one of its seeds")
+
+
+_CHECKS: tuple[Callable[[Given, Account, Pubkey, Constraints], None], ...] = (
+    _signer,
+    _address,
+    _state,
+    _token,
+    _seeds,
+)

@@ -1,0 +1,73 @@
+"""The accounts that a simulated program works on: lamports, state and tokens, with copies to roll back to."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.numbers import u8, u64
+from mcpsol_py.solana.rent import RentRate
+from mcpsol_py.sources import spec_words as words
+
+__all__ = ["Ledger", "MintState", "TokenState", "rent"]
+
+T = TypeVar("T")
+
+_RATE = RentRate()
+
+
+def rent(size: int) -> int:
+    """Return the lamports that an account with *size* bytes of data holds."""
+    return _RATE.of(size)
+
+
+@dataclass
+class TokenState:
+    """A token account of SPL Token."""
+
+    mint: Pubkey
+    owner: Pubkey
+    amount: u64
+
+
+@dataclass
+class MintState:
+    """A mint of SPL Token."""
+
+    authority: Pubkey | None
+    supply: u64
+    decimals: u8
+
+
+def _copied(accounts: dict[Pubkey, T]) -> dict[Pubkey, T]:
+    return {address: copy.copy(account) for address, account in accounts.items()}
+
+
+@dataclass
+class Ledger:
+    """All accounts, by address."""
+
+    lamports: dict[Pubkey, int] = field(default_factory=dict)
+    states: dict[Pubkey, words.Account] = field(default_factory=dict)
+    tokens: dict[Pubkey, TokenState] = field(default_factory=dict)
+    mints: dict[Pubkey, MintState] = field(default_factory=dict)
+
+    def copy(self) -> Ledger:
+        """Return a copy. Its accounts are copies too; the values in them never change."""
+        return Ledger(
+            dict(self.lamports), _copied(self.states), _copied(self.tokens), _copied(self.mints)
+        )
+
+    def exists(self, address: Pubkey) -> bool:
+        """Return whether an account has data at this address."""
+        return address in self.states or address in self.tokens or address in self.mints
+
+    def move(self, source: Pubkey, destination: Pubkey, lamports: int) -> bool:
+        """Move lamports. Returns False, and moves nothing, if the source has fewer."""
+        if self.lamports.get(source, 0) < lamports:
+            return False
+        self.lamports[source] -= lamports
+        self.lamports[destination] = self.lamports.get(destination, 0) + lamports
+        return True

@@ -1,0 +1,374 @@
+"""A simulator for programs whose spec has method bodies: runs checks and bodies in Python, without a chain.
+
+simulator = Simulator(Counter)
+outcome = simulator.call("increment", accounts={"counter": counter, "authority": me}, args={"amount": 5})
+assert outcome.error == ""
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from types import FunctionType
+from typing import Any, SupportsBytes
+
+from mcpsol_py.bodies import numbers, running
+from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.aliases import must_differ
+from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
+from mcpsol_py.bodies.running import ClockTime
+from mcpsol_py.bodies.tree import bodies_of
+from mcpsol_py.errors import NotUsable, UnknownName
+from mcpsol_py.model.program import Account, Constraints, Instruction
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.types import Bool, Int, Struct, Type
+from mcpsol_py.model.types import Pubkey as PubkeyType
+from mcpsol_py.sources import spec_words as words
+from mcpsol_py.sources.spec import read_spec
+from mcpsol_py.sources.spec.file import import_file, only_program
+from mcpsol_py.testing.checks import CheckFailure, Given, check_accounts, derived
+from mcpsol_py.testing.ledger import Ledger, MintState, TokenState, rent
+from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
+
+__all__ = ["Outcome", "Simulator"]
+
+Address = Pubkey | str | bytes | SupportsBytes
+
+_TOKEN_ACCOUNT_SIZE = 165
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended. `error`: the name of the error that refused it, "" if it succeeded.
+
+    A refused call has no events and returns nothing, and nothing that it did remains.
+    """
+
+    error: str = ""
+    events: tuple[Any, ...] = ()
+    returned: Any = None
+
+
+class Simulator:
+    """The accounts of a program, and calls of its instructions. Fees of transactions are not simulated."""
+
+    def __init__(
+        self, program: type | str | PathLike[str], *, address: Address | None = None
+    ) -> None:
+        """`program`: the class of a spec, or the path of its file. `address`: the spec's if not given."""
+        self.program = _program_class(program)
+        self.model = read_spec(self.program)
+        self._resolver = Resolver(self.model)
+        self.address = _address(address or self.model.address or bytes(32))
+        self.ledger = Ledger()
+        self.time = ClockTime(slot=u64(1), epoch=u64(0), unix_timestamp=i64(0))
+        self._instructions = {ix.name: ix for ix in self.model.instructions}
+        self.bodies = bodies_of(self.model).instructions
+        self._classes = _state_classes(self.program)
+
+    # --- accounts
+
+    def set_clock(self, *, unix_timestamp: int | None = None, slot: int | None = None) -> None:
+        """Set what the clock shows."""
+        if unix_timestamp is not None:
+            self.time = replace(self.time, unix_timestamp=i64(unix_timestamp))
+        if slot is not None:
+            self.time = replace(self.time, slot=u64(slot))
+
+    def put_wallet(self, address: Address, lamports: int) -> None:
+        """Give a wallet lamports."""
+        self.ledger.lamports[_address(address)] = lamports
+
+    def put_state(self, address: Address, state: words.Account) -> None:
+        """Put state at an address, with the rent of its size."""
+        key = _address(address)
+        self.ledger.states[key] = state
+        self.ledger.lamports.setdefault(key, rent(self.size_of(type(state).__name__)))
+
+    def put_tokens(self, address: Address, *, mint: Address, owner: Address, amount: int) -> None:
+        """Put a token account at an address."""
+        key = _address(address)
+        self.ledger.tokens[key] = TokenState(_address(mint), _address(owner), u64(amount))
+        self.ledger.lamports.setdefault(key, rent(_TOKEN_ACCOUNT_SIZE))
+
+    def put_mint(
+        self,
+        address: Address,
+        *,
+        authority: Address | None = None,
+        supply: int = 0,
+        decimals: int = 0,
+    ) -> None:
+        """Put a mint at an address."""
+        owner = None if authority is None else _address(authority)
+        self.ledger.mints[_address(address)] = MintState(owner, u64(supply), u8(decimals))
+
+    def state(self, address: Address) -> Any:
+        """Return the state at an address. Raises KeyError without one."""
+        return self.ledger.states[_address(address)]
+
+    def tokens(self, address: Address) -> int:
+        """Return the tokens in a token account."""
+        return int(self.ledger.tokens[_address(address)].amount)
+
+    def lamports(self, address: Address) -> int:
+        """Return the lamports of an account, 0 if there is none."""
+        return self.ledger.lamports.get(_address(address), 0)
+
+    def size_of(self, name: str) -> int:
+        """Return the bytes of an account with state of this name, its discriminator included."""
+        return next((a.size or 0 for a in self.model.accounts if a.name == name), 0)
+
+    def new_state(self, name: str) -> Any:
+        """Return new state of this name, with every field zero."""
+        account = next(a for a in self.model.accounts if a.name == name)
+        body = self._resolver.target(account.type)
+        assert isinstance(body, Struct)
+        return self._classes[name](**{f.name: _zero(f.type) for f in body.fields})
+
+    # --- calls
+
+    def call(
+        self,
+        instruction: str,
+        *,
+        accounts: Mapping[str, Address],
+        args: Mapping[str, Any] | None = None,
+        signers: Iterable[Address] | None = None,
+    ) -> Outcome:
+        """Run the checks and the body of an instruction.
+
+        `signers`: by default, every account that has to sign. Addresses that the spec fixes may be left out.
+        Raises UnknownName, and NotUsable for an instruction that the simulator cannot run.
+        """
+        ix = self._instruction(instruction)
+        call = _Call(self, ix, self._given(ix, accounts, args or {}, signers))
+        return call.run()
+
+    def _instruction(self, name: str) -> Instruction:
+        if name not in self._instructions:
+            raise UnknownName("instruction", name, list(self._instructions))
+        if name not in self.bodies:
+            raise NotUsable(
+                "instruction", name, "its handler is written in Rust, so it has no body to run"
+            )
+        return self._instructions[name]
+
+    def _given(
+        self,
+        ix: Instruction,
+        accounts: Mapping[str, Address],
+        args: Mapping[str, Any],
+        signers: Iterable[Address] | None,
+    ) -> Given:
+        fixed = {a.name: a.address for a in ix.accounts if isinstance(a, Account) and a.address}
+        given = {name: _address(value) for name, value in {**fixed, **accounts}.items()}
+        for item in ix.accounts:
+            if item.name not in given:
+                raise NotUsable("instruction", ix.name, f"the account {item.name!r} is not given")
+        signing = [a.name for a in ix.accounts if isinstance(a, Account) and a.signer is True]
+        signed = [given[name] for name in signing] if signers is None else map(_address, signers)
+        arguments = {arg.name: _value(arg.type, args[arg.name]) for arg in ix.args}
+        return Given(ix, given, frozenset(signed), arguments, self.ledger.copy(), self.address)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call, on a copy of the ledger that is kept only if the call succeeds."""
+
+    simulator: Simulator
+    ix: Instruction
+    given: Given
+    events: list[Any] = field(default_factory=list)
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.given.ledger
+
+    def run(self) -> Outcome:
+        """Return how the call ends."""
+        try:
+            check_accounts(self.given)
+            for account, address, constraints in self.given.each():
+                self._create(account, address, constraints)
+            self._compare_addresses()
+            returned = self._body()
+            for _, address, constraints in self.given.each():
+                self._close(address, constraints)
+        except (CheckFailure, TokenFailure) as failure:
+            return Outcome(failure.name)
+        except ArithmeticOverflow:
+            return Outcome("ArithmeticOverflow")
+        except words.error as failure:
+            name = self._error_name(failure)
+            failure.__traceback__ = failure.__context__ = None
+            return Outcome(name)
+        self.simulator.ledger = self.ledger
+        return Outcome("", tuple(self.events), returned)
+
+    def _error_name(self, failure: words.error) -> str:
+        members = vars(self.simulator.program).items()
+        return next((name for name, value in members if value is failure), failure.message)
+
+    # --- around the body
+
+    def _create(self, account: Account, address: Pubkey, constraints: Constraints) -> None:
+        init = constraints.init
+        if init is None or (init.if_needed and self.ledger.exists(address)):
+            return
+        if self.ledger.exists(address):
+            raise CheckFailure("AccountDiscriminatorAlreadySet")
+        size = (
+            _TOKEN_ACCOUNT_SIZE
+            if constraints.token
+            else self.simulator.size_of(constraints.state or "")
+        )
+        missing = max(0, rent(init.space or size) - self.ledger.lamports.get(address, 0))
+        if not self.ledger.move(self.given.accounts[init.payer], address, missing):
+            raise CheckFailure("InsufficientFunds")
+        self.ledger.lamports.setdefault(address, 0)
+        if constraints.state is not None:
+            self._new_state(account, address, constraints.state)
+        elif constraints.token is not None and constraints.token.kind == "account":
+            token = constraints.token
+            mint, owner = (
+                self.given.accounts[token.mint or ""],
+                self.given.accounts[token.authority or ""],
+            )
+            self.ledger.tokens[address] = TokenState(mint, owner, u64(0))
+        else:
+            why = f"the simulator cannot create {account.name} yet"
+            raise NotUsable("instruction", self.ix.name, why)
+
+    def _new_state(self, account: Account, address: Pubkey, name: str) -> None:
+        state = self.simulator.new_state(name)
+        if account.pda is not None and account.pda.bump is not None:
+            setattr(state, account.pda.bump, u8(derived(self.given, account)[1]))
+        self.ledger.states[address] = state
+
+    def _compare_addresses(self) -> None:
+        """Refuse one account in two places, where the handler would read one and write the other."""
+        accounts = self.given.accounts
+        for one, other in must_differ(self.ix, self.simulator.bodies[self.ix.name]):
+            if accounts[one] == accounts[other]:
+                raise CheckFailure("ConstraintDuplicateMutableAccount")
+
+    def _close(self, address: Pubkey, constraints: Constraints) -> None:
+        if constraints.close is None:
+            return
+        destination = self.given.accounts[constraints.close]
+        if destination == address:
+            raise CheckFailure("ConstraintClose")
+        self.ledger.move(address, destination, self.ledger.lamports.get(address, 0))
+        self.ledger.states.pop(address, None)
+
+    # --- the body, and what it calls
+
+    def _body(self) -> Any:
+        method = getattr(self.simulator.program(), self._method_name())
+        views = {name: self._view(name) for name in self.given.accounts}
+        token = running.running.set(self)
+        try:
+            returned = method(**views, **self.given.arguments)
+        finally:
+            running.running.reset(token)
+            for view in views.values():
+                vars(view).pop("address", None)
+        return returned
+
+    def _method_name(self) -> str:
+        for name, value in vars(self.simulator.program).items():
+            options = getattr(value, "mcpsol_instruction", None)
+            if options is not None and (options.name or name) == self.ix.name:
+                return name
+        raise UnknownName("instruction", self.ix.name, [])
+
+    def _view(self, name: str) -> Any:
+        """Return an account as the body sees it. Two accounts at one address with state are one object."""
+        address = self.given.accounts[name]
+        state = self.ledger.states.get(address)
+        account = next(a for a in self.ix.accounts if a.name == name)
+        assert isinstance(account, Account)
+        if (
+            account.constraints is not None
+            and account.constraints.state is not None
+            and state is not None
+        ):
+            vars(state)["address"] = address
+            return state
+        if str(address) == words.TokenProgram.mcpsol_address:
+            program = words.TokenProgram()
+            vars(program)["address"] = address
+            return program
+        return _View(address, self.ledger)
+
+    def clock(self) -> ClockTime:
+        return self.simulator.time
+
+    def emit(self, event: object) -> None:
+        self.events.append(event)
+
+    def call_program(self, program: object, name: str, parts: dict[str, Any]) -> None:
+        amount = parts.pop("amount", u64(0))
+        roles = {role: account.address for role, account in parts.items()}
+        TOKEN_CALLS[name](self.ledger, roles, amount)
+
+
+class _View:
+    """An account that holds no state of the program."""
+
+    def __init__(self, address: Pubkey, ledger: Ledger) -> None:
+        self.address = address
+        self._ledger = ledger
+
+    @property
+    def amount(self) -> u64:
+        return self._ledger.tokens[self.address].amount
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _address(value: Address) -> Pubkey:
+    return value if isinstance(value, Pubkey) else Pubkey(value)
+
+
+def _value(kind: Type, value: Any) -> Any:
+    """Return an argument as the body sees it."""
+    match kind:
+        case Int():
+            made = getattr(numbers, f"{'i' if kind.signed else 'u'}{kind.bits}")
+            return made(int(value))
+        case PubkeyType():
+            return _address(value)
+        case _:
+            return value
+
+
+def _zero(kind: Type) -> Any:
+    """Return the value of a field in new state. Fields that bodies cannot use are None."""
+    match kind:
+        case Int():
+            return _value(kind, 0)
+        case Bool():
+            return False
+        case PubkeyType():
+            return Pubkey(bytes(32))
+        case _:
+            return None
+
+
+def _program_class(program: type | str | PathLike[str]) -> type:
+    if isinstance(program, type):
+        return program
+    return only_program(import_file(Path(program)), None)
+
+
+def _state_classes(program: type) -> dict[str, Any]:
+    """Return the classes of the program's state, by name: those in the class and those of its module."""
+    methods = [value for value in vars(program).values() if isinstance(value, FunctionType)]
+    seen = [*vars(program).values(), *(methods[0].__globals__.values() if methods else ())]
+    classes = [value for value in seen if isinstance(value, type)]
+    return {cls.__name__: cls for cls in classes if issubclass(cls, words.Account)}

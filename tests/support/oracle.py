@@ -1,0 +1,181 @@
+"""One call made twice, in the simulator and in LiteSVM, and everything that must be the same compared."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from solders.account import Account
+from solders.keypair import Keypair
+from solders.litesvm import LiteSVM
+from solders.message import Message
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
+
+from mcpsol_py.bodies.addresses import Pubkey as Address
+from mcpsol_py.bodies.numbers import Number
+from mcpsol_py.program import load
+from mcpsol_py.testing import Outcome, Simulator
+from tests.functional.targets import failure
+from tests.support.vault_chain import TOKEN, mint_data, token_data
+
+#: Errors of SPL Token, by the number in a failed transaction.
+TOKEN_ERRORS = {
+    1: "InsufficientFunds",
+    3: "MintMismatch",
+    4: "OwnerMismatch",
+    11: "NonNativeHasBalance",
+    14: "Overflow",
+}
+SOL = 10**9
+#: The tokens of each mint: at least what its accounts hold.
+SUPPLY = 2**63
+
+
+def plain(value: object) -> object:
+    """A value of either side in one form: addresses as text, numbers as ints."""
+    if isinstance(value, (bool, str)) or value is None:
+        return value
+    if isinstance(value, (Number, int)):
+        return int(value)
+    return str(value)
+
+
+@dataclass
+class Oracle:
+    """A program in the simulator and in LiteSVM, with the same accounts. `calls` counts, `errors` by name."""
+
+    spec: Path
+    so: bytes
+    calls: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.program = load(self.spec)
+        self.address = Pubkey.from_string(self.program.model.address or "")
+        self.start()
+
+    def start(self) -> None:
+        """Begin with no accounts."""
+        self.simulator = Simulator(self.spec)
+        self.svm = LiteSVM()
+        self.svm.add_program(self.address, self.so)
+        self.payer = Keypair()  # pays the fees, which the simulator leaves out
+        self.svm.airdrop(self.payer.pubkey(), 1000 * SOL)
+
+    # --- accounts on both sides
+
+    def wallet(self) -> Keypair:
+        key = Keypair()
+        self.svm.airdrop(key.pubkey(), 10 * SOL)
+        self.simulator.put_wallet(key.pubkey(), 10 * SOL)
+        return key
+
+    def mint(self, authority: Pubkey | None = None, key: Pubkey | None = None) -> Pubkey:
+        key = key or Pubkey.new_unique()
+        authority = authority or Pubkey.new_unique()
+        data = bytearray(mint_data(authority))
+        data[36:44] = SUPPLY.to_bytes(8, "little")
+        self.svm.set_account(key, Account(SOL, bytes(data), TOKEN))
+        self.simulator.put_mint(key, authority=authority, supply=SUPPLY, decimals=6)
+        self.simulator.put_wallet(key, SOL)
+        return key
+
+    def tokens(self, mint: Pubkey, owner: Pubkey, amount: int, key: Pubkey | None = None) -> Pubkey:
+        key = key or Pubkey.new_unique()
+        self.svm.set_account(key, Account(SOL, token_data(mint, owner, amount), TOKEN))
+        self.simulator.put_tokens(key, mint=mint, owner=owner, amount=amount)
+        self.simulator.put_wallet(key, SOL)
+        return key
+
+    def put_state(self, key: Pubkey, name: str, **fields: Any) -> None:
+        """State with these fields; others are zero."""
+        state = self.simulator.new_state(name)
+        for field_name, value in fields.items():
+            kind = type(getattr(state, field_name))
+            setattr(state, field_name, value if isinstance(value, kind) else kind(value))
+        self.simulator.put_state(key, state)
+        self.simulator.put_wallet(key, SOL)
+        given = {n: plain(v) for n, v in vars(state).items()}
+        data = self.program.encode_account(name, given)
+        self.svm.set_account(key, Account(SOL, data, self.address))
+
+    def set_clock(self, *, unix_timestamp: int, slot: int) -> None:
+        clock = self.svm.get_clock()
+        clock.unix_timestamp, clock.slot = unix_timestamp, slot
+        self.svm.set_clock(clock)
+        self.simulator.set_clock(unix_timestamp=unix_timestamp, slot=slot)
+
+    # --- calls
+
+    def call(
+        self, name: str, accounts: dict[str, Pubkey], args: dict[str, Any], *signers: Keypair
+    ) -> str:
+        """Make one call on both sides and compare all that it did. Returns the name of its error."""
+        shown = {key: plain(value) for key, value in args.items()}
+        ix = self.program.instruction(name).build(shown, accounts, program_id=self.address)
+        self.svm.expire_blockhash()
+        message = Message.new_with_blockhash([ix], self.payer.pubkey(), self.svm.latest_blockhash())
+        chain = self.svm.send_transaction(VersionedTransaction(message, [self.payer, *signers]))
+        signed = [key.pubkey() for key in signers]
+        here = self.simulator.call(name, accounts=accounts, args=args, signers=signed)
+        self.calls += 1
+        self.errors[here.error] = self.errors.get(here.error, 0) + 1
+        self._compare(f"{name}({args})", here, chain)
+        for key in {meta.pubkey for meta in ix.accounts}:
+            self._compare_account(name, key)
+        return here.error
+
+    def _compare(
+        self, what: str, here: Outcome, chain: TransactionMetadata | FailedTransactionMetadata
+    ) -> None:
+        meta = chain.meta() if isinstance(chain, FailedTransactionMetadata) else chain
+        error = error_name(chain)
+        assert here.error == error, f"{what}: {here} in Python, {error!r} on chain: {meta.logs()}"
+        logged = [line for line in meta.logs() if line.startswith("Program data: ")]
+        events = [] if error else [self._event(line[14:]) for line in logged]
+        mine = [(type(e).__name__, {k: plain(v) for k, v in vars(e).items()}) for e in here.events]
+        assert mine == events, f"{what}: {mine} in Python, {events} on chain"
+        returned = bytes(meta.return_data().data)
+        if not error and isinstance(here.returned, Number):
+            size = type(here.returned).bits // 8  # type: ignore[attr-defined]  # at run time
+            signed = type(here.returned).signed  # type: ignore[attr-defined]
+            packed = int(here.returned).to_bytes(size, "little", signed=signed)
+            assert returned.ljust(size, b"\0") == packed, f"{what}: {here.returned}, {returned!r}"
+
+    def _event(self, text: str) -> tuple[str, dict[str, object]]:
+        name, fields = self.program.decode_event(base64.b64decode(text))
+        return name, {key: plain(value) for key, value in fields.items()}
+
+    def _compare_account(self, what: str, key: Pubkey) -> None:
+        found, ledger = self.svm.get_account(key), self.simulator.ledger
+        address = Address(key)
+        lamports = 0 if found is None else found.lamports
+        if found is None or not found.executable:
+            assert lamports == self.simulator.lamports(key), f"{what}: lamports of {key}"
+        if address in ledger.states:
+            assert found is not None
+            name, fields = self.program.decode_account(found.data)
+            state = ledger.states[address]
+            assert name == type(state).__name__
+            mine = {k: plain(v) for k, v in vars(state).items()}
+            assert mine == {k: plain(v) for k, v in fields.items()}, what
+        if address in ledger.mints:
+            assert found is not None
+            assert int.from_bytes(found.data[36:44], "little") == ledger.mints[address].supply, what
+        if address in ledger.tokens:
+            assert found is not None
+            assert int.from_bytes(found.data[64:72], "little") == self.simulator.tokens(key), what
+
+
+def error_name(chain: TransactionMetadata | FailedTransactionMetadata) -> str:
+    """The name of the error by which a transaction failed, SPL Token's too; "" if it did not."""
+    name = failure(chain)
+    if "ArithmeticOverflow" in name:
+        return "ArithmeticOverflow"
+    number = re.search(r"Custom\((\d+)\)", name)
+    return TOKEN_ERRORS.get(int(number[1]), name) if number else name

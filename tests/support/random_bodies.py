@@ -1,0 +1,295 @@
+"""Random method bodies, well typed: every row of the language table, as one spec with many instructions."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+KINDS = [f"{sign}{bits}" for sign in "ui" for bits in (8, 16, 32, 64, 128)]
+ERRORS = 5
+HEAD = """\
+from mcpsol_py.spec import *
+from mcpsol_py.spec import u8, u16, u32, u64, u128, i8, i16, i32, i64, i128
+
+LIMIT = u64(1000)
+HOUR = 60 * 60
+NOBODY = Pubkey("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+
+
+def share(amount: u64, part: u64) -> u64:
+    with overflow(Random.E1):
+        return amount // 100 * part
+
+
+def larger(left: i64, right: i64) -> i64:
+    if left > right:
+        return left
+    return right + share_of_one(right)
+
+
+def share_of_one(value: i64) -> i64:
+    require(value != 7, Random.E2)
+    return value - value + 1
+
+
+def must_differ(left: Pubkey, right: Pubkey) -> None:
+    require(left != right, Random.E0)
+
+
+@program(name="random", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+class Random:
+    class S(Account):
+        owner: Pubkey
+        open: bool
+"""
+
+
+def low(kind: str) -> int:
+    return -(1 << (int(kind[1:]) - 1)) if kind[0] == "i" else 0
+
+
+def high(kind: str) -> int:
+    return low(kind) + (1 << int(kind[1:])) - 1
+
+
+@dataclass
+class Bodies:
+    """Makes the statements and expressions of one body. `env`: names of values by type."""
+
+    r: random.Random
+    made: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    # --- expressions
+
+    def literal(self, kind: str) -> str:
+        near = [0, 1, 2, 3, 7, 10, high(kind), high(kind) - 1, low(kind) if kind[0] == "u" else -1]
+        return str(self.r.choice([*near, self.r.randint(0, min(high(kind), 1000))]))
+
+    def atom(self, kind: str, env: dict[str, str]) -> str:
+        have = [name for name, found in env.items() if found == kind]
+        if have and self.r.random() < 0.8:
+            return self.r.choice(have)
+        return f"{kind}({self.literal(kind)})"
+
+    def number(self, kind: str, env: dict[str, str], depth: int) -> str:
+        r = self.r
+        if depth <= 0 or r.random() < 0.25:
+            return self.atom(kind, env)
+        makers = [self.operator, self.operator, self.method, self.method, self.conversion]
+        makers += [self.end, self.choice, self.min_max, self.special]
+        return r.choice(makers)(kind, env, depth - 1)
+
+    def operator(self, kind: str, env: dict[str, str], depth: int) -> str:
+        signs = ["+", "-", "&", "|", "^"]
+        signs += [] if kind == "i128" else ["*"]
+        signs += ["//", "%", "//", "%"] if kind[0] == "u" else []
+        left, right = self.number(kind, env, depth), self.number(kind, env, depth)
+        which = self.r.random()
+        if which < 0.15:
+            left = self.literal(kind)
+        elif which < 0.4:
+            right = self.literal(kind)
+        return f"({left} {self.r.choice(signs)} {right})"
+
+    def method(self, kind: str, env: dict[str, str], depth: int) -> str:
+        how = self.r.choice(["wrapping", "saturating"])
+        what = self.r.choice(["add", "sub"] + ([] if kind == "i128" else ["mul"]))
+        right = self.number(kind, env, depth) if self.r.random() < 0.8 else self.literal(kind)
+        return f"{self.number(kind, env, depth)}.{how}_{what}({right})"
+
+    def conversion(self, kind: str, env: dict[str, str], depth: int) -> str:
+        fits = [k for k in KINDS if low(kind) <= low(k) and high(k) <= high(kind)]
+        other = self.r.choice(fits if self.r.random() < 0.8 else KINDS)
+        return f"{kind}({self.number(other, env, depth)})"
+
+    def end(self, kind: str, env: dict[str, str], depth: int) -> str:
+        if kind[0] == "i" and self.r.random() < 0.6:
+            return f"(-{self.number(kind, env, depth)})"
+        return f"{kind}.{self.r.choice(['MIN', 'MAX'])}"
+
+    def choice(self, kind: str, env: dict[str, str], depth: int) -> str:
+        yes, no = self.number(kind, env, depth), self.number(kind, env, depth)
+        return f"({yes} if {self.condition(env, depth)} else {no})"
+
+    def min_max(self, kind: str, env: dict[str, str], depth: int) -> str:
+        left, right = self.number(kind, env, depth), self.number(kind, env, depth)
+        return f"{self.r.choice(['min', 'max'])}({left}, {right})"
+
+    def special(self, kind: str, env: dict[str, str], depth: int) -> str:
+        if kind == "u64":
+            amount = self.number(kind, env, depth)
+            shared = f"share({amount}, {self.atom(kind, env)})"
+            return self.r.choice([shared, "tokens.amount", "LIMIT", "Clock.get().slot", "self.FEE"])
+        if kind == "i64":
+            larger = f"larger({self.atom(kind, env)}, {self.number(kind, env, depth)})"
+            return self.r.choice(
+                [larger, "Clock.get().unix_timestamp", f"({self.atom(kind, env)} + HOUR)"]
+            )
+        return self.atom(kind, env)
+
+    def condition(self, env: dict[str, str], depth: int) -> str:
+        r, which = self.r, self.r.random()
+        kind = r.choice(KINDS)
+        if depth <= 0 or which < 0.45:
+            sign = r.choice(["<", "<=", ">", ">=", "==", "!="])
+            right = self.number(kind, env, depth - 1) if r.random() < 0.8 else self.literal(kind)
+            return f"{self.number(kind, env, depth - 1)} {sign} {right}"
+        if which < 0.55:
+            middle = r.choice([n for n, found in env.items() if found == kind])
+            return f"{self.number(kind, env, depth - 1)} <= {middle} < {self.number(kind, env, depth - 1)}"
+        if which < 0.65:
+            left, right = r.choice(ADDRESSES), r.choice(ADDRESSES)
+            return f"{left} {r.choice(['==', '!='])} {right}"
+        if which < 0.72:
+            return r.choice(
+                ["s.open", "flag", "(s.open == flag)", "True", "(flag != (s.open and flag))"]
+            )
+        if which < 0.88:
+            sign = r.choice(["and", "or"])
+            return f"({self.condition(env, depth - 1)} {sign} {self.condition(env, depth - 1)})"
+        return (
+            f"(not {self.condition(env, depth - 1)})"
+            if r.random() < 0.5
+            else f"not ({self.condition(env, depth - 1)})"
+        )
+
+    # --- statements
+
+    def block(self, env: dict[str, str], count: int, level: int) -> list[str]:
+        out: list[str] = []
+        for _ in range(count):
+            out += self.statement(env, level)
+        return out or [f"{'    ' * level}pass"]
+
+    def statement(self, env: dict[str, str], level: int) -> list[str]:
+        r, pad, kind = self.r, "    " * level, self.r.choice(KINDS)
+        which = r.random()
+        if which < 0.16:
+            self.made += 1
+            name, value = f"v{self.made}", self.number(kind, env, 3)
+            env[name] = kind
+            return [f"{pad}{name}{r.choice(['', f': {kind}'])} = {value}"]
+        if which < 0.34:
+            return [pad + self.set_field(kind, env)]
+        if which < 0.42:
+            mine = [name for name in env if name.startswith("v")]
+            if not mine:
+                return []
+            name = r.choice(mine)
+            return [f"{pad}{name} = {self.number(env[name], env, 2)}"]
+        if which < 0.45:
+            return [f"{pad}require({self.condition(env, 2)}, self.E{r.randrange(ERRORS)})"]
+        if which < 0.6:
+            inner = self.block(env, r.randint(1, 2), level + 1)
+            return [f"{pad}with overflow(self.E{r.randrange(ERRORS)}):", *inner]
+        if which < 0.8 and level < 5:
+            return self.branch(env, level)
+        if which < 0.86:
+            amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
+            return [f"{pad}emit(self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}))"]
+        if which < 0.94:
+            return [pad + self.token_call(env)]
+        if which < 0.97:
+            return [f"{pad}must_differ({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})"]
+        end = r.choice(
+            [f"raise self.E{r.randrange(ERRORS)}", f"return {self.number('u64', env, 2)}"]
+        )
+        return [f"{pad}if {self.condition(env, 1)}:", f"{pad}    {end}"]
+
+    def set_field(self, kind: str, env: dict[str, str]) -> str:
+        which = self.r.random()
+        if which < 0.1:
+            return f"s.owner = {self.r.choice(ADDRESSES)}"
+        if which < 0.2:
+            return f"s.open = {self.condition(env, 1)}"
+        if which < 0.6:
+            return f"s.f_{kind} = {self.number(kind, env, 3)}"
+        sign = self.r.choice(["+=", "-=", "|=", "^="] + ([] if kind == "i128" else ["*="]))
+        right = self.number(kind, env, 2) if self.r.random() < 0.7 else self.literal(kind)
+        return f"s.f_{kind} {sign} {right}"
+
+    def branch(self, env: dict[str, str], level: int) -> list[str]:
+        r, pad = self.r, "    " * level
+        lines = [
+            f"{pad}if {self.condition(env, 2)}:",
+            *self.block(dict(env), r.randint(1, 3), level + 1),
+        ]
+        if r.random() < 0.2:
+            lines += [f"{pad}elif {self.condition(env, 1)}:", *self.block(dict(env), 1, level + 1)]
+        if r.random() < 0.5:
+            lines += [f"{pad}else:", *self.block(dict(env), r.randint(1, 2), level + 1)]
+        if r.random() < 0.3:
+            self.made += 1
+            name, kind = f"v{self.made}", r.choice(KINDS)
+            yes, no = self.number(kind, env, 2), self.number(kind, env, 2)
+            lines += [f"{pad}if {self.condition(env, 1)}:", f"{pad}    {name} = {yes}"]
+            lines += [f"{pad}else:", f"{pad}    {name} = {no}"]
+            env[name] = kind
+        return lines
+
+    def token_call(self, env: dict[str, str]) -> str:
+        amount = self.r.choice(
+            [
+                self.atom("u64", env),
+                "u64(3)",
+                "u64(0)",
+                "tokens.amount // 2",
+                "min(tokens.amount, s.f_u64)",
+            ]
+        )
+        return self.r.choice(
+            [
+                f"token_program.transfer(source=tokens, destination=purse, authority=s, amount={amount})",
+                f"token_program.transfer(source=purse, destination=tokens, authority=owner, amount={amount})",
+                f"token_program.burn(account=purse, mint=mint, authority=owner, amount={amount})",
+                f"token_program.mint_to(mint=mint, account=tokens, mint_authority=s, amount={amount})",
+            ]
+        )
+
+
+ADDRESSES = [
+    "s.owner",
+    "s.address",
+    "owner.address",
+    "who",
+    "NOBODY",
+    "tokens.address",
+    "other.owner",
+]
+
+
+def spec_text(seed: int, bodies: int) -> str:
+    """A spec with that many instructions, f0, f1, …, each with a random body."""
+    r = random.Random(seed)
+    lines = [HEAD + "".join(f"        f_{kind}: {kind}\n" for kind in KINDS)]
+    lines += [
+        "    class Ev(Event):",
+        "        who: Pubkey",
+        "        amount: u64",
+        "        gain: i64",
+        "",
+    ]
+    lines += ["    FEE = constant(u64, 250)"]
+    lines += [f'    E{i} = error("error {i}")' for i in range(ERRORS)]
+    arguments = ", ".join(f"a_{kind}: {kind}" for kind in KINDS)
+    accounts = (
+        'self, s: Mut[S, seeds(b"s")], other: Ref[S, ...], tokens: Mut[TokenAccount, ...],'
+        " purse: Mut[TokenAccount, ...], mint: Mut[Mint, ...], owner: Signer, token_program: TokenProgram,"
+    )
+    for i in range(bodies):
+        made = Bodies(r)
+        env = {f"s.f_{kind}": kind for kind in KINDS} | {f"a_{kind}": kind for kind in KINDS}
+        env |= {f"other.f_{kind}": kind for kind in KINDS}
+        body = made.block(env, r.randint(5, 9), 2)
+        lines += [
+            "",
+            "    @instruction",
+            f"    def f{i}({accounts} {arguments}, who: Pubkey, flag: bool) -> u64:",
+        ]
+        lines += [
+            '        """A random body."""',
+            *body,
+            f"        return {made.number('u64', env, 3)}",
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,91 @@
+"""Runs random method bodies: one program of many instructions, called in the simulator and in LiteSVM."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from mcpsol_py.build import build_program
+from mcpsol_py.render import render
+from mcpsol_py.sources.spec import read_spec
+from tests.support.oracle import Oracle
+from tests.support.random_bodies import KINDS, high, low, spec_text
+
+
+def build(folder: Path, seed: int, bodies: int) -> Oracle:
+    """Render and build a spec of random bodies in *folder*."""
+    spec = folder / "spec.py"
+    spec.write_text(spec_text(seed, bodies), encoding="utf-8")
+    render(read_spec(spec), out=folder / "crate", source="spec.py")
+    return Oracle(spec, build_program(folder / "crate").so.read_bytes())
+
+
+def value(r: random.Random, kind: str) -> int:
+    """A number of the type, most often near zero or near an end."""
+    which = r.random()
+    if which < 0.5:
+        near = r.choice([0, 1, 2, 3, 5, 7, 10, 100, -1, -2])
+        return max(low(kind), min(high(kind), near))
+    if which < 0.75:
+        ends = [
+            high(kind),
+            high(kind) - 1,
+            high(kind) // 2,
+            low(kind),
+            low(kind) + (kind[0] == "i"),
+        ]
+        return r.choice(ends)
+    return r.randint(low(kind), high(kind))
+
+
+def run(oracle: Oracle, seed: int, calls: int) -> None:
+    """Call every instruction *calls* times, each time from other state."""
+    r = random.Random(seed)
+    scene = RandomScene(oracle, r)
+    for ix in oracle.program.model.instructions:
+        for _ in range(calls):
+            scene.call(ix.name)
+
+
+class RandomScene:
+    """The accounts that every random body takes."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        oracle.start()
+        self.owner = oracle.wallet()
+        self.state = Pubkey.find_program_address([b"s"], oracle.address)[0]
+        self.other, self.stranger = Pubkey.new_unique(), Keypair().pubkey()
+        self.mint = oracle.mint(self.state)
+        self.tokens = oracle.tokens(self.mint, self.state, 0)
+        self.purse = oracle.tokens(self.mint, self.owner.pubkey(), 0)
+
+    def call(self, name: str) -> None:
+        r, oracle = self.r, self.oracle
+        for key in (self.state, self.other):
+            self.put(key)
+        half = 2**62
+        oracle.mint(self.state, self.mint)
+        for key, owner in ((self.tokens, self.state), (self.purse, self.owner.pubkey())):
+            oracle.tokens(self.mint, owner, min(value(r, "u64"), half), key)
+        oracle.set_clock(unix_timestamp=value(r, "i64"), slot=r.randint(1, 10**6))
+        args: dict[str, object] = {f"a_{kind}": value(r, kind) for kind in KINDS}
+        args |= {"who": r.choice([self.stranger, self.owner.pubkey()]), "flag": r.random() < 0.5}
+        accounts = {
+            "s": self.state,
+            "other": self.state if r.random() < 0.05 else self.other,
+            "tokens": self.tokens,
+            "purse": self.purse,
+            "mint": self.mint,
+            "owner": self.owner.pubkey(),
+        }
+        oracle.call(name, accounts, args, self.owner)
+
+    def put(self, key: Pubkey) -> None:
+        """State with other numbers."""
+        fields: dict[str, object] = {f"f_{kind}": value(self.r, kind) for kind in KINDS}
+        owner = self.r.choice([self.stranger, self.owner.pubkey()])
+        self.oracle.put_state(key, "S", owner=owner, open=self.r.random() < 0.5, **fields)
