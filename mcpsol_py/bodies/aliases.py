@@ -6,7 +6,7 @@ refused, as it is for two writable accounts by the generated checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import product
 
 from mcpsol_py.bodies.tree import Function, SetField, StateField, walk
 from mcpsol_py.model.program import Account, Instruction
@@ -14,17 +14,23 @@ from mcpsol_py.model.program import Account, Instruction
 __all__ = ["must_differ"]
 
 
-def must_differ(ix: Instruction, function: Function) -> Iterator[tuple[str, str]]:
+def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     """Return the pairs of accounts whose addresses the handler of *ix* compares first."""
-    nodes = list(walk(function.body))
-    written = {node.account for node in nodes if isinstance(node, SetField)}
-    read = {node.account for node in nodes if isinstance(node, StateField)}
-    accounts = [a for a in ix.accounts if isinstance(a, Account)]
-    for one in accounts:
-        for other in accounts:
-            is_pair = one.name in written and other.name in read and not other.writable
-            if is_pair and _state(one) == _state(other):
-                yield one.name, other.name
+    written = _accounts(ix, function, SetField)
+    read = _accounts(ix, function, StateField)
+    return [
+        (one.name, other.name)
+        for one, other in product(written, read)
+        if not other.writable and _state(one) == _state(other)
+    ]
+
+
+def _accounts(
+    ix: Instruction, function: Function, kind: type[SetField] | type[StateField]
+) -> list[Account]:
+    """Return the accounts whose state the body writes (SetField) or reads (StateField)."""
+    names = {node.account for node in walk(function.body) if isinstance(node, kind)}
+    return [item for item in ix.accounts if isinstance(item, Account) and item.name in names]
 
 
 def _state(account: Account) -> str | None:

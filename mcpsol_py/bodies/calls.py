@@ -148,7 +148,7 @@ class Calls:
         if found.type in (kind, UNKNOWN):
             return found
         if not isinstance(found.type, Int):
-            return self.refuse(node.args[0], f"{type_name(found.type)} is no number")
+            return self.refuse(node.args[0], f"{type_name(found.type)} is not a number")
         (low, high), (to_low, to_high) = bounds(found.type), bounds(kind)
         widens = to_low <= low and high <= to_high
         return tree.Convert(found, widens, self.context.overflow, kind)
@@ -233,7 +233,7 @@ class Calls:
             return found.name
         errors = [f"self.{e.name}" for e in self.context.scope.model.errors]
         near = suggest(ast.unparse(node), errors)
-        self.refuse(node, f"{ast.unparse(node)} is no error of the program. {near}".strip())
+        self.refuse(node, f"{ast.unparse(node)} is not an error of the program. {near}".strip())
         return None
 
     def require(self, node: ast.Call) -> Statement | None:
@@ -253,7 +253,7 @@ class Calls:
         if not isinstance(made, ast.Call) or not isinstance(event, EventName):
             shown = ast.unparse(made.func if isinstance(made, ast.Call) else made)
             near = suggest(shown, [f"self.{e.name}" for e in self.context.scope.model.events])
-            self.refuse(made, f"{shown} is no event of the program. {near}".strip())
+            self.refuse(made, f"{shown} is not an event of the program. {near}".strip())
             return None
         fields = self.context.scope.event_fields(event.name)
         given = self._by_name(made, fields, f"{event.name}(…)")

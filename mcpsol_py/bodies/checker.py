@@ -33,18 +33,18 @@ _NO_STATEMENT = {
     ast.While: "`while` has no bound",
     ast.For: "loops cannot be used in a body yet",
     ast.Match: "`match` cannot be used in a body yet",
-    ast.Delete: "there is no del",
-    ast.Global: "there are no global variables",
-    ast.Nonlocal: "there are no variables of an outer function",
+    ast.Delete: "bodies have no del",
+    ast.Global: "bodies have no global variables",
+    ast.Nonlocal: "bodies have no variables of an outer function",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
-    ast.FunctionDef: "a function stands in the module, not in a body",
-    ast.AsyncFunctionDef: "a function stands in the module, not in a body",
-    ast.ClassDef: "a class stands in the module, not in a body",
-    ast.AsyncFor: "there is no async",
-    ast.AsyncWith: "there is no async",
-    ast.Break: "there is no loop",
-    ast.Continue: "there is no loop",
+    ast.FunctionDef: "a function belongs in the module, not in a body",
+    ast.AsyncFunctionDef: "a function belongs in the module, not in a body",
+    ast.ClassDef: "a class belongs in the module, not in a body",
+    ast.AsyncFor: "bodies have no async",
+    ast.AsyncWith: "bodies have no async",
+    ast.Break: "bodies have no loop",
+    ast.Continue: "bodies have no loop",
 }
 
 
@@ -117,7 +117,7 @@ def _refuse_recursion(name: str, calls: dict[str, dict[str, ast.Call]], refusals
     """Refuse the calls of helper *name* that lead back to it."""
     for called, node in calls.get(name, {}).items():
         if name in _reached(called, calls):
-            refusals.add(node, f"{called}(…) calls itself: there is no recursion")
+            refusals.add(node, f"{called}(…) calls itself: bodies have no recursion")
 
 
 def _reached(name: str, calls: dict[str, dict[str, ast.Call]]) -> set[str]:

@@ -48,34 +48,34 @@ _FOLDS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mult: int.__mul__,
 }
 _NO_OPERATOR = {
-    ast.Div: "there is no /: use //, which rounds down",
-    ast.Pow: "there is no **: multiply",
-    ast.LShift: "there is no <<: multiply by a power of two",
-    ast.RShift: "there is no >>: divide by a power of two with //",
-    ast.MatMult: "there is no @",
+    ast.Div: "bodies have no /: use //, which rounds down",
+    ast.Pow: "bodies have no **: multiply",
+    ast.LShift: "bodies have no <<: multiply by a power of two",
+    ast.RShift: "bodies have no >>: divide by a power of two with //",
+    ast.MatMult: "bodies have no @",
 }
 _NO_COMPARISON = {
     ast.Is: "`is` compares objects: use ==",
     ast.IsNot: "`is not` compares objects: use !=",
-    ast.In: "there is no `in`: compare with == and `or`",
-    ast.NotIn: "there is no `not in`: compare with != and `and`",
+    ast.In: "bodies have no `in`: compare with == and `or`",
+    ast.NotIn: "bodies have no `not in`: compare with != and `and`",
 }
 _NO_EXPRESSION = {
-    ast.Lambda: "there is no lambda: write a function of the module",
-    ast.NamedExpr: "there is no :=, because expressions change nothing: assign first",
-    ast.JoinedStr: "there are no f-strings: a program has no text",
+    ast.Lambda: "bodies have no lambda: write a function of the module",
+    ast.NamedExpr: "bodies have no :=, because expressions change nothing: assign first",
+    ast.JoinedStr: "bodies have no f-strings: a program has no text",
     ast.List: "a list cannot be made in a body",
     ast.Tuple: "a tuple cannot be made in a body",
     ast.Dict: "a dict cannot be made in a body",
     ast.Set: "a set cannot be made in a body",
-    ast.ListComp: "there are no comprehensions",
-    ast.SetComp: "there are no comprehensions",
-    ast.DictComp: "there are no comprehensions",
-    ast.GeneratorExp: "there are no comprehensions",
-    ast.Await: "there is no await",
-    ast.Yield: "there is no yield",
-    ast.YieldFrom: "there is no yield",
-    ast.Starred: "there is no *",
+    ast.ListComp: "bodies have no comprehensions",
+    ast.SetComp: "bodies have no comprehensions",
+    ast.DictComp: "bodies have no comprehensions",
+    ast.GeneratorExp: "bodies have no comprehensions",
+    ast.Await: "bodies have no await",
+    ast.Yield: "bodies have no yield",
+    ast.YieldFrom: "bodies have no yield",
+    ast.Starred: "bodies have no *",
     ast.Subscript: "[…] cannot be used in a body yet",
 }
 #: LLVM's multiplication of i128 is wrong on the SVM, so the build refuses programs that have one.
@@ -116,7 +116,7 @@ class Expressions:
         if found.type in (BOOL, UNKNOWN):
             return found
         if isinstance(found.type, Int) or found.type is LITERAL:
-            return self.refuse(node, f"a number is no condition: write {ast.unparse(node)} != 0")
+            return self.refuse(node, f"a number is not a condition: write {ast.unparse(node)} != 0")
         return self.refuse(node, f"expected a condition, got {type_name(found.type)}")
 
     def fits(self, node: ast.expr, found: Expression, wanted: BodyType) -> Expression:
@@ -139,7 +139,7 @@ class Expressions:
             return found
         low, high = bounds(wanted)
         if not low <= found.value <= high:
-            return self.refuse(node, f"{found.value} is no {type_name(wanted)}")
+            return self.refuse(node, f"{found.value} does not fit {type_name(wanted)}")
         return tree.NumberValue(found.value, wanted)
 
     # --- names
@@ -152,7 +152,7 @@ class Expressions:
             return tree.NumberValue(value, LITERAL)
         if value is None:
             return self.refuse(node, "None cannot be used in a body yet")
-        return self.refuse(node, f"there are no values like {ast.unparse(node)} in a body")
+        return self.refuse(node, f"bodies have no values like {ast.unparse(node)}")
 
     def name(self, node: ast.Name) -> Expression:
         name, context = node.id, self.context
@@ -160,7 +160,7 @@ class Expressions:
             return self.argument(node, name, context.arguments[name])
         if name in context.accounts:
             hint = f"use {name}.address or one of its fields"
-            return self.refuse(node, f"an account is no value: {hint}")
+            return self.refuse(node, f"an account is not a value: {hint}")
         if name in context.local_names:
             return self._local(node, name)
         return self._of_spec(node, name)
@@ -184,14 +184,16 @@ class Expressions:
             case ConstantName(value=int(value), type=kind):
                 return self._number_constant(node, value, kind)
             case ErrorName():
-                return self.refuse(node, f"an error is no value: write raise {ast.unparse(node)}")
+                return self.refuse(
+                    node, f"an error is not a value: write raise {ast.unparse(node)}"
+                )
             case None:
                 known = [*self.context.arguments, *self.context.accounts, *self.context.assigned]
                 return self.refuse(
                     node, f"{name!r} is not known here. {suggest(name, known)}".strip()
                 )
             case _:
-                return self.refuse(node, f"{ast.unparse(node)} is no value")
+                return self.refuse(node, f"{ast.unparse(node)} is not a value")
 
     def _number_constant(self, node: ast.expr, value: int, kind: BodyType) -> Expression:
         if kind == BOOL:
@@ -320,7 +322,7 @@ class Expressions:
         if found.type is UNKNOWN:
             return found
         if not isinstance(node.op, ast.USub):
-            return self.refuse(node, "there is no + or ~ before a value")
+            return self.refuse(node, "bodies have no + or ~ before a value")
         if isinstance(found, tree.NumberValue) and found.type is LITERAL:
             return tree.NumberValue(-found.value, LITERAL)
         if not isinstance(found.type, Int) or not found.type.signed:

@@ -137,7 +137,7 @@ else:
         def checked(cls, value: int) -> Self:
             """Return *value* in this type. Raises ArithmeticOverflow if it does not fit."""
             if not int(cls.MIN) <= value <= int(cls.MAX):
-                raise ArithmeticOverflow(f"{value} is no {cls.__name__}")
+                raise ArithmeticOverflow(f"{value} does not fit {cls.__name__}")
             return int.__new__(cls, value)
 
         @classmethod
@@ -168,7 +168,7 @@ else:
                     f"{type(self).__name__} and {_shown(other)} do not mix: convert one of them"
                 )
             if not int(self.MIN) <= other <= int(self.MAX):
-                raise TypeError(f"{other} is no {type(self).__name__}")
+                raise TypeError(f"{other} does not fit {type(self).__name__}")
             return other
 
         def __repr__(self) -> str:
@@ -224,7 +224,7 @@ else:
     for _name in ("truediv", "pow", "lshift", "rshift", "divmod"):
         for _side in ("", "r"):
             setattr(Number, f"__{_side}{_name}__", _refused("specs have no /, **, << and >>"))
-    Number.__bool__ = _refused("a number is no condition: compare it, as in x != 0")
+    Number.__bool__ = _refused("a number is not a condition: compare it, as in x != 0")
 
     class Unsigned(Number):
         """A number from zero on."""

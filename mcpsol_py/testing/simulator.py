@@ -21,7 +21,7 @@ from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.tree import bodies_of
 from mcpsol_py.errors import NotUsable, UnknownName
-from mcpsol_py.model.program import Account, Constraints, Instruction
+from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Bool, Int, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
@@ -114,7 +114,7 @@ class Simulator:
         return int(self.ledger.tokens[_address(address)].amount)
 
     def lamports(self, address: Address) -> int:
-        """Return the lamports of an account, 0 if there is none."""
+        """Return the lamports of an account, 0 without one."""
         return self.ledger.lamports.get(_address(address), 0)
 
     def size_of(self, name: str) -> int:
@@ -163,15 +163,24 @@ class Simulator:
         args: Mapping[str, Any],
         signers: Iterable[Address] | None,
     ) -> Given:
-        fixed = {a.name: a.address for a in ix.accounts if isinstance(a, Account) and a.address}
-        given = {name: _address(value) for name, value in {**fixed, **accounts}.items()}
-        for item in ix.accounts:
-            if item.name not in given:
-                raise NotUsable("instruction", ix.name, f"the account {item.name!r} is not given")
-        signing = [a.name for a in ix.accounts if isinstance(a, Account) and a.signer is True]
-        signed = [given[name] for name in signing] if signers is None else map(_address, signers)
+        given = _fixed_addresses(ix) | {name: _address(value) for name, value in accounts.items()}
+        missing = next((item.name for item in ix.accounts if item.name not in given), None)
+        if missing is not None:
+            raise NotUsable("instruction", ix.name, f"the account {missing!r} is not given")
+        signed = _signing(ix, given) if signers is None else map(_address, signers)
         arguments = {arg.name: _value(arg.type, args[arg.name]) for arg in ix.args}
         return Given(ix, given, frozenset(signed), arguments, self.ledger.copy(), self.address)
+
+
+def _fixed_addresses(ix: Instruction) -> dict[str, Pubkey]:
+    """Return the accounts whose address the spec fixes."""
+    found = {item.name: getattr(item, "address", None) for item in ix.accounts}
+    return {name: _address(address) for name, address in found.items() if address}
+
+
+def _signing(ix: Instruction, given: Mapping[str, Pubkey]) -> list[Pubkey]:
+    """Return the addresses of the accounts that have to sign."""
+    return [given[item.name] for item in ix.accounts if getattr(item, "signer", False) is True]
 
 
 @dataclass(slots=True)
@@ -216,31 +225,37 @@ class _Call:
 
     def _create(self, account: Account, address: Pubkey, constraints: Constraints) -> None:
         init = constraints.init
-        if init is None or (init.if_needed and self.ledger.exists(address)):
+        exists = self.ledger.exists(address)
+        if init is None or (init.if_needed and exists):
             return
-        if self.ledger.exists(address):
+        if exists:
             raise CheckFailure("AccountDiscriminatorAlreadySet")
-        size = (
-            _TOKEN_ACCOUNT_SIZE
-            if constraints.token
-            else self.simulator.size_of(constraints.state or "")
+        self._pay_rent(
+            self.given.accounts[init.payer], address, init.space or self._space(constraints)
         )
-        missing = max(0, rent(init.space or size) - self.ledger.lamports.get(address, 0))
-        if not self.ledger.move(self.given.accounts[init.payer], address, missing):
-            raise CheckFailure("InsufficientFunds")
-        self.ledger.lamports.setdefault(address, 0)
         if constraints.state is not None:
             self._new_state(account, address, constraints.state)
-        elif constraints.token is not None and constraints.token.kind == "account":
-            token = constraints.token
-            mint, owner = (
-                self.given.accounts[token.mint or ""],
-                self.given.accounts[token.authority or ""],
-            )
-            self.ledger.tokens[address] = TokenState(mint, owner, u64(0))
         else:
+            self._new_tokens(account, address, constraints.token)
+
+    def _space(self, constraints: Constraints) -> int:
+        """Return the bytes of a new account."""
+        if constraints.state is None:
+            return _TOKEN_ACCOUNT_SIZE
+        return self.simulator.size_of(constraints.state)
+
+    def _pay_rent(self, payer: Pubkey, address: Pubkey, size: int) -> None:
+        missing = max(0, rent(size) - self.ledger.lamports.get(address, 0))
+        if not self.ledger.move(payer, address, missing):
+            raise CheckFailure("InsufficientFunds")
+
+    def _new_tokens(self, account: Account, address: Pubkey, token: TokenConstraint | None) -> None:
+        if token is None or token.kind != "account":
             why = f"the simulator cannot create {account.name} yet"
             raise NotUsable("instruction", self.ix.name, why)
+        accounts = self.given.accounts
+        owner = accounts[token.authority or ""]
+        self.ledger.tokens[address] = TokenState(accounts[token.mint or ""], owner, u64(0))
 
     def _new_state(self, account: Account, address: Pubkey, name: str) -> None:
         state = self.simulator.new_state(name)
