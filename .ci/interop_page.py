@@ -67,7 +67,7 @@ ROWS = (
         "http",
         "x402",
         HTTP,
-        "facilitator of version 1: refused at the start of a shop",
+        "facilitator of version 1: settles on our chain, refuses our buyer, is refused by our shop",
         (OVER_HTTP, "of_version_1"),
     ),
     _over_http("npm", "x402-solana", HTTP, f"{_BUYS}, {_SELLS}"),

@@ -39,6 +39,7 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.ports import free_port
 from tests.support.http_bridge import http_server_at
+from tests.support.one_url_node import at_one_url
 from tests.support.x402_middleman import MODES, Middleman, meddling
 from tests.support.x402_peer import REGISTRIES, PeerProcess, running_peer
 from tests.support.x402_shop_server import closing_at_the_end, listening_app
@@ -274,6 +275,25 @@ async def test_their_facilitator_settles_for_our_shop(
         with town.nothing_is_sold(), pytest.raises(PaymentError, match=words) as caught:
             await town.buy(*town.wrongly(mode, shop))
         assert caught.value.code == "PAYMENT_REJECTED"
+
+
+async def test_a_facilitator_of_version_1_settles_payments_without_a_memo(town: Town) -> None:
+    """Behind a shop of version 1. It takes exactly three instructions, and our payments have a memo as their nonce."""
+    with at_one_url(town.rpc, town.websocket) as node:
+        peer, sponsor = town.peer("npm"), seed("sponsor")
+        facilitator = peer.ask("facilitate", "x402", rpc=node, seed=sponsor)
+        terms = {"facilitator": facilitator, "pay_to": town.merchant}
+        shop = peer.ask("sell", "x402-express", **terms)
+        with (
+            town.nothing_is_sold(),
+            pytest.raises(PaymentError, match="instructions_length") as caught,
+        ):
+            await town.buy(shop)
+        assert caught.value.code == "PAYMENT_REJECTED"
+        town.wait_for_a_block()
+        before, told = town.takings, town.buy_with("npm", "x402-fetch", shop)
+        assert (told["status"], told["receipt"]["success"]) == (200, True), told
+        assert town.takings == before + PRICE
 
 
 def test_a_facilitator_of_version_1_alone_is_refused_at_the_start(town: Town) -> None:

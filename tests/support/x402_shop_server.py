@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
+from uvicorn.config import WSProtocolType
 
 from mcpsol_py.x402.selling.facilitator_client import HttpFacilitator
 from tests.support.x402_sellers import app_of, serve
@@ -22,9 +23,9 @@ class _Listening(uvicorn.Server):
 
 
 @contextmanager
-def listening_app(app: Any) -> Iterator[str]:
+def listening_app(app: Any, ws: WSProtocolType = "none") -> Iterator[str]:
     """Serve an ASGI app on a free port of loopback; its base URL."""
-    server = _Listening(uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws="none"))
+    server = _Listening(uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws=ws))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
