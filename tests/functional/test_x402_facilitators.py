@@ -234,6 +234,36 @@ async def test_one_that_dies_before_it_settles_leaves_the_payment_pending(
     assert (len(market.shop.runs), market.shop.paid) == (1, 10_000)
 
 
+@pytest.mark.parametrize("broadcasts", [False, True])
+@pytest.mark.parametrize("lands", [False, True])
+async def test_a_refusal_after_the_lost_answer_of_an_earlier_request_is_open(
+    market: Market, broadcasts: bool, lands: bool
+) -> None:
+    """The facilitator is slow with the first request, and another instance of it refuses the second."""
+    market.offer = market.shop.offer(broadcasts=broadcasts)
+    payment, honest = market.payment(market.first.address), market.first.settle
+    market.first.broken = {"settle": "times out"}
+    assert isinstance(await market.pay(payment), Refused)
+
+    async def refuse(payload: Any, requirements: Any) -> SettleResponse:
+        why = "insufficient_funds"
+        return SettleResponse(success=False, error_reason=why, transaction="", network=DEVNET)
+
+    market.first.broken, market.first.settle = {}, refuse  # type: ignore[method-assign]
+    pending = await market.pay(payment)
+    assert isinstance(pending, Refused)
+    assert pending.code == "settlement_pending"
+    if lands:  # the slow one gets there
+        await honest(payment, payment.accepted)
+    else:
+        market.shop.world.svm.expire_blockhash()
+    again = await market.pay(payment)
+    assert isinstance(again, Answer if lands else PaymentRequiredReply)
+    assert (len(market.shop.runs), market.shop.paid) == (
+        (1, 10_000) if lands else (not broadcasts, 0)
+    )
+
+
 async def test_an_answer_is_found_after_its_facilitator_is_gone(tmp_path: Path) -> None:
     """A restarted seller that has never seen the first facilitator still knows the payment."""
     market = Market(tmp_path)

@@ -163,7 +163,7 @@ class PaymentProcessor:
             settled = await self._ask(payment, requirements, payment_id, phase)
             self.fault("call.settled")
             settled = believed_settlement(payment, requirements, settled)
-            settled = await self._checked(payment, settled)
+            settled = await self._checked(payment, settled, resumed)
             if resumed and settled.error_reason == _DUPLICATE:
                 settled = await self._earlier_attempt(settled)
             outcome = "ok" if settled.success else settled.error_reason or "settlement_failed"
@@ -192,17 +192,23 @@ class PaymentProcessor:
         except FACILITATOR_ERRORS as error:
             return _not_settled(error, requirements)
 
-    async def _checked(self, payment: Payment, settled: SettleResponse) -> SettleResponse:
+    async def _checked(
+        self, payment: Payment, settled: SettleResponse, resumed: bool
+    ) -> SettleResponse:
         """Correct what a facilitator answered, if the witness sees something else on chain.
 
         A success that did not land is a failure, and a refusal of a payment that landed is a
-        success. A duplicate stays a duplicate: it may have paid for another call.
+        success. A duplicate stays a duplicate: it may have paid for another call. A refusal of a
+        *resumed* call says nothing about its earlier attempt, which may still land.
         """
         if self.witness is None or settled.error_reason == _DUPLICATE:
             return settled
         if settled.success and not settled.transaction:  # a voucher: nothing was sent
             return settled
         seen = await anyio.to_thread.run_sync(self.witness, payment)
+        may_land = seen is None or seen.state == "unknown"
+        if resumed and may_land and not settled.success and payment.get_scheme() == "exact":
+            return _changed(settled, error_reason="settlement_pending", transaction="")
         if seen is None:
             return settled
         if settled.success == (seen.state == "landed"):
