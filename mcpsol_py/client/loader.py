@@ -12,6 +12,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py._moved import renamed
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import heads
+from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import CLOCK_SYSVAR, RENT_SYSVAR
 from mcpsol_py.solana.loader import (
     LARGEST_HEADER,
@@ -31,6 +32,10 @@ __all__ = [
     "mark_of",
     "read_rent",
 ]
+
+
+#: Years of rent that make an account exempt: every cluster has 2.
+_MOST_YEARS = 1000.0
 
 
 def __getattr__(name: str) -> object:
@@ -79,9 +84,16 @@ def mark_of(accounts: Sequence[Account | None]) -> str:
 
 
 async def read_rent(transport: Transport) -> RentRate:
-    """Return the cluster's rent, from the rent sysvar, or mainnet's if there is no sysvar."""
+    """Return the cluster's rent, from the rent sysvar, or mainnet's if there is no sysvar.
+
+    Raises TransportError, for a rent that is no number of years too.
+    """
     (account,) = await transport.get_accounts([RENT_SYSVAR])
-    return RentRate() if account is None else RentRate.from_sysvar(bytes(account.data))
+    rate = RentRate() if account is None else RentRate.from_sysvar(bytes(account.data))
+    if not 0 <= rate.years < _MOST_YEARS:
+        why = f"the rent sysvar has a rent for {rate.years} years"
+        raise TransportError(transport.endpoint, why, retryable=True)
+    return rate
 
 
 async def current_slot(transport: Transport) -> int:

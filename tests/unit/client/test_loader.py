@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.client.loader import deployment, read_rent
 from mcpsol_py.client.scripted import ScriptedTransport
+from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
 from mcpsol_py.solana.loader import LOADER, DeployedProgram, programdata_address
 from mcpsol_py.solana.rent import RentRate
@@ -113,3 +114,10 @@ def test_rent_is_what_the_cluster_says() -> None:
     assert rent({}) == RentRate(3480, 2.0), "mainnet's, where there is no sysvar"
     assert rent({RENT: account(struct.pack("<QdB", 6960, 1.0, 50), RENT)}).of(0) == 890_880
     assert rent({}).of(165) == 2_039_280  # a token account
+
+
+@pytest.mark.parametrize("years", [float("nan"), float("inf"), -2.0, -float("inf"), 1e300])
+def test_a_rent_that_is_no_rent_is_a_network_fault(years: float) -> None:
+    sysvar = account(struct.pack("<Qd", 3480, years))
+    with pytest.raises(TransportError, match="the rent sysvar has a rent for"):
+        asyncio.run(read_rent(ScriptedTransport(accounts={RENT: sysvar})))
