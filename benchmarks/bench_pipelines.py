@@ -230,7 +230,7 @@ def _rate(files: list[str], idl: str, workers: int) -> float:
             fn_constructor_args=(idl,),
             batch_format="pyarrow",
             batch_size=1,
-            concurrency=workers,
+            compute=ray.data.ActorPoolStrategy(size=workers),
         )
         .to_pandas()
     )

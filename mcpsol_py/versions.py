@@ -142,6 +142,8 @@ def _rank(data: bytes, reading: Reading, lacking: int) -> tuple[bool, int, int, 
 
 def _agree(fitting: Sequence[tuple[Version, Reading]]) -> bool:
     """Return whether all versions say the same of the data, in names of any case style."""
+    if len(fitting) == 1:
+        return True
     meanings = [(letters(reading.name), _in_letters(reading.json())) for _, reading in fitting]
     return all(meaning == meanings[0] for meaning in meanings)
 

@@ -13,7 +13,7 @@ rows = ray.data.read_text(blocks).map_batches(
     InstructionDecoder,
     fn_constructor_args=(idl, instruction),
     batch_format="pyarrow",
-    concurrency=2,  # workers; each loads the IDL once
+    compute=ray.data.ActorPoolStrategy(size=2),  # workers; each loads the IDL once
 )
 rows.write_parquet(out)
 ray.shutdown()

@@ -88,7 +88,7 @@ class _RowDecoder(_Decoder):
                 yield from filter(self._is_wanted, self._reader.rows(record))
 
     def _is_wanted(self, row: Row) -> bool:
-        return row.kind == self.kind and row.name == self._table.name
+        return row.name == self._table.name
 
     @cached_property
     def _version(self) -> Version:
@@ -99,7 +99,7 @@ class _RowDecoder(_Decoder):
         address = self.program.address
         if address is None:
             raise MissingAccount(self.name, "program_id", "the IDL has no address")
-        return RowReader(Versions([self._version]), address)
+        return RowReader(Versions([self._version]), address, (self.kind,))
 
     @cached_property
     def _table(self) -> RowTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -40,17 +40,19 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """Reads the rows of one program, at `program_id`, from records."""
+    """Reads the rows of one program, at `program_id`, from records. `kinds`: those that are wanted."""
 
     versions: Versions
     program_id: Pubkey
+    kinds: Collection[Kind] = ("instructions", "events", "accounts")
 
     def rows(self, record: Record) -> Iterator[Row]:
         """Yield the rows of a transaction or account. What belongs to other programs has none."""
-        if isinstance(record, LandedAccount):
+        if isinstance(record, LandedAccount) and "accounts" in self.kinds:
             yield from self._account(record)
-        elif isinstance(record, LandedTransaction):
+        if isinstance(record, LandedTransaction) and "instructions" in self.kinds:
             yield from self._instructions(record)
+        if isinstance(record, LandedTransaction) and "events" in self.kinds:
             yield from self._events(record)
 
     def _account(self, record: LandedAccount) -> Iterator[Row]:
