@@ -5,7 +5,7 @@ Compute units and fees that are given as "auto" are measured. A fee that is meas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,7 +27,8 @@ from mcpsol_py.calls.transactions import (
 from mcpsol_py.client.errors import Errors, explain
 from mcpsol_py.client.simulation import Payers
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.solana.compute_budget import DEFAULT_UNITS, MAX_UNITS
+from mcpsol_py.errors import InvalidTransaction
+from mcpsol_py.solana.compute_budget import DEFAULT_UNITS, MAX_UNITS, PRICE, UNITS, budget_settings
 
 __all__ = ["Amount", "TransactionDraft", "draft_transaction"]
 
@@ -72,6 +73,7 @@ async def draft_transaction(
     Raises ProgramFailed if ``compute_units="auto"`` shows that it would fail, AccountNotFound for a lookup table,
     InvalidTransaction, TransportError.
     """
+    _check_set_once(instructions, {UNITS: compute_units, PRICE: priority_fee})
     tables = await read_lookup_tables(transport, lookup_tables)
     units = compute_units
     if units == "auto":
@@ -83,6 +85,16 @@ async def draft_transaction(
         written = written_by(instructions)
         price = await PriorityFee("auto").price_for(transport, written, units or MAX_UNITS)
     return TransactionDraft(payer, with_budget(instructions, units, price), tables, legacy)
+
+
+def _check_set_once(instructions: Sequence[Instruction], given: Mapping[str, Amount]) -> None:
+    """Raise InvalidTransaction for a number that an instruction sets too. What is measured gives way to it."""
+    own = budget_settings(instructions)
+    for setting, amount in given.items():
+        if setting in own and isinstance(amount, int):
+            raise InvalidTransaction(
+                f"the {setting} is given as {amount:,}, and an instruction sets it too; leave out one of them"
+            )
 
 
 async def _measured_units(

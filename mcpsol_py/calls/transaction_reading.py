@@ -383,10 +383,23 @@ async def _load_addresses(
     readonly = [_entries(tables, x.account_key, x.readonly_indexes) for x in lookups]
     addresses = list(chain.from_iterable(writable + readonly))
     missing = ", ".join(str(key) for key, held in tables.items() if not held)
-    if not missing:
-        return addresses, ""
-    why = "no chain was given" if transport is None else "they are not on this chain"
-    return addresses, f"the addresses in lookup tables ({missing}) are unknown: {why}"
+    if missing:
+        why = "no chain was given" if transport is None else "they are not on this chain"
+        return addresses, f"the addresses in lookup tables ({missing}) are unknown: {why}"
+    return addresses, "; ".join(
+        filter(None, (_why_short(x, tables[x.account_key]) for x in lookups))
+    )
+
+
+def _why_short(lookup: Any, held: Sequence[Pubkey]) -> str:
+    """Say that a table has fewer addresses than the transaction uses, or return ""."""
+    last = max([*lookup.writable_indexes, *lookup.readonly_indexes], default=-1)
+    if last < len(held):
+        return ""
+    return (
+        f"lookup table {lookup.account_key} has {len(held)} addresses here, and the transaction uses entry {last}: "
+        "it is a transaction of another chain, or of before the table was closed and made again"
+    )
 
 
 async def _read_tables(

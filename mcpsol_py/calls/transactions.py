@@ -28,7 +28,7 @@ from mcpsol_py.errors import (
     TransportError,
 )
 from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
-from mcpsol_py.solana.compute_budget import MAX_UNITS, compute_budget
+from mcpsol_py.solana.compute_budget import MAX_UNITS, PRICE, UNITS, budget_settings, compute_budget
 from mcpsol_py.solana.nonce import advanced_by, read_nonce
 
 __all__ = [
@@ -72,11 +72,18 @@ def with_budget(
 ) -> list[Instruction]:
     """Return *instructions* with their compute budget in front, but behind an AdvanceNonceAccount.
 
-    The runtime takes a transaction as one with a durable nonce only if it advances the nonce first.
-    Raises InvalidTransaction for numbers that the instructions cannot hold.
+    The runtime takes a transaction as one with a durable nonce only if it advances the nonce first. What
+    *instructions* set by themselves stays as it is. Raises InvalidTransaction for numbers that the instructions
+    cannot hold, and if one thing is set twice, which the runtime refuses.
     """
+    own = budget_settings(instructions)
+    twice = [setting for setting, count in own.items() if count > 1]
+    if twice:
+        raise InvalidTransaction(
+            f"several instructions set the {twice[0]}; a transaction may set it once"
+        )
     try:
-        budget = compute_budget(units, price)
+        budget = compute_budget(None if UNITS in own else units, None if PRICE in own else price)
     except (OverflowError, TypeError) as error:
         raise InvalidTransaction(
             f"expected compute units of 32 bits and a fee of 64 bits, got {units!r} and {price!r}"
@@ -214,6 +221,8 @@ async def read_lookup_tables(
 
 
 _TABLE = "address lookup table"
+#: The deactivation slot of a table that is not deactivated.
+_ACTIVE = 2**64 - 1
 
 
 def _table_address(address: Pubkey | str) -> Pubkey:
@@ -232,6 +241,10 @@ def _lookup_table(key: Pubkey, account: Any) -> AddressLookupTableAccount:
         table = AddressLookupTable.deserialize(bytes(account.data))
     except ValueError as error:
         raise AccountNotFound(str(key), _TABLE, "its data is not that of a table") from error
+    slot = table.meta.deactivation_slot
+    if slot != _ACTIVE:
+        why = f"it was deactivated in slot {slot:,}, and the runtime stops reading it within minutes: use another table"
+        raise AccountNotFound(str(key), _TABLE, why)
     return AddressLookupTableAccount(key, table.addresses)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.instruction import Instruction
 
@@ -10,6 +13,9 @@ from mcpsol_py.solana.addresses import COMPUTE_BUDGET
 __all__ = [
     "DEFAULT_UNITS",
     "MAX_UNITS",
+    "PRICE",
+    "UNITS",
+    "budget_settings",
     "compute_budget",
     "compute_unit_limit",
     "compute_unit_price",
@@ -20,6 +26,15 @@ __all__ = [
 MAX_UNITS = 1_400_000
 #: The compute units of each instruction in a transaction that asks for none.
 DEFAULT_UNITS = 200_000
+#: Settings of a transaction by the instruction that sets them. Each may be set once.
+UNITS, PRICE = "compute unit limit", "compute unit price"
+_SETTINGS = {1: "heap size", 2: UNITS, 3: PRICE, 4: "limit of loaded account data"}
+
+
+def budget_settings(instructions: Iterable[Instruction]) -> Counter[str]:
+    """Return which settings the Compute Budget instructions among *instructions* make, and how often."""
+    own = (bytes(ix.data[:1]) for ix in instructions if ix.program_id == COMPUTE_BUDGET)
+    return Counter(_SETTINGS[tag[0]] for tag in own if tag and tag[0] in _SETTINGS)
 
 
 def compute_unit_limit(units: int) -> Instruction:

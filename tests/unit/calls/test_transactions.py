@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from solders.account import Account
 from solders.address_lookup_table_account import AddressLookupTableAccount
@@ -11,6 +13,7 @@ from solders.keypair import Keypair
 from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey
 
+from mcpsol_py.calls.draft import draft_transaction
 from mcpsol_py.calls.transactions import (
     PACKET,
     compile_message,
@@ -19,11 +22,12 @@ from mcpsol_py.calls.transactions import (
     read_lookup_tables,
     sign,
     size_of,
+    with_budget,
     with_headroom,
 )
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import run
-from mcpsol_py.errors import AccountNotFound, MissingSigner, TransactionTooLarge
+from mcpsol_py.errors import AccountNotFound, InvalidTransaction, MissingSigner, TransactionTooLarge
 
 PROGRAM = Pubkey.new_unique()
 
@@ -76,6 +80,14 @@ def test_lookup_tables_are_read_from_the_chain() -> None:
     assert (table.key, table.addresses) == (key, [first, second])
     with pytest.raises(AccountNotFound, match="does not exist"):
         run(read_lookup_tables(ScriptedTransport(), [key]))
+    ended = head[:4] + (77).to_bytes(8, "little") + head[12:]
+    for data, told in (
+        (ended + bytes(first), "deactivated in slot 77"),
+        (head[:40], "not that of a table"),
+    ):
+        account = Account(lamports=1, data=data, owner=owner)
+        with pytest.raises(AccountNotFound, match=told):
+            run(read_lookup_tables(ScriptedTransport(accounts={key: account}), [key]))
     foreign = Account(lamports=1, data=head, owner=PROGRAM)
     with pytest.raises(AccountNotFound, match="belongs to program"):
         run(read_lookup_tables(ScriptedTransport(accounts={key: foreign}), [key]))
@@ -112,3 +124,22 @@ def test_the_compute_budget() -> None:
     assert with_headroom(100_000) == 110_300
     assert with_headroom(0) == 1_000
     assert with_headroom(1_400_000) == 1_400_000
+
+
+def test_what_instructions_set_themselves_stays() -> None:
+    own = compute_budget(300_000, None)
+    call = instruction(1)
+    assert with_budget([*own, call], 5, None) == [*own, call]
+    assert with_budget([*own, call], 5, 7) == [*compute_budget(None, 7), *own, call]
+    with pytest.raises(InvalidTransaction, match="several instructions set the compute unit limit"):
+        with_budget([*own, *own, call], None, None)
+
+
+@pytest.mark.parametrize(
+    ("own", "given"),
+    [((9, None), {"compute_units": 5}), ((None, 9), {"priority_fee": 5})],
+)
+def test_a_budget_given_twice_is_refused(own: tuple[Any, Any], given: dict[str, Any]) -> None:
+    budget = compute_budget(*own)
+    with pytest.raises(InvalidTransaction, match="leave out one"):
+        run(draft_transaction(ScriptedTransport(), [*budget, instruction(1)], PROGRAM, **given))
