@@ -17,6 +17,7 @@ import click
 
 from idl2mcp.program_files import build_record, built, has_magic, is_elf, own_id, read_elf
 from idl2mcp.streams import is_stream, kept_in_file, name_of, read_stream
+from idl2mcp.versions_file import lists_versions, read_versions
 from mcpsol_py.bundled import bundled_programs, bundled_so
 from mcpsol_py.errors import InvalidProgram, SourceError, TransportError, abbr, suggest
 from mcpsol_py.solana.clusters import cluster_url
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
+    from mcpsol_py.versions import Versions
     from mcpsol_py.x402.chain import PaymentChain
 
 __all__ = [
@@ -97,6 +99,8 @@ class Source:
     cluster: LocalCluster | None = None
     url: str | None = None
     pages: list[bytes] = field(default_factory=list)
+    #: all versions of the program, if SOURCE lists them; `model` is the newest
+    versions: Versions | None = None
     _program: Program | None = None
 
     @property
@@ -364,8 +368,18 @@ def _from_file(path: Path, chain: Chain) -> Source:
         raise SourceError(
             "is a folder; give a file in it (an IDL, a spec.py or a .so)", origin=str(path)
         )
+    if lists_versions(path):
+        return _from_versions(path, chain)
     named = path if path.suffix else path.absolute()  # a bare word would mean a module
     return _with_chain(read(named), "spec" if path.suffix == ".py" else "document", chain)
+
+
+def _from_versions(path: Path, chain: Chain) -> Source:
+    versions = read_versions(path, chain.program_id)
+    source = _with_chain(versions.newest.program.model, "document", chain)
+    source.how = f"{len(versions.versions)} versions ({path}), the newest: {source.how}"
+    source.versions = versions
+    return source
 
 
 def _from_stream(text: str, chain: Chain) -> Source:

@@ -67,6 +67,16 @@ class Versions:
         if not self.versions:
             raise SourceError("expected at least one version of a program, got none")
 
+    @property
+    def newest(self) -> Version:
+        """The version that is deployed now."""
+        return self.versions[-1]
+
+    def at(self, slot: int | None) -> Version:
+        """Return the version that was deployed at *slot*, or the newest if nobody knows."""
+        deployed = [one for one in self.versions if slot is not None and one.was_deployed(slot)]
+        return deployed[-1] if deployed else self.newest
+
     def read_instruction(
         self, data: bytes, *, slot: int | None = None, accounts: int | None = None
     ) -> VersionReading:

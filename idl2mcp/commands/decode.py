@@ -49,7 +49,9 @@ def _explain(source: str, what: str, chain: inputs.Chain, as_json: bool) -> None
     with report.progress("decoding"):
         loaded = inputs.load_source(source, chain)
         transport = inputs.transport_of(loaded, blocking=True)
-        served = ServedProgram(loaded.program, loaded.program_id, transport, loaded.how)
+        served = ServedProgram(
+            loaded.program, loaded.program_id, transport, loaded.how, versions=loaded.versions
+        )
         try:
             found = run(_decoded(served, text))
         finally:

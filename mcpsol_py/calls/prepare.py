@@ -23,12 +23,14 @@ from mcpsol_py.calls.summary import AccountLine
 from mcpsol_py.calls.transactions import compile_message, nonce_account_of, with_budget
 from mcpsol_py.client.errors import Errors
 from mcpsol_py.client.transport import Transport
+from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import forms
 from mcpsol_py.program import Program, ProgramInstruction
 from mcpsol_py.solana.address_book import AddressBook
 from mcpsol_py.solana.lighthouse import INVALID_ASSERTION
+from mcpsol_py.versions import Versions
 
 __all__ = [
     "PreparedCall",
@@ -50,7 +52,8 @@ class ServedProgram:
     file has the accepted schema. `note` is a remark for people.
 
     `again` reads the program once more, after one of its `files` was written or, if its schema comes from the chain
-    (`on_chain`), after a deployment. `book` has the names of addresses on its chain.
+    (`on_chain`), after a deployment. `book` has the names of addresses on its chain. `versions` are those of other
+    times, `program` the newest of them.
     """
 
     program: Program
@@ -67,6 +70,24 @@ class ServedProgram:
     files: tuple[Path, ...] = ()
     on_chain: bool = False
     book: AddressBook = field(default_factory=AddressBook, compare=False)
+    versions: Versions | None = None
+
+    def read_instruction(
+        self, data: bytes, *, slot: int | None = None, accounts: int | None = None
+    ) -> tuple[Program, Reading, dict[str, Any]]:
+        """Read instruction data: with the version of *slot*, if several are known.
+
+        Returns the program that read it, what it read, and the facts about the version. Raises DecodeError.
+        """
+        if self.versions is None:
+            return self.program, self.program.read_instruction(data), {}
+        found = self.versions.read_instruction(data, slot=slot, accounts=accounts)
+        facts = {"version": {"name": found.version.name, "is_sure": found.is_sure}}
+        return found.version.program, found.reading, facts
+
+    def program_at(self, slot: int | None) -> Program:
+        """Return the program as it was deployed at *slot*, as far as known."""
+        return self.program if self.versions is None else self.versions.at(slot).program
 
 
 def errors_of(programs: Iterable[ServedProgram]) -> Errors:

@@ -26,6 +26,7 @@ from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, McpsolError, ProgramFailed, abbr
 from mcpsol_py.items import without_nulls
+from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 from mcpsol_py.solana.base58 import b58decode
 
@@ -73,15 +74,19 @@ def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()
 
     "notes" say what the source does not explain. Raises DecodeError if the program has no such instruction.
     """
-    reading = served.program.read_instruction(data)
-    ix = served.program.instruction(reading.name)
-    row: dict[str, Any] = {"instruction": reading.name, "args": reading.json(), **_notes(reading)}
+    program, reading, facts = served.read_instruction(data, accounts=len(accounts) or None)
+    ix = program.instruction(reading.name)
+    row = _call_row(reading, facts)
     if accounts:
         row["accounts"] = [
             {"name": _account_name(ix.accounts, place), "address": address}
             for place, address in enumerate(accounts)
         ]
     return row
+
+
+def _call_row(reading: Reading, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"instruction": reading.name, "args": reading.json(), **facts, **_notes(reading)}
 
 
 def _notes(reading: Reading) -> dict[str, list[str]]:
@@ -219,7 +224,7 @@ def _decode_message(
 ) -> dict[str, Any]:
     accounts = MessageAccounts(message, landed.loaded)
     known = {str(served.program_id): served for served in programs if served.program_id is not None}
-    reader = _InstructionReader(known, accounts)
+    reader = _InstructionReader(known, accounts, landed.facts.get("slot"))
     rows = [
         reader.read_with_calls(_RawInstruction.from_message(ix), landed.inner.get(place, ()))
         for place, ix in enumerate(message.instructions)
@@ -273,7 +278,8 @@ def _events_in(
     calls = chain.from_iterable(row.get("calls", ()) for row in rows)
     own_calls = [call["data"] for call in calls if call["program_id"] == str(behind)]
     inner = [(behind, bytes.fromhex(data.removeprefix("0x"))) for data in own_calls]
-    for event in read_events(served.program, served.program_id, landed.logs, inner):
+    program = served.program_at(landed.facts.get("slot"))
+    for event in read_events(program, served.program_id, landed.logs, inner):
         row = {"program": served.program.name, "name": event.name, "fields": event.json()}
         yield {**row, **_notes(event)}
 
@@ -304,6 +310,7 @@ class _InstructionReader:
 
     known: Mapping[str, ServedProgram]
     accounts: MessageAccounts
+    slot: int | None = None
 
     def read_with_calls(
         self, raw: _RawInstruction, inner: Sequence[Mapping[str, Any]]
@@ -321,35 +328,44 @@ class _InstructionReader:
         program_id = self.accounts.address(raw.program)
         row: dict[str, Any] = {"program_id": program_id, "data": "0x" + raw.data.hex()}
         served = self.known.get(program_id)
-        names = _read_common(row, raw) if served is None else _read_by_idl(row, served, raw)
+        if served is None:
+            self._name_accounts(row, raw, _read_common(row, raw))
+            return row
+        row["program"] = served.program.name
+        try:
+            ix = self._read_by_idl(row, served, raw)
+        except McpsolError as error:
+            row["note"] = str(error)
+            self._name_accounts(row, raw, ())
+            return row
+        self._name_accounts(row, raw, ix.accounts)
+        return row | _display(ix, row)
+
+    def _read_by_idl(
+        self, row: dict[str, Any], served: ServedProgram, raw: _RawInstruction
+    ) -> ProgramInstruction:
+        """Add the instruction's name and arguments to *row*, and return the instruction."""
+        program, reading, facts = served.read_instruction(
+            raw.data, slot=self.slot, accounts=len(raw.accounts)
+        )
+        row |= _call_row(reading, facts)
+        return program.instruction(reading.name)
+
+    def _name_accounts(
+        self, row: dict[str, Any], raw: _RawInstruction, names: Sequence[str] | None
+    ) -> None:
         row["accounts"] = [
             {**_name_entry(names, place), **self.accounts.describe(index)}
             for place, index in enumerate(raw.accounts)
         ]
-        if served is not None:
-            row |= _display(served, row)
-        return row
 
 
-def _read_by_idl(row: dict[str, Any], served: ServedProgram, raw: _RawInstruction) -> Sequence[str]:
-    """Add the instruction and its arguments to *row*, and return the names of its accounts."""
-    row["program"] = served.program.name
-    try:
-        row |= decode_data(served, raw.data)
-        return served.program.instruction(row["instruction"]).accounts
-    except McpsolError as error:
-        row["note"] = str(error)
-        return ()
-
-
-def _display(served: ServedProgram, row: Mapping[str, Any]) -> dict[str, str]:
+def _display(ix: ProgramInstruction, row: Mapping[str, Any]) -> dict[str, str]:
     """Return the author's words for a call, if there are any."""
-    if row.get("args") is None:
+    if row["args"] is None:
         return {}
     addresses = {account.get("name", ""): account["address"] for account in row["accounts"]}
-    sentence = words_for(
-        served.program.instruction(row["instruction"]), row["args"], addresses
-    ).sentence
+    sentence = words_for(ix, row["args"], addresses).sentence
     return {"display": sentence} if sentence else {}
 
 

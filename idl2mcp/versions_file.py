@@ -1,0 +1,96 @@
+"""Files that list the versions of a program with the slots from which and to which each was deployed.
+
+A `.toml` file has a table `[[versions]]` for each version, the oldest first:
+
+    [[versions]]
+    source = "shop-1.json"      # beside this file; any SOURCE that is a file
+    last_slot = 250_000_000
+
+    [[versions]]
+    lock = "shop.lock"          # its schema, from the slot of its deployment on
+
+A `.tsv` file is a manifest of many IDLs: a row each, with the columns `file`, `address` and, where known,
+`first_slot` and `last_slot`. `--program-id` chooses the rows.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from idl2mcp.lock_file import read_locked
+from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.program import Program
+from mcpsol_py.sources.detect import read
+from mcpsol_py.toml_schema import TABLES, TEXT, WHOLE, Keys, checked, toml_file
+from mcpsol_py.versions import Version, Versions
+
+__all__ = ["VERSIONS_FILE", "VERSIONS_KEYS", "lists_versions", "read_versions"]
+
+VERSIONS_FILE: Keys = {"versions": TABLES}
+VERSIONS_KEYS: Keys = {"source": TEXT, "lock": TEXT, "first_slot": WHOLE, "last_slot": WHOLE}
+
+
+def lists_versions(path: Path) -> bool:
+    """Return whether *path* is named like a file of versions."""
+    return path.suffix in (".toml", ".tsv")
+
+
+def read_versions(path: Path, program_id: str | None = None) -> Versions:
+    """Read the versions that a file lists; of a manifest those of *program_id*. Raises SourceError."""
+    found = _from_manifest(path, program_id) if path.suffix == ".tsv" else _from_toml(path)
+    if not found:
+        raise SourceError("expected at least one version, got none", origin=str(path))
+    return Versions(found)
+
+
+def _from_toml(path: Path) -> list[Version]:
+    document = checked(toml_file(path), VERSIONS_FILE, str(path), required=["versions"])
+    rows = [
+        checked(row, VERSIONS_KEYS, f"{path}: versions[{i}]")
+        for i, row in enumerate(document["versions"])
+    ]
+    return [_version(path, row, f"versions[{i}]") for i, row in enumerate(rows)]
+
+
+def _version(path: Path, row: Mapping[str, Any], place: str) -> Version:
+    if ("source" in row) == ("lock" in row):
+        raise SourceError("expected one of source and lock", origin=str(path), path=place)
+    first, last = row.get("first_slot"), row.get("last_slot")
+    if "source" in row:
+        model = read(path.parent / row["source"])
+        return Version(Program(model), first, last, row["source"])
+    locked = read_locked(path.parent / row["lock"])
+    if first is None and locked.deployed is not None:
+        first = locked.deployed.slot
+    return Version(Program(locked.model), first, last, row["lock"])
+
+
+def _from_manifest(path: Path, program_id: str | None) -> list[Version]:
+    if program_id is None:
+        raise SourceError("it lists many programs. Choose one with --program-id", origin=str(path))
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SourceError(f"cannot be read: {error}", origin=str(path)) from error
+    found = [_listed(path, row) for row in rows if row.get("address") == program_id]
+    return sorted(found, key=lambda version: version.first_slot or 0)
+
+
+def _listed(path: Path, row: Mapping[str, str | None]) -> Version:
+    name = row.get("file") or ""
+    first, last = (
+        _slot(row.get(key), f"{path}: {name}.{key}") for key in ("first_slot", "last_slot")
+    )
+    return Version(Program(read(path.parent / name)), first, last, name)
+
+
+def _slot(text: str | None, place: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise SourceError(f"expected a slot, got {abbr(text)}", origin=place)
+    return int(text)
