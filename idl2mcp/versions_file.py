@@ -3,7 +3,7 @@
 A `.toml` file has a table `[[versions]]` for each version, the oldest first:
 
     [[versions]]
-    source = "shop-1.json"      # beside this file; any SOURCE that is a file
+    source = "shop-1.json"      # an IDL beside this file
     last_slot = 250_000_000
 
     [[versions]]
@@ -24,6 +24,7 @@ from idl2mcp.lock_file import read_locked
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.program import Program
 from mcpsol_py.sources.detect import read
+from mcpsol_py.sources.files import load_bytes
 from mcpsol_py.toml_schema import TABLES, TEXT, WHOLE, Keys, checked, toml_file
 from mcpsol_py.versions import Version, Versions
 
@@ -60,8 +61,7 @@ def _version(path: Path, row: Mapping[str, Any], place: str) -> Version:
         raise SourceError("expected one of source and lock", origin=str(path), path=place)
     first, last = row.get("first_slot"), row.get("last_slot")
     if "source" in row:
-        model = read(path.parent / row["source"])
-        return Version(Program(model), first, last, row["source"])
+        return Version(_read_idl(path.parent / row["source"]), first, last, row["source"])
     locked = read_locked(path.parent / row["lock"])
     if first is None and locked.deployed is not None:
         first = locked.deployed.slot
@@ -85,7 +85,13 @@ def _listed(path: Path, row: Mapping[str, str | None]) -> Version:
     first, last = (
         _slot(row.get(key), f"{path}: {name}.{key}") for key in ("first_slot", "last_slot")
     )
-    return Version(Program(read(path.parent / name)), first, last, name)
+    return Version(_read_idl(path.parent / name), first, last, name)
+
+
+def _read_idl(path: Path) -> Program:
+    """Read an IDL from its bytes, so that no Python spec is run."""
+    data, origin = load_bytes(path)
+    return Program(read(data, origin=origin))
 
 
 def _slot(text: str | None, place: str) -> int | None:

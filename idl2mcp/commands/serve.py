@@ -153,6 +153,10 @@ class _Options:
         """Raise click.UsageError if the options do not fit together."""
         if not self.sources and self.config is None and not self.demo:
             raise click.UsageError(_NOTHING_TO_SERVE)
+        if "-" in self.sources and self.transport == "stdio":
+            raise click.UsageError(
+                "stdin has the MCP messages: give SOURCE as a file, or use --transport http."
+            )
         if self.paid and not self.demo:
             raise click.UsageError(
                 "--paid requires --demo. To charge for other programs, add [payments] to --config."

@@ -59,7 +59,8 @@ class UnknownVariant:
 class LenientReader(InterpretedReader):
     """Reads as much as the data give. `notes` says what is missing or odd, each with its place.
 
-    After a part of unknown size could not be read, `ended` is set: what follows has no known offset.
+    After a part of unknown size could not be read, `ended` is set: what follows has no known offset. `lacks` is set if
+    a part could not be read, or follows such a part.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class LenientReader(InterpretedReader):
         outer: LenientReader | None = None,
     ) -> None:
         super().__init__(layouts, data, base, depth)
-        self.ended = False
+        self.ended = self.lacks = False
         self.notes: list[str] = [] if outer is None else outer.notes
         self._path: list[str] = [] if outer is None else outer._path
 
@@ -101,7 +102,7 @@ class LenientReader(InterpretedReader):
             self.note("the data nests too deep")
         finally:
             del self._path[place:]
-        self.depth, self.ended = depth, True
+        self.depth, self.ended, self.lacks = depth, True, True
         return _MISSING, at
 
     def _within(self, data: bytes, start: int) -> InterpretedReader:
@@ -170,6 +171,7 @@ class LenientReader(InterpretedReader):
     def _items_read(self, values: list[Any], number: int) -> list[Any]:
         read = [value for value in values if value is not _MISSING]
         if len(read) < number:
+            self.lacks = True
             self.note(f"{number - len(read):,} of {number:,} items are missing")
         return read
 
@@ -190,14 +192,23 @@ class LenientReader(InterpretedReader):
         for place, (key, field) in enumerate(zip(keys, node.fields, strict=True)):
             if self._ends_before(field, at):
                 self.note(_missing_fields(keys[place:], self.base + at))
-                self.ended = True
+                self.ended = self.lacks = True
                 break
             value, at = self._read_field(key, field, at)
             if value is not _MISSING:
                 values[key] = value
             if self.ended:
+                self._note_unread(keys[place + 1 :])
                 break
         return values, at
+
+    def _note_unread(self, keys: Sequence[str]) -> None:
+        """Note the fields after a part whose end nobody knows. Missing data have a note already."""
+        if keys and not self.lacks:
+            self.note(
+                f"{', '.join(keys[:3])}{' and more' if len(keys) > 3 else ''}: no known offset"
+            )
+        self.lacks = self.lacks or bool(keys)
 
     def _ends_before(self, field: Field, at: int) -> bool:
         """Return whether nothing is left for a field: the data are of a version that did not have it."""
@@ -210,7 +221,7 @@ class LenientReader(InterpretedReader):
             return _MISSING, self._read_omitted(key, field, field.default.value, at)
         except CodecError as error:
             self.note(f"{key}: {error.text}")
-            self.ended = True
+            self.ended = self.lacks = True
             return _MISSING, at
 
     def visit_enum(self, node: Enum, at: int) -> tuple[Any, int]:

@@ -134,11 +134,14 @@ def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading
 
     Raises DecodeError if no account type, or not the named one, begins with these bytes, and UnknownName.
     """
+    raw = as_bytes(data)
     if name is None:
-        known = codecs.kept(_accounts)
-    else:
-        known = Known(codecs, [account_named(codecs.model, name)], "account types")
-    return read_any(known, as_bytes(data))
+        return read_any(codecs.kept(_accounts), raw)
+    known = Known(codecs, [account_named(codecs.model, name)], "account types")
+    found = [_read_as(known, one, raw) for one in known.likely(raw)]
+    if found and found[0].value:  # the caller knows its type: nothing is guessed
+        return found[0]
+    return read_any(known, raw)
 
 
 def read_any(known: Known, data: bytes) -> Reading:
@@ -174,7 +177,7 @@ def _read_as(known: Known, one: Kind, data: bytes) -> Reading:
         return Reading(one.name, None, data, (note,), fits=False, missing=True)
     except CodecError:
         return _read_leniently(known.codecs, one.name, codec.node, data, start)
-    notes = _rest_notes(one, data, end)
+    notes = _rest_notes(one, data, end, codec.fixed_size)
     return Reading(one.name, value, data[end:], notes, _to_json=codec.to_json)
 
 
@@ -184,7 +187,7 @@ def _read_leniently(codecs: Codecs, name: str, node: Type, data: bytes, start: i
     rest = data[end:]
     notes = (*reader.notes, *left_over_notes(name, rest, end))
     write = partial(LenientJson(codecs.layouts).visit, node)
-    return Reading(name, value, rest, notes, False, reader.ended, _to_json=write)
+    return Reading(name, value, rest, notes, False, reader.lacks, _to_json=write)
 
 
 def node_of(one: Kind) -> Type:
@@ -195,9 +198,10 @@ def node_of(one: Kind) -> Type:
     return one.type
 
 
-def _rest_notes(one: Kind, data: bytes, end: int) -> tuple[str, ...]:
+def _rest_notes(one: Kind, data: bytes, end: int, fixed_size: int | None) -> tuple[str, ...]:
     size = one.discriminator.size
-    odd_size = size is not None and len(data) != size and end == len(data)
+    # the size of a type that varies, such as a mint with extensions, is that of its shortest form
+    odd_size = None not in (size, fixed_size) and len(data) != size and end == len(data)
     if odd_size:
         return (f"{one.name}: expected {size} bytes of data, got {len(data)}",)
     return left_over_notes(one.name, data[end:], end)

@@ -282,3 +282,44 @@ def _kinds(draw: st.DrawFn) -> tuple[AccountType, ...]:
 @given(_kinds(), st.lists(st.sampled_from(b"\x01\x02\x03"), max_size=4).map(bytes))
 def test_a_look_up_finds_what_a_search_finds(kinds: tuple[AccountType, ...], data: bytes) -> None:
     assert Likely(kinds).find(data) == likely(kinds, data)
+
+
+#: An account without discriminator, as SPL Token-2022's mint: its base, then extensions of any kind to the end.
+MINT = AccountType(
+    "Mint",
+    Discriminator(b"", "none", size=1),
+    Struct((Field("decimals", U8), Field("extensions", Array(ORDER, None)))),
+)
+EXTENDED = Program(ProgramModel("tokens", accounts=(MINT,)))
+
+
+@pytest.mark.parametrize("name", [None, "mint"])
+def test_an_unknown_extension_hides_nothing_before_it(name: str | None) -> None:
+    found = EXTENDED.read_account(b"\x06\x00\x09abc", name)
+    assert found.value == {"decimals": 6, "extensions": ["Market", UnknownVariant(9, b"abc")]}
+    assert found.notes == ("Mint.extensions[1]: no variant has tag 9; there are 2",)
+    assert not found.missing
+
+
+def test_the_size_of_a_type_that_varies_is_that_of_its_shortest_form() -> None:
+    assert EXTENDED.read_account(b"\x06\x00").is_whole
+    fixed = AccountType("Fixed", Discriminator(b"", "none", size=5), Struct((Field("n", U8),)))
+    (note,) = Program(ProgramModel("tokens", accounts=(fixed,))).read_account(b"\x06").notes
+    assert "expected 5 bytes" in note
+
+
+def test_fields_behind_a_part_of_unknown_end_are_named() -> None:
+    body = Struct((Field("order", ORDER), Field("price", U64), Field("size", U8)))
+    found = Program(
+        ProgramModel("p", accounts=(AccountType("Book", Discriminator(b"\x01"), body),))
+    ).read_account(b"\x01\x09abc")
+    assert found.value == {"order": UnknownVariant(9, b"abc")}
+    assert found.missing
+    assert found.notes[1] == "Book: price, size: no known offset"
+
+
+def test_a_named_type_is_read_as_far_as_its_data_go() -> None:
+    found = EXTENDED.read_account(b"\x06\x01\x05", "Mint")
+    assert found.value["decimals"] == 6
+    with pytest.raises(DecodeError):
+        EXTENDED.read_account(b"\x06\x01\x05")

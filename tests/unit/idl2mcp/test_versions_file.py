@@ -108,3 +108,10 @@ def test_the_manifest_of_real_idls_is_read(shared_idls: Path) -> None:
     source = inputs.load_source(str(manifest), inputs.Chain(program_id=address))
     assert source.versions is not None
     assert len(source.versions.versions) == count > 1
+
+
+def test_a_python_spec_is_not_run(folder: Path) -> None:
+    (folder / "spec.py").write_text("raise SystemExit('this ran')")
+    (folder / "v.toml").write_text("[[versions]]\nsource = 'spec.py'")
+    with pytest.raises(SourceError, match="not JSON"):
+        inputs.load_source(str(folder / "v.toml"))
