@@ -57,7 +57,7 @@ def command(
 
         running.step(f"rendering {out}")
         result = render(
-            loaded.model,
+            inputs.at_program_id(loaded),
             target=target,
             facade=facade,
             out=out,

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 
 from mcpsol_py.render.rust import Rust, code
 
-__all__ = ["IMPORTS_MARK", "Imports", "use_lines"]
+__all__ = ["Imports", "split_at_imports", "use_lines"]
 
-IMPORTS_MARK = "// imports\n"
+#: A whole line: documentation of the source may end with these words.
+_MARK = re.compile(r"^// imports\n", re.MULTILINE)
 
 _COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
 #: A type, trait or constant counts as a word; a function or module counts if `(` or `::` follows.
@@ -43,13 +44,21 @@ class Imports:
 
         `home` is the file's own module, from which it imports nothing. `local` are names that only this file uses.
         """
-        head, mark, body = text.partition(IMPORTS_MARK)
+        head, mark, body = split_at_imports(text)
         if not mark:
             return code(text)
         paths = self.paths | dict(local or {})
         known = used_names(body) & paths.keys()
         wanted = [_joined(paths[name], name) for name in known if paths[name] != home]
         return code(head + use_lines(wanted) + body)
+
+
+def split_at_imports(text: str) -> tuple[str, str, str]:
+    """Return what is before the mark for imports, the mark, and what follows. Without a mark, all of it is before."""
+    found = _MARK.search(text)
+    if found is None:
+        return text, "", ""
+    return text[: found.start()], found[0], text[found.end() :]
 
 
 def used_names(text: str) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby
 
-from mcpsol_py.render.imports import IMPORTS_MARK
+from mcpsol_py.render.imports import split_at_imports
 
 __all__ = ["Usage", "bare", "prune"]
 
@@ -136,7 +136,7 @@ def prune(text: str, usage: Usage) -> str:
 
     Adds to *usage* what the kept items use.
     """
-    head, mark, body = text.partition(IMPORTS_MARK)
+    head, mark, body = split_at_imports(text)
     blocks: list[_Block] = []
     items: list[_Item] = []
     for chunk in _chunks(body, ""):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from mcpsol_py.errors import RenderError, abbr
@@ -37,8 +38,12 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
         )
     pages = folder / "src" / ("list_tools.bin" if target == "anchor" else "schema.rs")
     verbose = re.search(rb'\\?"parameters\\?":', pages.read_bytes()) is not None
+    model = read(source)
+    address = _ADDRESS.search(root.read_text(encoding="utf-8"))
+    if address is not None:  # the crate may have been rendered for another address
+        model = replace(model, address=address[1] or address[2])
     return render(
-        read(source),
+        model,
         target=target,
         out=folder,
         descriptions=descriptions,
@@ -53,6 +58,12 @@ def _inside(folder: Path, name: str) -> Path:
         why = f"src/lib.rs names a source outside the folder, {abbr(name)}, which is not read"
         raise RenderError(f"{folder}: {why}. Use `idl2mcp render SOURCE --out {folder}`.")
     return source
+
+
+#: The address that lib.rs declares.
+_ADDRESS = re.compile(
+    r"""/// The program's address\.\n// (\w+)|^declare_id!\("(\w+)"\);""", re.MULTILINE
+)
 
 
 def _target(folder: Path) -> str | None:

@@ -10,6 +10,7 @@ from mcpsol_py.errors import NotUsable, RenderError
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.render.anchor.accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor.names import (
+    ARGUMENT_STRUCTS,
     FUNCTIONS,
     anchor_discriminator,
     plain_identifier,
@@ -35,7 +36,7 @@ class AnchorContext:
     errors: OwnErrors
     functions: IdentifierPool = field(default_factory=lambda: IdentifierPool(*FUNCTIONS))
     #: the structs of arguments that the #[program] macro makes
-    argument_structs: set[str] = field(default_factory=lambda: {"ListTools"})
+    argument_structs: set[str] = field(default_factory=lambda: set(ARGUMENT_STRUCTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from mcpsol_py.model.type_text import type_text
 from mcpsol_py.render.rust import IdentifierPool, Rust, ident
 
 __all__ = [
+    "ARGUMENT_STRUCTS",
     "FUNCTIONS",
     "MODULES",
     "TYPES",
@@ -37,11 +38,19 @@ program state types anchor_lang anchor_spl std core alloc entry try_entry
 """
 #: Modules of the crate and those that the #[program] macro makes.
 MODULES = tuple(_MODULES.split())
+_ARGUMENT_STRUCTS = """
+ListTools Ok Err Some None Option Result Vec String Box Default Discriminator Owner Pubkey
+"""
+#: Structs that the #[program] macro may not make for an instruction: its own code uses these names beside them.
+ARGUMENT_STRUCTS = frozenset(_ARGUMENT_STRUCTS.split())
 #: Names that no instruction may have: its module comes in by a glob, before the crates of those names.
 FUNCTIONS = (
     "list_tools",
     "entry",
+    "processor",
     "super_",
+    "self_",
+    "crate_",
     "std",
     "core",
     "alloc",

@@ -33,6 +33,8 @@ class SpecLines:
         self.text = ""
         #: every function of the file, by its name and the line on which it starts
         self.functions: dict[tuple[str, int], ast.FunctionDef] = {}
+        #: names that are given twice, with the earlier line: Python keeps only the last
+        self.repeated: list[tuple[str, int]] = []
         try:
             self.text = Path(file).read_text(encoding="utf-8")
             tree = ast.parse(self.text)
@@ -51,23 +53,28 @@ class SpecLines:
 
     def _walk(self, body: list[ast.stmt], prefix: str) -> None:
         for node in body:
-            match node:
-                case ast.ClassDef() | ast.FunctionDef():
-                    self._enter(node, prefix + node.name)
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name))
-                    | ast.Assign(targets=[ast.Name(id=name)])
-                ):
-                    self.at[prefix + name] = node.lineno
-                case _:
-                    pass
+            name = _given_name(node)
+            if name is None:
+                continue
+            self.at[prefix + name] = node.lineno
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                self._enter(node, prefix + name)
 
     def _enter(self, node: ast.ClassDef | ast.FunctionDef, path: str) -> None:
-        """Record the line of a class or function, and of the parts in it."""
-        self.at[path] = node.lineno
+        """Record the lines of the parts of a class or function."""
         if isinstance(node, ast.FunctionDef):
             self.at |= {f"{path}.{arg.arg}": arg.lineno for arg in _parameters(node)}
+        else:
+            self._find_repeated(node.body, path)
         self._walk(node.body, f"{path}.")
+
+    def _find_repeated(self, body: list[ast.stmt], path: str) -> None:
+        """Record the names that a class body gives twice."""
+        first: dict[str, int] = {}
+        for node in body:
+            name = _given_name(node)
+            if name is not None and first.setdefault(name, node.lineno) != node.lineno:
+                self.repeated.append((f"{path}.{name}", first[name]))
 
     def origin(self, path: str) -> str:
         """Return "file:line" of *path*, or of the nearest part around it whose line is known."""
@@ -75,6 +82,16 @@ class SpecLines:
             path = path.rpartition(".")[0]
         line = self.at.get(path)
         return f"{self.file}:{line}" if line else self.file
+
+
+def _given_name(node: ast.stmt) -> str | None:
+    """Return the name that a statement of a class body gives to something."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+    return None
 
 
 def _code_file(cls: type) -> str | None:

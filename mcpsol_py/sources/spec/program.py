@@ -90,6 +90,7 @@ class SpecProgramReader:
         if self.options.address is not None:
             with self.problems.at(self.name):
                 check_address(self.options.address)
+        self._check_names()
         errors = self._errors()
         constants = self._constants()
         events = self._events()
@@ -126,6 +127,17 @@ class SpecProgramReader:
             for name, function in functions
             if _is_instruction(function)
         }
+
+    def _check_names(self) -> None:
+        """Report names that are given twice, and methods that would be left out without a word."""
+        for path, line in self.lines.repeated:
+            if path.startswith(f"{self.name}."):
+                message = f"the name is given twice, first on line {line}: rename one of the two."
+                self.problems.add(path, message)
+        for name, value in self._members_of(types.FunctionType).items():
+            if not _is_instruction(value) and not name.startswith("_"):
+                message = "the method has no @instruction: put it above, or start the name with _."
+                self.problems.add(f"{self.name}.{name}", message)
 
     def _members_of(self, kind: type[T]) -> dict[str, T]:
         """Return the attributes of the program class that are instances of *kind*."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mcpsol_py.render.imports import IMPORTS_MARK, Imports, use_lines
+from mcpsol_py.render.imports import Imports, split_at_imports, use_lines
 
 PATHS = {"Address": "pinocchio", "Output": "crate::codec", "log": "crate::log", "checks": "crate"}
 
 
 def imports(code: str, home: str = "") -> str:
-    return Imports(PATHS).fill(f"{IMPORTS_MARK}{code}", home).partition(code)[0]
+    return Imports(PATHS).fill(f"// imports\n{code}", home).partition(code)[0]
 
 
 def test_paths_are_grouped_and_sorted_as_rustfmt_does() -> None:
@@ -61,3 +61,13 @@ def test_a_file_imports_nothing_from_itself() -> None:
 
 def test_a_method_of_the_same_name_is_no_definition() -> None:
     assert imports("impl X {\n    fn log(self) {}\n}\nlog(text);") == "use crate::log::log;\n"
+
+
+def test_documentation_that_ends_in_the_mark_stays() -> None:
+    text = "//! What it // imports\n//! // imports\n\n// imports\n\nlog(text);"
+    head, mark, body = split_at_imports(text)
+    assert (head, mark, body) == (
+        "//! What it // imports\n//! // imports\n\n",
+        "// imports\n",
+        "\nlog(text);",
+    )

@@ -4,56 +4,56 @@ from __future__ import annotations
 
 import pytest
 
-from mcpsol_py.render.imports import IMPORTS_MARK
 from mcpsol_py.render.prune import Usage, prune
 
-LIBRARY = f"""//! A library.
+LIBRARY = """//! A library.
 
-{IMPORTS_MARK}
+// imports
+
 const LIMIT: usize = 8;
 
 /// Calls `inner`.
-pub fn outer() -> usize {{
+pub fn outer() -> usize {
     inner()
-}}
+}
 
-fn inner() -> usize {{
+fn inner() -> usize {
     LIMIT
-}}
+}
 
-pub fn unused() {{
+pub fn unused() {
     // calls outer()
-}}
+}
 
-pub struct Reader<'a> {{
+pub struct Reader<'a> {
     data: &'a [u8],
-}}
+}
 
-impl<'a> Reader<'a> {{
-    pub fn byte(&mut self) -> u8 {{
+impl<'a> Reader<'a> {
+    pub fn byte(&mut self) -> u8 {
         self.array()
-    }}
+    }
 
-    fn array(&mut self) -> u8 {{
+    fn array(&mut self) -> u8 {
         0
-    }}
+    }
 
-    pub fn text(&mut self) -> u8 {{
+    pub fn text(&mut self) -> u8 {
         1
-    }}
-}}
+    }
+}
 
 pub struct Pair(u8);
 
-impl Pair {{
-    pub fn first(&self) -> u8 {{
+impl Pair {
+    pub fn first(&self) -> u8 {
         self.0
-    }}
+    }
 
-    pub fn second(&self) -> u8 {{
+    pub fn second(&self) -> u8 {
         self.0
-    }}
-}}
+    }
+}
 """
 
 
@@ -101,22 +101,23 @@ def test_every_word_of_the_author_counts(author: str) -> None:
     assert "fn unused" in kept("", author=author)
 
 
-TRAIT = f"""//! A library.
+TRAIT = """//! A library.
 
-{IMPORTS_MARK}
-pub trait Output {{
+// imports
+
+pub trait Output {
     fn put(&mut self, bytes: &[u8]);
 
-    fn zeros(&mut self) {{
+    fn zeros(&mut self) {
         self.put(&[0]);
-    }}
-}}
+    }
+}
 
-impl Output for Vec<u8> {{
-    fn put(&mut self, bytes: &[u8]) {{
+impl Output for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
-    }}
-}}
+    }
+}
 """
 
 

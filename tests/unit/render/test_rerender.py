@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,15 @@ def test_a_comment_does_not_choose_a_file_outside_the_folder(tmp_path: Path, nam
     with pytest.raises(RenderError, match="names a source outside the folder"):
         render_again(crate, descriptions="none")
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+def test_a_crate_keeps_the_address_it_was_rendered_for(tmp_path: Path, target: str) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_bytes(COUNTER.read_bytes())
+    elsewhere = replace(read_spec(spec), address="SysvarC1ock11111111111111111111111111111111")
+    render(elsewhere, target=target, out=tmp_path)
+    before = _files(tmp_path)["src/lib.rs"]
+    assert b"SysvarC1ock11111111111111111111111111111111" in before
+    render_again(tmp_path, descriptions="none")
+    assert _files(tmp_path)["src/lib.rs"] == before

@@ -477,7 +477,7 @@ def test_types_have_borsh_forms() -> None:
 
 
 def test_names_that_anchor_uses_are_left_to_it() -> None:
-    names = ("list_tools", "context", "type", "swap_v2", "swapV2")
+    names = ("list_tools", "context", "type", "swap_v2", "swapV2", "ok", "self", "processor")
     instructions = tuple(
         Instruction(n, Discriminator(bytes([i + 1]) * 8)) for i, n in enumerate(names)
     )
@@ -488,6 +488,9 @@ def test_names_that_anchor_uses_are_left_to_it() -> None:
         "type_instruction",
         "swap_v2",
         "swap_v2_2",
+        "ok_more",
+        "self_2",
+        "processor_2",
     ]
     assert len({ix.data for ix in view.instructions}) == len(names)
     assert not {str(ix.struct) for ix in view.instructions} & {"Context", "ListTools"}
@@ -542,3 +545,37 @@ def test_native_asks_in_its_own_words_whether_an_optional_account_is_there() -> 
         "Some(maybe).filter(|account| account.key != program_id)"
         in files["src/instruction/checks.rs"]
     )
+
+
+BOTH_TOKEN_PROGRAMS = '''
+from mcpsol_py.spec import (
+    Mint, Mut, Ref, Signer, Token2022Program, TokenAccount, TokenProgram, instruction, mint, program, token,
+)
+
+
+@program(name="both", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+class Both:
+    """Tokens of both programs."""
+
+    @instruction
+    def swap(
+        self,
+        old: Ref[Mint, mint(program="token_program")],
+        new: Mut[TokenAccount, token(program="token_2022_program")],
+        owner: Signer,
+        token_program: TokenProgram,
+        token_2022_program: Token2022Program,
+    ) -> None:
+        """Swap."""
+'''
+
+
+def test_tokens_of_both_programs_have_one_type_in_anchor(tmp_path: Path) -> None:
+    (tmp_path / "spec.py").write_text(BOTH_TOKEN_PROGRAMS, encoding="utf-8")
+    (accounts,) = (ix.accounts for ix in anchor_view(read_spec(tmp_path / "spec.py")).instructions)
+    old, new = accounts.fields[:2]
+    assert old.type == "Box<InterfaceAccount<'info, Mint>>"
+    assert old.attribute == ("#[account(mint::token_program = token_program)]",)
+    assert new.type == "Box<InterfaceAccount<'info, TokenAccount>>"
+    assert "token::token_program = token_2022_program" in "".join(new.attribute)
+    assert not {path for path in accounts.uses if path.endswith("token::Mint")}

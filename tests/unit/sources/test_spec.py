@@ -513,7 +513,16 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             'X = error("x", code=1)\nY = error("y", code=1)\n@instruction\ndef a(self): ...',
             "code 1 is X's already",
         ),
-        ("def helper(self): ...", "the program has no instruction"),
+        ("x = 1", "the program has no instruction"),
+        ("def helper(self): ...", "the method has no @instruction"),
+        (
+            "@instruction\ndef a(self): ...\n@instruction\ndef a(self, x: u8): ...",
+            "the name is given twice, first on line ",
+        ),
+        (
+            'X = error("one")\nX = error("two")\n@instruction\ndef a(self): ...',
+            "the name is given twice, first on line ",
+        ),
         ("X = constant(u8, 300)\n@instruction\ndef a(self): ...", "300 does not fit u8"),
         ("class A(Struct):\n    a: 'A'\n@instruction\ndef a(self, x: A): ...", ""),
     ],

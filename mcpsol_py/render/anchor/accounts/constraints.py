@@ -137,7 +137,7 @@ def _token_program(scope: Scope, a: NamedAccount) -> NamedAccount | None:
     is_created = a.constraints.init is not None
     if program is None and is_created:
         raise scope.refusal(a, "the constraint does not say which token program creates it")
-    if program is None or program.model.address != ids.TOKEN_PROGRAM:
+    if program is None or scope.has_both_token_programs or not scope.is_classic_token(a):
         return program
     return program if is_created and program.name != "token_program" else None
 

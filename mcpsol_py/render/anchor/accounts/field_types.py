@@ -67,8 +67,7 @@ def _state(scope: Scope, a: NamedAccount) -> FieldType:
 
 def _token(scope: Scope, a: NamedAccount) -> FieldType:
     name = "Mint" if a.constraints.token_kind == "mint" else "TokenAccount"
-    program = scope.lookup.token_program(a)
-    if program is not None and program.model.address == ids.TOKEN_PROGRAM:
+    if scope.is_classic_token(a) and not scope.has_both_token_programs:
         return FieldType(f"Account<'info, {name}>", path=f"anchor_spl::token::{name}")
     path = f"anchor_spl::token_interface::{name}"
     return FieldType(f"InterfaceAccount<'info, {name}>", path=path)

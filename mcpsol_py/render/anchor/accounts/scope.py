@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.items import names_of
@@ -21,6 +22,7 @@ from mcpsol_py.render.anchor.types import AnchorTypes, FieldView
 from mcpsol_py.render.own_errors import OwnErrors
 from mcpsol_py.render.relations import implied_checks
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AnchorAccount", "AnchorAccounts", "Scope"]
@@ -120,6 +122,20 @@ class Scope:
             why = self.ambiguous[name]
             raise self.refusal(a, f"data of {name} may be of another type, because {why}")
         return self.states[name]
+
+    def is_classic_token(self, a: NamedAccount) -> bool:
+        """Is it a token account or mint of SPL Token, and of no other token program?"""
+        program = self.lookup.token_program(a)
+        return program is not None and program.model.address == ids.TOKEN_PROGRAM
+
+    @cached_property
+    def has_both_token_programs(self) -> bool:
+        """Are some token accounts and mints of SPL Token only, and others not?
+
+        Anchor has types of one name for the two, and a file can import only one of them.
+        """
+        held = [a for a in self.accounts if a.constraints.token is not None]
+        return len(set(map(self.is_classic_token, held))) > 1
 
     def has_own_error(self, a: NamedAccount, check: str) -> bool:
         """Does the program have an error of its own for a failed *check*?"""

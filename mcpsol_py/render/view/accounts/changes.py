@@ -61,7 +61,12 @@ def _create(scope: Scope, a: NamedAccount, payer: NamedAccount, space: str, owne
         "owner": owner,
         "signers": _signers(scope, a),
     }
-    return f"checks::Create {{ {', '.join(f'{name}: {value}' for name, value in given.items())} }}"
+    return f"checks::Create {{ {_fields(given)} }}"
+
+
+def _fields(given: dict[str, str]) -> str:
+    """The fields of a struct expression, in short where a variable has the field's name."""
+    return ", ".join(name if name == value else f"{name}: {value}" for name, value in given.items())
 
 
 def _signers(scope: Scope, a: NamedAccount) -> str:
@@ -110,19 +115,15 @@ def _create_associated(
 ) -> str:
     wallet = scope.lookup.need(token.authority, a)
     mint = scope.lookup.need(token.mint, a)
-    given = {
-        "account": a,
-        "payer": payer,
-        "wallet": wallet,
-        "mint": mint,
-        "system_program": _system_program(scope, a),
-        "token_program": token_program,
+    given: dict[str, str] = {
+        "account": a.name,
+        "payer": payer.name,
+        "wallet": wallet.name,
+        "mint": mint.name,
+        "system_program": _system_program(scope, a).name,
+        "token_program": token_program.name,
     }
-    fields = (
-        field if field == account.name else f"{field}: {account.name}"
-        for field, account in given.items()
-    )
-    return f"checks::CreateAssociated {{ {', '.join(fields)} }}.invoke()?;"
+    return f"checks::CreateAssociated {{ {_fields(given)} }}.invoke()?;"
 
 
 def _system_program(scope: Scope, a: NamedAccount) -> NamedAccount:
