@@ -20,7 +20,9 @@ from idl2mcp.streams import is_stream, kept_in_file, name_of, read_stream
 from idl2mcp.versions_file import lists_versions, read_versions
 from mcpsol_py.bundled import bundled_programs, bundled_so
 from mcpsol_py.errors import InvalidProgram, SourceError, TransportError, abbr, suggest
-from mcpsol_py.solana.clusters import cluster_url
+from mcpsol_py.solana.address_book import AddressBook
+from mcpsol_py.solana.clusters import CLUSTER_URLS, cluster_url
+from mcpsol_py.solana.ids import KNOWN_MINTS
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -407,6 +409,16 @@ def _from_module(text: str, chain: Chain) -> Source:
     from mcpsol_py.sources.detect import read
 
     return _with_chain(read(text), "spec", chain)
+
+
+def book_of(source: Source) -> AddressBook:
+    """The names of addresses on the chain of *source*."""
+    if source.cluster is not None:
+        return source.cluster.book
+    names = (
+        name for name, url in CLUSTER_URLS.items() if url == source.url and name in KNOWN_MINTS
+    )
+    return AddressBook(next(names, ""))
 
 
 def _with_chain(model: ProgramModel, kind: str, chain: Chain) -> Source:

@@ -30,7 +30,7 @@ def command(
                 "account needs a chain: --url URL, or --ledger FILE of a local cluster."
             )
         served = ServedProgram(loaded.program, loaded.program_id, transport, loaded.how)
-        named = address if loaded.cluster is None else loaded.cluster.address(address)
+        named = inputs.book_of(loaded).address(address)
         key = inputs.address(named, "ADDRESS")
         try:
             found = run(read_account(served, kind, key, room=None))

@@ -11,7 +11,7 @@ from idl2mcp import inputs, report
 from idl2mcp.json_input import json_list, json_object, plain_value, with_pairs
 from idl2mcp.priority_options import priority_options
 from idl2mcp.signers import is_service_alone, named_signers
-from mcpsol_py.errors import MissingAccount
+from mcpsol_py.errors import MissingAccount, ProgramFailed
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -159,16 +159,16 @@ class _Call:
         self.source = source
         self.running = running
         self.priority = priority
+        self.book = inputs.book_of(source)
         self.served: ServedProgram = ServedProgram(
-            source.program, source.program_id, transport, source.how
+            source.program, source.program_id, transport, source.how, book=self.book
         )
         named = [name for name in signer_names if not is_service_alone(name)]
         self.services = [name for name in signer_names if is_service_alone(name)]
         self.signers = named_signers(named, (), source.cluster)
 
     def _names(self, value: Any, *, known_only: bool = False) -> Any:
-        cluster = self.source.cluster
-        return value if cluster is None else cluster.resolve(value, known_only=known_only)
+        return self.book.resolve(value, known_only=known_only)
 
     def _key(self, text: str | None, option: str) -> Pubkey | None:
         return None if text is None else inputs.address(self._names(text), option)
@@ -185,7 +185,6 @@ class _Call:
     ) -> tuple[dict[str, Any], list[str]]:
         """Return the result as JSON and as lines. Raises ProgramFailed if the simulation or the transaction fails."""
         from mcpsol_py.calls.describe import describe, text_of
-        from mcpsol_py.calls.hints import raise_failure
         from mcpsol_py.calls.prepare import prepare
         from mcpsol_py.calls.priority import prioritized
         from mcpsol_py.calls.simulate import simulate
@@ -212,8 +211,9 @@ class _Call:
             lines = text_of(prepared, None, why_not="--mode build")
         else:
             simulated = await simulate(prepared)
-            await raise_failure(prepared, simulated)
+            await self._raise_failure(prepared, simulated)
             lines = text_of(prepared, simulated)
+        lines = self.book.named("\n".join(lines)).split("\n")
         document = {"mode": mode, **describe(prepared, simulated)}
         if simulated is not None:
             document["logs"] = list(simulated.outcome.logs)
@@ -225,6 +225,16 @@ class _Call:
             document["transaction"] = await self._unsigned(prepared)
             lines.append(f"  unsigned transaction: {document['transaction']}")
         return document, lines
+
+    async def _raise_failure(self, prepared: PreparedCall, simulated: SimulatedCall) -> None:
+        """Raise the failure of a simulation, with names in its hints."""
+        from mcpsol_py.calls.hints import raise_failure
+
+        try:
+            await raise_failure(prepared, simulated)
+        except ProgramFailed as error:
+            error.hints = tuple(map(self.book.named, error.hints))
+            raise
 
     async def _unsigned(self, prepared: PreparedCall) -> str:
         import base64

@@ -242,14 +242,21 @@ class _Opening:
     # --- parties and keys ------------------------------------------------------------------
 
     def _pay_to(self) -> str:
-        text = self.payments.pay_to
-        pay_to = text if self.cluster is None else self.cluster.address(text)
+        try:
+            pay_to = self._address(self.payments.pay_to)
+        except SourceError as error:
+            raise error.at(path="payments.pay_to") from None
         if not is_address(pay_to):
             raise SourceError(
                 f"expected an address (base58 of 32 bytes), got {abbr(pay_to)}",
                 path="payments.pay_to",
             )
         return pay_to
+
+    def _address(self, text: str) -> str:
+        """Return the address of "@name" on the chain of the served programs; other text is returned unchanged."""
+        books = [served.book for served in self.bridge.box.programs]
+        return books[0].address(text) if books else text
 
     def _key(self, text: str) -> Keypair:
         """The key pair of a key file, or of a wallet of the local cluster ("@name")."""
@@ -435,8 +442,8 @@ class _Opening:
 
     def _open_plans(self, paid: Paid, paid_calls: PaidCalls) -> SubscriptionTools:
         collector = self.payments.collector
-        if self.cluster is not None and collector:
-            collector = self.cluster.address(collector)
+        if collector:
+            collector = self._address(collector)
         return open_plans(
             self.payments.plans,
             paid,
