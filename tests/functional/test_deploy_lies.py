@@ -178,6 +178,39 @@ def test_a_program_grows_for_exactly_what_was_shown(scene: Scene) -> None:
     assert isinstance(outcome, Deployed)
 
 
+def test_the_loader_takes_nothing_for_an_extension(scene: Scene) -> None:
+    """The node says that the program has lamports enough for its new size, and that every simulation is well."""
+    scene.deploy(COUNTER)
+    program = str(programdata_address(scene.chain.program.pubkey()))
+
+    def rich(params: list[Any], forward: Callable[[], Any]) -> Any:
+        found = forward()
+        for key, row in zip(params[0], found["value"], strict=True):
+            if row is not None and key == program:
+                row["lamports"] = 9 * 10**9
+        return found
+
+    def well(params: list[Any], forward: Callable[[], Any]) -> Any:
+        found = forward()
+        if "InvalidInstructionData" not in str(found["value"]["err"]):  # an instruction that it has
+            found["value"] |= {"err": None, "logs": []}
+        return found
+
+    before = scene.chain.held(scene.key)
+    scene.liar.lies = [Lie("getMultipleAccounts", rich), Lie("simulateTransaction", well)]
+    plan, outcome = scene.deploy(VAULT)
+    assert plan is not None
+    assert plan.extend is not None
+    assert plan.growth == 0
+    assert isinstance(outcome, McpsolError)
+    spent = before - scene.chain.held(scene.key)
+    buffer = scene.chain.held(plan.buffer)  # comes back when the deployment goes on, or by `close`
+    assert spent - buffer <= plan.fees
+    assert scene.chain.held(programdata_address(scene.chain.program.pubkey())) < scene.chain.rent(
+        45 + len(VAULT)
+    )
+
+
 def message(*transfers: int) -> Message:
     key = Pubkey.new_unique()
     jobs = [TransferParams(from_pubkey=key, to_pubkey=key, lamports=each) for each in transfers]
