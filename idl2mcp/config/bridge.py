@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http import HttpSettings, OAuth
-    from mcpsol_py.bridge.policy import Policy
+    from mcpsol_py.bridge.policy import AuditLog, Policy
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.keys import Signer
 
@@ -55,6 +55,7 @@ TOP: Keys = {
     "keystore": TEXT,
     "signer": TABLE,
     "audit": TEXT,
+    "audit_head": TEXT,
     "setup": TEXT,
     "ledger": TEXT,
     "url": TEXT,
@@ -115,6 +116,7 @@ class BridgeConfig:
     keystore: Path | None = None
     signer: Mapping[str, Any] | None = None
     audit: Path | None = None
+    audit_head: Path | None = None
     policy: Mapping[str, Any] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
     payments: Payments | None = None
@@ -156,6 +158,7 @@ def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Bri
         keystore=_file(values, "keystore", base),
         signer=values.get("signer"),
         audit=_file(values, "audit", base),
+        audit_head=_file(values, "audit_head", base),
         policy=values.get("policy"),
         http=values.get("http", {}),
         payments=read_payments(values["payments"], base) if "payments" in values else None,
@@ -207,7 +210,6 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
     Raises SourceError or a subclass, NoSchema, TransportError, PolicyError.
     """
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.policy import AuditLog
 
     sends = config.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())
@@ -229,7 +231,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
         wallet=_wallet(config, cluster),
         signer=signer,
         policy=_policy(config, cluster),
-        audit=AuditLog(_audit_file(config)),
+        audit=_audit_log(config, signer),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
         client=config.client,
@@ -300,6 +302,19 @@ def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
     raise click.UsageError(
         'mode "send" needs a key. Give a key file, keystore = "…" (make one with `idl2mcp wallet new`), a signing '
         'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'
+    )
+
+
+def _audit_log(config: BridgeConfig, signer: Signer | None) -> AuditLog:
+    """The audit log, which the key of a keystore signs."""
+    from mcpsol_py.bridge.policy import AuditLog
+    from mcpsol_py.client.keys import KeypairSigner
+
+    has_key = config.keystore is not None and isinstance(signer, KeypairSigner)
+    return AuditLog(
+        _audit_file(config),
+        signer=signer if has_key else None,  # type: ignore[arg-type]  # a KeypairSigner
+        head=config.audit_head,
     )
 
 

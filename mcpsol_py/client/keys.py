@@ -82,6 +82,10 @@ class KeypairSigner:
 
     async def sign(self, message: bytes) -> Signature:
         """Return the ed25519 signature of *message*."""
+        return self.sign_now(message)
+
+    def sign_now(self, message: bytes) -> Signature:
+        """Return the ed25519 signature of *message*, without a loop."""
         return self._keypair.sign_message(message)
 
 

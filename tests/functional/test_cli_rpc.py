@@ -242,6 +242,7 @@ per_day = 10_000_000
             "signed": 1,
             "sent": 1,
         }
+        assert cli("audit", "audit.jsonl", "--keystore", "agent.json").code == 0
 
 
 async def test_a_wrong_passphrase_starts_no_server(

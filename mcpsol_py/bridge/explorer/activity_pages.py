@@ -58,7 +58,7 @@ def _verified(audit: AuditLog) -> tuple[PageState, str]:
     if not audit.path.exists():
         return "good", f"0 lines in {audit.path.name}."
     try:
-        count, last = verify_log(audit.path)
+        count, last = verify_log(audit.path, head=audit.head)
     except (McpsolError, OSError) as error:
         return "bad", f"The log was changed: {error}"
     status = f"{count:,} lines in {audit.path.name}, each with the hash of the line before it."

@@ -1,10 +1,14 @@
-"""The audit log: a file of JSON lines, each with the hash of the line before it.
+"""The audit log: a file of JSON lines, each with the hash of the line before it, signed by the wallet's key.
 
 The hash is that of the line's own bytes. So no byte of a line can be changed, and no line removed
-from the middle, without notice. The head, a file beside the log, has the number and the hash of the
-last line: a log that is missing, emptied or shorter than its head is refused, and nothing is signed.
-The chain has no secret. Somebody who may write both files can write another valid log; keep the head
-elsewhere to notice that.
+from the middle, without notice. If the bridge has the wallet's key, it signs the hash of each line
+(log_signature.py): without the key, no line can be added, changed or put elsewhere. All signed lines
+of a log have one signer. Lines from before the first signed one can no longer change either.
+
+The head, another file, has the number and the hash of the last line, signed as well: a log that is
+missing, emptied or shorter than its head is refused, and nothing is signed. Whoever may replace both
+files can put back an older log with its older head, or remove both; keep the head where only the
+bridge may write. A log without signatures proves less: who may write both files can write another one.
 
 A line is on disk before the step that it announces ("intent", and "signed" with the signature,
 before the transaction is sent); another line follows it ("sent", "failed", "unknown").
@@ -30,11 +34,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
+from mcpsol_py.bridge.policy.log_signature import LogSigner, is_signature, signature_of
 from mcpsol_py.errors import PolicyError, SourceError
 
 __all__ = ["AuditLog", "LogHead", "OpenSend", "head_path", "read_head", "verify_log"]
@@ -44,15 +49,27 @@ _START = "0" * 64
 _LOCK_SECONDS, _LOCK_STEP = 10.0, 0.01
 
 
-#: Comes before the hash at the end of a line, and after it.
-_HASH_OPENS, _HASH_CLOSES = b',"hash":"', b'"}\n'
+#: Comes before the hash at the end of a line, before the signature that may follow it, and last.
+_HASH_OPENS, _SIGNATURE_OPENS, _CLOSES = b',"hash":"', b'","sig":"', b'"}\n'
 
 
-def _line_of(entry: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Return *entry* with its hash, and its line."""
+def _line_of(entry: Mapping[str, Any], signer: LogSigner | None) -> tuple[dict[str, Any], bytes]:
+    """Return *entry* with its hash and signature, and its line."""
+    if signer is not None:
+        entry = {**entry, "signer": str(signer.address)}
     body = _plain_json(entry)[:-1]
     digest = hashlib.sha256(body).hexdigest()
-    return {**entry, "hash": digest}, body + _HASH_OPENS + digest.encode() + _HASH_CLOSES
+    signed = {"sig": signature_of(signer, digest)} if signer is not None else {}
+    whole = {**entry, "hash": digest, **signed}
+    return whole, body + _line_end(whole)
+
+
+def _line_end(entry: Mapping[str, Any]) -> bytes:
+    """Return the end of a line, from the hash on."""
+    end = _HASH_OPENS + str(entry.get("hash")).encode()
+    if "sig" in entry:
+        end += _SIGNATURE_OPENS + str(entry["sig"]).encode()
+    return end + _CLOSES
 
 
 def _plain_json(value: Mapping[str, Any]) -> bytes:
@@ -61,10 +78,8 @@ def _plain_json(value: Mapping[str, Any]) -> bytes:
 
 def _has_its_hash(entry: Mapping[str, Any], line: bytes) -> bool:
     """Whether the hash of a line is that of its bytes, or in a line of version 0.1.0, of its values."""
-    body, mark, rest = line.rpartition(_HASH_OPENS)
-    digest = str(entry.get("hash"))
-    is_last = bool(mark) and rest == digest.encode() + _HASH_CLOSES
-    if is_last and hashlib.sha256(body).hexdigest() == digest:
+    digest, end = str(entry.get("hash")), _line_end(entry)
+    if line.endswith(end) and hashlib.sha256(line.removesuffix(end)).hexdigest() == digest:
         return True
     # its bytes must be those that 0.1.0 wrote for the values
     return _digest(entry) == digest and _plain_json(entry) + b"\n" == line
@@ -77,23 +92,15 @@ def _digest(entry: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def verify_log(path: Path) -> tuple[int, str]:
-    """Return the number of lines of an audit log and its last hash.
+def verify_log(path: Path, *, head: Path | None = None) -> tuple[int, str]:
+    """Return the number of lines of an audit log and its last hash. *head*: see `AuditLog`.
 
-    Raises SourceError at the first line that is not JSON, out of order or changed, and for a log that
-    is shorter than its head.
+    Raises SourceError as `AuditLog`, and for a log that does not exist.
     """
-    count, last, head = 0, _START, read_head(path)
-    for line in _lines(path):
-        count += 1
-        entry = _parsed(line, count, path)
-        _check_order(entry, line, count, last, path)
-        last = entry["hash"]
-        if head is not None and count == head.count:
-            _check_head(head, last, path)
-    if head is not None:
-        _check_length(head, count, path)
-    return count, last
+    if not path.exists() and not (head or head_path(path)).exists():
+        raise SourceError("expected an audit log, found no file", origin=str(path))
+    log = AuditLog(path, head=head)
+    return log.count, log.last_hash
 
 
 def _check_order(entry: Mapping[str, Any], line: bytes, count: int, last: str, path: Path) -> None:
@@ -108,6 +115,22 @@ def _check_order(entry: Mapping[str, Any], line: bytes, count: int, last: str, p
         raise _line_error("does not follow from the line before it", path, count)
     if not _has_its_hash(entry, line):
         raise _line_error("was changed after it was written", path, count)
+
+
+def _check_signer(entry: Mapping[str, Any], signer: str, path: Path) -> None:
+    """Raise SourceError unless *entry* has the *signer* of the lines before it ("": they have none)."""
+    found = str(entry.get("signer", ""))
+    if ("sig" in entry) != bool(found) or (found != signer and signer):
+        got = found or "no signature"
+        why = f"expected the signature of {signer or found}, got {got}: another program wrote it"
+        raise _line_error(why, path, entry["n"])
+
+
+def _check_signature(entry: Mapping[str, Any], path: Path) -> None:
+    """Raise SourceError unless a signed line has a signature of its signer over its hash."""
+    if "sig" in entry and not is_signature(str(entry["sig"]), entry["signer"], entry["hash"]):
+        why = f"its signature is not one of {entry['signer']}: another program wrote the log"
+        raise _line_error(why, path, entry["n"])
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -150,59 +173,78 @@ def _line_error(why: str, path: Path, number: int) -> SourceError:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """The number and the hash of a log's last line, from the file beside it."""
+    """The number and the hash of a log's last line, from a file of its own. `signer` and `sig`: "" without a key."""
 
     count: int
     hash: str
+    signer: str = ""
+    sig: str = ""
+
+    @classmethod
+    def of(cls, count: int, last: str, signer: LogSigner | None) -> LogHead:
+        """Return the head of a log, signed by *signer*."""
+        if signer is None:
+            return cls(count, last)
+        return cls(count, last, str(signer.address), signature_of(signer, _head_text(count, last)))
+
+    def is_signed_by(self, signer: str) -> bool:
+        """Return True if *signer* has signed this head."""
+        text = _head_text(self.count, self.hash)
+        return self.signer == signer and is_signature(self.sig, signer, text)
+
+
+def _head_text(count: int, last: str) -> str:
+    return f"head {count} {last}"
 
 
 def head_path(path: Path) -> Path:
-    """Return the file with the head of the log at *path*."""
+    """Return the file with the head of the log at *path*, if it has no other place."""
     return path.with_name(f"{path.name}.head")
 
 
-def read_head(path: Path) -> LogHead | None:
-    """Return the head of the log at *path*, None if there is none. Raises SourceError if it is no head."""
-    where = head_path(path)
+def read_head(where: Path) -> LogHead | None:
+    """Return the head in a file, None if there is none. Raises SourceError if it is no head."""
     if not where.exists():
         return None
     _check_access(where)
     try:
         row = json.loads(where.read_bytes())
-        return LogHead(int(row["count"]), str(row["hash"]))
-    except (ValueError, KeyError, TypeError) as error:
+        signed = str(row.get("signer", "")), str(row.get("sig", ""))
+        return LogHead(int(row["count"]), str(row["hash"]), *signed)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = "is not the head of an audit log: expected count and hash. Restore it"
         raise SourceError(why, origin=str(where)) from error
 
 
-def _write_head(path: Path, head: LogHead) -> None:
+def _write_head(where: Path, head: LogHead) -> None:
     """Replace the head. Its old or its new content is on disk at any time."""
-    where = head_path(path)
     part = where.with_name(f"{where.name}.{os.getpid()}.{threading.get_ident()}")
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.write(_plain_json({"count": head.count, "hash": head.hash}) + b"\n")
+        row = {key: value for key, value in asdict(head).items() if value != ""}
+        file.write(_plain_json(row) + b"\n")
         file.flush()
         os.fsync(file.fileno())
     part.replace(where)
 
 
-def _check_head(head: LogHead, found: str, path: Path) -> None:
-    if head.hash != found:
-        raise _line_error(
-            f"is not the one that {head_path(path).name} names: the log was replaced. Restore it",
-            path,
-            head.count,
-        )
-
-
-def _check_length(head: LogHead, count: int, path: Path) -> None:
-    if count < head.count:
+def _check_against(head: LogHead, where: Path, state: _LogState, path: Path) -> None:
+    """Raise SourceError if the log is shorter than its head, is not the head's, or the head lacks its signature."""
+    if state.count < head.count:
         raise SourceError(
-            f"expected at least {head.count:,} lines, as {head_path(path).name} says, got {count:,}: the log was cut, "
+            f"expected at least {head.count:,} lines, as {where.name} says, got {state.count:,}: the log was cut, "
             "so what was spent is not known and nothing is signed. Restore the log",
             origin=str(path),
         )
+    if head.count and head.hash != state.hashes[head.count - 1]:
+        raise _line_error(
+            f"is not the one that {where.name} names: the log was replaced. Restore it",
+            path,
+            head.count,
+        )
+    if state.signer and head.count > state.unsigned and not head.is_signed_by(state.signer):
+        why = f"expected the signature of {state.signer}: another program wrote it. Restore it"
+        raise SourceError(why, origin=str(where))
 
 
 def _check_access(path: Path) -> None:
@@ -264,11 +306,16 @@ class _LogState:
     end: int = 0
     #: The hashes of all lines.
     hashes: list[str] = field(default_factory=list)
+    #: The address that signs the lines ("": they have no signatures), and how many lines before have no signature.
+    signer: str = ""
+    unsigned: int = 0
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Take one more line into account."""
         self.count, self.last = entry["n"], entry["hash"]
         self.hashes.append(self.last)
+        self.signer = str(entry.get("signer", ""))
+        self.unsigned += not self.signer
         event = str(entry.get("event"))
         if event == "intent":
             self._add_intent(entry)
@@ -335,22 +382,55 @@ def _amounts(entry: Mapping[str, Any], key: str = "outflow") -> dict[str, int]:
 class AuditLog:
     """The audit log at *path*, or in memory only if *path* is None.
 
+    *signer* signs each line. A log that another address has signed is refused. A log without signatures goes on: the
+    line "keyed" says how many lines have none. *head*: the file with the head, default `head_path`.
+
     Several processes may append to one file: each line is written under a lock. Raises SourceError
     for a log that is not intact, or that others may write.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        signer: LogSigner | None = None,
+        head: Path | None = None,
+    ) -> None:
         self.path = path
+        self._signer = signer if path is not None else None
         self._memory: list[dict[str, Any]] = []
         self._state = _LogState()
         self._lock = threading.Lock()
-        if path is not None and (path.exists() or head_path(path).exists()):
-            self._open(path)
+        self.head = head
+        if path is not None:
+            self.head = head or head_path(path)
+            if path.exists() or self.head.exists():
+                self._open(path, self.head)
 
-    def _open(self, path: Path) -> None:
+    @property
+    def count(self) -> int:
+        """The number of lines."""
+        return self._state.count
+
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last line."""
+        return self._state.last
+
+    @property
+    def signed_by(self) -> str:
+        """The address that signs the lines, "" if they have no signatures."""
+        return self._state.signer
+
+    @property
+    def unsigned(self) -> int:
+        """The number of lines without a signature. They come before all signed ones."""
+        return self._state.unsigned
+
+    def _open(self, path: Path, head_file: Path) -> None:
         if not path.exists():
             raise SourceError(
-                f"is missing, and its head {head_path(path).name} is there, so what was spent is not known and nothing "
+                f"is missing, and its head {head_file.name} is there, so what was spent is not known and nothing "
                 "is signed. Restore the log",
                 origin=str(path),
             )
@@ -361,10 +441,22 @@ class AuditLog:
             except OSError as error:
                 raise SourceError(f"cannot be read ({error.strerror})", origin=str(path)) from error
             self._catch_up(file)
-            head = read_head(path)  # under the lock, so that no line is written in between
-        if head is not None:
-            _check_length(head, self._state.count, path)
-            _check_head(head, self._state.hashes[head.count - 1], path)
+            # under the lock, so that no line is written in between; the second is that of an older version
+            heads = {where: read_head(where) for where in (head_file, head_path(path))}
+        for where, head in heads.items():
+            if head is not None:
+                _check_against(head, where, self._state, path)
+        if self._state.signer and heads[head_file] is None:
+            why = f"its head {head_file.name} is missing, so lines may be missing too. Restore it"
+            raise SourceError(why, origin=str(path))
+        self._check_key(path)
+
+    def _check_key(self, path: Path) -> None:
+        """Raise SourceError if the lines have the signature of another address than this process's."""
+        own, found = self._signer and str(self._signer.address), self._state.signer
+        if own and found and own != found:
+            why = f"expected a log of {own}, found one that {found} signed. Use another file"
+            raise SourceError(why, origin=str(path))
 
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
         """Add a line and return it once it is on disk. *facts* are JSON values, never keys.
@@ -402,7 +494,8 @@ class AuditLog:
         """How the owner lets a stopped wallet go on, as the end of a sentence."""
         if self.path is None:
             return "has restarted this bridge"
-        return f"has run `idl2mcp audit {self.path.name} --clear-stop`"
+        key = " --keystore KEY" if self._signer or self._state.signer else ""
+        return f"has run `idl2mcp audit {self.path.name} --clear-stop{key}`"
 
     def clear(self, wallet: str) -> dict[str, Any]:
         """Add the line "cleared": the owner has looked at why *wallet* was stopped, and it may go on.
@@ -438,18 +531,40 @@ class AuditLog:
             _lock_file(file.fileno(), exclusive=True)
             self._catch_up(file)
             decide(self._state)
-            entry, line = self._next(event, facts)
-            try:
-                if file.write(line) != len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(file.fileno())
-            except OSError:
-                with suppress(OSError):  # a partial line would break the log
-                    os.ftruncate(file.fileno(), self._state.end)
-                raise
-            self._remember(entry, line)
-            _write_head(path, LogHead(self._state.count, self._state.last))
+            self._begin_signing(file)
+            return self._add(file, event, facts)
+
+    def _begin_signing(self, file: IO[bytes]) -> None:
+        """Write the head before the first signed line, and the line "keyed" after lines without signatures."""
+        state = self._state
+        if self._signer is None:
+            if state.signer:
+                raise SourceError(f"only {state.signer} may add lines: its key is needed")
+            return
+        if not state.signer:
+            self._write_head()
+            if state.count:
+                self._add(file, "keyed", {"unsigned": state.count})
+
+    def _add(self, file: IO[bytes], event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Write one line, and the head. The file is locked."""
+        entry, line = self._next(event, facts)
+        try:
+            if file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file.fileno())
+        except OSError:
+            with suppress(OSError):  # a partial line would break the log
+                os.ftruncate(file.fileno(), self._state.end)
+            raise
+        self._remember(entry, line)
+        self._write_head()
         return entry
+
+    def _write_head(self) -> None:
+        assert self.head is not None
+        state = self._state
+        _write_head(self.head, LogHead.of(state.count, state.last, self._signer))
 
     def _catch_up(self, file: IO[bytes]) -> None:
         """Read the lines that others have added.
@@ -465,15 +580,20 @@ class AuditLog:
                 self.path,
                 state.count,
             )
+        entry: dict[str, Any] = {}
         for line in io.BytesIO(file.read()):
             entry = _parsed(line, state.count + 1, self.path)
             _check_order(entry, line, state.count + 1, state.last, self.path)
+            _check_signer(entry, state.signer, self.path)
             try:
                 self._remember(entry, line)
             except (TypeError, ValueError, AttributeError) as error:
                 raise _line_error(
                     f"is not a line of an audit log: {error}", self.path, state.count
                 ) from error
+        # Its hash covers every line before it, and its signer read them before it signed.
+        _check_signature(entry, self.path)
+        self._check_key(self.path)
 
     def _remember(self, entry: Mapping[str, Any], line: bytes) -> None:
         self._state.add(entry)
@@ -536,7 +656,7 @@ class AuditLog:
             **facts,
             "prev": self._state.last,
         }
-        return _line_of(entry)
+        return _line_of(entry, self._signer)
 
 
 def _accept(state: _LogState) -> None:

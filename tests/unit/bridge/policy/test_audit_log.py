@@ -302,7 +302,7 @@ def test_any_byte_that_changes_is_noticed(at: int, flip: int) -> None:
 def test_the_head_has_the_last_line(tmp_path: Path) -> None:
     path, log = started(tmp_path)
     last = log.append("sent", intent=1)
-    head = read_head(path)
+    head = read_head(head_path(path))
     assert head is not None
     assert (head.count, head.hash) == (4, last["hash"])
     assert head_path(path).stat().st_mode & 0o077 == 0
