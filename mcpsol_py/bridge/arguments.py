@@ -29,7 +29,6 @@ __all__ = [
     "read_text",
     "required",
     "unresolved",
-    "without_nulls",
 ]
 
 #: No type that can be served nests deeper (codec: MAX_DEPTH); deeper arguments would only exhaust the stack.

@@ -18,7 +18,6 @@ from mcpsol_py.bridge.arguments import (
     read_object,
     read_text,
     required,
-    without_nulls,
 )
 from mcpsol_py.bridge.builder import CallBuilder
 from mcpsol_py.bridge.mcp.progress import (
@@ -36,7 +35,7 @@ from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, PolicyError
-from mcpsol_py.items import picked
+from mcpsol_py.items import picked, without_nulls
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.address_book import AddressBook
 
@@ -291,7 +290,7 @@ def _sender(signer: Signer, policy: Policy, audit: AuditLog) -> PolicySender:
 def _inner_call(tool: BridgeTool, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the tool that call_tool is to call, and its arguments."""
     check_known(arguments, tool)
-    given = without_nulls(arguments)
+    given = without_nulls(arguments)  # strict clients give null for what they leave out
     inner = read_text(required(given, "name", tool.name), f"{tool.name}.name")
     if inner == tool.name:
         raise EncodeError("call_tool cannot call itself", path=f"{tool.name}.name")

@@ -13,7 +13,6 @@ from mcpsol_py.bridge.arguments import (
     read_object,
     read_text,
     required,
-    without_nulls,
 )
 from mcpsol_py.bridge.policy_tool import PolicyTool
 from mcpsol_py.bridge.registry import ProgramRegistry, account_uri
@@ -25,7 +24,7 @@ from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, abbr
-from mcpsol_py.items import picked
+from mcpsol_py.items import picked, without_nulls
 
 __all__ = ["ReadTools"]
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcpsol_py.bridge.arguments import NameResolver, unresolved, without_nulls
+from mcpsol_py.bridge.arguments import NameResolver, unresolved
 from mcpsol_py.bridge.mcp.probing import general_instructions
 from mcpsol_py.bridge.refresh import Refresher
 from mcpsol_py.bridge.tools import Mode, Surface, Toolbox
@@ -16,6 +16,7 @@ from mcpsol_py.calls.prepare import ServedProgram, chains_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import UnknownName
+from mcpsol_py.items import without_nulls
 from mcpsol_py.model.identity import model_hash
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import clean_text
