@@ -178,7 +178,7 @@ class SourceError(McpsolError):
         return self
 
     def __str__(self) -> str:
-        where = ": ".join(p for p in (self.origin, self.path) if p)
+        where = ": ".join(filter(None, (self.origin, self.path)))
         return f"{where}: {self.text}" if where else self.text
 
     def details(self) -> dict[str, Any]:

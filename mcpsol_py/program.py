@@ -486,7 +486,7 @@ class ProgramInstruction:
                 "\n".join(field.docs),
             )
             for field in self.model.args
-            if field.default is None or not field.default.omitted
+            if not field.is_constant
         ]
 
     @property

@@ -124,7 +124,7 @@ def token_program_of(leaf: Leaf, instruction: ProgramInstruction) -> Leaf | Pubk
         index = plan.locate((token.program,), leaf)
         if index is not None:
             return plan.leaves[index]
-    return next((other for other in plan.leaves if _is_token_program(other)), TOKEN_PROGRAM)
+    return next(filter(_is_token_program, plan.leaves), TOKEN_PROGRAM)
 
 
 def _is_token_program(leaf: Leaf) -> bool:

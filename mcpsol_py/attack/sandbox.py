@@ -29,6 +29,7 @@ from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.errors import MissingSigner, SourceError
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.lamports import existing
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import Mint, TokenAccount
 
@@ -179,8 +180,7 @@ class Scene:
 
     def account(self, at: object) -> Account | None:
         """Return the account at an address; None if it does not exist or was closed."""
-        found = self.svm.get_account(_address(at))
-        return None if found is None or (found.lamports == 0 and not found.data) else found
+        return existing(self.svm.get_account(_address(at)))
 
     def read(self, at: object) -> dict[str, Any]:
         """Decode an account of the program's state to its fields. Raises DecodeError."""

@@ -143,7 +143,7 @@ class _ToolOffers:
 
         So a mistake stops the start of the bridge and not a call.
         """
-        sellable = [name for name in self._bridge.box.tools if self._is_sellable(name)]
+        sellable = list(filter(self._is_sellable, self._bridge.box.tools))
         _check_patterns([pattern for pattern, _ in self._prices.rows], sellable, "prices")
         for _, prices in self._prices.rows:
             for price in prices:

@@ -191,11 +191,8 @@ class ProgramRegistry:
         out: dict[str, Any] = {
             "name": clean_text(model.name, 200),
             "program_id": str(served.program_id) if served.program_id else None,
-            "schema_from": served.how,
-            "chain": served.cluster or "none",
-            "deployed_slot": served.slot,
+            **_origin(served),
             "refused": clean_text(served.refused, 1000) or None,
-            "note": served.note or None,
             "mode": self.mode,
             "instructions": len(model.instructions),
             "account_types": _names(model.accounts),
@@ -251,14 +248,21 @@ class ProgramRegistry:
 def _health_row(served: ServedProgram) -> dict[str, Any]:
     return without_nulls(
         {
-            "schema_from": served.how,
-            "chain": served.cluster or "none",
-            "deployed_slot": served.slot,
+            **_origin(served),
             "served": not served.refused,
             "why": clean_text(served.refused, 1000) or None,
-            "note": served.note or None,
         }
     )
+
+
+def _origin(served: ServedProgram) -> dict[str, Any]:
+    """Return the source of a program's schema, its chain, and the note about them."""
+    return {
+        "schema_from": served.how,
+        "chain": served.cluster or "none",
+        "deployed_slot": served.slot,
+        "note": served.note or None,
+    }
 
 
 def _names(items: Sequence[Any]) -> list[str]:

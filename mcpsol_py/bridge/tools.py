@@ -29,6 +29,7 @@ from mcpsol_py.bridge.tool_definitions import (
     with_program_in_title,
 )
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.codec.account import account_named
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.items import names_of
 from mcpsol_py.model.program import AccountType, Instruction
@@ -359,10 +360,6 @@ def _account_tools(served: ServedProgram, prefix: str) -> Iterator[BridgeTool]:
         yield BridgeTool(name, definition, "list", account.name, served)
 
 
-def _account_type(program: Program, name: str) -> AccountType:
-    return next(account for account in program.model.accounts if account.name == name)
-
-
 # --- the search index ----------------------------------------------------------------------------
 
 
@@ -376,7 +373,7 @@ def _indexed(tool: BridgeTool) -> IndexedTool:
         model = program.instruction(tool.target).model
         text = " ".join([*model.docs, *model.when_to_use])
         return IndexedTool(tool.name, program.name, text, _parameters(tool))
-    account = _account_type(program, tool.target)
+    account = account_named(program.model, tool.target)
     text = " ".join(["account", "accounts", *account.docs])
     fields = _field_names(program, account)
     return IndexedTool(tool.name, program.name, text, fields, reads_accounts=True)

@@ -39,6 +39,7 @@ __all__ = [
     "chains_of",
     "errors_of",
     "prepare",
+    "programs_by_id",
 ]
 
 
@@ -100,6 +101,11 @@ def chains_of(programs: Iterable[ServedProgram]) -> list[Transport]:
     """Return the chains of *programs*, each once."""
     known = {id(p.transport): p.transport for p in programs if p.transport is not None}
     return list(known.values())
+
+
+def programs_by_id(programs: Iterable[ServedProgram]) -> dict[str, ServedProgram]:
+    """Return the programs with an id, by it."""
+    return {str(served.program_id): served for served in programs if served.program_id is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from mcpsol_py.calls.balances import decimals_of, readable, ui_amount
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.shorten import shorten
 from mcpsol_py.client.transport import MemcmpFilter, Transport
-from mcpsol_py.codec.account import AccountCodec, find_account
+from mcpsol_py.codec.account import AccountCodec, account_named, find_account
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName, abbr
 from mcpsol_py.model.program import AccountType
@@ -116,10 +116,6 @@ def _as_object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"value": value}
 
 
-def _type_named(program: Program, name: str) -> AccountType:
-    return next(account for account in program.model.accounts if account.name == name)
-
-
 async def accounts_of(
     served: ServedProgram, name: str, where: Mapping[str, Any], limit: int
 ) -> dict[str, Any]:
@@ -133,7 +129,7 @@ async def accounts_of(
     if served.program_id is None:
         raise EncodeError("the program's id is not known", path="program_id")
     program = served.program
-    account = _type_named(program, name)
+    account = account_named(program.model, name)
     codec = AccountCodec(program.codecs, account)
     search = _AccountSearch(
         program_id=program.behind(served.program_id),

@@ -18,7 +18,7 @@ from mcpsol_py.calls.display import words_for
 from mcpsol_py.calls.foreign.known_instructions import read_known
 from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
 from mcpsol_py.calls.foreign.text import read_transaction
-from mcpsol_py.calls.prepare import ServedProgram, errors_of
+from mcpsol_py.calls.prepare import ServedProgram, errors_of, programs_by_id
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import read_events
@@ -223,7 +223,7 @@ def _decode_message(
     programs: Sequence[ServedProgram], message: Any, landed: _Landed, note: str = ""
 ) -> dict[str, Any]:
     accounts = MessageAccounts(message, landed.loaded)
-    known = {str(served.program_id): served for served in programs if served.program_id is not None}
+    known = programs_by_id(programs)
     reader = _InstructionReader(known, accounts, landed.facts.get("slot"))
     rows = [
         reader.read_with_calls(_RawInstruction.from_message(ix), landed.inner.get(place, ()))

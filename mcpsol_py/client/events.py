@@ -54,7 +54,7 @@ def _logged(
 
 def _from_slices(text: str) -> bytes | None:
     slices = list(map(_from_base64, text.split(" ")))
-    return None if None in slices else b"".join(data for data in slices if data)
+    return None if None in slices else b"".join(filter(None, slices))
 
 
 def _from_text(text: str) -> bytes | None:

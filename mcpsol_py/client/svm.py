@@ -41,6 +41,7 @@ from mcpsol_py.client.transport import (
 )
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM, GUARD_PROGRAM
+from mcpsol_py.solana.lamports import existing, lamports_of
 from mcpsol_py.solana.tokens import read_mint, read_token_account
 
 if TYPE_CHECKING:
@@ -212,9 +213,7 @@ class SvmTransport:
         return 0, await self.get_accounts(keys)
 
     def _get(self, key: Pubkey) -> Account | None:
-        account = self.svm.get_account(key)
-        # LiteSVM keeps a closed account as an empty one of the System program; a cluster removes it.
-        return None if account is None or (account.lamports == 0 and not account.data) else account
+        return existing(self.svm.get_account(key))
 
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
@@ -400,7 +399,7 @@ class SvmTransport:
 def _balance(account: Account | None) -> AccountBalance:
     token = read_token_account(account)
     held = None if token is None else TokenBalance(token.mint, token.owner, token.amount)
-    return AccountBalance(0 if account is None else account.lamports, held)
+    return AccountBalance(lamports_of(account), held)
 
 
 def _outcome(

@@ -27,6 +27,7 @@ from mcpsol_py.client.rpc import RpcTransport, account_of
 from mcpsol_py.client.subscriptions import websocket_url
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import TransportError
+from mcpsol_py.solana.lamports import existing
 
 __all__ = ["AccountWatch", "heads"]
 
@@ -88,7 +89,8 @@ class _Watched:
 
 
 def _digest(account: Account | None, head: int | None) -> bytes:
-    if account is None or (account.lamports == 0 and not account.data):
+    account = existing(account)
+    if account is None:
         return b"gone"
     body = hashlib.sha256(
         account.lamports.to_bytes(8, "little") + bytes(account.owner) + bytes(account.data)[:head]

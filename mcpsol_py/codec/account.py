@@ -28,10 +28,7 @@ class AccountCodec:
         self._checked: tuple[Discriminator, ...] = ()
         if account.also or not account.discriminator.consumed:
             self._checked = (account.discriminator, *account.also)
-        try:
-            self.codec = codecs.codec(account.type)
-        except NotUsable as error:
-            raise NotUsable("account", account.name, error.why) from None
+        self.codec = codecs.codec_of("account", account.name, account.type)
 
     @property
     def size(self) -> int | None:

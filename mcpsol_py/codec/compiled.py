@@ -36,7 +36,7 @@ from mcpsol_py.codec.read_source import ReaderSource
 from mcpsol_py.codec.slots import SlotCounter
 from mcpsol_py.codec.source import depth_check
 from mcpsol_py.codec.write_source import WriterSource
-from mcpsol_py.errors import CodecError, DecodeError
+from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.type_text import type_text
@@ -177,6 +177,13 @@ class Codecs:
         if found is None:
             found = self._codecs[node] = Codec(self, node)
         return found
+
+    def codec_of(self, kind: str, name: str, node: Type) -> Codec:
+        """Return the codec of an instruction, an account or an event. NotUsable then names it."""
+        try:
+            return self.codec(node)
+        except NotUsable as error:
+            raise NotUsable(kind, name, error.why) from None
 
     def kept(self, make: Callable[[Codecs], _Kept]) -> _Kept:
         """Return `make(self)`, made once: for views of one program that are used again and again."""

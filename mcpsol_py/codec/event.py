@@ -22,10 +22,7 @@ class EventCodec:
     def __init__(self, codecs: Codecs, event: Event) -> None:
         self.event = event
         self.discriminator = leading(event.name, event.discriminator)
-        try:
-            self.codec = codecs.codec(event.type)
-        except NotUsable as error:
-            raise NotUsable("event", event.name, error.why) from None
+        self.codec = codecs.codec_of("event", event.name, event.type)
 
     def encode(self, value: Any) -> bytes:
         """Return the discriminator and the fields. Raises EncodeError."""

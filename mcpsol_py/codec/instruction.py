@@ -27,10 +27,7 @@ class InstructionCodec:
             raise NotUsable("instruction", instruction.name, instruction.disabled)
         self.instruction = instruction
         self.discriminator = leading(instruction.name, instruction.discriminator)
-        try:
-            self.codec = codecs.codec(Struct(instruction.args))
-        except NotUsable as error:
-            raise NotUsable("instruction", instruction.name, error.why) from None
+        self.codec = codecs.codec_of("instruction", instruction.name, Struct(instruction.args))
         self._codecs = codecs
 
     def encode(self, args: dict[str, Any]) -> bytes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mcpsol_py.model.types import Float, Int, ShortU16, Variant
+from mcpsol_py.model.types import Float, Int, ShortU16
 
-__all__ = ["byte_order", "decode_short_u16", "encode_short_u16", "int_bytes", "tag_of"]
+__all__ = ["byte_order", "decode_short_u16", "encode_short_u16", "int_bytes"]
 
 _MAX_SHORT_U16 = 0xFFFF
 _SHORT_U16_BYTES = 3
@@ -54,8 +54,3 @@ def int_bytes(node: Int | ShortU16, number: int) -> bytes:
     if isinstance(node, ShortU16):
         return encode_short_u16(number)
     return number.to_bytes(node.bits // 8, byte_order(node), signed=node.signed)
-
-
-def tag_of(variant: Variant, index: int) -> int:
-    """Return the tag of the variant at *index* of its enum."""
-    return index if variant.value is None else variant.value

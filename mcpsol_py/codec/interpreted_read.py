@@ -7,7 +7,7 @@ from typing import Any
 
 from solders.pubkey import Pubkey as Address
 
-from mcpsol_py.codec.integers import byte_order, decode_short_u16, tag_of
+from mcpsol_py.codec.integers import byte_order, decode_short_u16
 from mcpsol_py.codec.interpreted_write import encode_interpreted, float_format
 from mcpsol_py.codec.json_values import text_of
 from mcpsol_py.codec.layout import MAX_DEPTH, MAX_EMPTY_ITEMS, Layouts, is_bytes, moved
@@ -329,15 +329,16 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
     def visit_struct(self, node: Struct, at: int) -> tuple[dict[str, Any], int]:
         values: dict[str, Any] = {}
         for key, field in zip(field_keys(node.fields), node.fields, strict=True):
-            if field.default is not None and field.default.omitted:
-                at = self._read_omitted(key, field, field.default.value, at)
+            if field.is_constant:
+                at = self._read_omitted(key, field, at)
             else:
                 values[key], at = self._read_at(key, field.type, at)
         return values, at
 
-    def _read_omitted(self, key: str, field: Field, default: object, at: int) -> int:
+    def _read_omitted(self, key: str, field: Field, at: int) -> int:
         """Check the bytes of a field that values do not show. Returns the offset after it."""
-        constant = encode_interpreted(self.layouts, field.type, default)
+        assert field.default is not None
+        constant = encode_interpreted(self.layouts, field.type, field.default.value)
         try:
             return self._read_constant(field.type, constant, at)
         except CodecError as error:
@@ -346,7 +347,7 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
     def visit_enum(self, node: Enum, at: int) -> tuple[Any, int]:
         number, end = self.visit(node.tag, at)
         for index, variant in enumerate(node.variants):
-            if tag_of(variant, index) != number:
+            if variant.tag_at(index) != number:
                 continue
             if variant.payload is None:
                 return variant.name, end

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
-from mcpsol_py.codec.integers import int_bytes, tag_of
+from mcpsol_py.codec.integers import int_bytes
 from mcpsol_py.codec.json_values import described
 from mcpsol_py.codec.key_names import match_fields
 from mcpsol_py.codec.layout import MAX_DEPTH, Layouts, is_bytes, moved
@@ -364,7 +364,7 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
             name, payload = _only_variant(node, value)
         index = _find_variant(node, name, value)
         variant = node.variants[index]
-        self.out.put(int_bytes(node.tag, tag_of(variant, index)))
+        self.out.put(int_bytes(node.tag, variant.tag_at(index)))
         if variant.payload is None:
             _check_no_payload(node, variant, payload, value)
             return

@@ -412,7 +412,7 @@ class JsonWriter(GroupVisitor[[Any], Any]):
     def _struct(self, node: Struct, value: Any) -> Any:
         out = {}
         for key, field in zip(field_keys(node.fields), node.fields, strict=True):
-            if field.default is None or not field.default.omitted:
+            if not field.is_constant:
                 out[key] = self.visit(field.type, value[key])
         return out
 

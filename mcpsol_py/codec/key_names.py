@@ -43,7 +43,7 @@ def match_fields(
 
     Fields with a default are optional. Fields that callers never give count as unknown.
     """
-    shown = [key for key, field in keyed if not (field.default and field.default.omitted)]
+    shown = [key for key, field in keyed if not field.is_constant]
     required = [key for key, field in keyed if field.default is None]
     return match_names(shown, given, what, required)
 

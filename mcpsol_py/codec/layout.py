@@ -120,8 +120,7 @@ class Layouts:
         if self.least(node) > MAX_ROOM or (self.fixed_size(node) or 0) > MAX_ROOM:
             return f"it takes over {MAX_ROOM:,} bytes"
         self._fitting.add(node)  # before the parts: a type may hold itself
-        parts = (self.expand(node),) if isinstance(node, Link) else children(node)
-        for part in parts:
+        for part in self._parts(node):
             why = self._why_too_large(part)
             if why:
                 self._fitting.discard(node)
@@ -175,10 +174,13 @@ class Layouts:
     def _find_moves_cursor(self, node: Type) -> bool:
         if isinstance(node, (SizePrefixed, FixedSize, Sentinel)):
             return False
-        if isinstance(node, Offset) and (node.strategy != "padded" or node.amount < 0):
+        if isinstance(node, Offset) and not node.is_padding:
             return True
-        parts = (self.expand(node),) if isinstance(node, Link) else children(node)
-        return any(map(self.moves_cursor, parts))
+        return any(map(self.moves_cursor, self._parts(node)))
+
+    def _parts(self, node: Type) -> tuple[Type, ...]:
+        """Return the types directly inside *node*; of a link, the type that it names."""
+        return (self.expand(node),) if isinstance(node, Link) else children(node)
 
 
 class _Nullable(GroupVisitor[[], bool]):

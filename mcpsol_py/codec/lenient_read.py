@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcpsol_py.codec.integers import tag_of
 from mcpsol_py.codec.interpreted_read import InterpretedReader
 from mcpsol_py.codec.json_values import JsonWriter
 from mcpsol_py.codec.layout import Layouts
@@ -215,10 +214,10 @@ class LenientReader(InterpretedReader):
         return at >= len(self.data) and self.layouts.least(field.type) > 0
 
     def _read_field(self, key: str, field: Field, at: int) -> tuple[Any, int]:
-        if field.default is None or not field.default.omitted:
+        if not field.is_constant:
             return self._read_at(key, field.type, at)
         try:
-            return _MISSING, self._read_omitted(key, field, field.default.value, at)
+            return _MISSING, self._read_omitted(key, field, at)
         except CodecError as error:
             self.note(f"{key}: {error.text}")
             self.ended = self.lacks = True
@@ -226,7 +225,7 @@ class LenientReader(InterpretedReader):
 
     def visit_enum(self, node: Enum, at: int) -> tuple[Any, int]:
         tag, end = self.visit(node.tag, at)
-        if any(tag_of(variant, place) == tag for place, variant in enumerate(node.variants)):
+        if tag in node.tags:
             return _without_missing(*super().visit_enum(node, at))
         self.note(f"no variant has tag {tag}; there are {len(node.variants)}")
         if all(variant.payload is None for variant in node.variants):

@@ -6,9 +6,9 @@ import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpsol_py._moved import renamed
-from mcpsol_py.codec.integers import byte_order, tag_of
+from mcpsol_py.codec.integers import byte_order
 from mcpsol_py.codec.layout import MAX_EMPTY_ITEMS, is_bytes
-from mcpsol_py.codec.slots import has_only_names, is_padding
+from mcpsol_py.codec.slots import has_only_names
 from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.items import names_of
@@ -296,7 +296,7 @@ class ReaderSource(FunctionSource, TypeVisitor[[], str]):
         return value
 
     def visit_offset(self, node: Offset) -> str:
-        if not is_padding(node):
+        if not node.is_padding:
             return self._read_moved(node)
         if node.when == "pre":
             self.skip(node.amount)
@@ -485,16 +485,14 @@ class ReaderSource(FunctionSource, TypeVisitor[[], str]):
 
     def visit_enum(self, node: Enum) -> str:
         by_tag: dict[int, Variant] = {}
-        for index, variant in enumerate(node.variants):
-            by_tag.setdefault(tag_of(variant, index), variant)
+        for tag, variant in zip(node.tags, node.variants, strict=True):
+            by_tag.setdefault(tag, variant)
         if isinstance(node.tag, Int) and has_only_names(node):
             names = Table({tag: variant.name for tag, variant in by_tag.items()})
             return f"{self.codecs.name(names, 'variants')}[{self.visit_int(node.tag)}]"
         if isinstance(node.tag, ShortU16):
-            tag = self.visit_short_u16(node.tag)
-        else:
-            tag = self._read_number(node.tag)
-        return self._read_variant(by_tag, tag)
+            return self._read_variant(by_tag, self.visit_short_u16(node.tag))
+        return self._read_variant(by_tag, self._read_number(node.tag))
 
     def _read_variant(self, by_tag: dict[int, Variant], tag: str) -> str:
         result = self.temp()

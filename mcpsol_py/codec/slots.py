@@ -61,7 +61,7 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
         return _add_one(self.visit(node.item))
 
     def visit_offset(self, node: Offset) -> int | None:
-        return self.visit(node.item) if is_padding(node) else None
+        return self.visit(node.item) if node.is_padding else None
 
     def visit_list(self, node: ListType) -> int | None:
         if not isinstance(node, Array) or not isinstance(node.count, int):
@@ -76,7 +76,7 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
     def visit_product(self, node: ProductType) -> int | None:
         if not isinstance(node, Struct):
             return self._total(node.items)
-        if any(field.default and field.default.omitted for field in node.fields):
+        if any(field.is_constant for field in node.fields):
             return None
         return self._total(field.type for field in node.fields)
 
@@ -96,11 +96,6 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
         body = self.layouts.expand(node)
         slots = None if isinstance(body, Link) else self.visit(body)
         return slots if slots is not None and slots <= 2 * INLINE_SLOTS else None
-
-
-def is_padding(node: Offset) -> bool:
-    """Return whether *node* only adds zeros before or after its item."""
-    return node.strategy == "padded" and node.amount >= 0
 
 
 def has_only_names(node: Enum) -> bool:

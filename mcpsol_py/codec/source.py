@@ -100,8 +100,9 @@ class FunctionSource:
 
     def omitted(self, field: Field) -> bytes | None:
         """Return the bytes of a field that values do not contain, or None for other fields."""
-        if field.default is None or not field.default.omitted:
+        if not field.is_constant:
             return None
+        assert field.default is not None
         return self.codecs.interpreted.encode(field.type, field.default.value)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpsol_py._moved import renamed
-from mcpsol_py.codec.integers import byte_order, int_bytes, tag_of
+from mcpsol_py.codec.integers import byte_order, int_bytes
 from mcpsol_py.codec.layout import is_bytes
-from mcpsol_py.codec.slots import has_only_names, is_padding
+from mcpsol_py.codec.slots import has_only_names
 from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.type_text import type_text
@@ -267,7 +267,7 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
         self.constant(node.data)
 
     def visit_offset(self, node: Offset, x: str) -> None:
-        if not is_padding(node):
+        if not node.is_padding:
             raise _not_compiled(node)
         if node.when == "pre":
             self._write_padding(node.amount)
@@ -437,7 +437,7 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
         value = self.name_of(x)
         # Reversed: of two variants with one name, the first counts.
         indexed = reversed(list(enumerate(node.variants)))
-        tags = {variant.name: tag_of(variant, index) for index, variant in indexed}
+        tags = {variant.name: variant.tag_at(index) for index, variant in indexed}
         if has_only_names(node):
             self._write_name(node, tags, value)
         else:

@@ -56,6 +56,7 @@ from mcpsol_py.deploy.metadata_program import (
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, priority_fee
+from mcpsol_py.solana.lamports import lamports_of
 from mcpsol_py.solana.rent import HIGHEST_RENT, RentRate
 
 __all__ = [
@@ -155,14 +156,14 @@ async def plan_publication(
         held = None
         if buffer == next_buffer:
             reused = not _is_from_another_run(old_buffer, authority, packed)
-            held = _lamports(old_buffer) if reused else 0
-        in_account = _lamports(account)
+            held = lamports_of(old_buffer) if reused else 0
+        in_account = lamports_of(account)
         if _is_from_another_run(account, authority, packed):
             in_account = 0
         parts = 0
         if buffer is not None:
             parts = chunk_count(len(packed), _chunk_size(rows, payer, address, price))
-        fees = _fees(parts, len(packed), 1 if payer == authority else 2, price)
+        fees = _fees(parts, len(packed), len({payer, authority}), price)
         costs = _costs(len(packed), in_account, held, fees)
     return PublicationPlan(
         action=action,
@@ -177,7 +178,7 @@ async def plan_publication(
         lent=costs.lent,
         fees=costs.fees,
         needed=costs.needed,
-        balance=_lamports(wallet),
+        balance=lamports_of(wallet),
         rate=rate,
     )
 
@@ -295,10 +296,6 @@ def _is_from_another_run(account: Account | None, authority: Pubkey, packed: byt
         return False
     too_long = len(account.data) > HEADER + len(packed)
     return too_long or buffer_authority(account) != bytes(authority)
-
-
-def _lamports(account: Account | None) -> int:
-    return 0 if account is None else account.lamports
 
 
 # --- running it ------------------------------------------------------------------------------
@@ -475,7 +472,7 @@ class _Run:
 
     def _lacking(self, account: Account | None) -> int:
         """Return the lamports that *account* lacks for the packed document."""
-        return self.plan.rate.of(HEADER + len(self.plan.packed)) - _lamports(account)
+        return self.plan.rate.of(HEADER + len(self.plan.packed)) - lamports_of(account)
 
 
 async def find_buffers(transport: Transport, program_id: Pubkey) -> list[tuple[Pubkey, int]]:
@@ -483,7 +480,7 @@ async def find_buffers(transport: Transport, program_id: Pubkey) -> list[tuple[P
     targets = [metadata_address(program_id, seed) for seed in (IDL_SEED, BUFFER_SEED)]
     accounts = await transport.get_accounts(targets)
     return [
-        (target, _lamports(account))
+        (target, lamports_of(account))
         for target, account in zip(targets, accounts, strict=True)
         if is_buffer(account)
     ]

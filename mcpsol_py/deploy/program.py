@@ -57,6 +57,7 @@ from mcpsol_py.deploy.funding import (
 from mcpsol_py.errors import DeployRefused, TransportError
 from mcpsol_py.solana import loader
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE, priority_fee
+from mcpsol_py.solana.lamports import lamports_of
 from mcpsol_py.solana.loader import LOADER, DeployedProgram, ProgramBuffer
 from mcpsol_py.solana.rent import HIGHEST_RENT, RentRate
 
@@ -243,7 +244,7 @@ async def plan_deployment(
         room = len(found.program.data) + (extend[0] if extend is not None else 0)
     costs = Costs()
     if action != "none":
-        signatures = 1 if payer == authority else 2
+        signatures = len({payer, authority})
         costs = _costs(found, len(elf), room, _fees(len(missing), signatures, price))
     return DeploymentPlan(
         action=action,
@@ -293,14 +294,10 @@ async def _look(transport: Transport, program_id: Pubkey, buffer: Pubkey, payer:
         program=program,
         account=account,
         buffer=loader.read_buffer(held),
-        buffer_lamports=_lamports(held),
-        payer_lamports=_lamports(wallet),
+        buffer_lamports=lamports_of(held),
+        payer_lamports=lamports_of(wallet),
         rent=rent,
     )
-
-
-def _lamports(account: Account | None) -> int:
-    return 0 if account is None else account.lamports
 
 
 def _check_address(name: str, found: _Found) -> None:
@@ -368,7 +365,7 @@ def _costs(found: _Found, size: int, room: int, fees: int) -> Costs:
     buffer = max(0, rent.of(loader.BUFFER_HEADER + size) - found.buffer_lamports)
     if found.program is None:
         # The buffer's lamports pay for a part of the ProgramData account.
-        program = max(0, rent.of(loader.PROGRAM_SIZE) - _lamports(found.account))
+        program = max(0, rent.of(loader.PROGRAM_SIZE) - lamports_of(found.account))
         locked, lent = program + programdata, 0
         most, transfers = locked - found.buffer_lamports, program + buffer
     else:
@@ -567,7 +564,7 @@ class _Run:
     async def _first_deployment(self) -> list[Instruction]:
         plan = self.plan
         (account,) = await self.transport.get_accounts([plan.program_id])
-        lacking = plan.rate.of(loader.PROGRAM_SIZE) - _lamports(account)
+        lacking = plan.rate.of(loader.PROGRAM_SIZE) - lamports_of(account)
         return [
             *top_up(plan.payer, plan.program_id, lacking),
             allocate(AllocateParams(pubkey=plan.program_id, space=loader.PROGRAM_SIZE)),
@@ -632,7 +629,7 @@ class _Run:
         if buffer is not None:
             return _usable_bytes(buffer, plan.size, plan.authority)
         self.step("making the buffer")
-        lacking = plan.rate.of(loader.BUFFER_HEADER + plan.size) - _lamports(held)
+        lacking = plan.rate.of(loader.BUFFER_HEADER + plan.size) - lamports_of(held)
         await self.sender.one(_make_buffer(plan, lacking), units=_DEPLOY_UNITS)
         return None
 
@@ -682,4 +679,4 @@ async def close_buffer(
     for endpoint in (transport, check):
         if endpoint is not None:
             await wait_until_gone(endpoint, [buffer])
-    return _lamports(held)
+    return lamports_of(held)

@@ -66,7 +66,7 @@ def _check_variants(context: CheckContext, enum: Enum, path: str) -> None:
     variants = f"{path}.variants"
     context.unique(enum.variants, lambda v: v.name, variants, "variant")
     taken: dict[int, int] = {}
-    for i, tag in enumerate(_tags(enum)):
+    for i, tag in enumerate(enum.tags):
         here = f"{variants}[{i}]"
         if not 0 <= tag <= _last_tag(enum):
             message = f"tag {tag} is out of range (0 to {_last_tag(enum):,})"
@@ -76,11 +76,6 @@ def _check_variants(context: CheckContext, enum: Enum, path: str) -> None:
         if first != i:
             message = f"tag {tag} is used by [{first}] already"
             context.findings.error(here, message, "too-many-variants")
-
-
-def _tags(enum: Enum) -> list[int]:
-    """Return the tag of each variant: its value, or its position in the list."""
-    return [i if v.value is None else v.value for i, v in enumerate(enum.variants)]
 
 
 def _last_tag(enum: Enum) -> int:

@@ -120,7 +120,7 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
     visit_hidden_prefix = visit_hidden_suffix = with_hidden_bytes
 
     def visit_offset(self, node: Offset, depth: int) -> int | None:
-        if node.strategy != "padded" or node.amount < 0:
+        if not node.is_padding:
             return None
         return _plus(self.size(node.item, depth + 1), node.amount)
 

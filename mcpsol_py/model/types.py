@@ -191,6 +191,11 @@ class Offset:
     when: Literal["pre", "post"]
     strategy: Literal["relative", "absolute", "padded", "preOffset"]
 
+    @property
+    def is_padding(self) -> bool:
+        """Does it only add zeros before or after its item?"""
+        return self.strategy == "padded" and self.amount >= 0
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -310,6 +315,10 @@ class Variant:
     value: int | None = None
     docs: tuple[str, ...] = ()
 
+    def tag_at(self, index: int) -> int:
+        """Return the tag of the variant if it is at *index* in the list."""
+        return index if self.value is None else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Enum:
@@ -317,6 +326,11 @@ class Enum:
 
     variants: tuple[Variant, ...]
     tag: Int | ShortU16 = Int(8)
+
+    @property
+    def tags(self) -> list[int]:
+        """The tag of each variant."""
+        return [variant.tag_at(index) for index, variant in enumerate(self.variants)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,11 @@ _MARKUP = re.compile(r"([\[\]<>`*\\])")
 _LIST = re.compile(r"^(\d{0,9})([-+#=.)]+)(?=\s|$)")
 
 
+def lifetime_of(generics: Rust) -> Rust:
+    """The lifetime of a value: its own if the type borrows."""
+    return code("'a" if generics else "'_")
+
+
 def doc(texts: Iterable[str], *, inner: bool = False, limit: int = 4000) -> tuple[Rust, ...]:
     """Documentation lines for free text: "/// text" (or "//! text"), split at every line break; Markdown in it is plain
     text.

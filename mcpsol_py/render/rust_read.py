@@ -44,8 +44,8 @@ from mcpsol_py.render.type_traits import (
     Definition,
     Definitions,
     byte_order,
+    check_offset,
     is_fixed_bytes,
-    is_padded,
     length_method,
     slice_text,
     tuple_text,
@@ -133,8 +133,7 @@ class ReadCode(TypeVisitor[[str], str]):
         return self.then(node.item, hint, f"r.expect({slice_text(node.data)})?;")
 
     def visit_offset(self, node: Offset, hint: str) -> str:
-        if not is_padded(node):
-            raise CannotRender("it contains a jump to another offset")
+        check_offset(node)
         skip = f"r.take({node.amount})?;"
         if node.when == "pre":
             return f"{{ {skip} {self.visit(node.item, hint)} }}"

@@ -50,10 +50,10 @@ from mcpsol_py.render.type_traits import (
     CannotRender,
     Definition,
     Owns,
-    expand,
     int_type,
     is_fixed_bytes,
     tuple_text,
+    usable,
 )
 from mcpsol_py.render.type_views import EnumView, RustField, StructView, Value, VariantForm
 
@@ -127,10 +127,7 @@ class Types:
 
     def named(self, link: Link) -> Definition | Type:
         """The definition of a struct or enum, or the type behind an alias. Raises CannotRender."""
-        why = self.resolver.why_unusable(link)
-        if why is not None:
-            raise CannotRender(why)
-        definition, body = expand(self.resolver, link)
+        definition, body = usable(self.resolver, link)
         if isinstance(body, (Struct, Enum)):
             return self._define(link, definition, body)
         if isinstance(body, Tuple) and definition.shape == "struct":
@@ -239,8 +236,7 @@ class Types:
     def _enum(self, definition: Definition, body: Enum) -> EnumView:
         names = IdentifierPool("Self")
         variants: list[VariantForm] = []
-        for i, v in enumerate(body.variants):
-            tag = i if v.value is None else v.value
+        for tag, v in zip(body.tags, body.variants, strict=True):
             name = names.take(v.name, "pascal")
             variants.append(self._variant(v, name, tag, body.tag, definition.name))
         return EnumView(

@@ -41,8 +41,8 @@ from mcpsol_py.render.type_traits import (
     Definition,
     Definitions,
     byte_order,
+    check_offset,
     is_fixed_bytes,
-    is_padded,
     length_method,
     slice_text,
     zero_value,
@@ -124,8 +124,7 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
         return [*self.visit(node.item, v, hint), f"w.put({slice_text(node.data)})?;"]
 
     def visit_offset(self, node: Offset, v: Value, hint: str) -> list[str]:
-        if not is_padded(node):
-            raise CannotRender("it contains a jump to another offset")
+        check_offset(node)
         zeros, item = f"w.zeros({node.amount})?;", self.visit(node.item, v, hint)
         return [zeros, *item] if node.when == "pre" else [*item, zeros]
 

@@ -41,6 +41,8 @@ from mcpsol_py.render.rust import Rust, byte_array
 from mcpsol_py.render.type_views import EnumView, StructView
 
 __all__ = [
+    "usable",
+    "check_offset",
     "MOST_ON_STACK",
     "Borrows",
     "CannotRender",
@@ -51,7 +53,6 @@ __all__ = [
     "expand",
     "int_type",
     "is_fixed_bytes",
-    "is_padded",
     "length_method",
     "slice_text",
     "tuple_text",
@@ -144,9 +145,10 @@ def tuple_text(items: Sequence[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def is_padded(node: Offset) -> bool:
-    """Does it only skip bytes? Other offsets have no Rust form."""
-    return node.strategy == "padded" and node.amount >= 0
+def check_offset(node: Offset) -> None:
+    """Raise CannotRender unless the offset only skips bytes."""
+    if not node.is_padding:
+        raise CannotRender("it contains a jump to another offset")
 
 
 def expand(resolver: Resolver, link: Link) -> tuple[TypeDef, Type]:
@@ -155,6 +157,14 @@ def expand(resolver: Resolver, link: Link) -> tuple[TypeDef, Type]:
         return resolver.expand(link)
     except UnresolvedName as error:
         raise CannotRender(str(error)) from error
+
+
+def usable(resolver: Resolver, link: Link) -> tuple[TypeDef, Type]:
+    """As `expand`. Raises CannotRender also for a type that cannot be encoded and decoded."""
+    why = resolver.why_unusable(link)
+    if why is not None:
+        raise CannotRender(why)
+    return expand(resolver, link)
 
 
 Seen = frozenset[Link]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.render.rust import Rust, code
+from mcpsol_py.render.rust import Rust, code, lifetime_of
 
 __all__ = [
     "EnumView",
@@ -78,7 +78,7 @@ class StructView:
 
     @property
     def reader(self) -> Rust:
-        return code("'a" if self.generics else "'_")
+        return lifetime_of(self.generics)
 
     @property
     def r(self) -> Rust:
@@ -120,4 +120,4 @@ class EnumView:
 
     @property
     def reader(self) -> Rust:
-        return code("'a" if self.generics else "'_")
+        return lifetime_of(self.generics)

@@ -397,7 +397,7 @@ class _Bodies(GroupVisitor[[], _Body]):
         return self.parts(("value", node.item), ("suffix", _byte_array(node.data)))
 
     def visit_offset(self, node: Offset) -> _Body:
-        if node.strategy != "padded" or node.amount < 0:
+        if not node.is_padding:
             return self.alias(node)
         value, padding = ("value", node.item), ("padding", Array(U8, node.amount))
         if node.when == "post":

@@ -258,7 +258,7 @@ def _flags(given: _Given) -> tuple[str, bool, bool]:
     if given.is_verbose:
         details = given.details
         return given.key, details.get("signer") is True, details.get("writable") is True
-    suffix = next((suffix for suffix in SUFFIXES if given.key.endswith(suffix)), "")
+    suffix = next(filter(given.key.endswith, SUFFIXES), "")
     return given.key.removesuffix(suffix), "s" in suffix, "w" in suffix
 
 

@@ -38,7 +38,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.sources.anchor_accounts import AccountScope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.idl_types import Shape
-from mcpsol_py.sources.reader import derived, expected, keys, kind_of
+from mcpsol_py.sources.reader import derived, expected, from_origin, keys, kind_of
 
 __all__ = ["read_anchor"]
 
@@ -76,11 +76,8 @@ _TYPEDEF_MORE = {"type": Type, "layout": str, "align": int | None}
 def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
     """Read an Anchor IDL of spec 0.1.0. Raises SourceError with the JSON path."""
     reader = _AnchorReader(origin)
-    try:
+    with from_origin(origin):
         return reader.program(doc)
-    except SourceError as error:
-        error.at(origin)
-        raise
 
 
 class _AnchorReader(ItemReader):

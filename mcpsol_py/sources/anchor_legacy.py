@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.errors import abbr
 from mcpsol_py.model.program import (
     AccountGroup,
     AccountItem,
@@ -24,7 +24,14 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import Link, Struct, TypeDef
 from mcpsol_py.names import snake
 from mcpsol_py.sources.idl_items import ItemReader, names_of
-from mcpsol_py.sources.reader import derived, keys, matching_name, object_or_empty, objects_in
+from mcpsol_py.sources.reader import (
+    derived,
+    from_origin,
+    keys,
+    matching_name,
+    object_or_empty,
+    objects_in,
+)
 
 __all__ = ["read_anchor_legacy"]
 
@@ -46,11 +53,8 @@ _DIGITS = re.compile(r"([a-z])([0-9])")
 def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
     """Read a legacy Anchor IDL. Raises SourceError with the JSON path."""
     reader = _LegacyReader(origin)
-    try:
+    with from_origin(origin):
         return reader.program(doc)
-    except SourceError as error:
-        error.at(origin)
-        raise
 
 
 class _LegacyReader(ItemReader):

@@ -56,7 +56,7 @@ from mcpsol_py.sources.overlay_values import (
     table_value,
     text_value,
 )
-from mcpsol_py.sources.reader import expected
+from mcpsol_py.sources.reader import expected, from_origin
 
 __all__ = ["KnownAddress", "apply_overlay", "known_addresses", "read_overlay"]
 
@@ -93,11 +93,8 @@ def apply_overlay(model: ProgramModel, doc: Mapping[str, Any], *, origin: str = 
 
     Raises SourceError with the place in the overlay if an entry is malformed or fits nothing.
     """
-    try:
+    with from_origin(origin):
         return _apply(model, doc)
-    except SourceError as error:
-        error.at(origin)
-        raise
 
 
 def known_addresses(doc: Mapping[str, Any]) -> tuple[KnownAddress, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from types import NoneType
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ __all__ = [
     "DocumentReader",
     "derived",
     "expected",
+    "from_origin",
     "keys",
     "kind_of",
     "matching_name",
@@ -44,6 +46,16 @@ MAX_BYTE_LIST = 4096
 _HEX_NUMBER = re.compile("0[xX][0-9a-fA-F]{1,16}")
 #: How many unknown keys a finding lists by name.
 _LISTED_KEYS = 6
+
+
+@contextmanager
+def from_origin(origin: str) -> Iterator[None]:
+    """Name *origin* in a SourceError of this block, unless it names one."""
+    try:
+        yield
+    except SourceError as error:
+        error.at(origin)
+        raise
 
 
 def kind_of(value: object) -> str:

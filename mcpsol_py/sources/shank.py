@@ -29,7 +29,7 @@ from mcpsol_py.model.types import Int, Link, String, Struct, Type, TypeDef
 from mcpsol_py.sources.anchor_accounts import AccountScope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.idl_types import leaf
-from mcpsol_py.sources.reader import keys, object_or_empty, objects_in
+from mcpsol_py.sources.reader import from_origin, keys, object_or_empty, objects_in
 
 __all__ = ["read_shank"]
 
@@ -50,11 +50,8 @@ _SIGNER_EITHER = ("isOptionalSigner", "optionalSigner")
 def read_shank(doc: dict[str, Any], origin: str = "") -> ProgramModel:
     """Read a Shank IDL. Raises SourceError with the JSON path."""
     reader = _ShankReader(origin)
-    try:
+    with from_origin(origin):
         return reader.program(doc)
-    except SourceError as error:
-        error.at(origin)
-        raise
 
 
 class _ShankReader(ItemReader):

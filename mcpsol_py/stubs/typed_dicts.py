@@ -116,7 +116,7 @@ class TypedDicts:
         return self._resolver.why_unusable(account.type) is None
 
     def _fields(self, fields: Sequence[Field], annotations: Annotations) -> list[_Key]:
-        shown = [f for f in fields if f.default is None or not f.default.omitted]
+        shown = [f for f in fields if not f.is_constant]
         return [
             _Key(f.name, annotations.visit(f.type), not annotations.given or f.default is None)
             for f in shown

@@ -15,6 +15,7 @@ from mcpsol_py.attack.kinds.variations import (
     state_accounts,
 )
 from mcpsol_py.attack.sandbox import Snapshot
+from mcpsol_py.codec.account import account_named
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
 
@@ -159,5 +160,4 @@ def short_account(calls: Variations) -> Iterator[Attack]:
 
 
 def _state_type(calls: Variations, leaf: Leaf) -> AccountType:
-    name = constraints_of(leaf).state
-    return next(found for found in calls.scene.program.model.accounts if found.name == name)
+    return account_named(calls.scene.program.model, constraints_of(leaf).state or "")

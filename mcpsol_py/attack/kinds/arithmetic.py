@@ -128,7 +128,7 @@ def _with_argument(calls: Variations, name: str, value: int) -> _Varied | None:
 def _addresses_with(calls: Variations, name: str, args: dict[str, object]) -> list[Pubkey]:
     """Derive the addresses whose seeds have the argument, then those that follow from them."""
     addresses = list(calls.base.addresses)
-    derived = [leaf for leaf in calls.base.present if has_address(leaf)]
+    derived = list(filter(has_address, calls.base.present))
     direct = [leaf for leaf in derived if calls.names.seeds_use_argument(leaf, name)]
     for leaf in direct:
         addresses[leaf.index], _ = calls.base.derivation(addresses, args).derive(leaf)

@@ -14,6 +14,7 @@ from mcpsol_py.attack.derivation import constraints_of, has_address, is_created,
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, state_accounts
 from mcpsol_py.attack.sandbox import Scene, Snapshot
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
+from mcpsol_py.solana.lamports import lamports_of
 
 __all__ = ["dust", "re_initialise", "resize", "revival"]
 
@@ -124,7 +125,7 @@ def _use_after_close(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
 def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
     """Attack the *target* that gets the lamports of a closed account."""
     key = calls.base.addresses[leaf.index]
-    lamports = _lamports(calls.base.account(leaf))
+    lamports = lamports_of(calls.base.account(leaf))
     paid = _has_received(calls.scene, calls.base.addresses[target.index], lamports)
     what = f"is closed: all its lamports go to {target.name}"
     yield calls.attack(
@@ -160,17 +161,13 @@ def _is_closed(scene: Scene, key: Pubkey) -> Callable[[], str]:
 
 
 def _has_received(scene: Scene, key: Pubkey, lamports: int) -> Callable[[], str]:
-    expected = _lamports(scene.account(key)) + lamports
+    expected = lamports_of(scene.account(key)) + lamports
 
     def check() -> str:
-        arrived = _lamports(scene.account(key)) >= expected
+        arrived = lamports_of(scene.account(key)) >= expected
         return "" if arrived else "not all lamports of the closed account arrived"
 
     return check
-
-
-def _lamports(account: Account | None) -> int:
-    return 0 if account is None else account.lamports
 
 
 def resize(calls: Variations) -> Iterator[Attack]:

@@ -18,7 +18,7 @@ from mcpsol_py.calls.display import Words, words_for
 from mcpsol_py.calls.effects import SIMULATIONS, Effects, effects_of, never_still
 from mcpsol_py.calls.foreign.transaction import ForeignTransaction
 from mcpsol_py.calls.hints import hints
-from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, errors_of
+from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, errors_of, programs_by_id
 from mcpsol_py.calls.simulate import SimulatedCall, simulate_transaction
 from mcpsol_py.calls.summary import AccountLine, InstructionSummary, amount_text, one_line
 from mcpsol_py.calls.transaction_reading import decode_transaction
@@ -167,7 +167,7 @@ async def review(
 
     Raises ProgramFailed if the simulation fails, with hints; TransportError.
     """
-    known = {str(served.program_id): served for served in programs if served.program_id is not None}
+    known = programs_by_id(programs)
     text = foreign.to_base64()
     decoded = await decode_transaction(list(known.values()), text, transport, loaded=foreign.loaded)
     here = [wallet for wallet in wallets if wallet in foreign.missing]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
@@ -35,7 +34,7 @@ from mcpsol_py.model.visit import GroupVisitor, ListType
 from mcpsol_py.render.anchor.names import plain_identifier
 from mcpsol_py.render.rust import IdentifierPool, Rust, code, doc
 from mcpsol_py.render.rust_types import CannotRender
-from mcpsol_py.render.type_traits import int_type, tuple_text
+from mcpsol_py.render.type_traits import int_type, tuple_text, usable
 
 __all__ = ["AnchorTypes", "FieldView", "TypeView", "VariantView", "fields_of"]
 
@@ -128,13 +127,7 @@ class AnchorTypes:
         """The type that *node* names, with its definition. Raises CannotRender if it is not borsh."""
         if not isinstance(node, Link):
             return None, node
-        why = self.resolver.why_unusable(node)
-        if why is not None:
-            raise CannotRender(why)
-        try:
-            definition, body = self.resolver.expand(node)
-        except UnresolvedName as error:
-            raise CannotRender(str(error)) from error
+        definition, body = usable(self.resolver, node)
         if definition.layout not in ("borsh", "transparent"):
             raise CannotRender(
                 f"the type {definition.name} has the layout {definition.layout!r}, and Anchor only "

@@ -28,9 +28,9 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.model.visit import GroupVisitor
 from mcpsol_py.names import snake
-from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
+from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc, lifetime_of
 from mcpsol_py.render.rust_types import CannotRender, Types
-from mcpsol_py.render.type_traits import int_type
+from mcpsol_py.render.type_traits import int_type, usable
 from mcpsol_py.render.type_views import Value
 
 __all__ = ["Complex", "DiscriminatorForm", "Member", "StateView", "state_view"]
@@ -113,7 +113,7 @@ class StateView:
 
     @property
     def lifetime(self) -> Rust:
-        return code("'a" if self.generics else "'_")
+        return lifetime_of(self.generics)
 
 
 def state_view(
@@ -147,10 +147,7 @@ def _source(account: AccountType, types: Types) -> _Source:
     node = account.type
     if not isinstance(node, Link):
         return _Source(node, node, account.docs, fixed_size(types.resolver, node))
-    why = types.resolver.why_unusable(node)
-    if why is not None:
-        raise CannotRender(why)
-    definition, body = types.resolver.expand(node)
+    definition, body = usable(types.resolver, node)
     docs = account.docs or definition.docs
     if definition.layout == "borsh":
         return _Source(node, body, docs, fixed_size(types.resolver, node))

@@ -219,8 +219,8 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
             raise SourceError(f"no variant named {abbr(wanted, 40)}.", path="variant")
         place = names.index(wanted)
         variant = node.variants[place]
-        number = place if variant.value is None else variant.value
-        tag = self.inner(node.tag, {"kind": "numberValueNode", "number": number}, depth)
+        number = {"kind": "numberValueNode", "number": variant.tag_at(place)}
+        tag = self.inner(node.tag, number, depth)
         if variant.payload is None:
             return tag
         return tag + self.inner(variant.payload, value.get("value"), depth)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import orjson
 
-from mcpsol_py.errors import SourceError, UnknownDialect, abbr
+from mcpsol_py.errors import UnknownDialect, abbr
 from mcpsol_py.model.program import (
     Account,
     AccountType,
@@ -25,7 +25,7 @@ from mcpsol_py.sources.codama.data_fields import DataFields
 from mcpsol_py.sources.codama.defaults import DefaultReader
 from mcpsol_py.sources.codama.display import read_display
 from mcpsol_py.sources.codama.nodes import Node, expected_kind
-from mcpsol_py.sources.reader import expected, kind_of, objects_in
+from mcpsol_py.sources.reader import expected, from_origin, kind_of, objects_in
 
 __all__ = ["read_codama"]
 
@@ -33,13 +33,10 @@ __all__ = ["read_codama"]
 def read_codama(doc: Node, origin: str = "") -> ProgramModel:
     """Read a Codama root, or a programNode alone. Raises SourceError with the JSON path."""
     reader = _CodamaReader(origin)
-    try:
+    with from_origin(origin):
         if doc.get("kind") == "programNode":
             return reader.single_program(doc)
         return reader.root(doc)
-    except SourceError as error:
-        error.at(origin)
-        raise
 
 
 class _CodamaReader(DefaultReader):

@@ -160,7 +160,7 @@ class Definitions:
         return None
 
     def _check_tags(self, path: str, variants: list[Variant], tag: Int) -> None:
-        tags = [i if v.value is None else v.value for i, v in enumerate(variants)]
+        tags = Enum(tuple(variants)).tags
         highest = 2**tag.bits - 1
         valid = set(filter(range(highest + 1).__contains__, tags))
         if len(valid) != len(tags):

@@ -35,7 +35,7 @@ def has_names(terms: object) -> bool:
 
 def cleaned_demand(demand: Mapping[str, Any]) -> dict[str, Any]:
     """Return a demand as JSON, with clean texts, and without terms that have odd names."""
-    out = {**demand, "accepts": [terms for terms in list_at(demand, "accepts") if has_names(terms)]}
+    out = {**demand, "accepts": list(filter(has_names, list_at(demand, "accepts")))}
     if isinstance(demand.get("error"), str):
         out["error"] = seller_words(demand["error"])
     resource = mapping_at(demand, "resource")

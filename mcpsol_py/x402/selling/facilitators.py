@@ -104,7 +104,7 @@ class _Endpoint:
         """Remember an answer to /supported. None: there was none, and the one before is kept."""
         self.answers = supported is not None
         if supported is not None:
-            kinds = [kind for kind in supported.kinds if _can_settle(kind)]
+            kinds = list(filter(_can_settle, supported.kinds))
             self.supported = supported.model_copy(update={"kinds": kinds})
 
     def works(self) -> bool:
@@ -114,7 +114,7 @@ class _Endpoint:
         """The addresses that it signs as a fee payer with."""
         listed = [a for addresses in self.supported.signers.values() for a in addresses]
         named = list(map(_named_payer, self.supported.kinds))
-        return {address for address in (*listed, *named) if is_address(address)}
+        return set(filter(is_address, (*listed, *named)))
 
     def fee_payer(self, terms: PaymentRequirements) -> str | None:
         """The fee payer that it asks for in payments of this scheme and network."""
@@ -202,7 +202,7 @@ class Facilitators:
             return None
 
         with ThreadPoolExecutor(len(self._endpoints)) as pool:
-            failures = [failure for failure in pool.map(ask, self._endpoints) if failure]
+            failures = list(filter(None, pool.map(ask, self._endpoints)))
         self._refreshed = self._clock()
         total = _sum_of([e.supported for e in self._endpoints if e.answers])
         if not total.kinds:

@@ -15,6 +15,7 @@ from x402.schemas import PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.fees import LAMPORTS_PER_SIGNATURE
+from mcpsol_py.solana.lamports import lamports_of
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import read_mint, read_token_account
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
@@ -118,7 +119,7 @@ def check_sponsors(chain: PaymentChain, sponsors: Sequence[str]) -> list[StartFi
         accounts = chain.get_accounts(sponsors)
     except ChainUnavailable as error:
         return [StartFinding("warning", f"the sponsors' balances were not checked: {error}")]
-    balances = [0 if account is None else account.lamports for account in accounts]
+    balances = list(map(lamports_of, accounts))
     if not any(balance >= _FEE for balance in balances):
         return [StartFinding("error", f"no sponsor has SOL for fees: {', '.join(sponsors)}")]
     return [

@@ -37,7 +37,7 @@ class Statement:
         """The first row it returns, or None. Raises SQLAlchemy's errors."""
         if connection.dialect.name != "sqlite":
             found = connection.execute(self._statement, values).first()  # type: ignore[call-overload]  # executable
-            return None if found is None or self._row is None else self._row._make(found)
+            return self._named(found)
         cursor = self._raw(connection, values)
         try:
             found = cursor.fetchone()
@@ -45,6 +45,10 @@ class Statement:
             raise _wrapped(self._text(connection)[0], values, error) from error
         finally:
             cursor.close()
+        return self._named(found)
+
+    def _named(self, found: Any) -> Any:
+        """The row as a named tuple, None if there is none."""
         return None if found is None or self._row is None else self._row._make(found)
 
     def count(self, connection: Connection, values: dict[str, Any]) -> int:

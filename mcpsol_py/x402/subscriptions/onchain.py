@@ -113,13 +113,8 @@ class OnChain:
 
         Raises PaymentError (SUBSCRIPTION_NOT_FOUND).
         """
-        if plan.address is None:
-            raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
-        address = str(
-            subscription_address(
-                Pubkey.from_string(plan.address), Pubkey.from_string(subscriber), self.program_id
-            )
-        )
+        terms, wallet = _on_chain(plan), Pubkey.from_string(subscriber)
+        address = str(subscription_address(terms, wallet, self.program_id))
         values = self._values(address, plan)
         if values is None:
             raise PaymentError(
@@ -223,10 +218,8 @@ class OnChain:
 
         It allows at most *periods* charges.
         """
-        if plan.address is None:
-            raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
+        address = _on_chain(plan)
         payer = Pubkey.from_string(rent_payer or subscriber)
-        address = Pubkey.from_string(plan.address)
         args = {
             "price": plan.price,
             "period": int(plan.period.removesuffix("s")),
@@ -283,6 +276,12 @@ class OnChain:
         message = MessageV0.try_compile(payer, [instruction], [], blockhash)
         slots = [Signature.default()] * message.header.num_required_signatures
         return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+
+
+def _on_chain(plan: SubscriptionPlan) -> Pubkey:
+    if plan.address is None:
+        raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
+    return Pubkey.from_string(plan.address)
 
 
 def _address(known: Subscription) -> str:

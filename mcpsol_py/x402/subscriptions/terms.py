@@ -179,10 +179,7 @@ class Subscription:
         """Return the start of the period that a call at *now_ms* counts for."""
         if now_ms < self.anchor_ms:
             return self.period_from_ms  # the trial
-        start = boundary(
-            self.period, self.anchor_ms, period_at(self.period, self.anchor_ms, now_ms)
-        )
-        return self.anchor_ms if start is None else start
+        return self._start_of(period_at(self.period, self.anchor_ms, now_ms))
 
     def next_period(self, now_ms: int) -> tuple[int, int | None]:
         """Return (start, end) of the period that a charge at *now_ms* pays.
@@ -192,9 +189,12 @@ class Subscription:
         """
         at = now_ms if self.due_ms is None else max(now_ms, self.due_ms)
         number = period_at(self.period, self.anchor_ms, at)
+        return self._start_of(number), boundary(self.period, self.anchor_ms, number + 1)
+
+    def _start_of(self, number: int) -> int:
+        """Return the start of a period; of a one-time period, the time when it was paid."""
         start = boundary(self.period, self.anchor_ms, number)
-        end = boundary(self.period, self.anchor_ms, number + 1)
-        return (self.anchor_ms if start is None else start), end
+        return self.anchor_ms if start is None else start
 
 
 def __getattr__(name: str) -> object:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpsol_py.codec.integers import decode_short_u16, encode_short_u16, int_bytes, tag_of
-from mcpsol_py.model.types import Int, ShortU16, Variant
+from mcpsol_py.codec.integers import decode_short_u16, encode_short_u16, int_bytes
+from mcpsol_py.model.types import Int, ShortU16
 
 
 @pytest.mark.parametrize("number", [0, 1, 127, 128, 16383, 16384, 65535])
@@ -46,8 +46,3 @@ def test_integers_have_the_width_and_order_of_their_type(
     node: Int | ShortU16, number: int, data: bytes
 ) -> None:
     assert int_bytes(node, number) == data
-
-
-def test_the_tag_of_a_variant_is_its_place_unless_it_has_a_value() -> None:
-    assert tag_of(Variant("A"), 3) == 3
-    assert tag_of(Variant("A", value=0), 3) == 0
