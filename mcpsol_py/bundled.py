@@ -27,6 +27,5 @@ def _programs_in(folder: Path) -> dict[str, Path]:
 def bundled_so(name: str) -> Path:
     """Return the path of the compiled program *name*. Raises UnknownName."""
     programs = bundled_programs()
-    if name not in programs:
-        raise UnknownName("bundled program", name, programs)
+    UnknownName.check("bundled program", [name], programs)
     return programs[name] / f"{name}.so"

@@ -45,7 +45,7 @@ signature or a payment payload. Each class writes its own message, so equal erro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -271,6 +271,15 @@ class UnknownName(McpsolError):
         head = f"{self.where}: " if self.where else ""
         offer = self.hint or suggest(self.name, self.candidates)
         return f"{head}no {self.kind} named {abbr(self.name)}. {offer}"
+
+    @classmethod
+    def check(
+        cls, kind: str, names: Iterable[str], candidates: Collection[str], where: str = ""
+    ) -> None:
+        """Raise the error for the first of *names* that is no candidate."""
+        for name in names:
+            if name not in candidates:
+                raise cls(kind, str(name)[:80], candidates, where)
 
 
 # --- codec -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.json_values import int_range, text_of
-from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.errors import CodecError
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import (
@@ -54,6 +53,7 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import children
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 from solders.instruction import AccountMeta
@@ -38,7 +39,7 @@ class GivenAccounts:
         for index, value in by_index.items():
             self._take(names.leaves[index], value)
         self.remaining = self._named_remaining(named)
-        self.remaining += [self._other_remaining(i, value) for i, value in enumerate(remaining)]
+        self.remaining += list(starmap(self._other_remaining, enumerate(remaining)))
 
     def _take(self, leaf: Leaf, value: object) -> None:
         if value is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from solders.pubkey import Pubkey
@@ -42,7 +43,7 @@ def derive(resolution: Resolution, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
     if pda.program is not None:
         program = _owning_program(resolution, pda.program, leaf)
     reader = _SeedReader(resolution, leaf)
-    seeds = [reader.read(place, seed) for place, seed in enumerate(pda.seeds, 1)]
+    seeds = list(starmap(reader.read, enumerate(pda.seeds, 1)))
     return find_pda(seeds, program, account=reader.path)
 
 

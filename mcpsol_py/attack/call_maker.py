@@ -22,6 +22,7 @@ from mcpsol_py.attack.derivation import (
     has_fixed_address,
     is_created,
     is_mint,
+    state_struct,
     token_program_of,
 )
 from mcpsol_py.attack.example_value import ExampleValue
@@ -31,7 +32,7 @@ from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import AccountBumpValue, ConstValue, TokenConstraint
 from mcpsol_py.model.types import Pubkey as PubkeyType
-from mcpsol_py.model.types import Struct, Type
+from mcpsol_py.model.types import Type
 from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM
 
 __all__ = ["CallMaker"]
@@ -178,9 +179,8 @@ class CallMaker:
 
     def _state_fields(self, leaf: Leaf) -> dict[str, Type]:
         """Return the types of the fields of a leaf's state, by name."""
-        state = self.plan.state_type(constraints_of(leaf).state or "")
-        node = self.resolver.target(state) if state is not None else None
-        if not isinstance(node, Struct):
+        node = state_struct(self.scene.program, self.instruction, leaf)
+        if node is None:
             raise NoBaseline(f"{leaf.name}: its state is not a struct")
         return types_by_name(node.fields)
 

@@ -22,7 +22,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.model.types import Struct, Type
-from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.program import Program, ProgramInstruction
 from mcpsol_py.solana.addresses import (
     ASSOCIATED_TOKEN_PROGRAM,
     TOKEN_2022_PROGRAM,
@@ -130,6 +130,13 @@ def token_program_of(leaf: Leaf, instruction: ProgramInstruction) -> Leaf | Pubk
 def _is_token_program(leaf: Leaf) -> bool:
     allowed = set(constraints_of(leaf).one_of)
     return leaf.account.address in _TOKEN_PROGRAMS or allowed == _TOKEN_PROGRAMS
+
+
+def state_struct(program: Program, instruction: ProgramInstruction, leaf: Leaf) -> Struct | None:
+    """Return the type of a leaf's state. None if it has none, or if that is not a struct."""
+    state = instruction.plan.state_type(constraints_of(leaf).state or "")
+    node = None if state is None else program.codecs.layouts.resolver.target(state)
+    return node if isinstance(node, Struct) else None
 
 
 def find_account(

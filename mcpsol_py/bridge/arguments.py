@@ -68,9 +68,7 @@ def _items(value: Any) -> list[Any]:
 def check_known(arguments: Mapping[str, Any], tool: BridgeTool) -> None:
     """Raise UnknownName for an argument that *tool* does not have."""
     known = tool.definition["inputSchema"]["properties"]
-    for key in arguments:
-        if key not in known:
-            raise UnknownName("property", key, known, tool.name)
+    UnknownName.check("property", arguments, known, tool.name)
 
 
 def extra_accounts(tool: BridgeTool, arguments: dict[str, Any]) -> list[Any]:

@@ -9,9 +9,8 @@ from typing import Any
 
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.field_filters import MAX_BYTES, without_padding
-from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.model.program import AccountType
-from mcpsol_py.model.types import Array, Link, Pubkey, Struct, Tuple, Type
+from mcpsol_py.model.types import Array, Link, Pubkey, Struct, Tuple, Type, is_bytes
 from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import Schemas, join, property_names, quoted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import Any
 
 from mcpsol_py.calls.balances import Change
@@ -109,7 +110,7 @@ def simulation_json(simulated: SimulatedCall) -> dict[str, Any]:
     if simulated.return_error:
         out["returns_note"] = simulated.return_error
     if simulated.events:
-        out["events"] = [_event(name, fields) for name, fields in simulated.events]
+        out["events"] = list(starmap(_event, simulated.events))
     return out
 
 

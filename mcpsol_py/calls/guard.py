@@ -66,8 +66,8 @@ def guard_instructions(
     out: list[Instruction] = []
     for key, account in simulated.after.items():
         about = _Demands(key, account, effects.power, floors)
-        out += [assert_info(key, found, program) for found in [about.info()] if found]
-        out += [assert_data(key, found, program) for found in [about.data()] if found]
+        demands = (assert_info, about.info()), (assert_data, about.data())
+        out += [make(key, found, program) for make, found in demands if found]
     return out
 
 
@@ -83,6 +83,11 @@ class Holding:
     mint: str
     had: int
     has: int
+
+    @property
+    def place(self) -> tuple[Pubkey, str]:
+        """Its account and mint."""
+        return self.key, self.mint
 
     @property
     def gain(self) -> int:
@@ -122,12 +127,12 @@ def floors_of(
 
 def _own_floors(rows: Sequence[Holding], slack: int, wallet: str) -> dict[tuple[Pubkey, str], int]:
     """Spread *slack* over the holdings of one mint: first over what they gain, then over the wallet and over losers."""
-    found = {(row.key, row.mint): row.has for row in rows}
+    found = _what_they_have(rows)
     by_need = sorted(rows, key=lambda row: (str(row.key) != wallet, row.gain))
     shares = [(row, max(0, row.gain)) for row in by_need] + [(row, row.has) for row in by_need]
     for row, most in shares:
-        share = min(most, slack, found[row.key, row.mint])
-        found[row.key, row.mint] -= share
+        share = min(most, slack, found[row.place])
+        found[row.place] -= share
         slack -= share
     return found
 
@@ -135,11 +140,12 @@ def _own_floors(rows: Sequence[Holding], slack: int, wallet: str) -> dict[tuple[
 def _others_floors(rows: Sequence[Holding], power: SigningPower) -> dict[tuple[Pubkey, str], int]:
     """Keep what others have where the wallet's signature can take it: no loss may grow, and its offsets must come."""
     losers = _names([row for row in rows if row.key in power.accounts and row.gain < 0])
-    kept = {
-        (row.key, row.mint): min(row.had, row.has) for row in rows if row.key in power.spendable
-    }
-    offset = {(row.key, row.mint): row.has for row in rows if (row.owner, row.mint) in losers}
-    return kept | offset
+    kept = {row.place: min(row.had, row.has) for row in rows if row.key in power.spendable}
+    return kept | _what_they_have([row for row in rows if (row.owner, row.mint) in losers])
+
+
+def _what_they_have(rows: Sequence[Holding]) -> dict[tuple[Pubkey, str], int]:
+    return {row.place: row.has for row in rows}
 
 
 # --- what is demanded of an account ----------------------------------------------------------------------------------

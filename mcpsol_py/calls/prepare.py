@@ -291,9 +291,7 @@ def _extra_account(ix: ProgramInstruction, place: int, item: Any) -> AccountMeta
     path = f"{ix.name}.remaining_accounts[{place}]"
     fields = item if isinstance(item, Mapping) else {"address": item}
     # A misspelt flag like "isWritable" must not become an account that is not writable.
-    for name in fields:
-        if name not in _FLAGS:
-            raise UnknownName("property", str(name)[:80], _FLAGS, path)
+    UnknownName.check("property", fields, _FLAGS, path)
     key = address_of(fields.get("address"))
     flags = [fields.get("signer", False), fields.get("writable", False)]
     if key is None or {*map(type, flags)} != {bool}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, Protocol
 
 from solders.address_lookup_table_account import AddressLookupTable, AddressLookupTableAccount
@@ -217,7 +218,7 @@ async def read_lookup_tables(
     if not keys:
         return []
     found = await transport.get_accounts(keys)
-    return [_lookup_table(key, account) for key, account in zip(keys, found, strict=True)]
+    return list(starmap(_lookup_table, zip(keys, found, strict=True)))
 
 
 _TABLE = "address lookup table"

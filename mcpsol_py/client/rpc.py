@@ -316,20 +316,14 @@ class RpcTransport:
         result = await self.request(
             "getMultipleAccounts", [asked, {**self._reading(), **_since(since)}]
         )
-        found = list(map(account_of, result["value"]))
-        if len(found) != len(keys):
-            raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
-        return result, found
+        return result, _accounts_of(result, keys)
 
     @_read
     async def account_heads(self, keys: Sequence[Pubkey], length: int) -> list[Account | None]:
         """Return at most 100 accounts, each with the first *length* bytes of its data only."""
         options = {**self._reading(), "dataSlice": {"offset": 0, "length": length}}
         result = await self.request("getMultipleAccounts", [list(map(str, keys)), options])
-        found = list(map(account_of, result["value"]))
-        if len(found) != len(keys):
-            raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
-        return found
+        return _accounts_of(result, keys)
 
     def _not_before(self, since: int, result: Mapping[str, Any]) -> int:
         """The slot of an answer. Behind one URL there may be nodes that are not equally far."""
@@ -662,6 +656,14 @@ def _is_answer(answer: object) -> TypeGuard[dict[str, Any]]:
 def _code(error: Mapping[str, Any]) -> int | None:
     code = error.get("code")
     return code if type(code) is int else None
+
+
+def _accounts_of(result: Mapping[str, Any], keys: Sequence[Pubkey]) -> list[Account | None]:
+    """The accounts in an answer to getMultipleAccounts: one for each key."""
+    found = list(map(account_of, result["value"]))
+    if len(found) != len(keys):
+        raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
+    return found
 
 
 def _whole(value: object) -> int:

@@ -104,7 +104,7 @@ class SvmNode:
 
     def do_getProgramAccounts(self, key: str, options: Any = None) -> Any:
         filters, size = [], None
-        for item in (options or {}).get("filters") or ():
+        for item in _option(options, "filters") or ():
             if "memcmp" in item:
                 filters.append((int(item["memcmp"].get("offset", 0)), _bytes(item["memcmp"])))
             else:
@@ -113,7 +113,7 @@ class SvmNode:
             self.transport.program_accounts(Pubkey.from_string(key), filters=filters, size=size)
         )
         rows = [{"pubkey": str(k), "account": account_json(a, options)} for k, a in found]
-        return self._value(rows) if (options or {}).get("withContext") else rows
+        return self._value(rows) if _option(options, "withContext") else rows
 
     def do_getTokenAccountsByOwner(
         self, owner: str, which: Mapping[str, str], options: Any = None
@@ -227,14 +227,15 @@ class SvmNode:
     # --- transactions
 
     def do_simulateTransaction(self, text: str, options: Any = None) -> Any:
-        options = options or {}
         transaction = _transaction(text, options)
-        keys = list(map(Pubkey.from_string, (options.get("accounts") or {}).get("addresses", ())))
-        if options.get("sigVerify") and not all(transaction.verify_with_results()):
+        keys = list(
+            map(Pubkey.from_string, (_option(options, "accounts") or {}).get("addresses", ()))
+        )
+        if _option(options, "sigVerify") and not all(transaction.verify_with_results()):
             return self._value(
                 {"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None}
             )
-        replace = bool(options.get("replaceRecentBlockhash"))
+        replace = bool(_option(options, "replaceRecentBlockhash"))
         outcome = run(
             self.transport.simulate(transaction, replace_blockhash=replace, accounts=keys)
         )
@@ -253,11 +254,10 @@ class SvmNode:
         return self._value(shown)
 
     def do_sendTransaction(self, text: str, options: Any = None) -> Any:
-        options = options or {}
         transaction = _transaction(text, options)
         if run(self.transport.status(transaction.signatures[0])) is not None:
             return str(transaction.signatures[0])  # the same bytes again are the same transaction
-        skip = bool(options.get("skipPreflight"))
+        skip = bool(_option(options, "skipPreflight"))
         signature, refused = run(self.transport.send(transaction, skip_preflight=skip))
         if refused is not None:
             return _Refusal(-32002, "Transaction simulation failed", _outcome(refused))
@@ -268,7 +268,7 @@ class SvmNode:
         return self._value([None if s is None else _status(s) for s in found])
 
     def do_getSignaturesForAddress(self, key: str, options: Any = None) -> Any:
-        wanted, limit = Pubkey.from_string(key), int((options or {}).get("limit") or 1000)
+        wanted, limit = Pubkey.from_string(key), int(_option(options, "limit") or 1000)
         newest_first = reversed(self.transport.executed().items())
         found = [s for s, tx in newest_first if wanted in tx.message.account_keys][:limit]
         return [
@@ -346,7 +346,7 @@ def _status(status: Status) -> dict[str, Any]:
 def _transaction(text: str, options: Mapping[str, Any]) -> VersionedTransaction:
     raw = (
         base64.b64decode(text, validate=True)
-        if options.get("encoding") == "base64"
+        if _option(options, "encoding") == "base64"
         else b58decode(text)
     )
     return VersionedTransaction.from_bytes(raw)
@@ -359,6 +359,11 @@ def _bytes(memcmp: Mapping[str, Any]) -> bytes:
     return base64.b64decode(text) if memcmp.get("encoding") == "base64" else b58decode(text)
 
 
+def _option(options: Any, name: str) -> Any:
+    """An option of a request; None if the request does not give it."""
+    return (options or {}).get(name)
+
+
 def account_json(account: Account | None, options: Any) -> Any:
     """Return an account as the RPC gives it, None for one that does not exist.
 
@@ -367,10 +372,10 @@ def account_json(account: Account | None, options: Any) -> Any:
     if account is None:
         return None
     data = bytes(account.data)
-    part = (options or {}).get("dataSlice")
+    part = _option(options, "dataSlice")
     if part is not None:
         data = data[int(part["offset"]) : int(part["offset"]) + int(part["length"])]
-    in_base58 = (options or {}).get("encoding") == "base58"
+    in_base58 = _option(options, "encoding") == "base58"
     return {
         "lamports": account.lamports,
         "data": [b58encode(data), "base58"]

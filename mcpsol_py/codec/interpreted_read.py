@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey as Address
 from mcpsol_py.codec.integers import byte_order, decode_short_u16
 from mcpsol_py.codec.interpreted_write import encode_interpreted, float_format
 from mcpsol_py.codec.json_values import text_of
-from mcpsol_py.codec.layout import MAX_DEPTH, MAX_EMPTY_ITEMS, Layouts, is_bytes, moved
+from mcpsol_py.codec.layout import MAX_DEPTH, MAX_EMPTY_ITEMS, Layouts, moved
 from mcpsol_py.errors import CodecError, DecodeError
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
@@ -46,6 +46,7 @@ from mcpsol_py.model.types import (
     Unsupported,
     ZeroableOption,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import TypeVisitor
 

@@ -10,7 +10,7 @@ from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.integers import int_bytes
 from mcpsol_py.codec.json_values import described
 from mcpsol_py.codec.key_names import match_fields
-from mcpsol_py.codec.layout import MAX_DEPTH, Layouts, is_bytes, moved
+from mcpsol_py.codec.layout import MAX_DEPTH, Layouts, moved
 from mcpsol_py.errors import CodecError, EncodeError, abbr, suggest
 from mcpsol_py.items import names_of
 from mcpsol_py.model.type_text import type_text
@@ -48,6 +48,7 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import TypeVisitor
 from mcpsol_py.names import by_name

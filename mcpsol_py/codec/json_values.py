@@ -27,11 +27,12 @@ import re
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from itertools import starmap
 from typing import Any
 
 from solders.pubkey import Pubkey as Address
 
-from mcpsol_py.codec.layout import Layouts, is_bytes
+from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.errors import EncodeError, abbr
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
@@ -51,6 +52,7 @@ from mcpsol_py.model.types import (
     Type,
     Unsupported,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import (
     GroupVisitor,
@@ -407,7 +409,7 @@ class JsonWriter(GroupVisitor[[Any], Any]):
     def visit_product(self, node: ProductType, value: Any) -> Any:
         if isinstance(node, Struct):
             return self._struct(node, value)
-        return [self.visit(item, part) for item, part in zip(node.items, value, strict=True)]
+        return list(starmap(self.visit, zip(node.items, value, strict=True)))
 
     def _struct(self, node: Struct, value: Any) -> Any:
         out = {}

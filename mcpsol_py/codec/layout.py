@@ -16,8 +16,6 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size, least_size
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
-    U8,
-    Array,
     Enum,
     FixedSize,
     Generic,
@@ -44,7 +42,7 @@ from mcpsol_py.model.visit import (
     children,
 )
 
-__all__ = ["MAX_DEPTH", "MAX_EMPTY_ITEMS", "Layouts", "is_bytes", "moved"]
+__all__ = ["MAX_DEPTH", "MAX_EMPTY_ITEMS", "Layouts", "moved"]
 
 #: How many links deep a value may nest (a type may hold itself): far beyond real types, and far
 #: below the interpreter's limit.
@@ -53,11 +51,6 @@ MAX_DEPTH = 64
 MAX_EMPTY_ITEMS = 65_536
 #: The most bytes that the smallest value of a type may take. An account holds 10 MiB.
 MAX_ROOM = 16 * 1024 * 1024
-
-
-def is_bytes(node: Type) -> bool:
-    """Return whether *node* is an array of u8, whose values are bytes."""
-    return isinstance(node, Array) and node.item == U8
 
 
 def moved(node: Offset, cursor: int, before: int, length: int | None) -> int:

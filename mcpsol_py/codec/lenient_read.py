@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from mcpsol_py.codec.interpreted_read import InterpretedReader
@@ -228,7 +229,7 @@ class LenientReader(InterpretedReader):
         if tag in node.tags:
             return _without_missing(*super().visit_enum(node, at))
         self.note(f"no variant has tag {tag}; there are {len(node.variants)}")
-        if all(variant.payload is None for variant in node.variants):
+        if len(node.units) == len(node.variants):
             return UnknownVariant(tag), end
         size = self.layouts.fixed_size(node)
         stop = len(self.data) if size is None else at + size
@@ -276,4 +277,4 @@ class LenientJson(JsonWriter):
             return {
                 key: self.visit(field.type, value[key]) for key, field in fields if key in value
             }
-        return [self.visit(item, part) for item, part in zip(node.items, value, strict=False)]
+        return list(starmap(self.visit, zip(node.items, value, strict=False)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.codec.integers import byte_order
-from mcpsol_py.codec.layout import MAX_EMPTY_ITEMS, is_bytes
+from mcpsol_py.codec.layout import MAX_EMPTY_ITEMS
 from mcpsol_py.codec.slots import has_only_names
 from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
@@ -45,6 +45,7 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import TypeVisitor
 

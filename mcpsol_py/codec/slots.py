@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mcpsol_py.codec.layout import Layouts, is_bytes
+from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.model.types import (
     Array,
     Enum,
@@ -18,6 +18,7 @@ from mcpsol_py.model.types import (
     Struct,
     Type,
     Unsupported,
+    is_bytes,
 )
 from mcpsol_py.model.visit import (
     GroupVisitor,
@@ -100,7 +101,7 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
 
 def has_only_names(node: Enum) -> bool:
     """Return whether *node* has variants, and none of them has a payload."""
-    return bool(node.variants) and all(variant.payload is None for variant in node.variants)
+    return 0 < len(node.variants) == len(node.units)
 
 
 def _add_one(slots: int | None) -> int | None:

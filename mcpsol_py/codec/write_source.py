@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.codec.integers import byte_order, int_bytes
-from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.codec.slots import has_only_names
 from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
@@ -43,6 +42,7 @@ from mcpsol_py.model.types import (
     Unsupported,
     ZeroableOption,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import TypeVisitor
 
@@ -455,9 +455,7 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
     def _write_variant(self, node: Enum, tags: Mapping[str, int], value: str) -> None:
         """Write a variant of an enum with payloads: a name, or {name: payload}."""
         written = {name: int_bytes(node.tag, tag) for name, tag in tags.items()}
-        units = Table(
-            {v.name: written[v.name] for v in reversed(node.variants) if v.payload is None}
-        )
+        units = Table({name: written[name] for name in reversed(node.units)})
         self.flush()
         with self.block(f"if type({value}) is str:"):
             self.append(f"{self.codecs.name(units, 'units')}[{value}]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
 from functools import singledispatchmethod
-from itertools import chain, count
+from itertools import chain, count, starmap
 from typing import Any
 
 from mcpsol_py.model.program import (
@@ -110,7 +110,7 @@ def _with_event_pair(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
     """
     names = ["", *(snake(item.name) for item in items), ""]
     neighbours = zip(items, names, names[2:], strict=False)
-    return tuple(_as_event_account(item, before, after) for item, before, after in neighbours)
+    return tuple(starmap(_as_event_account, neighbours))
 
 
 def _as_event_account(item: AccountItem, before: str, after: str) -> AccountItem:

@@ -10,9 +10,7 @@ from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
-    U8,
     Amount,
-    Array,
     Bool,
     Bytes,
     DateTime,
@@ -24,6 +22,7 @@ from mcpsol_py.model.types import (
     SizePrefixed,
     String,
     Type,
+    is_bytes,
 )
 
 __all__ = ["is_plain", "is_plain_seed", "why_no_seed"]
@@ -45,7 +44,7 @@ def is_plain(node: Type) -> bool:
     """Return whether *node*, which is no link, has one form as a seed."""
     while isinstance(node, _AROUND_TEXT):
         node = node.item
-    return isinstance(node, _PLAIN) or (isinstance(node, Array) and node.item == U8)
+    return isinstance(node, _PLAIN) or is_bytes(node)
 
 
 def why_no_seed(node: Type) -> str:

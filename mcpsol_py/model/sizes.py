@@ -6,6 +6,8 @@ bounds how many items a counted list can hold. The padding of C layouts is in no
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model import types
 from mcpsol_py.model.resolve import Resolver
@@ -170,10 +172,8 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
         if node not in known:
             # Until the size is known: a type that contains itself has no fixed size.
             known[node] = None
-            try:
+            with suppress(UnresolvedName):
                 known[node] = self.size(self.resolver.expand(node)[1], depth + 1)
-            except UnresolvedName:
-                pass
         return known[node]
 
 
@@ -268,10 +268,8 @@ class _LeastSizes(TypeVisitor[[int], int]):
         if node not in known:
             # Until the size is known: a type that contains itself promises no bytes.
             known[node] = 0
-            try:
+            with suppress(UnresolvedName):
                 known[node] = self.size(self.resolver.expand(node)[1], depth + 1)
-            except UnresolvedName:
-                pass
         return known[node]
 
 

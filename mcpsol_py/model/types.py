@@ -24,7 +24,7 @@ method in every visitor (visit.py), a tag in serial_shapes.py and a row in docs/
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from mcpsol_py.items import names_of
 from mcpsol_py.model.fast_init import quicken
@@ -86,6 +86,7 @@ __all__ = [
     "ZeroableOption",
     "field_keys",
     "vec",
+    "is_bytes",
 ]
 
 
@@ -328,6 +329,11 @@ class Enum:
     tag: Int | ShortU16 = Int(8)
 
     @property
+    def units(self) -> list[str]:
+        """The names of the variants without a payload."""
+        return [variant.name for variant in self.variants if variant.payload is None]
+
+    @property
     def tags(self) -> list[int]:
         """The tag of each variant."""
         return [variant.tag_at(index) for index, variant in enumerate(self.variants)]
@@ -442,6 +448,12 @@ F32, F64 = Float(32), Float(64)
 BOOL, PUBKEY = Bool(), Pubkey()
 BORSH_STRING = SizePrefixed(String(), U32)
 BORSH_BYTES = SizePrefixed(Bytes(), U32)
+
+
+def is_bytes(node: object) -> TypeGuard[Array]:
+    """Return whether *node* is an array of u8, of any length: its values are bytes."""
+    return isinstance(node, Array) and node.item == U8
+
 
 #: "u8" … "i256" -> node
 INTS: dict[str, Int] = {

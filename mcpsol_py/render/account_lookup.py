@@ -18,7 +18,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
     RemainingAccounts,
 )
-from mcpsol_py.model.types import U8, Array, Int, Type
+from mcpsol_py.model.types import Int, Type
 from mcpsol_py.render.rust import Rust
 from mcpsol_py.solana import ids
 
@@ -30,7 +30,6 @@ __all__ = [
     "RemainingFlags",
     "can_be_number_seed",
     "flatten",
-    "is_byte_array",
     "is_token_program",
     "need_instructions",
     "remaining_docs",
@@ -127,11 +126,6 @@ def is_token_program(account: NamedAccount) -> bool:
     """Must the account be one of the two token programs?"""
     allowed = set(account.constraints.one_of)
     return account.model.address in ids.TOKEN_PROGRAMS or allowed == set(ids.TOKEN_PROGRAMS)
-
-
-def is_byte_array(kind: Type) -> TypeGuard[Array]:
-    """Is it an array of bytes, of any length?"""
-    return isinstance(kind, Array) and kind.item == U8
 
 
 def can_be_number_seed(kind: Type, encoding: str | None) -> TypeGuard[Int]:

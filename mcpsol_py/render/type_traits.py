@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from mcpsol_py.errors import UnresolvedName
+from mcpsol_py.errors import RenderError, UnresolvedName
 from mcpsol_py.model import types
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
@@ -41,6 +42,7 @@ from mcpsol_py.render.rust import Rust, byte_array
 from mcpsol_py.render.type_views import EnumView, StructView
 
 __all__ = [
+    "refusing",
     "usable",
     "check_offset",
     "MOST_ON_STACK",
@@ -65,6 +67,15 @@ MOST_ON_STACK = 32
 
 class CannotRender(Exception):
     """A type that has no Rust form; its instruction then gets its bytes as they are. Never leaves the package."""
+
+
+@contextmanager
+def refusing(place: str) -> Iterator[None]:
+    """Refuse the source if something at *place* has no Rust form. Raises RenderError."""
+    try:
+        yield
+    except CannotRender as why:
+        raise RenderError(f"{place}: {why}.") from why
 
 
 @dataclass(slots=True)

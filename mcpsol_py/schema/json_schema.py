@@ -234,7 +234,7 @@ class Schemas(GroupVisitor[[int], Shape]):
         return self._struct(node.fields, depth)
 
     def visit_enum(self, node: Enum, depth: int) -> Shape:
-        units = [variant.name for variant in node.variants if variant.payload is None]
+        units = node.units
         others = [variant for variant in node.variants if variant.payload is not None]
         self._left -= 1
         words = self._words(units)

@@ -75,8 +75,7 @@ class ToolMap:
         budget: int = NAME_BUDGET,
         must_give: MustGive | None = None,
     ) -> None:
-        if profile not in PROFILES:
-            raise UnknownName("client profile", profile, PROFILES)
+        UnknownName.check("client profile", [profile], PROFILES)
         #: instruction -> the reason why it is not a tool
         self.left_out = _left_out(model)
         served = [ix for ix in model.instructions if ix.name not in self.left_out]
@@ -104,10 +103,8 @@ class ToolMap:
         return self._find(name).instruction
 
     def _find(self, name: str) -> ToolDefinition:
-        tool = self._tools.get(name)
-        if tool is None:
-            raise UnknownName("tool", name, self._tools)
-        return tool
+        UnknownName.check("tool", [name], self._tools)
+        return self._tools[name]
 
     def call(self, name: str, arguments: Mapping[str, Any], *, called: str = "") -> ToolCall:
         """Return the parts of a call: the source's names for properties, lists for tuples and maps, None for absent

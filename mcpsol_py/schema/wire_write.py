@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any
 
 from mcpsol_py.model.program import Discriminator, Pda, PdaValue, RemainingAccounts, Value
@@ -200,7 +201,7 @@ def _tool_extras(tool: Tool) -> dict[str, Any]:
             "absent": _absent_accounts(tool),
             "rest": list(map(_remaining_row, tool.remaining)),
             "ret": to_json(tool.returns),
-            "fill": [_filled_in(name, value) for name, value in tool.arg_values],
+            "fill": list(starmap(_filled_in, tool.arg_values)),
             "off": text_of(tool.disabled or "", 200),
         }
     )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from mcpsol_py.model.types import (
     Amount,
-    Array,
     Bool,
     Bytes,
     DateTime,
@@ -24,6 +23,7 @@ from mcpsol_py.model.types import (
     String,
     Tuple,
     Unsupported,
+    is_bytes,
 )
 from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
 from mcpsol_py.names import clean_text, pascal
@@ -129,7 +129,7 @@ class Annotations(GroupVisitor[[], str]):
         return f"{item} | None"
 
     def visit_list(self, node: ListType) -> str:
-        if isinstance(node, Array) and node.item == Int(8):
+        if is_bytes(node):
             return self.visit_bytes(Bytes())
         return self._sequence(self.visit(node.item))
 
@@ -148,10 +148,9 @@ class Annotations(GroupVisitor[[], str]):
         return " | ".join(self._variants(node)) or "str"
 
     def _variants(self, node: Enum) -> Iterator[str]:
-        units = [repr(v.name) for v in node.variants if v.payload is None]
-        if units:
-            yield f"Literal[{', '.join(units)}]"
-        if len(units) < len(node.variants):
+        if node.units:
+            yield f"Literal[{', '.join(map(repr, node.units))}]"
+        if len(node.units) < len(node.variants):
             yield "Mapping[str, Any]"
 
     def unknown(self, node: Generic | Unsupported) -> str:

@@ -15,6 +15,7 @@ import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from mcpsol_py.names import clean_text
 from mcpsol_py.program import Program
@@ -199,7 +200,7 @@ def _program(
         "    def instructions(self) -> list[str]: ...",
         *_overloads(methods),
     ]
-    blocks = [_instruction(n, types) for n, types in zip(names, instructions, strict=True)]
+    blocks = list(starmap(_instruction, zip(names, instructions, strict=True)))
     return [*blocks, "\n".join(lines)]
 
 

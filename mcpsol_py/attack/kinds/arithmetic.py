@@ -11,7 +11,7 @@ from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.derivation import NoBaseline, constraints_of, has_address
+from mcpsol_py.attack.derivation import NoBaseline, has_address, state_struct
 from mcpsol_py.attack.kinds.variations import (
     Attack,
     Trial,
@@ -21,7 +21,7 @@ from mcpsol_py.attack.kinds.variations import (
 )
 from mcpsol_py.attack.sandbox import Snapshot
 from mcpsol_py.errors import McpsolError
-from mcpsol_py.model.types import Amount, DateTime, Int, Struct, Type
+from mcpsol_py.model.types import Amount, DateTime, Int, Type
 from mcpsol_py.solana import tokens
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
@@ -246,10 +246,8 @@ def _wraps(calls: Variations, name: str) -> Iterator[Attack]:
 
 
 def _state_edges(calls: Variations, leaf: Leaf) -> Iterator[_Edge]:
-    plan, codecs = calls.base.instruction.plan, calls.scene.program.codecs
-    state = plan.state_type(constraints_of(leaf).state or "")
-    node = None if state is None else codecs.layouts.resolver.target(state)
-    if not isinstance(node, Struct):
+    node = state_struct(calls.scene.program, calls.base.instruction, leaf)
+    if node is None:
         return
     for field in node.fields:
         number = _integer(calls, field.type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.mcp.prompt_arguments import PromptArgument, prompt_arguments
@@ -82,7 +83,7 @@ class Prompts:
     def listed(self) -> list[dict[str, Any]]:
         """Return the rows of prompts/list."""
         box = self.bridge.box
-        rows = [_use_row(label, served) for label, served in box.labels.items()]
+        rows = list(starmap(_use_row, box.labels.items()))
         if not box.lazy:
             rows += [_call_row(tool) for tool in box.tools.values() if tool.kind == "instruction"]
         return [*rows, _EXPLAIN_ERROR]
@@ -106,8 +107,7 @@ class Prompts:
     def _explain(self, arguments: Mapping[str, str]) -> str:
         labels = self.bridge.box.labels
         label = arguments.get("program", "")
-        if label not in labels:
-            raise UnknownName("program", label[:80], labels, "explain_error")
+        UnknownName.check("program", [label], labels, "explain_error")
         return _explain_error(labels[label], arguments.get("code", ""))
 
     # --- one instruction -----------------------------------------------------------------------
@@ -117,9 +117,7 @@ class Prompts:
         served = tool.served
         assert served is not None
         arguments = prompt_arguments(tool)
-        for name in given:
-            if name not in arguments:
-                raise UnknownName("argument", name[:80], arguments, f"call_{tool.name}")
+        UnknownName.check("argument", given, arguments, f"call_{tool.name}")
         program = shown(served.program.model.name)
         lines = [f"Help me call {tool.name} of the Solana program {program}.", ""]
         lines += [f"- {name}: {clean_text(value, 300)}" for name, value in given.items() if value]

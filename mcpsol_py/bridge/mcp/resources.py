@@ -190,8 +190,7 @@ def _page(served: ServedProgram, cursor: str) -> Any:
 def _type(served: ServedProgram, name: str) -> dict[str, Any]:
     model = served.program.model
     known = types_by_name(model.types) | types_by_name(model.accounts)
-    if name not in known:
-        raise UnknownName("type", name[:80], known)
+    UnknownName.check("type", [name], known)
     resolved = served.program.codecs.layouts.resolver.target(known[name])
     return {"name": name, "type": type_text(resolved)}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, starmap
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -106,7 +106,7 @@ class Review:
             out["notes"] = self._notes
         if self.simulated is not None:
             out["simulation"] = simulation_json(self.simulated)
-            out["effects"] = [_effects_json(*item) for item in self.effects.items()]
+            out["effects"] = list(starmap(_effects_json, self.effects.items()))
         return out
 
     def instruction_of(self, row: Mapping[str, Any]) -> ProgramInstruction | None:

@@ -21,6 +21,7 @@ from mcpsol_py.render.anchor.types import AnchorTypes, FieldView
 from mcpsol_py.render.own_errors import OwnErrors
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, doc
 from mcpsol_py.render.rust_types import CannotRender
+from mcpsol_py.render.type_traits import refusing
 from mcpsol_py.render.view.instruction import instruction_docs, unchecked_notes
 
 __all__ = ["AnchorContext", "AnchorInstruction", "instruction_view", "program_uses"]
@@ -124,9 +125,8 @@ class _Signature:
 
 def _checked_signature(ix: Instruction, name: Rust, types: AnchorTypes) -> _Signature:
     try:
-        return _signature(ix, name, types)
-    except CannotRender as why:
-        raise RenderError(f"instructions.{ix.name}: {why}.") from why
+        with refusing(f"instructions.{ix.name}"):
+            return _signature(ix, name, types)
     except NotUsable as why:
         raise RenderError(f"instructions.{ix.name}: {why.why}.") from why
 

@@ -14,6 +14,7 @@ from mcpsol_py.render.anchor.names import anchor_discriminator
 from mcpsol_py.render.anchor.types import AnchorTypes, FieldView, fields_of
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, doc, format_string, number
 from mcpsol_py.render.rust_types import CannotRender
+from mcpsol_py.render.type_traits import refusing
 from mcpsol_py.render.view.errors import error_message
 
 __all__ = [
@@ -92,21 +93,17 @@ def _declared(items: Sequence[S], module: str, types: AnchorTypes) -> list[tuple
 
 
 def _state(account: AccountType, name: Rust, types: AnchorTypes) -> StateStruct:
-    try:
+    with refusing(f"accounts.{account.name}"):
         value = discriminator_bytes(account.discriminator, f"the account type {account.name}")
         if account.also:
             raise CannotRender("it has more than one discriminator")
         return _struct(account, name, anchor_discriminator("account", name), value, types)
-    except CannotRender as why:
-        raise RenderError(f"accounts.{account.name}: {why}.") from why
 
 
 def _event(event: Event, name: Rust, types: AnchorTypes) -> StructView:
-    try:
+    with refusing(f"events.{event.name}"):
         value = discriminator_bytes(event.discriminator, f"the event {event.name}")
         return _struct(event, name, anchor_discriminator("event", name), value, types).view
-    except CannotRender as why:
-        raise RenderError(f"events.{event.name}: {why}.") from why
 
 
 def _struct(

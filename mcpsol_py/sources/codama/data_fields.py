@@ -243,7 +243,7 @@ class _FieldWidths(GroupVisitor[[int], int | None]):
         return None if width is None else width * node.count
 
     def visit_enum(self, node: Enum, depth: int) -> int | None:
-        if not isinstance(node.tag, Int) or any(v.payload is not None for v in node.variants):
+        if not isinstance(node.tag, Int) or len(node.units) < len(node.variants):
             return None
         return node.tag.bits // 8
 

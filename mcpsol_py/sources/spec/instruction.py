@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterator
+from itertools import starmap
 from types import NoneType
 from typing import Any
 
@@ -66,7 +67,7 @@ class SpecInstructionReader:
         returns = self._returns(hints)
         self._check_docs(names)
         discriminator = discriminator_of(self.options.discriminator, "global", snake(self.name))
-        accounts = tuple(self._item(name, group) for name, group in self.order)
+        accounts = tuple(starmap(self._item, self.order))
         return Instruction(
             name=self.name,
             discriminator=discriminator,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -263,10 +264,8 @@ class AgentWallet:
         """Book payments that got no answer (paying.reconcile). If the chain does not answer, they
         stay as they are.
         """
-        try:
+        with suppress(ChainUnavailable):
             await reconcile(await in_thread(self.budget), self.chain)
-        except ChainUnavailable:
-            pass
 
     async def pay_batch(self, batch: Sequence[Transfer], *, timeout: float = 60.0) -> str:
         """Make several payments of one token in one transaction, all or none, and return its

@@ -10,6 +10,7 @@ applies as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
@@ -127,10 +128,8 @@ class Budget:
     ) -> None:
         self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
         self._now, self._alert = database.clock(clock_ms), alert
-        try:
+        with suppress(IntegrityError):  # another process entered it at the same time
             self._db.run(self._enter)
-        except IntegrityError:
-            pass  # another process entered it at the same time
 
     def _enter(self, connection: Connection, _again: bool) -> None:
         mine = select(wallets.c.address).where(wallets.c.address == self.wallet)

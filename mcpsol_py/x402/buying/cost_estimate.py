@@ -25,7 +25,7 @@ from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import has_names
 from mcpsol_py.x402.protocol.http_answers import send_bounded
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
-from mcpsol_py.x402.protocol.json_form import json_of
+from mcpsol_py.x402.protocol.json_form import is_number, json_of
 from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.price import format_amount
@@ -103,7 +103,7 @@ def _amount(terms: Mapping[str, Any]) -> int | None:
     amount = terms.get("amount", terms.get("maxAmountRequired"))
     if not isinstance(amount, str) or len(amount) > _MOST_DIGITS:
         return None
-    return int(amount) if amount.isascii() and amount.isdigit() else None
+    return int(amount) if is_number(amount) else None
 
 
 async def price(wanted: Purchase, http: Callable[[], httpx.AsyncClient]) -> list[dict[str, Any]]:

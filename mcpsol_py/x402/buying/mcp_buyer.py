@@ -93,8 +93,9 @@ class Buyer:
                 name, arguments, meta=meta, read_timeout_seconds=read_timeout_seconds
             )
 
-        asked = {"tool": name, "arguments": arguments or {}}
-        request = _Request(send, [name, arguments or {}], f"mcp://tool/{name}", asked)
+        given = arguments or {}
+        asked = {"tool": name, "arguments": given}
+        request = _Request(send, [name, given], f"mcp://tool/{name}", asked)
         return await self._buy(request, max_amount, payment_id)
 
     async def read_resource(
@@ -121,8 +122,9 @@ class Buyer:
         async def send(meta: Any) -> types.GetPromptResult:
             return await self._client.get_prompt(name, arguments, meta=meta)
 
-        asked = {"prompt": name, "arguments": arguments or {}}
-        identity = ["prompt", name, arguments or {}]
+        given = arguments or {}
+        asked = {"prompt": name, "arguments": given}
+        identity = ["prompt", name, given]
         request = _Request(send, identity, f"mcp://prompt/{name}", asked)
         return await self._buy(request, max_amount, payment_id)
 

@@ -59,7 +59,7 @@ from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.channels.upto_client import UptoClient, ceiling_charge
 from mcpsol_py.x402.exact import received, source_account
 from mcpsol_py.x402.exact.source_account import SourceAccount
-from mcpsol_py.x402.protocol.json_form import extra_of
+from mcpsol_py.x402.protocol.json_form import extra_of, is_number
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
@@ -695,7 +695,7 @@ def _same_price(held: Spending, demand: Demand) -> Requirement | None:
 
 def _amount(requirement: Requirement) -> int:
     text = requirement.get_amount()
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return int(text) if is_number(text) else 0
 
 
 def _resource(demand: Demand) -> str | None:

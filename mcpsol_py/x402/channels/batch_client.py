@@ -27,13 +27,13 @@ from mcpsol_py.x402.channels.batch import (
 )
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
-from mcpsol_py.x402.channels.terms import address, read_delay, read_note
+from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note
 from mcpsol_py.x402.channels.voucher import VoucherSigner, checks, read_u64, sign_voucher
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.protocol.json_form import extra_of
-from mcpsol_py.x402.protocol.networks import caip2, default_asset
+from mcpsol_py.x402.protocol.networks import default_asset
 from mcpsol_py.x402.store.wallet_channels import WalletChannel, WalletChannels
 
 __all__ = ["BatchClient", "DepositPolicy", "corrected_sum", "deposits"]
@@ -129,12 +129,7 @@ class BatchClient:
             self._amount(offer, channel.charged + offer.price - channel.deposit)
 
     def _read_offer(self, requirements: PaymentRequirements) -> _VoucherOffer:
-        if caip2(str(requirements.network)) != self._chain.network:
-            raise PaymentError(
-                "network_mismatch",
-                f"the payment is asked on {requirements.network}; "
-                f"this wallet is on {self._chain.network}",
-            )
+        check_network(requirements, self._chain.network)
         extra = extra_of(requirements)
         if extra.get("voucherSigner", "client") != "client":
             raise PaymentError(

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import starmap
 from typing import Literal
 
 from solders.instruction import AccountMeta, Instruction
@@ -179,7 +180,7 @@ class ChannelProgram:
         self, discriminator: int, data: bytes, accounts: Sequence[tuple[Pubkey, bool, bool]]
     ) -> Instruction:
         """*accounts*: (key, is signer, is writable)."""
-        metas = [AccountMeta(key, signer, writable) for key, signer, writable in accounts]
+        metas = list(starmap(AccountMeta, accounts))
         return Instruction(self.program_id, bytes([discriminator]) + data, metas)
 
     def open(self, parties: Parties, deposit: int, grace_period: int) -> Instruction:

@@ -42,6 +42,8 @@ __all__ = ["Redeemed", "redeem", "tidy"]
 _TIMEOUT = 120
 #: Seconds after a ceiling's expiry in which its seller may still send a claim.
 ABANDONED = 120
+#: The states in which a channel may be paid out, those that are paid first before the others.
+_PAYABLE = ("open", "sealed")
 
 
 @dataclass
@@ -77,14 +79,12 @@ async def redeem(
     due = server.channels.due(limit)
     if chain is not None:
         due = [_refresh(server, chain, row) for row in due]
-    open_rows = [row for row in due if row.state == "open"]
-    await job.claim([row for row in open_rows if row.charged - row.claimed >= at_least])
+    await job.claim([row for row in due if row.state == "open" and row.unclaimed >= at_least])
     current = [server.channels.get(row.channel_id) or row for row in due]
-    open_rows = [row for row in current if row.state == "open"]
-    payable = [*open_rows, *(row for row in current if row.state == "sealed")]
-    await job.pay_out([row for row in payable if row.claimed > row.paid_out])
+    payable = [row for row in current if row.state in _PAYABLE and row.claimed > row.paid_out]
+    await job.pay_out(sorted(payable, key=lambda row: _PAYABLE.index(row.state)))
     for row in current:
-        if row.state == "closing" and row.charged > row.claimed:
+        if row.state == "closing" and row.unclaimed > 0:
             await job.seal(row)
     return job.done
 

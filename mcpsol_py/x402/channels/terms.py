@@ -7,11 +7,13 @@ from functools import lru_cache
 from typing import Any, TypeGuard
 
 from solders.pubkey import Pubkey
+from x402.schemas import PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.voucher import read_u64
+from mcpsol_py.x402.protocol.networks import caip2
 
-__all__ = ["address", "is_int", "read_delay", "read_note", "read_slot"]
+__all__ = ["address", "check_network", "is_int", "read_delay", "read_note", "read_slot"]
 
 _MEMO_BYTES = 256
 
@@ -30,6 +32,15 @@ def address(value: object, code: str, what: str) -> Pubkey:
     if found is None:
         raise PaymentError(code, f"{what} is not an address")
     return found
+
+
+def check_network(requirements: PaymentRequirements, network: str) -> None:
+    """Raise PaymentError (network_mismatch) if the payment is asked on another network than ours."""
+    if caip2(str(requirements.network)) != network:
+        raise PaymentError(
+            "network_mismatch",
+            f"the payment is asked on {requirements.network}; this wallet is on {network}",
+        )
 
 
 def is_int(value: object) -> TypeGuard[int]:

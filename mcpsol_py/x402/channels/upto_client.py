@@ -12,12 +12,12 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
-from mcpsol_py.x402.channels.terms import address, read_delay, read_note, read_slot
+from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note, read_slot
 from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.protocol.json_form import extra_of
-from mcpsol_py.x402.protocol.networks import caip2, default_asset
+from mcpsol_py.x402.protocol.networks import default_asset
 
 __all__ = ["UptoClient", "ceiling_charge"]
 
@@ -89,12 +89,7 @@ class UptoClient:
 
     def _read_terms(self, requirements: PaymentRequirements) -> tuple[Parties, int]:
         """Return the parties of the new channel and the highest price, in base units."""
-        if caip2(str(requirements.network)) != self._chain.network:
-            raise PaymentError(
-                "network_mismatch",
-                f"the payment is asked on {requirements.network}; "
-                f"this wallet is on {self._chain.network}",
-            )
+        check_network(requirements, self._chain.network)
         extra = extra_of(requirements)
         amount = read_u64(requirements.amount)
         if not amount:

@@ -44,7 +44,7 @@ from mcpsol_py.x402.exact.transaction import (
     wire_base64,
 )
 from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
-from mcpsol_py.x402.protocol.json_form import extra_of
+from mcpsol_py.x402.protocol.json_form import extra_of, is_number
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2, default_asset
 from mcpsol_py.x402.protocol.price import parse_price
 
@@ -104,7 +104,7 @@ class Mints:
 
 def _base_units(amount: str) -> int:
     """The amount, or 0 if it is not a number: another check refuses that."""
-    return int(amount) if amount.isascii() and amount.isdigit() else 0
+    return int(amount) if is_number(amount) else 0
 
 
 class _ExactPayer:

@@ -30,6 +30,7 @@ from mcpsol_py.x402.exact.transaction import (
     associated_token_address,
     read_transaction,
 )
+from mcpsol_py.x402.protocol.json_form import is_number
 from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022
 from mcpsol_py.x402.protocol.payment_transaction import signed_hash
 
@@ -367,7 +368,7 @@ def _check_destination(
 
 
 def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
-    if not (asked.amount.isascii() and asked.amount.isdigit()):
+    if not is_number(asked.amount):
         return "invalid_payment_requirements", "the amount asked for is not a whole number"
     wanted = int(asked.amount)
     if transfer.amount == wanted:

@@ -21,7 +21,7 @@ from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.items import picked
 from mcpsol_py.x402.facilitator.local import LocalFacilitator
 from mcpsol_py.x402.protocol.bazaar import BAZAAR, catalog_row
-from mcpsol_py.x402.protocol.json_form import MAX_PAYMENT_BYTES, json_of
+from mcpsol_py.x402.protocol.json_form import MAX_PAYMENT_BYTES, is_number, json_of
 from mcpsol_py.x402.protocol.mcp_wire import parse_payment
 from mcpsol_py.x402.store.bazaar import ServiceCatalog
 
@@ -129,8 +129,7 @@ def _filters(query: QueryParams) -> dict[str, str]:
 
 def _number(query: QueryParams, name: str, default: int, least: int, most: int) -> int:
     text = query.get(name, str(default))
-    is_number = text.isascii() and text.isdigit() and len(text) <= 9
-    if not is_number or not least <= int(text) <= most:
+    if not is_number(text) or len(text) > 9 or not least <= int(text) <= most:
         raise PaymentError("invalid_query", f"{name} must be a whole number from {least} to {most}")
     return int(text)
 

@@ -20,6 +20,7 @@ __all__ = [
     "extra_of",
     "faulty_fields",
     "json_of",
+    "is_number",
     "list_at",
     "mapping_at",
     "text_at",
@@ -75,6 +76,11 @@ def text_at(value: object, *keys: str) -> str | None:
     *path, last = keys
     found = mapping_at(value, *path).get(last)
     return found if isinstance(found, str) else None
+
+
+def is_number(text: str) -> bool:
+    """Return whether *text* is a whole number in ASCII digits, without a sign."""
+    return text.isascii() and text.isdigit()
 
 
 def decode_object(value: object, what: str) -> dict[str, Any]:

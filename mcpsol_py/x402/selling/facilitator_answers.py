@@ -16,6 +16,7 @@ from x402.schemas import SettleResponse, VerifyResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.x402.protocol.foreign_words import is_name, seller_words
+from mcpsol_py.x402.protocol.json_form import is_number
 from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
 
 __all__ = ["believed_settlement", "believed_verification"]
@@ -84,7 +85,7 @@ def _payer(payment: Payment, told: str | None) -> str | None:
 
 def _amount(payment: Payment, requirements: Any, told: str | None) -> str | None:
     """The settled amount. A transfer settles what was asked for, and nothing else."""
-    if told is None or not (told.isascii() and told.isdigit()):
+    if told is None or not is_number(told):
         return None
     if payment.get_scheme() == "exact":
         return told if told == str(requirements.get_amount()) else None

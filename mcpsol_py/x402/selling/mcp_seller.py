@@ -114,20 +114,36 @@ class Paid:
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Handle one request of any method."""
+        if ctx.method == "tools/list":
+            listed = body_of(await call_next(ctx))
+            return {**listed, "tools": list(map(self._priced, listed.get("tools", [])))}
+        name, asked = self._asked(ctx)
+        offer = self.offer(name) if asked else None
+        if offer is None:
+            return await call_next(ctx)
+        is_tool = "tool" in asked
+        request = _Request(ctx, call_next, offer, asked, tool=name if is_tool else None)
+        answer = self._answer_call if is_tool else self._answer_get
+        try:
+            return answer(request, await self._sell(request))
+        except Unfinished as unfinished:
+            return unfinished.result
+
+    def _asked(self, ctx: Context) -> tuple[str, dict[str, Any]]:
+        """Return the name of the tool, resource or prompt that a request is for, and what a payment of
+        it pays for. Nothing for other requests.
+        """
         params = mapping_at(ctx.params)
         match ctx.method, params.get("name"), params.get("uri"):
-            case "tools/list", _, _:
-                listed = body_of(await call_next(ctx))
-                return {**listed, "tools": list(map(self._priced, listed.get("tools", [])))}
-            case "tools/call", str(name), _:
-                return await self._call(ctx, call_next, name, params.get("arguments"))
+            case "tools/call", str(called), _:
+                given = dict(mapping_at(params, "arguments"))
+                name, arguments = self._unwrap(called, given)
+                return name, {"tool": name, "arguments": arguments}
             case "resources/read", _, str(uri):
-                return await self._get(ctx, call_next, uri, {"resource": uri})
+                return uri, {"resource": uri}
             case "prompts/get", str(name), _:
-                asked = {"prompt": name, "arguments": params.get("arguments") or {}}
-                return await self._get(ctx, call_next, name, asked)
-            case _:
-                return await call_next(ctx)
+                return name, {"prompt": name, "arguments": params.get("arguments") or {}}
+        return "", {}
 
     def _priced(self, tool: dict[str, Any]) -> dict[str, Any]:
         """Add the price to a paid tool's description and `_meta`.
@@ -146,42 +162,22 @@ class Paid:
 
     # -- the two kinds of request --------------------------------------------------------------
 
-    async def _call(
-        self, ctx: Context, call_next: CallNext, called: str, given: object
-    ) -> HandlerResult:
-        """A tool's call. The handler runs once for each payment, and its result is withheld until
-        it is paid.
+    def _answer_call(self, request: _Request, reply: Reply) -> HandlerResult:
+        """The answer to a tool's call. The handler runs once for each payment, and its result is
+        withheld until it is paid.
         """
-        name, arguments = self._unwrap(called, dict(mapping_at(given)))
-        offer = self.offer(name)
-        if offer is None:
-            return await call_next(ctx)
-        asked = {"tool": name, "arguments": arguments}
-        try:
-            reply = await self._sell(_Request(ctx, call_next, offer, asked, tool=name))
-        except Unfinished as unfinished:
-            return unfinished.result
         if isinstance(reply, PaymentRequiredReply):
-            return self._demand(ctx, offer, reply)
+            return self._demand(request.ctx, request.offer, reply)
         if isinstance(reply, Refused):
             return types.CallToolResult.model_validate(_refusal(reply))
         return _with_receipt(_tool_result(reply.result), reply.receipt, reply.repeated)
 
-    async def _get(
-        self, ctx: Context, call_next: CallNext, name: str, asked: dict[str, Any]
-    ) -> HandlerResult:
-        """A resource or a prompt. Its result has no room for a demand, so an unpaid one is JSON-RPC
-        error 402.
+    def _answer_get(self, request: _Request, reply: Reply) -> HandlerResult:
+        """The answer for a resource or a prompt. Its result has no room for a demand, so an unpaid
+        one is JSON-RPC error 402.
         """
-        offer = self.offer(name)
-        if offer is None:
-            return await call_next(ctx)
-        try:
-            reply = await self._sell(_Request(ctx, call_next, offer, asked))
-        except Unfinished as unfinished:
-            return unfinished.result
         if isinstance(reply, PaymentRequiredReply):
-            raise self._demand_error(offer, reply)
+            raise self._demand_error(request.offer, reply)
         if isinstance(reply, Refused):
             data = {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)}
             raise MCPError(_INTERNAL_ERROR, reply.message, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
@@ -111,8 +111,6 @@ async def _renewed_lease(row: OwnedRow, every: float) -> AsyncIterator[None]:
 
 async def _renew(row: OwnedRow, every: float) -> None:
     while True:
-        try:
+        with suppress(StorageError):  # the database may be back before the lease ends
             await row.touch()
-        except StorageError:  # the database may be back before the lease ends
-            pass
         await asyncio.sleep(every)

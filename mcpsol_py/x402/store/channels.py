@@ -7,6 +7,7 @@ voucher, on any threads, processes or replicas, only one of them is served.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, cast
 
@@ -67,6 +68,11 @@ class PaidChannel:
     checked_ms: int = 0
     touched_ms: int = 0
 
+    @property
+    def unclaimed(self) -> int:
+        """What the newest voucher proves beyond the last claim."""
+        return self.charged - self.claimed
+
 
 _NAMES = names_of(fields(PaidChannel))
 
@@ -110,10 +116,8 @@ class PaidChannels:
             connection.execute(insert(table).values(stamped))
             own_channel(connection, self.tenant, channel.channel_id)
 
-        try:
+        with suppress(IntegrityError):
             self._run(work)
-        except IntegrityError:
-            pass
         found = self.get(channel.channel_id)
         if found is None:
             raise PaymentError(

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.merchant_log import record_action
-from mcpsol_py.x402.store.rows import values_of
+from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import plans as plan_table
 from mcpsol_py.x402.store.webhooks import Event, emit
 from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan, check_period
@@ -133,10 +133,10 @@ class PlanStore:
         wanted = select(plan_table).where(
             plan_table.c.tenant == self.tenant, plan_table.c.id == plan_id
         )
-        row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
-        if row is None:
+        found = one_row(connection, wanted, _plan, lock=lock)
+        if found is None:
             raise _no_plan(plan_id)
-        return _plan(row)
+        return found
 
     # -- events
 

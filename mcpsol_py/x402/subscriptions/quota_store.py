@@ -30,7 +30,7 @@ class QuotaStore(PlanStore):
     ) -> Subscription:
         """Return it in an open transaction. *lock*: lock its row until the transaction ends."""
         wanted = select(table).where(table.c.tenant == self.tenant, table.c.id == subscription_id)
-        found = one_row(connection, wanted.with_for_update() if lock else wanted, subscription_of)
+        found = one_row(connection, wanted, subscription_of, lock=lock)
         if found is None:
             raise PaymentError(
                 "SUBSCRIPTION_NOT_FOUND", f"subscription {abbr(subscription_id)} does not exist"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 import anyio.to_thread
 import httpx
 
+from mcpsol_py.x402.protocol.json_form import is_number
 from mcpsol_py.x402.store.webhooks import Delivery, Webhook, Webhooks
 
 __all__ = ["deliver_due", "sign", "verify"]
@@ -47,7 +48,7 @@ def verify(secret: str, headers: Mapping[str, str], body: str, *, now: float | N
     Header names in lower case. *now* in seconds since 1970.
     """
     message_id, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not (stamp.isascii() and stamp.isdigit()):
+    if not is_number(stamp):
         return False
     if abs((time.time() if now is None else now) - int(stamp)) > TOLERANCE_S:
         return False

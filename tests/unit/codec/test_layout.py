@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpsol_py.codec.compiled import Codecs
-from mcpsol_py.codec.layout import Layouts, is_bytes
+from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
@@ -36,6 +36,7 @@ from mcpsol_py.model.types import (
     TypeDef,
     Variant,
     ZeroableOption,
+    is_bytes,
     vec,
 )
 

@@ -24,13 +24,13 @@ from mcpsol_py.model.types import (
     Field,
     Struct,
     Type,
+    is_bytes,
 )
 from mcpsol_py.names import snake
 from mcpsol_py.render.account_lookup import (
     CannotCheck,
     NamedAccount,
     can_be_number_seed,
-    is_byte_array,
 )
 from mcpsol_py.render.anchor.accounts.scope import Scope
 from mcpsol_py.render.anchor.types import fields_of
@@ -160,7 +160,7 @@ def _value_seed(scope: Scope, text: str, kind: Type, encoding: str | None) -> st
     number = node.number if isinstance(node, Amount) else node
     if number == BORSH_STRING:
         return f"{text}.as_bytes()"
-    if number in (PUBKEY, BORSH_BYTES) or is_byte_array(number):
+    if number in (PUBKEY, BORSH_BYTES) or is_bytes(number):
         return f"{text}.as_ref()"
     if can_be_number_seed(number, encoding):
         return f"{text}.to_{byte_order(number, encoding)}_bytes().as_ref()"

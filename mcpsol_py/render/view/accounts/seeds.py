@@ -18,13 +18,13 @@ from mcpsol_py.model.types import (
     String,
     Struct,
     Type,
+    is_bytes,
 )
 from mcpsol_py.names import snake
 from mcpsol_py.render.account_lookup import (
     CannotCheck,
     NamedAccount,
     can_be_number_seed,
-    is_byte_array,
 )
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_string, code, doc
 from mcpsol_py.render.type_traits import byte_order
@@ -135,7 +135,7 @@ def _is_text_or_bytes(kind: Type) -> bool:
     if kind in (BORSH_STRING, BORSH_BYTES):
         return True
     if isinstance(kind, Array):
-        return is_byte_array(kind) and not isinstance(kind.count, int)
+        return is_bytes(kind) and not isinstance(kind.count, int)
     item = kind.item if isinstance(kind, SizePrefixed) else kind
     return isinstance(item, (String, Bytes))
 
@@ -179,7 +179,7 @@ def _as_bytes(kind: Type, value: _Value) -> tuple[int, str]:
     if can_be_number_seed(kind, value.encoding):
         order = byte_order(kind, value.encoding)
         return kind.bits // 8, f"{value.text}.to_{order}_bytes()"
-    if is_byte_array(kind):
+    if is_bytes(kind):
         size = kind.count
         if isinstance(size, int) and size <= _MOST_BYTES:
             is_reference = value.text.startswith("args")
