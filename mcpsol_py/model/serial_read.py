@@ -19,7 +19,7 @@ from mcpsol_py.model.serial_shapes import (
     FieldShape,
     field_shapes,
 )
-from mcpsol_py.model.serial_values import Budget, mismatch, read_bytes, read_value
+from mcpsol_py.model.serial_values import Budget, expect, mismatch, read_bytes, read_value
 from mcpsol_py.names import clean_text
 
 __all__ = ["MAX_TEXT", "reader_for"]
@@ -52,15 +52,11 @@ def reader_for(hint: Any) -> ModelReader:
 
 
 def _read_text(value: Any, _: Budget) -> str:
-    if not isinstance(value, str):
-        raise mismatch(value, "text")
-    return clean_text(value, MAX_TEXT)
+    return clean_text(expect(str, value, "text"), MAX_TEXT)
 
 
 def _read_bool(value: Any, _: Budget) -> bool:
-    if not isinstance(value, bool):
-        raise mismatch(value, "true or false")
-    return value
+    return expect(bool, value, "true or false")
 
 
 def _is_int(value: Any) -> bool:
@@ -136,8 +132,7 @@ class _ListReader:
         self.reader = reader
 
     def __call__(self, value: Any, budget: Budget) -> Any:
-        if not isinstance(value, list):
-            raise mismatch(value, "a list")
+        expect(list, value, "a list")
         out = []
         for i, item in enumerate(value):
             try:

@@ -17,6 +17,7 @@ __all__ = [
     "Budget",
     "read_bytes",
     "read_value",
+    "expect",
     "mismatch",
     "write_value",
 ]
@@ -130,7 +131,7 @@ def _read_dict(value: dict[str, Any], budget: Budget) -> Any:
 def read_bytes(value: Any) -> bytes:
     """Return the bytes that the hex text *value* names. Raises SourceError."""
     expected = "bytes in hex"
-    text = _expect(str, value, expected)
+    text = expect(str, value, expected)
     if text and not text.isalnum():
         raise mismatch(value, expected)
     try:
@@ -139,7 +140,7 @@ def read_bytes(value: Any) -> bytes:
         raise mismatch(value, expected) from None
 
 
-def _expect(kind: type[T], value: Any, expected: str) -> T:
+def expect(kind: type[T], value: Any, expected: str) -> T:
     """Return *value* if it is of *kind*. Raises SourceError."""
     if not isinstance(value, kind):
         raise mismatch(value, expected)
@@ -148,7 +149,7 @@ def _expect(kind: type[T], value: Any, expected: str) -> T:
 
 def _read_int(value: Any, _: Budget) -> int:
     expected = "a decimal number"
-    text = _expect(str, value, expected)
+    text = expect(str, value, expected)
     if len(text) > 100 or not text.removeprefix("-").isdecimal():
         raise mismatch(value, expected)
     return int(text)
@@ -156,7 +157,7 @@ def _read_int(value: Any, _: Budget) -> int:
 
 def _read_float(value: Any, _: Budget) -> float:
     expected = "a number"
-    text = _expect(str, value, expected)
+    text = expect(str, value, expected)
     if len(text) >= 40:
         raise mismatch(value, expected)
     try:
@@ -166,12 +167,12 @@ def _read_float(value: Any, _: Budget) -> float:
 
 
 def _read_tuple(value: Any, budget: Budget) -> tuple[Any, ...]:
-    items = _expect(list, value, "a list")
+    items = expect(list, value, "a list")
     return tuple(read_value(item, budget) for item in items)
 
 
 def _read_object(value: Any, budget: Budget) -> dict[str, Any]:
-    members = _expect(dict, value, "an object")
+    members = expect(dict, value, "an object")
     return {key: read_value(item, budget) for key, item in members.items()}
 
 

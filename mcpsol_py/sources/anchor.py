@@ -38,7 +38,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.sources.anchor_accounts import AccountScope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.idl_types import Shape
-from mcpsol_py.sources.reader import derived, expected, from_origin, keys, kind_of
+from mcpsol_py.sources.reader import check_kind, derived, from_origin, keys, kind_of
 
 __all__ = ["read_anchor"]
 
@@ -202,9 +202,7 @@ class _AnchorReader(ItemReader):
 
     def extension(self, item: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
         """Read what `schema.anchor_idl` wrote under IDL_KEY: the parts that Anchor cannot express."""
-        given = item[IDL_KEY]
-        if type(given) is not dict:
-            raise expected("an object", given, path=IDL_KEY)
+        given = check_kind(item[IDL_KEY], dict, "an object", path=IDL_KEY)
         out = {}
         for key, value in given.items():
             if key not in wanted:

@@ -30,7 +30,7 @@ from mcpsol_py.model.seed_types import is_plain
 from mcpsol_py.model.types import Type
 from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources.idl_types import TypeReader
-from mcpsol_py.sources.reader import expected, kind_of, matching_name, named_objects
+from mcpsol_py.sources.reader import check_kind, expected, kind_of, matching_name, named_objects
 from mcpsol_py.sources.seed_constants import constant_seed_bytes
 
 __all__ = ["MAX_GROUPS", "AccountReader", "AccountScope"]
@@ -237,8 +237,7 @@ class AccountReader(TypeReader):
         If it cannot be read, the address is not derivable. It must never fall back to the program's
         own id, which would derive an address that somebody else may control.
         """
-        if type(value) is not dict:
-            raise expected("a seed", value)
+        check_kind(value, dict, "a seed")
         out = _program_value(self.seed(value, scope))
         if isinstance(out, ResolverValue):
             self.note(f"the address cannot be derived: {out.name}")

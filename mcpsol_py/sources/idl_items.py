@@ -20,7 +20,7 @@ from mcpsol_py.model.types import Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
 from mcpsol_py.sources.idl_layout import declared_layout
-from mcpsol_py.sources.reader import expected, named_objects
+from mcpsol_py.sources.reader import check_kind, named_objects
 
 __all__ = ["ItemReader", "names_of"]
 
@@ -65,8 +65,7 @@ class ItemReader(AccountReader):
         if body is None:  # tools leave out types that they cannot write
             missing = Unsupported("null", "its definition is missing")
             return TypeDef(self.name(item), missing, self.docs(item))
-        if type(body) is not dict:
-            raise expected("a type definition", body, path="type")
+        check_kind(body, dict, "a type definition", path="type")
         name, docs = self.name(item), self.docs(item)
         generics = self.generics(item)
         node, shape = self.inside("type", self.body, body)

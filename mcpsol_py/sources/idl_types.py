@@ -54,6 +54,7 @@ from mcpsol_py.sources.known_types import known_type, known_type_note
 from mcpsol_py.sources.numbers import MAX_LENGTH, is_digits, is_length, unsigned
 from mcpsol_py.sources.reader import (
     DocumentReader,
+    check_kind,
     expected,
     keys,
     kind_of,
@@ -365,8 +366,7 @@ class TypeReader(DocumentReader):
         items = owner.get("fields")
         if not items:
             return None
-        if type(items) is not list:
-            raise expected("a list", items, path="fields")
+        check_kind(items, list, "a list", path="fields")
         if type(items[0]) is not dict or "name" not in items[0]:
             return Tuple(self._types(items, depth + 1))
         if depth:
@@ -427,8 +427,7 @@ class TypeReader(DocumentReader):
         items = owner.get("generics")
         if not items:
             return ()
-        if type(items) is not list:
-            raise expected("a list", items, path="generics")
+        check_kind(items, list, "a list", path="generics")
         return tuple(
             self.inside(f"generics[{i}]", self._generic_param, item) for i, item in enumerate(items)
         )
@@ -436,8 +435,7 @@ class TypeReader(DocumentReader):
     def _generic_param(self, item: Any) -> GenericParam:
         if type(item) is str:
             return GenericParam(self.clean_name(item))
-        if type(item) is not dict:
-            raise expected("a generic parameter", item)
+        check_kind(item, dict, "a generic parameter")
         const = None
         if item.get("kind") == "const":
             const = self.text(item, "type") or "usize"

@@ -25,6 +25,7 @@ from mcpsol_py.sources.numbers import is_digits
 
 __all__ = [
     "DocumentReader",
+    "check_kind",
     "derived",
     "expected",
     "from_origin",
@@ -87,6 +88,13 @@ _DESCRIPTIONS: dict[type, Callable[[Any], str]] = {
 def expected(wanted: str, found: object, *, path: str = "") -> SourceError:
     """Return the error for a value of the wrong kind."""
     return SourceError(f"expected {wanted}, got {kind_of(found)}.", path=path)
+
+
+def check_kind(value: object, kind: type[T], wanted: str, *, path: str = "") -> T:
+    """Return *value* if its type is *kind* itself. Raises SourceError with *wanted*, the kind in words."""
+    if type(value) is not kind:
+        raise expected(wanted, value, path=path)
+    return value
 
 
 def keys(text: str) -> frozenset[str]:
@@ -171,8 +179,7 @@ class DocumentReader:
         values = owner.get(key)
         if values is None:
             return ()
-        if type(values) is not list:
-            raise expected("a list", values, path=key)
+        check_kind(values, list, "a list", path=key)
         out: list[T] = []
         findings, mark, i = self.findings, len(self.findings), -1
         try:
@@ -225,8 +232,7 @@ class DocumentReader:
         instead: Callable[[dict[str, Any], str], T | None] | None,
     ) -> T | None:
         try:
-            if type(item) is not dict:
-                raise expected("an object", item)
+            check_kind(item, dict, "an object")
             return read(item)
         except SourceError as error:
             place = f"{error.path}: " if error.path else ""

@@ -41,7 +41,7 @@ from mcpsol_py.model.visit import TypeVisitor
 from mcpsol_py.solana.base58 import b58decode
 from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node
 from mcpsol_py.sources.codama.values import ValueReader, decoded
-from mcpsol_py.sources.reader import expected
+from mcpsol_py.sources.reader import check_kind, expected
 
 __all__ = ["MAX_CONSTANT", "ConstantReader"]
 
@@ -61,8 +61,7 @@ class ConstantReader(ValueReader):
     def joined_constants(self, nodes: Any) -> bytes:
         """Return the bytes of a list of constantValueNodes, one after another. Raises SourceError."""
         try:
-            if type(nodes) is not list:
-                raise expected("a list of constants", nodes)
+            check_kind(nodes, list, "a list of constants")
             return b"".join(map(self.constant_bytes, nodes))
         except SourceError as error:
             raise SourceError(f"cannot read the constant bytes: {error.text}") from error

@@ -33,8 +33,9 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import PUBKEY, Type
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, kind_name
+from mcpsol_py.sources.codama.nodes import Node, kind_name
 from mcpsol_py.sources.codama.types import CodamaTypeReader
+from mcpsol_py.sources.codama.values import check_value_node
 from mcpsol_py.sources.reader import expected, object_or_empty
 
 __all__ = ["DefaultReader"]
@@ -48,10 +49,7 @@ class DefaultReader(CodamaTypeReader):
         and return None.
         """
         try:
-            if type(node) is not dict:
-                raise expected("a value node", node)
-            if depth > MAX_DEPTH:
-                raise SourceError(f"values nest deeper than {MAX_DEPTH} levels.")
+            check_value_node(node, depth)
             read = _FILLED.get(kind_name(node))
             if read is None:
                 return ConstValue(self.value(node))

@@ -25,7 +25,7 @@ from mcpsol_py.sources.codama.data_fields import DataFields
 from mcpsol_py.sources.codama.defaults import DefaultReader
 from mcpsol_py.sources.codama.display import read_display
 from mcpsol_py.sources.codama.nodes import Node, expected_kind
-from mcpsol_py.sources.reader import expected, from_origin, kind_of, objects_in
+from mcpsol_py.sources.reader import check_kind, from_origin, kind_of, objects_in
 
 __all__ = ["read_codama"]
 
@@ -50,9 +50,7 @@ class _CodamaReader(DefaultReader):
     def root(self, doc: Node) -> ProgramModel:
         self._check_version(doc)
         self.count_unread(doc)
-        program = doc.get("program")
-        if type(program) is not dict:
-            raise expected("a programNode", program, path="program")
+        program = check_kind(doc.get("program"), dict, "a programNode", path="program")
         others = objects_in(doc.get("additionalPrograms"))
         self.index(program, "")
         for other in others:
@@ -180,9 +178,7 @@ class _CodamaReader(DefaultReader):
 
     def remaining(self, node: Node) -> RemainingAccounts:
         self.expect(node, "instructionRemainingAccountsNode")
-        value = node.get("value")
-        if type(value) is not dict:
-            raise expected("a value node", value, path="value")
+        value = check_kind(node.get("value"), dict, "a value node", path="value")
         if value.get("kind") == "resolverValueNode":
             message = "a client's own code finds the remaining accounts; here the caller lists them"
             self.note(message, "value", "info")

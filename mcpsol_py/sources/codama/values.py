@@ -14,15 +14,22 @@ from typing import Any
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.solana.base58 import b58decode, is_address
 from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, NodeReader, kind_name
-from mcpsol_py.sources.reader import expected, kind_of
+from mcpsol_py.sources.reader import check_kind, expected, kind_of
 
-__all__ = ["ValueReader", "decoded"]
+__all__ = ["ValueReader", "check_value_node", "decoded"]
 
 _MAX_TEXT = 65_536
 _MAX_BASE58 = 4096
 #: The largest integer that all JSON readers keep exact; larger ones are written as text.
 _MAX_EXACT = 2**53 - 1
 _OPTION_VALUES = ("someValueNode", "noneValueNode")
+
+
+def check_value_node(node: Any, depth: int) -> None:
+    """Raise SourceError unless *node* may be a value node, and not too deep in others."""
+    check_kind(node, dict, "a value node")
+    if depth > MAX_DEPTH:
+        raise SourceError(f"values nest deeper than {MAX_DEPTH} levels.")
 
 
 class ValueReader(NodeReader):
@@ -32,10 +39,7 @@ class ValueReader(NodeReader):
         """Return a value in the JSON form of its type. Raises SourceError if it depends on the
         call.
         """
-        if type(node) is not dict:
-            raise expected("a value node", node)
-        if depth > MAX_DEPTH:
-            raise SourceError(f"values nest deeper than {MAX_DEPTH} levels.")
+        check_value_node(node, depth)
         read = _VALUES.get(kind_name(node))
         if read is None:
             raise SourceError(f"expected a plain value, got {abbr(node.get('kind'), 60)}.")
@@ -103,9 +107,7 @@ class ValueReader(NodeReader):
 
     def node_bytes(self, node: Node) -> bytes:
         """Return the bytes of a bytesValueNode."""
-        data = node.get("data")
-        if type(data) is not str:
-            raise expected("the bytes as text", data)
+        data = check_kind(node.get("data"), str, "the bytes as text")
         return decoded(data, node.get("encoding"))
 
 

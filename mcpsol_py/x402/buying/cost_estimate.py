@@ -25,7 +25,7 @@ from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import has_names
 from mcpsol_py.x402.protocol.http_answers import send_bounded
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
-from mcpsol_py.x402.protocol.json_form import is_number, json_of
+from mcpsol_py.x402.protocol.json_form import is_number, json_of, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.price import format_amount
@@ -205,10 +205,10 @@ _ASKS_ONLY = _AsksOnly()
 
 def _listed_price(tool: types.Tool) -> list[dict[str, Any]] | None:
     """Return the ways to pay that a server's tool list has for *tool*, None if it has none."""
-    price = (tool.meta or {}).get("x402")
-    if not isinstance(price, Mapping) or not isinstance(price.get("accepts"), list):
+    accepts = mapping_at(tool.meta, "x402").get("accepts")
+    if not isinstance(accepts, list):
         return None
-    return [dict(t) for t in price["accepts"] if isinstance(t, Mapping) and has_names(t)]
+    return [dict(t) for t in accepts if isinstance(t, Mapping) and has_names(t)]
 
 
 def _terms(demand: Demand) -> list[dict[str, Any]]:

@@ -63,13 +63,13 @@ def web_request(
     """
     given = dict(headers or {})
     _check_headers(given)
-    if (body is not None) + (json is not _ABSENT) + (form is not None) > 1:
+    bodies = (body is not None) + (json is not _ABSENT) + (form is not None)
+    if bodies > 1:
         raise _invalid("expected only one of body, json and form")
     content, kind = _content(body, json, form)
     if kind is not None and not any(name.lower() == "content-type" for name in given):
         given["Content-Type"] = kind
-    has_body = body is not None or json is not _ABSENT or form is not None
-    chosen = (method or ("POST" if has_body else "GET")).upper()
+    chosen = (method or ("POST" if bodies else "GET")).upper()
     if not _TOKEN.fullmatch(chosen):
         raise _invalid(f"expected an HTTP method, got {abbr(chosen)}")
     return WebRequest(chosen, url, content, given)

@@ -39,15 +39,19 @@ def older_error(
     }
 
 
+#: The codes of some reasons, and of reasons that contain some words.
+_BY_REASON = {
+    "payment_required": "PAYMENT_REQUIRED",
+    "insufficient_funds": "PAYMENT_INSUFFICIENT",
+    "transaction_failed": "PAYMENT_EXPIRED",
+}
+_BY_WORDS = {"amount_insufficient": "PAYMENT_INSUFFICIENT", "expired": "PAYMENT_EXPIRED"}
+
+
 def _code(reason: str, payment: Payment | None, price: int) -> str:
-    if reason == "payment_required":
-        return "PAYMENT_REQUIRED"
     if reason == "no_matching_requirements" and isinstance(payment, PaymentPayload):
         offered = payment.accepted.amount
         is_too_low = offered.isdigit() and int(offered) < price
         return "PAYMENT_INSUFFICIENT" if is_too_low else "PAYMENT_INVALID"
-    if "amount_insufficient" in reason or reason == "insufficient_funds":
-        return "PAYMENT_INSUFFICIENT"
-    if reason == "transaction_failed" or "expired" in reason:
-        return "PAYMENT_EXPIRED"
-    return "PAYMENT_INVALID"
+    by_words = (code for words, code in _BY_WORDS.items() if words in reason)
+    return _BY_REASON.get(reason) or next(by_words, "PAYMENT_INVALID")

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import ClauseElement
 
-from mcpsol_py.items import names_of
+from mcpsol_py.items import names_of, without_nulls
 
 __all__ = ["Statement", "row_of"]
 
@@ -65,7 +65,7 @@ class Statement:
         if self._sqlite is None:
             compiled = self._statement.compile(dialect=connection.dialect)
             order = list(getattr(compiled, "positiontup", None) or ())
-            fixed = {k: v for k, v in (compiled.params or {}).items() if v is not None}
+            fixed = without_nulls(compiled.params or {})
             self._sqlite = (str(compiled), order, fixed)
         return self._sqlite
 
