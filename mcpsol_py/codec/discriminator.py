@@ -26,7 +26,7 @@ def leading(name: str, discriminator: Discriminator) -> bytes:
 
 def matches(discriminator: Discriminator, data: bytes) -> bool:
     """Return whether *data* has this discriminator. An empty one matches all data."""
-    if discriminator.size is not None and len(data) != discriminator.size:
+    if discriminator.size not in (None, len(data)):
         return False
     return not discriminator.value or data.startswith(discriminator.value, discriminator.offset)
 
@@ -36,7 +36,7 @@ def check_discriminator(discriminator: Discriminator, data: bytes) -> None:
     if matches(discriminator, data):
         return
     size = discriminator.size
-    if size is not None and len(data) != size:
+    if size not in (None, len(data)):
         message = f"expected {size} bytes of data, got {len(data)}"
         raise DecodeError(message, left=len(data), wanted=size)
     value, start = discriminator.value, discriminator.offset
@@ -67,13 +67,9 @@ def best_match(
     The longest discriminators win. Of equals, the first that *fits* wins, or the first of all if
     none does. One without any discriminator matches all data, and loses to every other.
     """
-    matching = [one for one in known if _matches_all(one, data)]
-    if not matching:
-        return None
-    longest = max(map(_weight, matching))
-    best = [one for one in matching if _weight(one) == longest]
-    if len(best) == 1 or fits is None:
-        return best[0]
+    best = _heaviest([one for one in known if _matches_all(one, data)], _weight)
+    if len(best) <= 1 or fits is None:
+        return next(iter(best), None)
     return next(filter(fits, best), best[0])
 
 
@@ -82,9 +78,13 @@ def likely(known: Iterable[_K], data: bytes) -> list[_K]:
 
     Sizes do not count here: data of another version have another size.
     """
-    matching = [one for one in known if _starts(one, data)]
-    longest = max(map(_bytes_of, matching), default=0)
-    return [one for one in matching if _bytes_of(one) == longest]
+    return _heaviest([one for one in known if _starts(one, data)], _bytes_of)
+
+
+def _heaviest(matching: list[_K], weight: Callable[[_K], int]) -> list[_K]:
+    """Return the candidates with the greatest weight, in order."""
+    most = max(map(weight, matching), default=0)
+    return [one for one in matching if weight(one) == most]
 
 
 class Likely(Generic[_K]):

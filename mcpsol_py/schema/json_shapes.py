@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from mcpsol_py.items import items_by_name
+from mcpsol_py.items import items_by_name, only, without_nulls
 from mcpsol_py.names import ByName
 from mcpsol_py.schema.schema_parts import opened
 
@@ -189,12 +189,7 @@ class _VariantConverter:
 
 def _only_item(given: dict[str, Any]) -> tuple[str, Any] | None:
     """Return the only item that is not null, or the only item, or None if there are more or none."""
-    items = list(given.items())
-    not_null = [(name, value) for name, value in items if value is not None]
-    for candidates in (not_null, items):
-        if len(candidates) == 1:
-            return candidates[0]
-    return None
+    return only(list(without_nulls(given).items())) or only(list(given.items()))
 
 
 # --- objects ---------------------------------------------------------------------------------------------------------
