@@ -11,7 +11,6 @@ from solders.pubkey import Pubkey
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.errors import EncodeError, SourceError, UnknownName, abbr
-from mcpsol_py.items import without_nulls
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.schema.mcp_tools import ToolCall
 

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from mcpsol_py.codec.layout import Layouts, is_bytes
+from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.codec.slots import has_only_names
 from mcpsol_py.errors import NotUsable
+from mcpsol_py.items import names_of
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -48,6 +49,7 @@ from mcpsol_py.model.types import (
     Type,
     Unsupported,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
 
@@ -103,7 +105,7 @@ def payloads(node: Enum) -> dict[str, Type]:
 
 def variant_names(node: Enum) -> list[str]:
     """Return the names of the variants, each once."""
-    return list(dict.fromkeys(variant.name for variant in node.variants))
+    return list(dict.fromkeys(names_of(node.variants)))
 
 
 def variant_key(node: Enum) -> str:

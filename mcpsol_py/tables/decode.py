@@ -30,6 +30,7 @@ from mcpsol_py.codec.reading import (
     without_tag,
 )
 from mcpsol_py.errors import DecodeError, McpsolError, NotUsable, UnknownName
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.model.types import BOOL, Field, Struct, Tuple, Type, field_keys
 from mcpsol_py.names import by_name
@@ -65,7 +66,7 @@ def decode(codecs: Codecs, kind: str, rows: Rows, name: str | None, *, text: boo
     else:
         one = known[_place(kind, known, name)]
     reader = _TableReader(codecs, one, kind, text)
-    batches = [reader.read(chunk) for chunk in chunks]
+    batches = list(map(reader.read, chunks))
     return pa.Table.from_batches(batches, reader.schema)
 
 
@@ -182,7 +183,7 @@ def _known(codecs: Codecs, kind: str) -> Sequence[Kind]:
 
 
 def _place(kind: str, known: Sequence[Kind], name: str) -> int:
-    names = [one.name for one in known]
+    names = names_of(known)
     found = by_name(names).get(name)
     if found is None:
         raise UnknownName(_KINDS[kind].removesuffix("s"), name, names)
@@ -192,7 +193,7 @@ def _place(kind: str, known: Sequence[Kind], name: str) -> int:
 def _places(codecs: Codecs, kind: str, chunk: pa.Array) -> Any:
     """Return the place in the source of each row's type, -1 for a row of no known type."""
     known = _known(codecs, kind)
-    reach = max((_reach(one) for one in known), default=0)
+    reach = max(map(_reach, known), default=0)
     heads = _heads(chunk, reach).dictionary_encode()
     numbers = {id(one): place for place, one in enumerate(known)}
     found = [
@@ -274,7 +275,7 @@ class _Read:
 
     def __add__(self, other: _Read) -> _Read:
         pairs = zip(self.columns, other.columns, strict=True)
-        return _Read(*(pa.concat_arrays(pair) for pair in pairs))
+        return _Read(*map(pa.concat_arrays, pairs))
 
     @property
     def columns(self) -> tuple[pa.Array, pa.Array, pa.Array]:
@@ -412,7 +413,7 @@ class _TableReader:
         return self._values.visit(self.node, values)
 
     def _read_slowly(self, chunk: pa.Array) -> _Read:
-        rows = [self._read_row(data) for data in chunk.to_pylist()]
+        rows = list(map(self._read_row, chunk.to_pylist()))
         values, rest, notes = zip(*rows, strict=True) if rows else ((), (), ())
         return _Read(
             self.values(values),

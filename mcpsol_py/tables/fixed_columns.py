@@ -17,9 +17,7 @@ import pyarrow as pa
 from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec.compiled import Codecs
-from mcpsol_py.codec.integers import byte_order, tag_of
-from mcpsol_py.codec.layout import is_bytes
-from mcpsol_py.codec.slots import is_padding
+from mcpsol_py.codec.integers import byte_order
 from mcpsol_py.errors import CodecError
 from mcpsol_py.model.types import (
     Amount,
@@ -52,6 +50,7 @@ from mcpsol_py.model.types import (
     Unsupported,
     ZeroableOption,
     field_keys,
+    is_bytes,
 )
 from mcpsol_py.model.visit import ProductType, TypeVisitor
 from mcpsol_py.tables.arrow_types import (
@@ -207,7 +206,7 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         return self.visit(node.item, block, start)
 
     def _has_fixed_payloads(self, node: Enum, room: int) -> bool:
-        sizes = [self.layouts.fixed_size(payload) for payload in payloads(node).values()]
+        sizes = list(map(self.layouts.fixed_size, payloads(node).values()))
         tag = self.size(node.tag) if isinstance(node.tag, Int) else room
         return all(size is not None and tag + size <= room for size in sizes)
 
@@ -262,7 +261,7 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
     def _parts(
         self, items: Sequence[Type], keys: Sequence[Member], block: Block, start: int
     ) -> list[tuple[str, pa.Array]]:
-        starts = accumulate((self.size(item) for item in items), initial=start)
+        starts = accumulate(map(self.size, items), initial=start)
         return [(key.key, self.visit(key.type, block, at)) for key, at in zip(keys, starts)]  # noqa: B905
 
     def _struct(
@@ -324,7 +323,7 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         numbers = block.numbers(start, _int_form(tag))
         by_tag: dict[int, int] = {}
         for place, variant in enumerate(node.variants):
-            by_tag.setdefault(tag_of(variant, place), place)
+            by_tag.setdefault(variant.tag_at(place), place)
         limits = np.iinfo(numbers.dtype)
         known = sorted(one for one in by_tag if limits.min <= one <= limits.max)
         if not known:
@@ -345,7 +344,7 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         return self.visit(node.item, block, start)
 
     def visit_offset(self, node: Offset, block: Block, start: int) -> pa.Array:
-        if not is_padding(node):
+        if not node.is_padding:
             return self._one_by_one(node, block, start)
         return self.visit(node.item, block, start + (node.amount if node.when == "pre" else 0))
 

@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 from solders.pubkey import Pubkey as Address
 
-from mcpsol_py.codec.layout import Layouts, is_bytes
+from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.codec.lenient_read import LenientJson
 from mcpsol_py.codec.slots import has_only_names
 from mcpsol_py.model.types import (
@@ -30,6 +30,7 @@ from mcpsol_py.model.types import (
     String,
     Type,
     Unsupported,
+    is_bytes,
 )
 from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
 from mcpsol_py.tables.arrow_types import (
@@ -150,7 +151,7 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
     def visit_enum(self, node: Enum, values: Values) -> pa.Array:
         if not node.variants:
             return self._as_json(node, values)
-        names = names_column(node, [_variant(value) for value in values])
+        names = names_column(node, list(map(_variant, values)))
         if has_only_names(node):
             return names
         bodies = [

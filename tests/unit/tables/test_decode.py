@@ -20,13 +20,14 @@ from solders.pubkey import Pubkey as Address
 from mcpsol_py.codec.account import account_named
 from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.interpreted import Interpreted
-from mcpsol_py.codec.layout import Layouts, is_bytes
+from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.codec.lenient_read import LenientJson, UnknownVariant
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model import types as t
 from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction, ProgramModel
 from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import is_bytes
 from mcpsol_py.program import Program, load
 from mcpsol_py.tables import decode as tables_decode
 from mcpsol_py.tables.decode import decode, schema
