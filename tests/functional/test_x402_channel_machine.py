@@ -173,7 +173,13 @@ class ChannelSellerMachine(RuleBasedStateMachine):
 
     @rule()
     def next_block(self) -> None:
-        self.world.svm.expire_blockhash()
+        with self.world.chain._lock:  # a call that was left may still ask the chain
+            self.world.svm.expire_blockhash()
+
+    @property
+    def payee_holds(self) -> int:
+        with self.world.chain._lock:
+            return self.world.held[1]
 
     # --- what buyers sign
 
@@ -369,7 +375,7 @@ class ChannelSellerMachine(RuleBasedStateMachine):
         for name in 3 * TENANTS:
             self.seller_redeems(name)
             self.next_block()
-        assert self.world.held[1] >= sum(map(sum, map(dict.values, self.bought.values())))
+        assert self.payee_holds >= sum(map(sum, map(dict.values, self.bought.values())))
 
     # --- what must hold
 
@@ -383,7 +389,7 @@ class ChannelSellerMachine(RuleBasedStateMachine):
     def what_was_answered_is_the_payees(self) -> None:
         ceilings = {one.key for one in self.payments if one.is_ceiling}
         landed = sum(sum(self.bought[key].values()) for key in ceilings & self.bought.keys())
-        assert self.world.held[1] >= landed
+        assert self.payee_holds >= landed
         answered: Counter[str] = Counter()
         for key in self.bought.keys() - ceilings:
             answered[key.split(":")[0]] += PRICE
@@ -402,7 +408,7 @@ class ChannelSellerMachine(RuleBasedStateMachine):
         ceilings = sum(self.used[one.key] for one in self.payments if one.is_ceiling)
         channels = {one.key.split(":")[0] for one in self.payments if not one.is_ceiling}
         charged = sum(self.record(c).charged for c in channels if self.is_known(c))
-        assert self.world.held[1] <= ceilings + charged
+        assert self.payee_holds <= ceilings + charged
 
     def is_known(self, channel: str) -> bool:
         return any(PaidChannels(self.database, name).get(channel) for name in TENANTS)

@@ -296,10 +296,6 @@ class FacilitatorMachine(RuleBasedStateMachine):
     def one_comes_back(self, n: int) -> None:
         self.facilitators[n % 3].moods = {}
 
-    @rule(n=indexes, chokes=st.booleans())
-    def one_chokes_on_what_strangers_send(self, n: int, chokes: bool) -> None:
-        self.facilitators[n % 3].chokes = chokes
-
     @rule(n=indexes)
     def a_slow_one_gets_there(self, n: int) -> None:
         asyncio.run(self.facilitators[n % 3].settle_what_was_left())
@@ -381,9 +377,10 @@ class FacilitatorMachine(RuleBasedStateMachine):
             for one in self.facilitators:
                 one.steady = one.is_well
 
-    @rule(count=st.integers(1, 7), n=indexes)
-    def strangers_pay_nothing(self, count: int, n: int) -> None:
+    @rule(count=st.integers(1, 7), n=indexes, chokes=st.booleans())
+    def strangers_pay_nothing(self, count: int, n: int, chokes: bool) -> None:
         """Payments without money: refused, or answered with a failure by one that chokes on them."""
+        self.facilitators[n % 3].chokes = chokes
         stranger = ExactClient(keypair(77), self.world.chain)
         self.world.give(keypair(77).pubkey(), 777)
         fee_payer = self.facilitators[n % 3].address
@@ -399,6 +396,7 @@ class FacilitatorMachine(RuleBasedStateMachine):
                 assert not isinstance(reply, Answer)
 
         asyncio.run(pay())
+        self.the_first_one_is_used_while_it_works()
 
     @rule()
     def the_first_one_is_used_while_it_works(self) -> None:
