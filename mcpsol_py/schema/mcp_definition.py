@@ -20,7 +20,6 @@ from mcpsol_py.model.program import (
     ResolverValue,
     UnknownSeed,
 )
-from mcpsol_py.model.relations import relations_of
 from mcpsol_py.model.types import I64, Field, Int
 from mcpsol_py.names import ByName, clean_text, snake
 from mcpsol_py.schema.client_profiles import Profile
@@ -57,16 +56,15 @@ MustGive = Callable[[Instruction], Collection[tuple[str, ...]]]
 
 def accounts_to_give(instruction: Instruction) -> set[tuple[str, ...]]:
     """Return the accounts without a fixed address, seeds, default or relation, judged without the account planner."""
-    related = relations_of(instruction)
     return {
         path
         for path, account in leaves(instruction.accounts)
-        if not (account.optional or path in related or _client_can_fill_in(account))
+        if not (account.optional or _client_can_fill_in(account))
     }
 
 
 def _client_can_fill_in(account: Account) -> bool:
-    if account.address is not None:
+    if account.address is not None or account.relations:
         return True
     if account.pda is not None:
         return _is_derivable(account.pda)
