@@ -83,7 +83,7 @@ class CallBuilder:
         return call_reply(prepared, simulated, transaction=transaction)
 
     async def _view(self, prepared: PreparedCall, progress: CallProgress) -> Reply:
-        """Simulate the call and return what it returns. Nothing is to sign."""
+        """Simulate the call and return its return value. Nothing is to sign."""
         if prepared.served.transport is None:
             await progress.reached("built", DESCRIBE_STEPS)
             return view_reply(prepared, None)

@@ -19,7 +19,7 @@ __all__ = ["Booking", "settle_open_sends"]
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """The bookkeeping of one transaction: `flows` is what it was allowed to take, as the policy measured it."""
+    """The bookkeeping of one transaction: `flows` is the outflow that the policy allowed."""
 
     audit: AuditLog
     signature: str

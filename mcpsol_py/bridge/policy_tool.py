@@ -1,4 +1,4 @@
-"""The tool `policy`: what the wallet's owner allows, in words, with what is spent today and what is left."""
+"""The tool `policy`: the rules of the wallet's owner in words, with today's spending and the rest."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class ReadTools:
 
 
 async def _time_or_why(transport: Transport) -> dict[str, Any]:
-    """Return the time of a chain. A node that does not answer must not hide what is known of the programs."""
+    """Return the time of a chain. A node that does not answer must not hide the known facts about the programs."""
     try:
         return await reading.chain_time(transport) or {"unknown": "the chain has no clock"}
     except McpsolError as error:

@@ -82,7 +82,7 @@ class Refresher:
     async def _keep_current(self, label: str) -> None:
         """Refresh one program until cancelled. Its errors never end the watch over the others.
 
-        After an error that nobody expected its tools are removed, since what it is now is not known.
+        After an error that nobody expected its tools are removed, since its present schema is unknown.
         """
         while True:
             try:

@@ -107,7 +107,7 @@ class CheckedCall:
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """A transaction that landed. `outflow` is what it took, by mint, or None if the chain does not say yet."""
+    """A transaction that landed. `outflow` is its outflow by mint, or None if the chain does not say yet."""
 
     signature: str
     outflow: Mapping[str, str] | None
@@ -161,7 +161,7 @@ class PolicySender:
         still_served: Callable[[], None],
         programs: Sequence[ServedProgram],
     ) -> Reply:
-        """Simulate, check, ask, and then start again: what is signed was simulated a moment ago.
+        """Simulate, check, ask, and then start again: the signed bytes were simulated a moment ago.
 
         *still_served* raises if the program was replaced meanwhile. *programs* explain the calls that it makes.
         """

@@ -88,7 +88,7 @@ async def draft_transaction(
 
 
 def _check_set_once(instructions: Sequence[Instruction], given: Mapping[str, Amount]) -> None:
-    """Raise InvalidTransaction for a number that an instruction sets too. What is measured gives way to it."""
+    """Raise InvalidTransaction for a number that an instruction sets too. The measured value gives way to it."""
     own = budget_settings(instructions)
     for setting, amount in given.items():
         if setting in own and isinstance(amount, int):

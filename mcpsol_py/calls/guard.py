@@ -148,7 +148,7 @@ def _what_they_have(rows: Sequence[Holding]) -> dict[tuple[Pubkey, str], int]:
     return {row.place: row.has for row in rows}
 
 
-# --- what is demanded of an account ----------------------------------------------------------------------------------
+# --- demands on an account --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

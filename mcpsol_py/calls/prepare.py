@@ -78,7 +78,7 @@ class ServedProgram:
     ) -> tuple[Program, Reading, dict[str, Any]]:
         """Read instruction data: with the version of *slot*, if several are known.
 
-        Returns the program that read it, what it read, and the facts about the version. Raises DecodeError.
+        Returns the program that read it, the reading, and the facts about the version. Raises DecodeError.
         """
         if self.versions is None:
             return self.program, self.program.read_instruction(data), {}

@@ -1,4 +1,4 @@
-"""Shortens large JSON values to what a client's context can take, and says what was left out."""
+"""Shortens large JSON values to what a client's context can take, and says which parts are left out."""
 
 from __future__ import annotations
 

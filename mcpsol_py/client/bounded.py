@@ -151,7 +151,7 @@ def bound_answers(session: Any, limit: int) -> None:
 
 
 def _hooks(library: Any, limit: int) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
-    """Return what is done to each request, and to each answer before its body is read."""
+    """Return the hooks for each request, and to each answer before its body is read."""
 
     def ask(request: Any) -> None:
         request.headers["accept-encoding"] = ACCEPTED_ENCODINGS

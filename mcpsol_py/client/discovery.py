@@ -1,4 +1,4 @@
-"""Find the schema of a deployed program: its list_tools, else an IDL account, else an error that lists what was found.
+"""Find the schema of a deployed program: its list_tools, else an IDL account, else an error that lists the findings.
 
 `list_tools` asks for several pages in one simulated transaction and reads them from its logs, so 100 tools take one
 round trip for every six pages. It follows `nextCursor` and nothing else: a page asked for ahead is used only if a

@@ -1,4 +1,4 @@
-"""Checks that there is a program at an address, and says what is there instead."""
+"""Checks that there is a program at an address, and names the account that is there instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[Callable[[Account], object], str], ...] = (
 
 
 async def check_program(transport: Transport, program_id: Pubkey) -> None:
-    """Raise NoProgram if there is no program at *program_id*, with what is there instead. Raises TransportError."""
+    """Raise NoProgram if there is no program at *program_id*; it names the account there. Raises TransportError."""
     (account,) = await transport.get_accounts([program_id])
     if account is None or not account.executable:
         raise NoProgram(str(program_id), transport.endpoint, _advice(account))

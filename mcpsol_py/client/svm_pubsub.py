@@ -237,7 +237,7 @@ async def _serve_one(transport: SvmTransport, socket: ServerConnection) -> None:
                     answer = connection.answer(text)
                     if answer is not None:
                         await socket.send(answer)
-                wake.set()  # what is subscribed to may have happened already
+                wake.set()  # the event may have happened already
         finally:
             reporting.cancel()
             await asyncio.gather(reporting, return_exceptions=True)

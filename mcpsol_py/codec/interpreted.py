@@ -1,7 +1,7 @@
 """The interpreted codec: walks a type to encode or decode one value, and explains errors.
 
 It reads every form of a value: plain Python, JSON, names in another case style, arguments with a
-default. Errors have the path in the value, the type, what was expected and what was found.
+default. Errors have the path in the value, the type, the expected and the found form.
 
 compiled.py is the fast codec. It handles plain Python values only and leaves all others to this one.
 Both give the same bytes; tests compare them.

@@ -1,7 +1,7 @@
 """Reads data that landed on a chain: as much of a value as its bytes give, and a note for each part that they do not.
 
 Programs change. An account of an older version ends before the last fields, one of a newer version has an enum variant
-that the IDL does not know. The codecs refuse such data. This reader keeps what it could read.
+that the IDL does not know. The codecs refuse such data. This reader keeps the part that it could read.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class UnknownVariant:
 
 
 class LenientReader(InterpretedReader):
-    """Reads as much as the data give. `notes` says what is missing or odd, each with its place.
+    """Reads as much as the data give. `notes` name missing and odd parts, each with its place.
 
     After a part of unknown size could not be read, `ended` is set: what follows has no known offset. `lacks` is set if
     a part could not be read, or follows such a part.
@@ -77,7 +77,7 @@ class LenientReader(InterpretedReader):
         self._path: list[str] = [] if outer is None else outer._path
 
     def read(self, name: str, node: Type, at: int) -> tuple[Any, int]:
-        """Return the value at *at* and the offset after what was read of it. *name* begins the places in notes.
+        """Return the value at *at* and the offset after the bytes read. *name* begins the places in notes.
 
         The value is None if nothing of it could be read.
         """

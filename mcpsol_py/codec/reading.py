@@ -1,4 +1,4 @@
-"""Readings of instruction data, accounts and events that landed: the value, and notes on what it leaves unexplained.
+"""Readings of instruction data, accounts and events that landed: the value, and notes on unexplained bytes.
 
 `decode_*` are strict, for data that this program wrote or is about to sign. Readings are for data that others wrote,
 with other versions of the program.
@@ -37,10 +37,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read of some data.
+    """The reading of some data.
 
     `name` is the instruction, account type or event. `value` has the fields that could be read, as Python values; it is
-    None if none could. `rest` are the bytes after them. `notes` say what is missing, odd or left over, each with its
+    None if none could. `rest` are the bytes after them. `notes` name missing, odd and left-over parts, each with its
     place; there is a note if there is a rest. `fits`: the value has all fields, each of its type. `missing`: fields are
     missing.
     """

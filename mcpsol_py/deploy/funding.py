@@ -65,7 +65,7 @@ class Allowance:
     """The lamports that a run may still spend, which are those that its plan showed.
 
     A node's answers decide which transactions a run sends. So each one is charged here first: a node that lies about
-    balances, buffers or statuses gets no more than what was shown.
+    balances, buffers or statuses gets no more than the shown sum.
     """
 
     name: str

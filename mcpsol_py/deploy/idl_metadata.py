@@ -420,7 +420,7 @@ class _Run:
         )
 
     async def _wait_for(self, target: Pubkey, size: int) -> None:
-        """Give the endpoint time to show what was written."""
+        """Give the endpoint time to show the written account."""
         for _ in range(STALE_LOOKS):
             account = await self._account(target)
             if account and not chunks(self.plan.packed, bytes(account.data[HEADER:]), size):

@@ -25,7 +25,7 @@ _ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON document, and the file and line that it is from. `why` says what is wrong if it could not be read."""
+    """A JSON document, and the file and line that it is from. `why` is set if it could not be read."""
 
     origin: str
     value: Any = None

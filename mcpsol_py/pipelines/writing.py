@@ -169,7 +169,7 @@ def parquet_folder(
 
 
 def _put(partial: Path, out: Path) -> None:
-    """Rename *partial* to *out*. What was there is removed last."""
+    """Rename *partial* to *out*. An older file is removed last."""
     if not out.exists():
         partial.rename(out)
         return

@@ -1,7 +1,7 @@
 """Reads many accounts, instructions or events into Arrow tables.
 
 A row has what the readers of `mcpsol_py.codec.reading` say of its data: the fields, `rest` (the bytes left over) and
-`notes` (what is missing, odd or left over). Both are null for data that the source explains whole. Data of another
+`notes` (missing, odd and left-over parts). Both are null for data that the source explains whole. Data of another
 kind have null in every field, all their bytes in `rest` and the reason in `notes`.
 """
 
@@ -122,7 +122,7 @@ def _chunks(codecs: Codecs, kind: str, rows: Rows) -> Iterator[pa.Array]:
 
 
 def _arrays(rows: Sequence[bytes | None] | pa.Array) -> Iterator[pa.Array]:
-    """Yield *rows* as arrays of binary with 64-bit offsets. Raises DecodeError for what is not bytes."""
+    """Yield *rows* as arrays of binary with 64-bit offsets. Raises DecodeError for other values than bytes."""
     if isinstance(rows, pa.Array):
         whole = _as_binary(rows)
         step = _rows_of_a_chunk(whole.nbytes // max(len(whole), 1))
@@ -267,7 +267,7 @@ def _only_one(codecs: Codecs, kind: str, chunks: Sequence[pa.Array]) -> Kind:
 
 @dataclass(slots=True)
 class _Read:
-    """What was read of some rows: a column of their values, the bytes left over, and the notes."""
+    """The readings of some rows: a column of their values, the bytes left over, and the notes."""
 
     values: pa.Array
     rest: pa.Array

@@ -32,7 +32,7 @@ class RefusedRequest:
 async def check_access(
     scope: Scope, settings: HttpSettings, operators: Operators, *, for_operators: bool
 ) -> RefusedRequest | None:
-    """Return None if the request is allowed. *for_operators*: the page shows what is the operator's.
+    """Return None if the request is allowed. *for_operators*: the page shows the operator's data.
 
     A form may be posted only from the explorer's own pages or a configured origin.
     """

@@ -29,7 +29,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 class HasHealth(Protocol):
-    """What is served: the bridge, for example."""
+    """The served application: the bridge, for example."""
 
     def health(self) -> Mapping[str, Any]:
         """Return its `status` and details."""

@@ -126,7 +126,7 @@ class EarlyProbes:
         self._thread.start()
 
     def stop(self) -> bytes:
-        """Stop reading stdin. Return what was read and not answered."""
+        """Stop reading stdin. Return the messages that were read and not answered."""
         if self._stop >= 0:
             os.close(self._stop)
             self._stop = -1

@@ -1,4 +1,4 @@
-"""Limits on what the bridge signs: the policy of the wallet's owner, and the audit log of what was sent."""
+"""Limits on what the bridge signs: the policy of the wallet's owner, and the audit log of its sends."""
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log

@@ -14,7 +14,7 @@ A line is on disk before the step that it announces ("intent", and "signed" with
 before the transaction is sent); another line follows it ("sent", "failed", "unknown").
 
 An intent counts as spent with `at_most`, the most that the transaction may take. A later line with
-`outflow` replaces that by what it took: "sent", "failed", or "landed" if that was learnt later. If
+`outflow` replaces that by the real outflow: "sent", "failed", or "landed" if that was learnt later. If
 the line has `stopped` too, nothing more is reserved for the wallet until a line "cleared".
 
 A process that has the log open remembers the last line that it saw. If the log is cut, replaced or
@@ -270,7 +270,7 @@ def _check_access(path: Path) -> None:
 class _Intent:
     """A transaction that the bridge was about to send. `amounts` are base units by mint.
 
-    `entry` is its line until it is known what the transaction took, if the line says what is expected.
+    `entry` is its line until the real outflow is known, if the line has the expected one.
     """
 
     wallet: str
@@ -282,7 +282,7 @@ class _Intent:
 
 @dataclass(frozen=True, slots=True)
 class OpenSend:
-    """A signed transaction of which the log does not say what it took. `intent` is the line of its intent."""
+    """A signed transaction whose outflow is not in the log. `intent` is the line of its intent."""
 
     intent: Mapping[str, Any]
     signature: str
@@ -327,7 +327,7 @@ class _LogState:
     def _add_intent(self, entry: Mapping[str, Any]) -> None:
         day, wallet = str(entry.get("at", ""))[:10], str(entry.get("wallet"))
         reserved = _amounts(entry, "at_most" if "at_most" in entry else "outflow")
-        # Lines of older versions do not say what is expected, so nothing can be compared.
+        # Lines of older versions have no expected outflow, so nothing can be compared.
         open_entry = entry if "expected" in entry else None
         self.intents[self.count] = _Intent(wallet, day, reserved, open_entry)
         if "yes" in entry:
@@ -620,7 +620,7 @@ class AuditLog:
             return state.spent(wallet, day or _today(), and_later=day is None)
 
     def open_sends(self, wallet: str) -> list[OpenSend]:
-        """Return what *wallet* sent since yesterday and may have landed without a line that says what it took.
+        """Return what *wallet* sent since yesterday and may have landed without a line with its outflow.
 
         Raises PolicyError as `append` does.
         """

@@ -105,7 +105,7 @@ class OutflowLimit:
             )
 
     def words(self, mint: str, spent_today: int) -> str:
-        """Return the limit as a sentence, with what is spent today and what is left."""
+        """Return the limit as a sentence, with today's spending and the rest."""
         left = max(0, self.per_day - spent_today)
         asks = (
             ""

@@ -58,7 +58,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def failed_answer(answer: httpx.Response) -> str | None:
-    """Return what is wrong with an answer, None if its status is a success."""
+    """Return why an answer is an error, None if its status is a success."""
     status = answer.status_code
     if status < 300:
         return None

@@ -174,7 +174,7 @@ class CallPayer:
 
         *proofs*: by scheme, a function that returns what the chain proves of a payment's charge
         (UptoClient.charged). A seller's claim that it took less than the maximum is never booked.
-        Without a proof the maximum stays reserved, and `reconcile` books what was taken.
+        Without a proof the maximum stays reserved, and `reconcile` books the settled amount.
         """
         self._signer = signer if isinstance(signer, PaymentSigner) else PaymentSigner(signer)
         self._sources, self._by_account, self.budget = dict(sources), dict(by_account), budget

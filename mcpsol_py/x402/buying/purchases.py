@@ -72,9 +72,9 @@ class PurchaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class Purchased:
-    """What was bought. `text`: the answer's text. `body`: an MCP result by the protocol's names.
+    """A bought answer. `text`: the answer's text. `body`: an MCP result by the protocol's names.
 
-    `failure` says what is wrong with the answer, None if it is a success. `is_of_mcp`: it is an MCP
+    `failure` says why the answer is an error, None if it is a success. `is_of_mcp`: it is an MCP
     server's answer to a request that is not of MCP.
     """
 

@@ -24,7 +24,7 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 
 __all__ = ["PAYOUT_WAITS", "REDIRECTED", "Payout", "check_redirects", "unusable"]
 
-#: Nothing is lost: what is owed stays in the channel until the token account works again.
+#: Nothing is lost: the owed tokens stay in the channel until the token account works again.
 PAYOUT_WAITS = "payout_account_unusable"
 #: A payout went, or would go, to the treasury instead of its beneficiary.
 REDIRECTED = "payout_redirected"
@@ -129,7 +129,7 @@ class Payout:
         if self.problem is not None:
             raise PaymentError(
                 PAYOUT_WAITS,
-                f"{self.problem}; what is owed stays in the channel until its owner repairs it",
+                f"{self.problem}; the owed tokens stay in the channel until its owner repairs it",
             )
 
     def distribute(self) -> Instruction:

@@ -63,7 +63,7 @@ def send_bounded_sync(
 
 
 def _body_of(answer: httpx.Response, limit: int) -> BoundedBody:
-    """Return an empty body for what is to be read of *answer*.
+    """Return an empty body for the bytes of *answer*.
 
     A transport (of a test or a cache) or a hook of the client may have read and unpacked it already.
     """

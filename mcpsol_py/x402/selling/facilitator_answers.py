@@ -1,4 +1,4 @@
-"""What a seller believes of a facilitator's answer: its decision, within what was asked.
+"""The part of a facilitator's answer that a seller believes: its decision, within the payment's terms.
 
 The payer of a transfer is read from the payment itself, because stored answers go to the payer. Texts
 are cleaned and bounded before they are stored or shown. A success that names no transaction is not
@@ -28,7 +28,7 @@ _MAX_EXTENSIONS = 16 * 1024
 
 
 def believed_verification(payment: Payment, answer: VerifyResponse) -> VerifyResponse:
-    """Return what is believed of an answer to /verify."""
+    """Return the believed part of an answer to /verify."""
     return _changed(
         answer,
         payer=_payer(payment, answer.payer),
@@ -40,7 +40,7 @@ def believed_verification(payment: Payment, answer: VerifyResponse) -> VerifyRes
 def believed_settlement(
     payment: Payment, requirements: Any, answer: SettleResponse
 ) -> SettleResponse:
-    """Return what is believed of an answer to /settle."""
+    """Return the believed part of an answer to /settle."""
     clean = _changed(
         answer,
         payer=_payer(payment, answer.payer),
@@ -84,7 +84,7 @@ def _payer(payment: Payment, told: str | None) -> str | None:
 
 
 def _amount(payment: Payment, requirements: Any, told: str | None) -> str | None:
-    """The settled amount. A transfer settles what was asked for, and nothing else."""
+    """The settled amount. A transfer settles the asked amount, and nothing else."""
     if told is None or not is_number(told):
         return None
     if payment.get_scheme() == "exact":

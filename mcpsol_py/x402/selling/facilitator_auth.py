@@ -139,7 +139,7 @@ def preset_key(
 ) -> httpx.Auth | None:
     """Return the authentication at the preset *name*, or None if it has no key and needs none.
 
-    What is not given is read from the environment, such as CDP_API_KEY_ID and CDP_API_KEY_SECRET.
+    The rest is read from the environment, such as CDP_API_KEY_ID and CDP_API_KEY_SECRET.
     Raises PaymentError (FACILITATOR_ERROR).
     """
     preset, variable = PRESETS[name], f"{name.upper()}_API_KEY"

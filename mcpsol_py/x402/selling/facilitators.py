@@ -92,7 +92,7 @@ class _Breaker:
 
 @dataclass
 class _Endpoint:
-    """One facilitator, and what it answered to /supported last."""
+    """One facilitator, and its last answer to /supported."""
 
     client: FacilitatorClient
     breaker: _Breaker

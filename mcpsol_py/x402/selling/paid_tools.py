@@ -28,7 +28,7 @@ def is_mcp_server(target: Any) -> bool:
 
 
 class PaidTools:
-    """Middleware for the server's requests. What is added to the server later is sold too."""
+    """Middleware for the server's requests. Tools that the server adds later are sold too."""
 
     def __init__(self, server: Any, storefront: Storefront) -> None:
         self._server, self._storefront = server, storefront

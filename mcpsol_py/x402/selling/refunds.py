@@ -1,4 +1,4 @@
-"""Refunds: the merchant sends a payer its tokens back, at most what was paid.
+"""Refunds: the merchant sends a payer its tokens back, at most the paid amount.
 
 A refund is recorded with its signature before it is sent. If its outcome is not known, no other one
 is made until it is: it landed, it failed, or it can no longer land.

@@ -33,7 +33,7 @@ _LAMPORTS_PER_SOL = 10**9
 
 @dataclass(frozen=True, slots=True)
 class StartFinding:
-    """What was found, and whether every sale would fail by it ("error") or not ("warning")."""
+    """A finding, and whether every sale would fail by it ("error") or not ("warning")."""
 
     level: Literal["error", "warning"]
     text: str

@@ -18,7 +18,7 @@ from mcpsol_py.x402.store.database import Database
 __all__ = ["LEAST_AGE_MS", "Retention"]
 
 #: Rows younger than two days are kept: a payment may come again while it can be on its way, and a
-#: day's budget counts what was spent.
+#: day's budget counts all spending.
 LEAST_AGE_MS = 2 * 86_400_000
 
 
