@@ -14,6 +14,7 @@ from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import PolicyError, SendUnknown
+from mcpsol_py.solana.address_book import ui_amount
 from tests.functional.bridges import key
 from tests.functional.cli import Cli
 from tests.support.policy_scene import PatchedTransport, Scene, broken, policy, scene, transfer
@@ -80,8 +81,8 @@ async def test_a_difference_is_booked_and_told_and_stops_the_wallet(
     s.bridge.will_send = more_lamports(s, more)
     reply = await s.bridge.call(*CLOSE)
     assert reply.details["reason"] == "landed_differently", reply.text
-    assert f"{RENT + FEE + more:,} lamports" in reply.text
-    assert f"{RENT + FEE:,} lamports" in reply.text
+    assert f"{ui_amount(RENT + FEE + more, 9)} SOL" in reply.text
+    assert f"{ui_amount(RENT + FEE, 9)} SOL" in reply.text
     assert s.audit.spent(key("alice")) == {"SOL": RENT + FEE + more}
     # A restart keeps it, and so does every process that shares the log.
     for bridge in (s, scene(rich, audit=AuditLog(path))):
