@@ -31,6 +31,7 @@ __all__ = [
     "read_any",
     "read_event",
     "read_instruction",
+    "read_named",
     "without_tag",
 ]
 
@@ -138,10 +139,18 @@ def read_account(codecs: Codecs, data: Data, name: str | None = None) -> Reading
     if name is None:
         return read_any(codecs.kept(_accounts), raw)
     known = Known(codecs, [account_named(codecs.model, name)], "account types")
-    found = [_read_as(known, one, raw) for one in known.likely(raw)]
+    return read_named(known, raw)
+
+
+def read_named(known: Known, data: bytes) -> Reading:
+    """Read *data* as the only one of *known*, which the caller named: missing fields get a note.
+
+    Raises DecodeError if no field can be read, or the discriminator differs.
+    """
+    found = [_read_as(known, one, data) for one in known.likely(data)]
     if found and found[0].value:  # the caller knows its type: nothing is guessed
         return found[0]
-    return read_any(known, raw)
+    return read_any(known, data)
 
 
 def read_any(known: Known, data: bytes) -> Reading:

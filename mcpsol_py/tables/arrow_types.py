@@ -79,11 +79,11 @@ NAMES = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A part of a struct or tuple: its key in values, its type, and for a tuple its place."""
+    """A part of a struct or tuple: its name, its type, and its key in values (a tuple's: its place)."""
 
-    key: str
+    name: str
     type: Type
-    place: int | None = None
+    key: str | int
 
 
 def members(node: ProductType) -> list[Member]:
@@ -91,7 +91,7 @@ def members(node: ProductType) -> list[Member]:
     if isinstance(node, Tuple):
         return [Member(f"_{place}", item, place) for place, item in enumerate(node.items)]
     fields = zip(field_keys(node.fields), node.fields, strict=True)
-    return [Member(key, field.type) for key, field in fields if not field.is_constant]
+    return [Member(key, field.type, key) for key, field in fields if not field.is_constant]
 
 
 def payloads(node: Enum) -> dict[str, Type]:
@@ -203,7 +203,7 @@ class ArrowTypes(GroupVisitor[[], pa.DataType]):
         return pa.list_(pa.struct(entry))
 
     def visit_product(self, node: ProductType) -> pa.DataType:
-        fields = [(member.key, self.visit(member.type)) for member in members(node)]
+        fields = [(member.name, self.visit(member.type)) for member in members(node)]
         return pa.struct(fields) if fields else pa.string()
 
     def visit_enum(self, node: Enum) -> pa.DataType:

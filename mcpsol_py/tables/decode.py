@@ -8,9 +8,10 @@ kind have null in every field, all their bytes in `rest` and the reason in `note
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,10 +24,12 @@ from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.reading import (
     Kind,
     Known,
+    Reading,
     begins_with_tag,
     left_over_notes,
     node_of,
     read_any,
+    read_named,
     without_tag,
 )
 from mcpsol_py.errors import DecodeError, McpsolError, NotUsable, UnknownName
@@ -36,7 +39,7 @@ from mcpsol_py.model.types import BOOL, Field, Struct, Tuple, Type, field_keys
 from mcpsol_py.names import by_name
 from mcpsol_py.tables.arrow_types import ArrowTypes
 from mcpsol_py.tables.fixed_columns import Block, FixedColumns
-from mcpsol_py.tables.value_columns import ValueColumns
+from mcpsol_py.tables.value_columns import ValueColumns, map_present
 
 __all__ = ["Rows", "decode", "decode_by_name", "schema", "unique_names", "value_column"]
 
@@ -65,7 +68,7 @@ def decode(codecs: Codecs, kind: str, rows: Rows, name: str | None, *, text: boo
         one = _only_one(codecs, kind, chunks)
     else:
         one = known[_place(kind, known, name)]
-    reader = _TableReader(codecs, one, kind, text)
+    reader = _TableReader(codecs, one, kind, text, read_any if name is None else read_named)
     batches = list(map(reader.read, chunks))
     return pa.Table.from_batches(batches, reader.schema)
 
@@ -115,10 +118,10 @@ def schema(codecs: Codecs, kind: str, name: str, *, text: bool) -> pa.Schema:
 
 
 def _chunks(codecs: Codecs, kind: str, rows: Rows) -> Iterator[pa.Array]:
-    """Yield the data in arrays of a size that a processor reads fast."""
-    for part in rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]:
-        for array in _arrays(part):
-            yield _without_tags(codecs, array) if kind == "events" else array
+    """Return the data in arrays of a size that a processor reads fast."""
+    parts = rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]
+    arrays = chain.from_iterable(map(_arrays, parts))
+    return map(partial(_without_tags, codecs), arrays) if kind == "events" else arrays
 
 
 def _arrays(rows: Sequence[bytes | None] | pa.Array) -> Iterator[pa.Array]:
@@ -149,8 +152,7 @@ def _from_list(rows: Sequence[bytes | None]) -> pa.Array:
     try:
         return pa.array(rows, pa.large_binary())
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # not bytes, but perhaps like them
-        data = [None if row is None else as_bytes(row) for row in rows]
-        return pa.array(data, pa.large_binary())
+        return pa.array(map_present(as_bytes, rows), pa.large_binary())
 
 
 def _halves(array: pa.Array) -> Iterator[pa.Array]:
@@ -167,7 +169,7 @@ def _without_tags(codecs: Codecs, array: pa.Array) -> pa.Array:
     """Return the data of events without the tag of `emit_cpi!`."""
     events = codecs.model.events
     if any(map(begins_with_tag, events)):
-        data = [None if row is None else without_tag(events, row) for row in array.to_pylist()]
+        data = map_present(partial(without_tag, events), array.to_pylist())
         return pa.array(data, pa.large_binary())
     size = len(EVENT_CPI_TAG)
     tagged = pc.equal(pc.binary_slice(array, 0, size), pa.scalar(EVENT_CPI_TAG, array.type))
@@ -191,23 +193,25 @@ def _place(kind: str, known: Sequence[Kind], name: str) -> int:
 
 
 def _places(codecs: Codecs, kind: str, chunk: pa.Array) -> Any:
-    """Return the place in the source of each row's type, -1 for a row of no known type."""
+    """Return the place in the source of each row's type, _NONE for a row of no known type."""
     known = _known(codecs, kind)
     reach = max(map(_reach, known), default=0)
     heads = _heads(chunk, reach).dictionary_encode()
-    numbers = {id(one): place for place, one in enumerate(known)}
-    found = [
-        [numbers[id(one)] for one in likely(known, head)] for head in heads.dictionary.to_pylist()
-    ]
-    by_head = np.array(
-        [*(_SEVERAL if len(one) > 1 else one[0] if one else -1 for one in found), -1]
-    )
-    places = by_head[heads.indices.fill_null(len(found)).to_numpy()]
+    by_head = [_place_of(known, head) for head in heads.dictionary.to_pylist()]
+    rows = heads.indices.fill_null(len(by_head)).to_numpy()
+    places = np.array([*by_head, _NONE])[rows]
     if len(places) < len(chunk):
         places = np.repeat(places, len(chunk))
     for row in np.flatnonzero(places == _SEVERAL).tolist():
         places[row] = _best(codecs, kind, chunk[row].as_py())
     return places
+
+
+def _place_of(known: Sequence[Kind], head: bytes) -> int:
+    """Return the place of the type whose data begin with *head*, _NONE or _SEVERAL."""
+    found = likely(known, head)
+    several = _SEVERAL if found else _NONE
+    return known.index(found[0]) if len(found) == 1 else several
 
 
 def _heads(chunk: pa.Array, reach: int) -> pa.Array:
@@ -221,8 +225,8 @@ def _heads(chunk: pa.Array, reach: int) -> pa.Array:
     return pc.binary_slice(chunk, 0, reach)
 
 
-#: The place of a row whose first bytes leave several types.
-_SEVERAL = -2
+#: The place of a row of no known type, and of one whose first bytes leave several types.
+_NONE, _SEVERAL = -1, -2
 
 
 def _best(codecs: Codecs, kind: str, data: bytes) -> int:
@@ -230,8 +234,8 @@ def _best(codecs: Codecs, kind: str, data: bytes) -> int:
     try:
         name = read_any(Known(codecs, known, _KINDS[kind]), data).name
     except DecodeError:
-        return -1
-    return next(place for place, one in enumerate(known) if one.name == name)
+        return _NONE
+    return names_of(known).index(name)
 
 
 def _reach(one: Kind) -> int:
@@ -252,7 +256,7 @@ def _only_one(codecs: Codecs, kind: str, chunks: Sequence[pa.Array]) -> Kind:
     for chunk in chunks:
         places, numbers = np.unique(_places(codecs, kind, chunk), return_counts=True)
         counts.update(dict(zip(places.tolist(), numbers.tolist(), strict=True)))
-    counts.pop(-1, None)
+    counts.pop(_NONE, None)
     if len(counts) == 1:
         return known[counts.popitem()[0]]
     what = ", ".join(f"{number:,} {known[place].name}" for place, number in counts.most_common(5))
@@ -287,13 +291,24 @@ class _Read:
 
 
 class _TableReader:
-    """Reads data of one account type, instruction or event (None: of an unknown one) into record batches."""
+    """Reads data of one account type, instruction or event (None: of an unknown one) into record batches.
 
-    def __init__(self, codecs: Codecs, one: Kind | None, kind: str, text: bool) -> None:
+    *read_one* reads a row that is not of the fixed size of the type.
+    """
+
+    def __init__(
+        self,
+        codecs: Codecs,
+        one: Kind | None,
+        kind: str,
+        text: bool,
+        read_one: Callable[[Known, bytes], Reading] = read_any,
+    ) -> None:
         self.codecs = codecs
         self.one = one
         self.kind = kind
         self.text = text
+        self._read_one = read_one
         self._values = ValueColumns(codecs.layouts, text=text)
         self._fixed = FixedColumns(codecs, text=text)
 
@@ -318,26 +333,26 @@ class _TableReader:
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the table: the fields, `rest` and `notes`. A name that is taken gets a number."""
-        if self.is_empty:
-            fields = []
-        elif pa.types.is_struct(self.type):
-            fields = [(field.name, field.type) for field in self.type]
-        else:
-            fields = [("value", self.type)]
-        fields += [("rest", pa.binary()), ("notes", _NOTES)]
-        names = unique_names(name for name, _ in fields)
-        return pa.schema(zip(names, [kind for _, kind in fields], strict=True))
+        nothing = pa.nulls(0, self.type)
+        kinds = [column.type for column in self._parts(nothing)]
+        keys = [field.name for field in self.type] if pa.types.is_struct(self.type) else ["value"]
+        names = unique_names([*keys[: len(kinds)], "rest", "notes"])
+        return pa.schema(zip(names, [*kinds, pa.binary(), _NOTES], strict=True))
 
     def read(self, chunk: pa.Array, numbers: pa.Array | None = None) -> pa.RecordBatch:
         """Read a chunk. *numbers*: a column `row` to put first."""
         read = self._read_fast(chunk) if self._size is not None else self._read_slowly(chunk)
-        columns, names = [read.rest, read.notes], self.schema.names
-        if not self.is_empty:
-            is_struct = pa.types.is_struct(self.type)
-            columns = [*(read.values.flatten() if is_struct else [read.values]), *columns]
+        columns = [*self._parts(read.values), read.rest, read.notes]
         if numbers is None:
             return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        return pa.RecordBatch.from_arrays([numbers, *columns], unique_names(["row", *names]))
+        names = unique_names(["row", *self.schema.names])
+        return pa.RecordBatch.from_arrays([numbers, *columns], names)
+
+    def _parts(self, values: pa.Array) -> list[pa.Array]:
+        """Return the columns of the fields."""
+        if pa.types.is_struct(self.type):
+            return list(values.flatten())
+        return [] if self.is_empty else [values]
 
     @cached_property
     def _candidates(self) -> Known:
@@ -415,17 +430,13 @@ class _TableReader:
     def _read_slowly(self, chunk: pa.Array) -> _Read:
         rows = list(map(self._read_row, chunk.to_pylist()))
         values, rest, notes = zip(*rows, strict=True) if rows else ((), (), ())
-        return _Read(
-            self.values(values),
-            pa.array(rest, pa.binary()),
-            pa.array(notes, _NOTES),
-        )
+        return _Read(self.values(values), pa.array(rest, pa.binary()), pa.array(notes, _NOTES))
 
     def _read_row(self, data: bytes | None) -> tuple[Any, bytes | None, list[str] | None]:
         if data is None:
             return None, None, ["expected data, got null"]
         try:
-            reading = read_any(self._candidates, data)
+            reading = self._read_one(self._candidates, data)
         except McpsolError as error:
             return None, data, [str(error)]
         return reading.value, reading.rest or None, list(reading.notes) or None

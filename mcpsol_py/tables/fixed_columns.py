@@ -196,19 +196,21 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         return pa.Array.from_buffers(pa.binary(), len(block), buffers)
 
     def visit_fixed_size(self, node: FixedSize, block: Block, start: int) -> pa.Array:
-        if isinstance(node.item, Bytes):
+        item = node.item
+        if isinstance(item, Bytes):
             return self._bytes(node.size, block, start)
-        if isinstance(node.item, Enum) and self._has_fixed_payloads(node.item, node.size):
-            return self.visit(node.item, block, start)
-        size = self.layouts.fixed_size(node.item)
-        if size is None or size > node.size:
-            return self._one_by_one(node, block, start)
-        return self.visit(node.item, block, start)
+        is_enum = isinstance(item, Enum) and self._has_fixed_payloads(item, node.size)
+        if is_enum or self._fits(item, node.size):
+            return self.visit(item, block, start)
+        return self._one_by_one(node, block, start)
 
     def _has_fixed_payloads(self, node: Enum, room: int) -> bool:
-        sizes = list(map(self.layouts.fixed_size, payloads(node).values()))
         tag = self.size(node.tag) if isinstance(node.tag, Int) else room
-        return all(size is not None and tag + size <= room for size in sizes)
+        return all(self._fits(payload, room - tag) for payload in payloads(node).values())
+
+    def _fits(self, node: Type, room: int) -> bool:
+        size = self.layouts.fixed_size(node)
+        return size is not None and size <= room
 
     # --- lists -------------------------------------------------------------------------------
 
@@ -262,7 +264,7 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         self, items: Sequence[Type], keys: Sequence[Member], block: Block, start: int
     ) -> list[tuple[str, pa.Array]]:
         starts = accumulate(map(self.size, items), initial=start)
-        return [(key.key, self.visit(key.type, block, at)) for key, at in zip(keys, starts)]  # noqa: B905
+        return [(key.name, self.visit(key.type, block, at)) for key, at in zip(keys, starts)]  # noqa: B905
 
     def _struct(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import accumulate, chain
 from typing import Any
 
 import orjson
@@ -35,6 +36,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
 from mcpsol_py.tables.arrow_types import (
     ArrowTypes,
+    Member,
     Nesting,
     members,
     payloads,
@@ -42,7 +44,7 @@ from mcpsol_py.tables.arrow_types import (
     variant_names,
 )
 
-__all__ = ["ValueColumns", "lists", "names_column", "struct"]
+__all__ = ["ValueColumns", "map_present", "struct"]
 
 Values = Sequence[Any]
 
@@ -59,16 +61,17 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
         self._nesting = nesting or Nesting(layouts)
         self._json = LenientJson(layouts)
 
+    def _type(self, node: Type) -> pa.DataType:
+        return ArrowTypes(self.layouts, text=self.text).visit(node)
+
     def _leaf(self, node: Type, kind: type, values: Values) -> pa.Array:
-        wanted = ArrowTypes(self.layouts, text=self.text).visit(node)
-        return pa.array([value if type(value) is kind else None for value in values], wanted)
+        return pa.array(_of_type(kind, values), self._type(node))
 
     def _as_json(self, node: Type, values: Values) -> pa.Array:
-        forms = [
-            None if value is None else orjson.dumps(self._json.visit(node, value)).decode()
-            for value in values
-        ]
-        return pa.array(forms, pa.string())
+        def form(value: Any) -> str:
+            return orjson.dumps(self._json.visit(node, value)).decode()
+
+        return pa.array(map_present(form, values), pa.string())
 
     # --- scalars -----------------------------------------------------------------------------
 
@@ -78,10 +81,9 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
     def visit_int(self, node: Int, values: Values) -> pa.Array:
         if node.bits <= 64:
             return self._leaf(node, int, values)
-        numbers = [value if type(value) is int else None for value in values]
-        wanted = ArrowTypes(self.layouts, text=self.text).visit(node)
+        wanted = self._type(node)
         form: type[str] | type[Decimal] = str if pa.types.is_string(wanted) else Decimal
-        return pa.array([None if n is None else form(n) for n in numbers], wanted)
+        return pa.array(map_present(form, _of_type(int, values)), wanted)
 
     def visit_amount(self, node: Amount, values: Values) -> pa.Array:
         return self.visit_int(node.number, values)
@@ -100,8 +102,8 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
 
     def visit_pubkey(self, node: Pubkey, values: Values) -> pa.Array:
         form = str if self.text else bytes
-        keys = [form(value) if type(value) is Address else None for value in values]
-        return self._leaf(node, form, keys)
+        keys = map_present(form, _of_type(Address, values))
+        return pa.array(keys, self._type(node))
 
     def visit_string(self, node: String, values: Values) -> pa.Array:
         return self._leaf(node, str, values)
@@ -117,13 +119,11 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
     def visit_optional(self, node: OptionalType, values: Values) -> pa.Array:
         if not self.layouts.nullable(node.item):
             return self.visit(node.item, values)
-        return self._struct([("some", "some", node.item)], values)
+        return self._struct([Member("some", node.item, "some")], values)
 
     def visit_list(self, node: ListType, values: Values) -> pa.Array:
-        rows = [value if type(value) is list else None for value in values]
-        items = [item for row in rows if row is not None for item in row]
-        lengths = [None if row is None else len(row) for row in rows]
-        return lists(lengths, self.visit(node.item, items))
+        rows = _of_type(list, values)
+        return _lists(rows, self.visit(node.item, _joined(rows)))
 
     def visit_array(self, node: Array, values: Values) -> pa.Array:
         if is_bytes(node):
@@ -131,31 +131,26 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
         return self.visit_list(node, values)
 
     def visit_map(self, node: Map, values: Values) -> pa.Array:
-        rows = [value if type(value) is list else None for value in values]
-        pairs = [pair for row in rows if row is not None for pair in row]
-        entry = self._struct([("key", 0, node.key), ("value", 1, node.value)], pairs)
-        return lists([None if row is None else len(row) for row in rows], entry)
+        rows = _of_type(list, values)
+        entry = [Member("key", node.key, 0), Member("value", node.value, 1)]
+        return _lists(rows, self._struct(entry, _joined(rows)))
 
     def visit_product(self, node: ProductType, values: Values) -> pa.Array:
-        parts = [(m.key, m.key if m.place is None else m.place, m.type) for m in members(node)]
+        parts = members(node)
         return self._struct(parts, values) if parts else self._as_json(node, values)
 
-    def _struct(self, parts: Sequence[tuple[str, str | int, Type]], values: Values) -> pa.Array:
-        """Build a struct column. *parts*: the name of each field, its key in values, and its type."""
-        columns = [
-            (name, self.visit(node, [_part(value, key) for value in values]))
-            for name, key, node in parts
-        ]
+    def _struct(self, parts: Sequence[Member], values: Values) -> pa.Array:
+        columns = [(one.name, self.visit(one.type, _parts(one.key, values))) for one in parts]
         return struct(columns, [value is None for value in values])
 
     def visit_enum(self, node: Enum, values: Values) -> pa.Array:
         if not node.variants:
             return self._as_json(node, values)
-        names = names_column(node, list(map(_variant, values)))
+        names = _names_column(node, list(map(_variant, values)))
         if has_only_names(node):
             return names
         bodies = [
-            (name, self.visit(payload, [_part(value, name) for value in values]))
+            (name, self.visit(payload, _parts(name, values)))
             for name, payload in payloads(node).items()
         ]
         is_null = names.is_null().to_numpy(zero_copy_only=False)
@@ -183,20 +178,18 @@ def struct(columns: Sequence[tuple[str, pa.Array]], is_null: Any) -> pa.StructAr
     return pa.StructArray.from_arrays(list(arrays), list(names), mask=mask)
 
 
-def lists(lengths: Sequence[int | None], items: pa.Array) -> pa.ListArray:
-    """Return a list column: each row has the next *lengths* of *items*, or is null."""
-    offsets = [0]
-    for length in lengths:
-        offsets.append(offsets[-1] + (length or 0))
-    mask = pa.array([length is None for length in lengths], pa.bool_())
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=mask)
+def _lists(rows: Sequence[list[Any] | None], items: pa.Array) -> pa.ListArray:
+    """Return a list column of *items*, which *rows* have one after the other."""
+    lengths = pa.array(map_present(len, rows), pa.int32())
+    offsets = accumulate(lengths.fill_null(0).to_pylist(), initial=0)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=lengths.is_null())
 
 
-def names_column(node: Enum, names: Sequence[str | None]) -> pa.DictionaryArray:
+def _names_column(node: Enum, names: Sequence[str | None]) -> pa.DictionaryArray:
     """Return a dictionary column of the names of variants, null for a name that *node* lacks."""
     known = variant_names(node)
-    places = {name: place for place, name in enumerate(known)}
-    indices = pa.array([None if name is None else places.get(name) for name in names], pa.int32())
+    places: dict[str | None, int] = {name: place for place, name in enumerate(known)}
+    indices = pa.array(map(places.get, names), pa.int32())
     return pa.DictionaryArray.from_arrays(indices, pa.array(known, pa.string()))
 
 
@@ -207,9 +200,26 @@ def _variant(value: Any) -> str | None:
     return next(iter(value)) if isinstance(value, dict) else None
 
 
-def _part(value: Any, key: str | int) -> Any:
-    """Return the part of *value* at *key*, None if it has none."""
-    if isinstance(value, dict):
-        return value.get(key)
-    has_part = isinstance(value, list) and isinstance(key, int) and key < len(value)
-    return value[key] if has_part else None
+# --- values ----------------------------------------------------------------------------------
+
+
+def map_present(change: Callable[[Any], Any], values: Values) -> list[Any]:
+    """Return the *values* after *change*. None remains None."""
+    return [None if value is None else change(value) for value in values]
+
+
+def _of_type(kind: type, values: Values, other: Any = None) -> list[Any]:
+    """Return *values* with *other* for those of another type. A bool is no int here."""
+    return [value if type(value) is kind else other for value in values]
+
+
+def _joined(rows: Sequence[list[Any] | None]) -> list[Any]:
+    """Return the items of all *rows*."""
+    return list(chain.from_iterable(filter(None, rows)))
+
+
+def _parts(key: str | int, values: Values) -> list[Any]:
+    """Return the part of each value at *key*, None if it has none."""
+    if isinstance(key, str):
+        return [value.get(key) for value in _of_type(dict, values, {})]
+    return [next(iter(value[key : key + 1]), None) for value in _of_type(list, values, [])]

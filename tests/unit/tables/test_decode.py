@@ -364,6 +364,27 @@ def test_types_without_a_discriminator_are_told_apart_as_one_is() -> None:
     assert [found[row] for row in range(len(rows))] == wanted
 
 
+def test_data_of_a_named_type_are_read_as_far_as_they_go() -> None:
+    fields = (t.Field("a", t.U64), t.Field("b", t.BOOL), t.Field("c", t.Bytes()))
+    mint = AccountType("Mint", Discriminator(origin="none", size=9), t.Struct(fields))
+    token = Program(ProgramModel("token", accounts=(mint,)))
+    rows = [bytes([5, *bytes(7), 1, 0xAA])[:size] for size in range(11)]
+    table = token.decode_accounts(rows, "Mint")
+    read: list[Any] = []
+    for data in rows:
+        try:
+            reading = token.read_account(data, "Mint")
+        except DecodeError as error:
+            read.append(({}, data, [str(error)]))
+        else:
+            read.append((reading.value, reading.rest or None, list(reading.notes) or None))
+    for row, (value, rest, notes) in zip(table.to_pylist(), read, strict=True):
+        assert row == {"a": None, "b": None, "c": None, **value, "rest": rest, "notes": notes}
+    assert table.column("a").to_pylist()[-3:] == [5, 5, 5]
+    guessed = token.decode_accounts(rows[8:9])
+    assert guessed.column("a").to_pylist() == [None]
+
+
 def test_events_are_read_with_and_without_their_tag() -> None:
     program = program_of(t.U8)
     data = TAG + b"\1\0\2\1"
