@@ -9,6 +9,7 @@ import glob
 import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -43,18 +44,22 @@ def files_of(texts: tuple[str, ...]) -> list[str]:
 def _files(text: str) -> list[str]:
     if text == "-":
         return [text]
-    path = Path(text)
-    if path.is_dir():
-        found = [str(one) for one in sorted(path.rglob("*")) if one.name.endswith(_ENDINGS)]
-    elif path.exists():
-        found = [text]
-    else:
-        found = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())  # noqa: PTH207
+    found = _found(text)
     if not found:
         raise SourceError(
             "expected a file, a folder or a pattern with files, got none", origin=text
         )
     return found
+
+
+def _found(text: str) -> list[str]:
+    """Return the files that a path or a pattern names."""
+    path = Path(text)
+    if path.is_dir():
+        return [str(one) for one in sorted(path.rglob("*")) if one.name.endswith(_ENDINGS)]
+    if path.exists():
+        return [text]
+    return sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())  # noqa: PTH207
 
 
 def documents_of(file: str, stdin: IO[bytes]) -> Iterator[Document]:
@@ -78,12 +83,9 @@ def lines_of(stream: IO[bytes], origin: str) -> Iterator[Document]:
     lines = enumerate(stream, start=1)
     first = next((line for _, line in lines if line.strip()), b"")
     if first.strip() in _OPENINGS or _is_cut(first):
-        whole = first + stream.read(MAX_DOCUMENT)
-        yield _parsed(whole, origin)
+        yield _parsed(first + stream.read(MAX_DOCUMENT), origin)
         return
-    if first:
-        yield _parsed(first, f"{origin}:1")
-    for number, line in lines:
+    for number, line in chain([(1, first)], lines):
         if line.strip():
             yield _parsed(line, f"{origin}:{number}")
 

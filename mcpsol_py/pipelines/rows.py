@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +12,13 @@ from mcpsol_py.client.events import event_data
 from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError
-from mcpsol_py.pipelines.landed import LandedAccount, LandedCall, LandedTransaction, Record
+from mcpsol_py.pipelines.landed import (
+    LandedAccount,
+    LandedCall,
+    LandedTransaction,
+    Record,
+    Unread,
+)
 from mcpsol_py.utc import time_of
 from mcpsol_py.versions import Version, VersionReading, Versions
 
@@ -48,12 +54,9 @@ class RowReader:
 
     def rows(self, record: Record) -> Iterator[Row]:
         """Yield the rows of a transaction or account. What belongs to other programs has none."""
-        if isinstance(record, LandedAccount) and "accounts" in self.kinds:
-            yield from self._account(record)
-        if isinstance(record, LandedTransaction) and "instructions" in self.kinds:
-            yield from self._instructions(record)
-        if isinstance(record, LandedTransaction) and "events" in self.kinds:
-            yield from self._events(record)
+        for kind, read in _READERS[type(record)].items():
+            if kind in self.kinds:
+                yield from read(self, record)
 
     def _account(self, record: LandedAccount) -> Iterator[Row]:
         if record.owner not in (None, str(self._behind)):
@@ -88,9 +91,7 @@ class RowReader:
         return _row("instructions", found, where, call.accounts)
 
     def _events(self, record: LandedTransaction) -> Iterator[Row]:
-        inner = [
-            (self._behind, call.data) for call in record.calls if self._is_own(call) and call.data
-        ]
+        inner = [(self._behind, call.data or b"") for call in filter(self._is_own, record.calls)]
         for index, (data, is_text) in enumerate(event_data(self._behind, record.logs, inner)):
             try:
                 found = self.versions.read_event(data, slot=record.slot)
@@ -117,6 +118,17 @@ class RowReader:
     ) -> Row:
         reading = Reading("", None, data, (str(error),), fits=False, missing=True)
         return Row(kind, None, self.versions.versions[-1], reading, False, where, accounts)
+
+
+#: The kinds of rows that a record may have, and what reads them.
+_READERS: dict[type, dict[Kind, Callable[[RowReader, Any], Iterator[Row]]]] = {
+    LandedAccount: {"accounts": RowReader._account},
+    LandedTransaction: {
+        "instructions": RowReader._instructions,
+        "events": RowReader._events,
+    },
+    Unread: {},
+}
 
 
 def _row(

@@ -15,12 +15,8 @@ __all__ = ["write_rows"]
 def write_rows(documents: Iterable[Document], reader: RowReader, writer: RowWriter) -> None:
     """Write the rows of *documents*, one document in memory at a time."""
     for document in documents:
-        if document.why:
-            writer.write_unread(document.origin, document.why)
-            continue
-        for record in records_of(document.value):
+        for record in [Unread(document.why)] if document.why else records_of(document.value):
             if isinstance(record, Unread):
                 writer.write_unread(document.origin, record.why)
-                continue
             for row in reader.rows(record):
                 writer.write(row)
