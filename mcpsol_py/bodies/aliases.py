@@ -21,7 +21,7 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     return [
         (one.name, other.name)
         for one, other in product(written, read)
-        if not other.writable and _state(one) == _state(other)
+        if not other.writable and one.rules.state == other.rules.state
     ]
 
 
@@ -31,7 +31,3 @@ def _accounts(
     """Return the accounts whose state the body writes (SetField) or reads (StateField)."""
     names = {node.account for node in walk(function.body) if isinstance(node, kind)}
     return [item for item in ix.accounts if isinstance(item, Account) and item.name in names]
-
-
-def _state(account: Account) -> str | None:
-    return None if account.constraints is None else account.constraints.state

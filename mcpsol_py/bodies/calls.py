@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.expressions import Expressions, bounds
-from mcpsol_py.bodies.function import Context
+from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.scope import (
     ErrorName,
     EventName,
@@ -21,7 +22,7 @@ from mcpsol_py.bodies.scope import (
 )
 from mcpsol_py.bodies.tree import NOTHING, UNKNOWN, Expression, Statement
 from mcpsol_py.errors import suggest
-from mcpsol_py.model.program import Account
+from mcpsol_py.model.program import ErrorCode, Event
 from mcpsol_py.model.types import U64, Int, Type
 from mcpsol_py.solana import ids
 
@@ -74,7 +75,9 @@ PROGRAM_CALLS: dict[str, ProgramCall] = {
         {},
     ),
 }
-_KIND_NAMES = {"account": "TokenAccount", "mint": "Mint"}
+_KIND_NAMES = {None: "", "account": "TokenAccount", "mint": "Mint"}
+#: The kinds of a spec's token accounts and mints, by the kinds that SPL Token knows.
+_PLAIN_KINDS = {"account": "account", "associated": "account", "mint": "mint"}
 _HOW: dict[str, tuple[Literal["wrapping", "saturating"], Literal["add", "sub", "mul"]]] = {
     "wrapping_add": ("wrapping", "add"),
     "wrapping_sub": ("wrapping", "sub"),
@@ -90,7 +93,7 @@ class Calls:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.refuse = context.refuse
+        self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
         self.expressions = Expressions(context, self.value)
 
     # --- calls that have a value
@@ -106,20 +109,15 @@ class Calls:
             case Word("min" | "max" as name):
                 return self._min_max(node, name)
             case Word() | EventName():
-                return self.refuse(node, f"{ast.unparse(node.func)}(…) is a statement of its own")
+                raise self.stopped(node, f"{ast.unparse(node.func)}(…) is a statement of its own")
         match node.func:
             case ast.Attribute(ast.Name() as owner, "get") if self._is_clock(owner):
                 return self._clock(node)
             case ast.Attribute(receiver, name) if name in _HOW:
                 return self._arithmetic_method(node, receiver, name)
-            case _:
-                return self.unknown(node)
-
-    def unknown(self, node: ast.Call) -> Expression:
-        """Refuse a call of something that bodies do not know."""
         shown = ast.unparse(node.func)
         near = suggest(shown, [*self.context.scope.names, *self.context.scope.members])
-        return self.refuse(node, f"{shown}(…) is not known in a body. {near}".strip())
+        raise self.stopped(node, f"{shown}(…) is not known in a body. {near}".strip())
 
     def _is_clock(self, node: ast.expr) -> bool:
         return self.context.meaning(node) == Word("Clock")
@@ -128,44 +126,35 @@ class Calls:
         self.positional(node, 0)
         return tree.ClockNow()
 
-    def positional(self, node: ast.Call, count: int) -> bool:
-        """Return whether a call has *count* arguments by position, and none by name."""
-        has_star = any(isinstance(arg, ast.Starred) for arg in node.args)
-        if len(node.args) == count and not node.keywords and not has_star:
-            return True
+    def positional(self, node: ast.Call, count: int) -> None:
+        """Refuse a call that has not *count* arguments by position, and none by name. Raises Stopped."""
+        has_star = ast.Starred in map(type, node.args)
+        given = (len(node.args), len(node.keywords), has_star)
         shown = "argument" if count == 1 else "arguments"
-        self.refuse(node, f"{ast.unparse(node.func)}(…) takes {count} {shown} by position")
-        return False
+        why = f"{ast.unparse(node.func)}(…) takes {count} {shown} by position"
+        self.need(given == (count, 0, False), node, why)
 
     def _conversion(self, node: ast.Call, kind: Int) -> Expression:
-        if not self.positional(node, 1):
-            return tree.Unknown()
-        if not is_usable(kind):
-            return self.refuse(node, f"{type_name(kind)} cannot be used in a body")
-        found = self.expressions.as_literal(
-            node.args[0], self.expressions.value(node.args[0]), kind
-        )
+        self.positional(node, 1)
+        self.need(is_usable(kind), node, f"{type_name(kind)} cannot be used in a body")
+        argument = node.args[0]
+        found = self.expressions.as_literal(argument, self.expressions.value(argument), kind)
         if found.type in (kind, UNKNOWN):
             return found
-        if not isinstance(found.type, Int):
-            return self.refuse(node.args[0], f"{type_name(found.type)} is not a number")
-        (low, high), (to_low, to_high) = bounds(found.type), bounds(kind)
+        why = f"{type_name(found.type)} is not a number"
+        source = self.context.number(argument, found.type, why)
+        (low, high), (to_low, to_high) = bounds(source), bounds(kind)
         widens = to_low <= low and high <= to_high
         return tree.Convert(found, widens, self.context.overflow, kind)
 
     def _min_max(self, node: ast.Call, name: Literal["min", "max"]) -> Expression:
-        if not self.positional(node, 2):
-            return tree.Unknown()
+        self.positional(node, 2)
         for arg in node.args:
-            if self._is_bare(arg):
-                shown = ast.unparse(arg)
-                return self.refuse(arg, f"{shown} has no width: write u64({shown})")
+            shown = ast.unparse(arg)
+            self.need(not self._is_bare(arg), arg, f"{shown} has no width: write u64({shown})")
         left, right, kind = self.expressions.operands(*node.args)
-        if kind is UNKNOWN:
-            return tree.Unknown()
-        if not isinstance(kind, Int):
-            return self.refuse(node, f"{name} takes numbers, not {type_name(kind)}")
-        return tree.MinMax(name, left, right, kind)
+        why = f"{name} takes numbers, not {type_name(kind)}"
+        return tree.MinMax(name, left, right, self.context.number(node, kind, why))
 
     def _is_bare(self, node: ast.expr) -> bool:
         """Return whether a number has no width; `min(x, 5)` would be an int in Python."""
@@ -173,95 +162,99 @@ class Calls:
         return isinstance(inner, ast.Constant) and type(inner.value) is int
 
     def _arithmetic_method(self, node: ast.Call, receiver: ast.expr, name: str) -> Expression:
-        if not self.positional(node, 1):
-            return tree.Unknown()
+        self.positional(node, 1)
         left = self.expressions.value(receiver)
         right = self.expressions.value(node.args[0])
-        if UNKNOWN in (left.type, right.type):
-            return tree.Unknown()
-        if not isinstance(left.type, Int):
-            return self.refuse(node, f"{type_name(left.type)} has no {name}")
-        right = self.expressions.as_literal(node.args[0], right, left.type)
-        right = self.expressions.fits(node.args[0], right, left.type)
+        self.expressions.known(left, right)
+        why = f"{type_name(left.type)} has no {name}"
+        kind = self.context.number(node, left.type, why)
+        right = self.expressions.as_literal(node.args[0], right, kind)
+        right = self.expressions.fits(node.args[0], right, kind)
         how, operation = _HOW[name]
-        return self.expressions.arithmetic(node, operation, how, left, right, left.type)
+        return self.expressions.arithmetic(node, operation, how, left, right, kind)
 
     def _helper(self, node: ast.Call, name: str) -> Expression:
         signature = self.context.scope.signature(name)
         if isinstance(signature, str):
-            return self.refuse(node, signature)
+            raise self.stopped(node, signature)
         self.context.called.setdefault(name, node)
         kinds = list(signature.arguments.values())
         returns = NOTHING if signature.returns is None else signature.returns
-        if not self.positional(node, len(kinds)):
-            return tree.Unknown()
+        self.positional(node, len(kinds))
         given = zip(node.args, kinds, strict=True)
         values = tuple(self.expressions.typed(arg, kind) for arg, kind in given)
         return tree.HelperCall(name, values, self.context.overflow, returns)
 
     # --- calls that are statements
 
-    def statement(self, node: ast.Call) -> Statement | None:
-        """Return the tree of a call that is a statement; None if it is refused."""
+    def statement(self, node: ast.Call) -> Statement:
+        """Return the tree of a call that is a statement. Raises Stopped if it is refused."""
         match self.context.meaning(node.func):
             case Word(name) if name in _STATEMENTS:
                 return _STATEMENTS[name](self, node)
             case Word(name):
-                self.refuse(node, f"the result of {name}(…) is not used")
-                return None
-            case _:
-                pass
+                raise self.stopped(node, f"the result of {name}(…) is not used")
         match node.func:
             case ast.Attribute(ast.Name(program), name) if program in self.context.accounts:
                 return self._program_call(node, program, name)
-            case _:
-                return self._perform(node)
+        return self._perform(node)
 
-    def _perform(self, node: ast.Call) -> Statement | None:
+    def _perform(self, node: ast.Call) -> Statement:
         found = self.value(node)
-        if found.type is UNKNOWN:
-            return None
+        self.expressions.known(found)
         if isinstance(found, tree.HelperCall) and found.type is NOTHING:
             return tree.Perform(found)
-        self.refuse(node, f"the result of {ast.unparse(node.func)}(…) is not used")
-        return None
+        raise self.stopped(node, f"the result of {ast.unparse(node.func)}(…) is not used")
 
-    def error(self, node: ast.expr) -> str | None:
-        """Return the name of one of the program's errors; None if it is refused."""
+    def error(self, node: ast.expr) -> str:
+        """Return the name of one of the program's errors; "" if it is refused."""
         found = self.context.meaning(node)
         if isinstance(found, ErrorName):
             return found.name
-        errors = [f"self.{e.name}" for e in self.context.scope.model.errors]
-        near = suggest(ast.unparse(node), errors)
-        self.refuse(node, f"{ast.unparse(node)} is not an error of the program. {near}".strip())
-        return None
+        self._refuse_name(node, "error", self.context.scope.model.errors)
+        return ""
 
-    def require(self, node: ast.Call) -> Statement | None:
+    def _refuse_name(
+        self, node: ast.expr, kind: str, declared: Iterable[ErrorCode | Event]
+    ) -> None:
+        """Refuse an expression that names no *kind* of the program."""
+        shown = ast.unparse(node)
+        near = suggest(shown, [f"self.{each.name}" for each in declared])
+        self.refuse(node, f"{shown} is not an {kind} of the program. {near}".strip())
+
+    def require(self, node: ast.Call) -> Statement:
         """`require(condition, error)`."""
-        if not self.positional(node, 2):
-            return None
+        self.positional(node, 2)
         condition = self.expressions.condition(node.args[0])
-        error = self.error(node.args[1])
-        return None if error is None else tree.Require(condition, error)
+        return tree.Require(condition, self.error(node.args[1]))
 
-    def emit(self, node: ast.Call) -> Statement | None:
+    def emit(self, node: ast.Call) -> Statement:
         """`emit(self.Event(field=…))`."""
-        if not self.positional(node, 1):
-            return None
-        made = node.args[0]
-        event = self.context.meaning(made.func) if isinstance(made, ast.Call) else None
-        if not isinstance(made, ast.Call) or not isinstance(event, EventName):
-            shown = ast.unparse(made.func if isinstance(made, ast.Call) else made)
-            near = suggest(shown, [f"self.{e.name}" for e in self.context.scope.model.events])
-            self.refuse(made, f"{shown} is not an event of the program. {near}".strip())
-            return None
-        fields = self.context.scope.event_fields(event.name)
-        given = self._by_name(made, fields, f"{event.name}(…)")
+        self.positional(node, 1)
+        made, event = self._event(node.args[0])
+        fields = self.context.scope.event_fields(event)
+        given = self._by_name(made, fields, f"{event}(…)")
         values = [
-            (name, self._event_value(event.name, name, arg, fields[name]))
-            for name, arg in given.items()
+            (name, self._event_value(event, name, arg, fields[name])) for name, arg in given.items()
         ]
-        return tree.Emit(event.name, tuple(values)) if len(given) == len(fields) else None
+        self._complete(given, fields)
+        return tree.Emit(event, tuple(values))
+
+    def _event(self, node: ast.expr) -> tuple[ast.Call, str]:
+        """Return the call that makes an event, and the event's name. Raises Stopped."""
+        func = node
+        if isinstance(node, ast.Call):
+            func = node.func
+            meaning = self.context.meaning(func)
+            if isinstance(meaning, EventName):
+                return node, meaning.name
+        self._refuse_name(func, "event", self.context.scope.model.events)
+        raise Stopped
+
+    def _complete(self, given: Collection[str], wanted: Collection[str]) -> None:
+        """Raise Stopped if some of *wanted* were refused."""
+        if len(given) != len(wanted):
+            raise Stopped
 
     def _event_value(self, event: str, name: str, node: ast.expr, kind: Type) -> Expression:
         if is_usable(kind):
@@ -275,13 +268,12 @@ class Calls:
             self.refuse(node.args[0], f"{shown} takes its arguments by name, as in name=value")
         given: dict[str, ast.expr] = {}
         for keyword in node.keywords:
-            if keyword.arg is None or keyword.arg not in wanted:
-                name = "**" if keyword.arg is None else keyword.arg
-                self.refuse(
-                    keyword.value, f"{shown} has no {name!r}. {suggest(name, wanted)}".strip()
-                )
+            name = keyword.arg or "**"
+            if name in wanted:
+                given[name] = keyword.value
             else:
-                given[keyword.arg] = keyword.value
+                near = suggest(name, wanted)
+                self.refuse(keyword.value, f"{shown} has no {name!r}. {near}".strip())
         for name in wanted:
             if name not in given and not node.args:
                 self.refuse(node, f"{shown} needs {name!r}")
@@ -289,31 +281,26 @@ class Calls:
 
     # --- calls of other programs
 
-    def _program_call(self, node: ast.Call, program: str, name: str) -> Statement | None:
-        account = self.context.accounts[program]
+    def _program_call(self, node: ast.Call, program: str, name: str) -> Statement:
+        account, shown = self.context.accounts[program], f"{program}.{name}(…)"
+        is_token_program = account.address == ids.TOKEN_PROGRAM and not account.optional
+        why = f"{shown} cannot be called: only a TokenProgram can be called from a body yet"
+        self.need(is_token_program, node, why)
         call = PROGRAM_CALLS.get(name)
-        if account.address != ids.TOKEN_PROGRAM or account.optional:
-            what = "only a TokenProgram can be called from a body yet"
-            self.refuse(node, f"{program}.{name}(…) cannot be called: {what}")
-            return None
         if call is None:
             near = suggest(name, PROGRAM_CALLS)
-            self.refuse(
-                node, f"{program}.{name}(…) cannot be called from a body yet. {near}".strip()
-            )
-            return None
-        roles = dict.fromkeys(call.accounts, U64)
-        given = self._by_name(node, {**roles, **call.values}, f"{program}.{name}(…)")
-        if len(given) != len(roles) + len(call.values):
-            return None
+            why = f"{shown} cannot be called from a body yet. {near}".strip()
+            raise self.stopped(node, why)
+        wanted = {**dict.fromkeys(call.accounts, U64), **call.values}
+        given = self._by_name(node, wanted, shown)
+        self._complete(given, wanted)
         accounts = self._roles(call, given)
         values = tuple(
             (key, self.expressions.typed(value, call.values[key]))
             for key, value in given.items()
             if key in call.values
         )
-        if len(accounts) != len(roles):
-            return None
+        self._complete(accounts, call.accounts)
         signer = self._signer(given[call.authority], accounts[call.authority])
         ordered = tuple((role, accounts[role]) for role in call.accounts)
         return tree.CallProgram(program, name, ordered, values, signer)
@@ -322,16 +309,24 @@ class Calls:
         """Return the account of each role; those that are refused are left out."""
         accounts: dict[str, str] = {}
         for role in call.accounts:
-            node = given[role]
-            if not isinstance(node, ast.Name) or node.id not in self.context.accounts:
-                self.refuse(node, f"{role} is one of the instruction's accounts")
-                continue
-            why = _unfit(call, role, node.id, self.context.accounts[node.id])
-            if why:
-                self.refuse(node, why)
-            else:
-                accounts[role] = node.id
+            with suppress(Stopped):
+                accounts[role] = self._role(call, role, given[role])
         return accounts
+
+    def _role(self, call: ProgramCall, role: str, node: ast.expr) -> str:
+        """Return the account that a call gives a role. Raises Stopped."""
+        if not isinstance(node, ast.Name) or node.id not in self.context.accounts:
+            raise self.stopped(node, f"{role} is one of the instruction's accounts")
+        name, account = node.id, self.context.accounts[node.id]
+        self.need(
+            not account.optional, node, f"{name} is optional, and cannot be used in a body yet"
+        )
+        is_writable = account.writable or role not in call.written
+        self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
+        wanted, found = call.kinds.get(role), account.rules.token_kind
+        fits = wanted in (None, _PLAIN_KINDS.get(found))
+        self.need(fits, node, f"{role} is a {_KIND_NAMES.get(wanted)}, which {name} is not")
+        return name
 
     def _signer(self, node: ast.expr, name: str) -> str | None:
         """Return the authority if the program signs for it, None if it signs the transaction."""
@@ -343,20 +338,7 @@ class Calls:
         return name
 
 
-def _unfit(call: ProgramCall, role: str, name: str, account: Account) -> str:
-    """Return why an account cannot have this role in a call; "" if it can."""
-    if account.optional:
-        return f"{name} is optional, and cannot be used in a body yet"
-    if role in call.written and not account.writable:
-        return f"{role} is written: declare {name} as Mut[…]"
-    wanted = call.kinds.get(role)
-    found = "" if account.constraints is None else account.constraints.token_kind
-    if wanted and {"associated": "account"}.get(found, found) != wanted:
-        return f"{role} is a {_KIND_NAMES[wanted]}, which {name} is not"
-    return ""
-
-
-_STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement | None]] = {
+_STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement]] = {
     "require": Calls.require,
     "emit": Calls.emit,
 }

@@ -8,7 +8,7 @@ from types import EllipsisType
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.calls import Calls
-from mcpsol_py.bodies.function import Context
+from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.problems import Refusals
 from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
 from mcpsol_py.bodies.tree import (
@@ -137,7 +137,7 @@ class BodyChecker:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.refuse = context.refuse
+        self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
         self.calls = Calls(context)
         self.expressions = self.calls.expressions
 
@@ -171,7 +171,10 @@ class BodyChecker:
             self.refuse(node, _NO_STATEMENT.get(type(node), "this cannot be used in a body"))
             self._assume_assigned(node)
             return ()
-        return tuple(filter(None, check(self, node)))
+        try:
+            return tuple(check(self, node))
+        except Stopped:
+            return ()
 
     def _assume_assigned(self, node: ast.stmt) -> None:
         """Give the names that a refused statement assigns a value, so that they are not reported too."""
@@ -182,14 +185,14 @@ class BodyChecker:
 
     # --- assignments
 
-    def assign(self, node: ast.Assign) -> Iterator[Statement | None]:
+    def assign(self, node: ast.Assign) -> Iterator[Statement]:
         if len(node.targets) != 1 or isinstance(node.targets[0], (ast.Tuple, ast.List)):
             self.refuse(node, "assign to one name at a time")
             self._assume_assigned(node)
             return
         yield self._set(node.targets[0], self.expressions.value(node.value), node.value)
 
-    def annotated(self, node: ast.AnnAssign) -> Iterator[Statement | None]:
+    def annotated(self, node: ast.AnnAssign) -> Iterator[Statement]:
         if node.value is None or not isinstance(node.target, ast.Name):
             self.refuse(node, "expected `name: type = value`")
             return
@@ -200,29 +203,27 @@ class BodyChecker:
             kind = UNKNOWN
         yield self._set(node.target, self.expressions.typed(node.value, kind), node.value)
 
-    def augmented(self, node: ast.AugAssign) -> Iterator[Statement | None]:
+    def augmented(self, node: ast.AugAssign) -> Iterator[Statement]:
         whole = ast.copy_location(
             ast.BinOp(_as_value(node.target), node.op, node.value), node.target
         )
         yield self._set(node.target, self.expressions.value(whole), node.value)
 
-    def _set(self, target: ast.expr, value: Expression, node: ast.expr) -> Statement | None:
+    def _set(self, target: ast.expr, value: Expression, node: ast.expr) -> Statement:
         match target:
             case ast.Name(name):
                 return self._set_local(target, name, value, node)
             case ast.Attribute(ast.Name(account), name) if account in self.context.accounts:
                 return self._set_field(target, account, name, value, node)
-            case _:
-                self.refuse(target, "assign to a name, or to account.field")
-                return None
+        raise self.stopped(target, "assign to a name, or to account.field")
 
     def _set_local(
         self, target: ast.Name, name: str, value: Expression, node: ast.expr
-    ) -> Statement | None:
+    ) -> Statement:
         context = self.context
-        if name in context.accounts or name in context.arguments or name == "self":
-            self.refuse(target, f"{name!r} is a parameter: give the new value another name")
-            return None
+        is_parameter = name in {"self", *context.accounts, *context.arguments}
+        why = f"{name!r} is a parameter: give the new value another name"
+        self.need(not is_parameter, target, why)
         if value.type is LITERAL:
             shown = ast.unparse(node)
             self.refuse(node, f"{shown} has no width: write u64({shown})")
@@ -241,20 +242,17 @@ class BodyChecker:
 
     def _set_field(
         self, target: ast.Attribute, account: str, name: str, value: Expression, node: ast.expr
-    ) -> Statement | None:
+    ) -> Statement:
         field = self.expressions.attribute(target)
-        if field.type is UNKNOWN:
-            return None
-        if not isinstance(field, tree.StateField):
-            self.refuse(target, f"{account}.{name} cannot be written")
-            return None
+        can_be_written = isinstance(field, tree.StateField)
+        self.need(can_be_written, target, f"{account}.{name} cannot be written")
         if not self.context.accounts[account].writable:
             self.refuse(target, f"{account} is only read: declare it as Mut[…]")
         return tree.SetField(account, name, self.expressions.fits(node, value, field.type))
 
     # --- control
 
-    def expression(self, node: ast.Expr) -> Iterator[Statement | None]:
+    def expression(self, node: ast.Expr) -> Iterator[Statement]:
         match node.value:
             case ast.Call() as call:
                 yield self.calls.statement(call)
@@ -264,10 +262,10 @@ class BodyChecker:
                 self.expressions.value(node.value)
                 self.refuse(node, "this value is not used")
 
-    def nothing(self, node: ast.Pass) -> Iterator[Statement | None]:
+    def nothing(self, node: ast.Pass) -> Iterator[Statement]:
         return iter(())
 
-    def if_else(self, node: ast.If) -> Iterator[Statement | None]:
+    def if_else(self, node: ast.If) -> Iterator[Statement]:
         context = self.context
         test = self.expressions.condition(node.test)
         before, maybe = set(context.assigned), set(context.maybe_assigned)
@@ -282,7 +280,7 @@ class BodyChecker:
             context.assigned &= after_then
         yield tree.If(test, then, other)
 
-    def with_overflow(self, node: ast.With) -> Iterator[Statement | None]:
+    def with_overflow(self, node: ast.With) -> Iterator[Statement]:
         outer = self.context.overflow
         match node.items:
             case [ast.withitem(ast.Call(func, [error], []), None)] if self._is_overflow(func):
@@ -295,14 +293,13 @@ class BodyChecker:
     def _is_overflow(self, node: ast.expr) -> bool:
         return self.context.meaning(node) == Word("overflow")
 
-    def raise_error(self, node: ast.Raise) -> Iterator[Statement | None]:
+    def raise_error(self, node: ast.Raise) -> Iterator[Statement]:
         if node.exc is None or node.cause is not None:
             self.refuse(node, "expected `raise error`")
             return
-        error = self.calls.error(node.exc)
-        yield tree.Raise("" if error is None else error)
+        yield tree.Raise(self.calls.error(node.exc))
 
-    def leave(self, node: ast.Return) -> Iterator[Statement | None]:
+    def leave(self, node: ast.Return) -> Iterator[Statement]:
         returns = self.context.returns
         if node.value is None or (
             isinstance(node.value, ast.Constant) and node.value.value is None
@@ -349,7 +346,7 @@ def _as_value(target: ast.expr) -> ast.expr:
     return ast.copy_location(value, target)
 
 
-_CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, ast.stmt], Iterator[Statement | None]]] = {
+_CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, ast.stmt], Iterator[Statement]]] = {
     ast.Assign: BodyChecker.assign,  # type: ignore[dict-item]  # each takes its own node
     ast.AnnAssign: BodyChecker.annotated,  # type: ignore[dict-item]
     ast.AugAssign: BodyChecker.augmented,  # type: ignore[dict-item]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from mcpsol_py.bodies import tree
-from mcpsol_py.bodies.function import Context
+from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.scope import (
     ConstantName,
     ErrorName,
@@ -42,6 +42,7 @@ _SIGNS: dict[type[ast.cmpop], Literal["<", "<=", ">", ">=", "==", "!="]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+_JOINS: dict[type[ast.boolop], Literal["&&", "||"]] = {ast.And: "&&", ast.Or: "||"}
 _FOLDS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: int.__add__,
     ast.Sub: int.__sub__,
@@ -94,17 +95,24 @@ class Expressions:
 
     def __init__(self, context: Context, call: Callable[[ast.Call], Expression]) -> None:
         self.context = context
-        self.refuse = context.refuse
+        self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
         self._call = call
 
     def value(self, node: ast.expr) -> Expression:
-        """Return the tree of an expression. What is refused becomes Unknown."""
-        check = _CHECKS.get(type(node))
-        if check is None:
-            return self.refuse(
-                node, _NO_EXPRESSION.get(type(node), "this cannot be used in a body")
-            )
-        return check(self, node)
+        """Return the tree of an expression. A refused one becomes Unknown."""
+        try:
+            return _CHECKS.get(type(node), Expressions.missing)(self, node)
+        except Stopped:
+            return tree.Unknown()
+
+    def known(self, *found: Expression) -> None:
+        """Raise Stopped if one of these expressions was refused."""
+        if UNKNOWN in [each.type for each in found]:
+            raise Stopped
+
+    def missing(self, node: ast.expr) -> Expression:
+        """Refuse an expression that bodies do not have."""
+        raise self.stopped(node, _NO_EXPRESSION.get(type(node), "this cannot be used in a body"))
 
     def typed(self, node: ast.expr, wanted: BodyType) -> Expression:
         """Return the tree of an expression that must have the type *wanted*."""
@@ -150,32 +158,28 @@ class Expressions:
             return tree.Flag(value)
         if isinstance(value, int):
             return tree.NumberValue(value, LITERAL)
-        if value is None:
-            return self.refuse(node, "None cannot be used in a body yet")
-        return self.refuse(node, f"bodies have no values like {ast.unparse(node)}")
+        self.need(value is not None, node, "None cannot be used in a body yet")
+        raise self.stopped(node, f"bodies have no values like {ast.unparse(node)}")
 
     def name(self, node: ast.Name) -> Expression:
         name, context = node.id, self.context
         if name in context.arguments:
             return self.argument(node, name, context.arguments[name])
-        if name in context.accounts:
-            hint = f"use {name}.address or one of its fields"
-            return self.refuse(node, f"an account is not a value: {hint}")
+        hint = f"use {name}.address or one of its fields"
+        self.need(name not in context.accounts, node, f"an account is not a value: {hint}")
         if name in context.local_names:
             return self._local(node, name)
         return self._of_spec(node, name)
 
     def argument(self, node: ast.expr, name: str, kind: Type) -> Expression:
-        if not is_usable(kind):
-            why = f"{name!r} is {type_name(kind)}, which cannot be used in a body yet"
-            return self.refuse(node, why)
+        why = f"{name!r} is {type_name(kind)}, which cannot be used in a body yet"
+        self.need(is_usable(kind), node, why)
         return tree.Argument(name, kind)
 
     def _local(self, node: ast.expr, name: str) -> Expression:
-        variable = self.context.locals.get(name)
-        if variable is None or name not in self.context.assigned:
-            return self.refuse(node, f"{name!r} may have no value here: assign it on every path")
-        return tree.LocalName(name, variable.type)
+        why = f"{name!r} may have no value here: assign it on every path"
+        self.need(name in self.context.assigned, node, why)
+        return tree.LocalName(name, self.context.locals[name].type)
 
     def _of_spec(self, node: ast.expr, name: str) -> Expression:
         match self.context.meaning(node):
@@ -184,22 +188,21 @@ class Expressions:
             case ConstantName(value=int(value), type=kind):
                 return self._number_constant(node, value, kind)
             case ErrorName():
-                return self.refuse(
+                raise self.stopped(
                     node, f"an error is not a value: write raise {ast.unparse(node)}"
                 )
             case None:
                 known = [*self.context.arguments, *self.context.accounts, *self.context.assigned]
-                return self.refuse(
+                raise self.stopped(
                     node, f"{name!r} is not known here. {suggest(name, known)}".strip()
                 )
-            case _:
-                return self.refuse(node, f"{ast.unparse(node)} is not a value")
+        raise self.stopped(node, f"{ast.unparse(node)} is not a value")
 
     def _number_constant(self, node: ast.expr, value: int, kind: BodyType) -> Expression:
         if kind == BOOL:
             return tree.Flag(bool(value))
-        if kind is not LITERAL and not is_usable(kind):
-            return self.refuse(node, f"{type_name(kind)} cannot be used in a body")
+        can_hold = kind is LITERAL or is_usable(kind)
+        self.need(can_hold, node, f"{type_name(kind)} cannot be used in a body")
         return tree.NumberValue(value, kind)
 
     def attribute(self, node: ast.Attribute) -> Expression:
@@ -208,8 +211,6 @@ class Expressions:
                 return self._of_account(node, name, self.context.accounts[name])
             case ast.Name("self") if self.context.is_method:
                 return self._member(node)
-            case _:
-                pass
         owner = self.context.meaning(node.value)
         if isinstance(owner, NumberName) and node.attr in ("MIN", "MAX"):
             return tree.NumberValue(bounds(owner.type)[node.attr == "MAX"], owner.type)
@@ -220,42 +221,40 @@ class Expressions:
     def _member(self, node: ast.Attribute) -> Expression:
         if self.context.meaning(node) is None:
             near = suggest(node.attr, list(self.context.scope.members))
-            return self.refuse(node, f"the program has no {node.attr!r}. {near}".strip())
+            raise self.stopped(node, f"the program has no {node.attr!r}. {near}".strip())
         return self._of_spec(node, node.attr)
 
     def _of_account(self, node: ast.Attribute, name: str, account: Account) -> Expression:
-        if account.optional:
-            return self.refuse(node, f"{name} is optional, and cannot be used in a body yet")
-        if node.attr == "amount" and _is_token_account(account):
+        why = f"{name} is optional, and cannot be used in a body yet"
+        self.need(not account.optional, node, why)
+        if node.attr == "amount" and account.rules.token_kind in ("account", "associated"):
             return tree.TokenAmount(name)
         fields = self.context.scope.state_fields(account) or {}
         if node.attr in fields:
-            if node.attr == "address":
-                return self.refuse(node, "this state has a field `address`: give it another name")
+            why = "this state has a field `address`: give it another name"
+            self.need(node.attr != "address", node, why)
             return self.state_field(node, name, fields[node.attr])
         if node.attr == "address":
             return tree.Address(name)
-        return self.refuse(node, self._no_field(node.attr, name, account, fields))
+        raise self.stopped(node, self._no_field(node.attr, name, account, fields))
 
     def _no_field(self, attr: str, name: str, account: Account, fields: dict[str, Type]) -> str:
         """Return why an account has no field *attr*."""
-        if not fields and account.constraints is not None and account.constraints.state:
+        if not fields and account.rules.state:
             return f"the state of {name} has no fixed size: bodies cannot read it yet"
         return f"{name} has no field {attr!r}. {suggest(attr, ['address', *fields])}".strip()
 
     def state_field(self, node: ast.Attribute, name: str, kind: Type) -> Expression:
-        if not is_usable(kind):
-            why = f"{name}.{node.attr} is {type_name(kind)}, which cannot be used in a body yet"
-            return self.refuse(node, why)
+        why = f"{name}.{node.attr} is {type_name(kind)}, which cannot be used in a body yet"
+        self.need(is_usable(kind), node, why)
         return tree.StateField(name, node.attr, kind)
 
     def _of_value(self, node: ast.Attribute) -> Expression:
         found = self.value(node.value)
-        if found.type is UNKNOWN:
-            return found
-        if found.type is tree.CLOCK and node.attr in tree.CLOCK_FIELDS:
-            return tree.ClockField(found, node.attr, tree.CLOCK_FIELDS[node.attr])
-        return self.refuse(node, f"{type_name(found.type)} has no {node.attr!r}")
+        self.known(found)
+        has_field = found.type is tree.CLOCK and node.attr in tree.CLOCK_FIELDS
+        self.need(has_field, node, f"{type_name(found.type)} has no {node.attr!r}")
+        return tree.ClockField(found, node.attr, tree.CLOCK_FIELDS[node.attr])
 
     # --- operators
 
@@ -266,39 +265,33 @@ class Expressions:
             b = self.as_literal(right, b, a.type)
         elif isinstance(b.type, Int):
             a = self.as_literal(left, a, b.type)
-        if UNKNOWN in (a.type, b.type):
-            return a, b, UNKNOWN
-        if a.type != b.type:
-            names = f"{type_name(a.type)} and {type_name(b.type)}"
-            hint = f", as in {type_name(a.type)}(…)" if isinstance(a.type, Int) else ""
-            self.refuse(right, f"{names} do not mix: convert one of them{hint}")
-            return a, b, UNKNOWN
+        self.known(a, b)
+        names = f"{type_name(a.type)} and {type_name(b.type)}"
+        hint = f", as in {type_name(a.type)}(…)" if isinstance(a.type, Int) else ""
+        why = f"{names} do not mix: convert one of them{hint}"
+        self.need(a.type == b.type, right, why)
         return a, b, a.type
 
     def binary(self, node: ast.BinOp) -> Expression:
-        why = _NO_OPERATOR.get(type(node.op))
-        if why is not None:
+        operator = type(node.op)
+        if operator in _NO_OPERATOR:
+            self.refuse(node, _NO_OPERATOR[operator])
             self.operands(node.left, node.right)
-            return self.refuse(node, why)
+            raise Stopped
         left, right, kind = self.operands(node.left, node.right)
-        if kind is UNKNOWN:
-            return tree.Unknown()
         if kind is LITERAL:
             return self._folded(node, left, right)
-        if not isinstance(kind, Int):
-            return self.refuse(node, f"{type_name(kind)} has no such operator")
-        if type(node.op) in _BITS:
-            return tree.Bits(_BITS[type(node.op)], left, right, kind)
-        return self.arithmetic(node, _CHECKED[type(node.op)], "checked", left, right, kind)
+        number = self.context.number(node, kind, f"{type_name(kind)} has no such operator")
+        if operator in _BITS:
+            return tree.Bits(_BITS[operator], left, right, number)
+        return self.arithmetic(node, _CHECKED[operator], "checked", left, right, number)
 
     def _folded(self, node: ast.BinOp, left: Expression, right: Expression) -> Expression:
         """Two numbers without a width, such as `24 * 60`: another number without a width."""
-        fold = _FOLDS.get(type(node.op))
         assert isinstance(left, tree.NumberValue)
         assert isinstance(right, tree.NumberValue)
-        if fold is None:
-            return self.refuse(node, "the numbers have no width: write u64(…)")
-        return tree.NumberValue(fold(left.value, right.value), LITERAL)
+        self.need(type(node.op) in _FOLDS, node, "the numbers have no width: write u64(…)")
+        return tree.NumberValue(_FOLDS[type(node.op)](left.value, right.value), LITERAL)
 
     def arithmetic(
         self,
@@ -309,25 +302,23 @@ class Expressions:
         right: Expression,
         kind: Int,
     ) -> Expression:
-        if kind.signed and operation in ("div", "rem"):
-            return self.refuse(node, _SIGNED_DIVISION)
-        if kind == Int(128, signed=True) and operation == "mul":
-            return self.refuse(node, _NO_I128_PRODUCT)
+        self.need(not (kind.signed and operation in ("div", "rem")), node, _SIGNED_DIVISION)
+        is_i128_product = (kind, operation) == (Int(128, signed=True), "mul")
+        self.need(not is_i128_product, node, _NO_I128_PRODUCT)
         return tree.Arithmetic(operation, how, left, right, self.context.overflow, kind)
 
     def unary(self, node: ast.UnaryOp) -> Expression:
         if isinstance(node.op, ast.Not):
             return tree.Not(self.condition(node.operand))
         found = self.value(node.operand)
-        if found.type is UNKNOWN:
-            return found
-        if not isinstance(node.op, ast.USub):
-            return self.refuse(node, "bodies have no + or ~ before a value")
+        self.known(found)
+        self.need(isinstance(node.op, ast.USub), node, "bodies have no + or ~ before a value")
         if isinstance(found, tree.NumberValue) and found.type is LITERAL:
             return tree.NumberValue(-found.value, LITERAL)
-        if not isinstance(found.type, Int) or not found.type.signed:
-            return self.refuse(node, f"{type_name(found.type)} has no negative")
-        return tree.Negate(found, self.context.overflow, found.type)
+        why = f"{type_name(found.type)} has no negative"
+        kind = self.context.number(node, found.type, why)
+        self.need(kind.signed, node, why)
+        return tree.Negate(found, self.context.overflow, kind)
 
     def comparison(self, node: ast.Compare) -> Expression:
         sides = [node.left, *node.comparators]
@@ -344,44 +335,34 @@ class Expressions:
     def _compared(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Expression:
         if type(op) in _NO_COMPARISON:
             self.value(left)
-            return self.refuse(right, _NO_COMPARISON[type(op)])
+            raise self.stopped(right, _NO_COMPARISON[type(op)])
         a, b, kind = self.operands(left, right)
-        if kind is UNKNOWN:
-            return tree.Unknown()
         sign = _SIGNS[type(op)]
-        if kind is LITERAL:
-            return self.refuse(left, "both numbers are written out: compare a value")
-        if not isinstance(kind, Int) and (kind not in (BOOL, PUBKEY) or sign not in ("==", "!=")):
-            return self.refuse(right, f"{type_name(kind)} has no order: use == or !=")
+        self.need(kind is not LITERAL, left, "both numbers are written out: compare a value")
+        is_equality = kind in (BOOL, PUBKEY) and sign in ("==", "!=")
+        why = f"{type_name(kind)} has no order: use == or !="
+        self.need(isinstance(kind, Int) or is_equality, right, why)
         return tree.Compare(sign, a, b)
 
     def logic(self, node: ast.BoolOp) -> Expression:
-        parts = tuple(map(self.condition, node.values))
-        return tree.Logic("&&" if isinstance(node.op, ast.And) else "||", parts)
+        return tree.Logic(_JOINS[type(node.op)], tuple(map(self.condition, node.values)))
 
     def choice(self, node: ast.IfExp) -> Expression:
         test = self.condition(node.test)
         yes, no = self.value(node.body), self.value(node.orelse)
         for side, found in ((node.body, yes), (node.orelse, no)):
-            if found.type is LITERAL:
-                return self.refuse(side, f"{ast.unparse(side)} has no width: write u64(…)")
-        if UNKNOWN in (yes.type, no.type):
-            return tree.Unknown()
-        if yes.type != no.type:
-            names = f"{type_name(yes.type)} and {type_name(no.type)}"
-            return self.refuse(node.orelse, f"both values need one type, got {names}")
+            why = f"{ast.unparse(side)} has no width: write u64(…)"
+            self.need(found.type is not LITERAL, side, why)
+        self.known(yes, no)
+        names = f"{type_name(yes.type)} and {type_name(no.type)}"
+        why = f"both values need one type, got {names}"
+        self.need(yes.type == no.type, node.orelse, why)
         return tree.Choice(test, yes, no, yes.type)
 
     def call(self, node: ast.Call) -> Expression:
         found = self._call(node)
-        if found.type is NOTHING:
-            return self.refuse(node, f"{ast.unparse(node.func)}(…) has no value")
+        self.need(found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value")
         return found
-
-
-def _is_token_account(account: Account) -> bool:
-    constraints = account.constraints
-    return constraints is not None and constraints.token_kind in ("account", "associated")
 
 
 def _is_simple(node: Expression) -> bool:

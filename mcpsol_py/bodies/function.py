@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 
 from mcpsol_py.bodies.problems import Refusals
 from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
-from mcpsol_py.bodies.tree import LocalVariable, Unknown
+from mcpsol_py.bodies.tree import BodyType, LocalVariable, Unknown
 from mcpsol_py.model.program import Account
-from mcpsol_py.model.types import Type
+from mcpsol_py.model.types import Int, Type
 
-__all__ = ["Context"]
+__all__ = ["Context", "Stopped"]
 
 _UNKNOWN = Unknown()
+
+
+class Stopped(Exception):
+    """A part of the expression or statement is refused, so that its check cannot go on."""
 
 
 @dataclass(slots=True)
@@ -45,15 +49,30 @@ class Context:
         self.refusals.add(node, why)
         return _UNKNOWN
 
+    def need(self, condition: bool, node: ast.expr | ast.stmt, why: str) -> None:
+        """Refuse *node*, and raise Stopped, unless *condition* holds."""
+        if not condition:
+            raise self.stopped(node, why)
+
+    def stopped(self, node: ast.expr | ast.stmt, why: str) -> Stopped:
+        """Refuse *node*, and return the exception that ends its check."""
+        self.refuse(node, why)
+        return Stopped()
+
+    def number(self, node: ast.expr, kind: BodyType, why: str) -> Int:
+        """Return *kind*, the type of *node*, if it is a number's. Raises Stopped for other types."""
+        if isinstance(kind, Int):
+            return kind
+        raise self.stopped(node, why)
+
     def meaning(self, node: ast.expr) -> Meaning | None:
-        """Return what a name, `self.Name` or `Program.Name` stands for in the spec; None for others."""
+        """Return the meaning of a name, `self.Name` or `Program.Name` in the spec; None for others."""
         match node:
             case ast.Name(name) if not self.is_own(name):
                 return self.scope.names.get(name)
             case ast.Attribute(ast.Name(owner), name) if self._is_program(owner):
                 return self.scope.members.get(name)
-            case _:
-                return None
+        return None
 
     def _is_program(self, name: str) -> bool:
         """Return whether *name* is `self` or the program class."""

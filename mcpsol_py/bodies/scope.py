@@ -116,9 +116,9 @@ class ProgramScope:
 
     def state_fields(self, account: Account) -> dict[str, Type] | None:
         """Return the fields of an account's state, None if it holds none of a fixed size."""
-        if account.constraints is None or account.constraints.state is None:
+        name = account.rules.state
+        if name is None:
             return None
-        name = account.constraints.state
         state = next(a for a in self.model.accounts if a.name == name)
         if fixed_size(self.resolver, state.type) is None:
             return None
@@ -143,12 +143,8 @@ def is_usable(node: BodyType) -> bool:
 
 def type_name(node: BodyType) -> str:
     """Return the type as a spec writes it."""
-    match node:
-        case Int():
-            return f"{'i' if node.signed else 'u'}{node.bits}"
-        case Bool():
-            return "bool"
-        case Pubkey():
-            return "Pubkey"
-        case _:
-            return getattr(node, "name", type(node).__name__)
+    if isinstance(node, Int):
+        return f"{'i' if node.signed else 'u'}{node.bits}"
+    if isinstance(node, Bool):
+        return "bool"
+    return getattr(node, "name", type(node).__name__)

@@ -325,6 +325,9 @@ class Constraints:
         return self.state is not None or self.token is not None
 
 
+_UNCHECKED = Constraints()
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """One account of an instruction. `signer` "either": it may sign (Codama). `relations`: accounts whose data contains
@@ -346,6 +349,11 @@ class Account:
     def stored_bump(self) -> str | None:
         """The field of its state that holds the bump of its address."""
         return None if self.pda is None else self.pda.bump
+
+    @property
+    def rules(self) -> Constraints:
+        """Its constraints. An account of an IDL has none of them set."""
+        return self.constraints or _UNCHECKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from solders.pubkey import Pubkey as Key
 
@@ -31,9 +31,7 @@ from mcpsol_py.testing.ledger import Ledger
 
 __all__ = ["CheckFailure", "Given", "check_accounts", "derived"]
 
-_NO_CONSTRAINTS = Constraints()
-#: The constraints of a spec that the simulator has no check for yet.
-_MISSING = ("owner", "realloc")
+T = TypeVar("T")
 
 
 class CheckFailure(Exception):
@@ -60,11 +58,15 @@ class Given:
         for item in self.ix.accounts:
             if not isinstance(item, Account) or item.optional:
                 raise _cannot(self.ix, f"the account {item.name}")
-            constraints = item.constraints or _NO_CONSTRAINTS
-            any_program = constraints.executable and not (item.address or constraints.one_of)
-            if any_program or any(getattr(constraints, name) is not None for name in _MISSING):
+            constraints = item.rules
+            any_program = constraints.executable and not _allowed(item)
+            if any_program or {constraints.owner, constraints.realloc} != {None}:
                 raise _cannot(self.ix, f"the constraints of {item.name}")
             yield item, self.accounts[item.name], constraints
+
+    def named(self, name: str | None) -> Pubkey | None:
+        """Return the address of the account *name*; None without a name."""
+        return None if name is None else self.accounts[name]
 
 
 def _cannot(ix: Instruction, what: str) -> NotUsable:
@@ -73,11 +75,34 @@ def _cannot(ix: Instruction, what: str) -> NotUsable:
 
 def check_accounts(given: Given) -> None:
     """Check all accounts, the cheapest checks first. Raises CheckFailure, NotUsable."""
-    for check in _CHECKS:
-        for account, address, constraints in given.each():
-            check(given, account, address, constraints)
-        if check is _address:
-            _duplicates(given)
+    _run(_signer, given)
+    _run(_address, given)
+    _duplicates(given)
+    _run(_state, given)
+    _run(_token, given)
+    _run(_seeds, given)
+
+
+def _run(check: Callable[[Given, Account, Pubkey, Constraints], None], given: Given) -> None:
+    for account, address, constraints in given.each():
+        check(given, account, address, constraints)
+
+
+def _allowed(account: Account) -> tuple[str, ...]:
+    """Return the addresses that the account may have; () if every address is allowed."""
+    return account.rules.one_of or tuple(filter(None, [account.address]))
+
+
+def _loaded(accounts: dict[Pubkey, T], address: Pubkey) -> T:
+    if address not in accounts:
+        raise CheckFailure("AccountNotInitialized")
+    return accounts[address]
+
+
+def _same(found: object, wanted: object, otherwise: str) -> None:
+    """Fail if *found* is not *wanted*. None wants nothing."""
+    if wanted not in (None, found):
+        raise CheckFailure(otherwise)
 
 
 def _ensure(condition: bool, constraints: Constraints, check: str, otherwise: str) -> None:
@@ -91,7 +116,7 @@ def _signer(given: Given, a: Account, address: Pubkey, constraints: Constraints)
 
 
 def _address(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
-    allowed = constraints.one_of or ((a.address,) if a.address else ())
+    allowed = _allowed(a)
     if allowed:
         fits = str(address) in allowed
         _ensure(fits, constraints, "address", address_check(constraints).removeprefix("Check::"))
@@ -119,38 +144,31 @@ def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) 
 
 def _token(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
     token = constraints.token
-    if token is None or constraints.is_always_created:
-        return
-    if token.kind == "associated":
-        raise _cannot(given.ix, f"the associated token account {a.name}")
-    check = _mint_fields if token.kind == "mint" else _token_fields
-    check(given, address, token)
+    if token is not None and not constraints.is_always_created:
+        _TOKEN_CHECKS[token.kind](given, a, address, token)
 
 
-def _wanted(given: Given, name: str | None) -> Pubkey | None:
-    return None if name is None else given.accounts[name]
+def _associated(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
+    raise _cannot(given.ix, f"the associated token account {a.name}")
 
 
-def _token_fields(given: Given, address: Pubkey, token: TokenConstraint) -> None:
-    found = given.ledger.tokens.get(address)
-    if found is None:
-        raise CheckFailure("AccountNotInitialized")
-    mint, authority = _wanted(given, token.mint), _wanted(given, token.authority)
-    if mint is not None and found.mint != mint:
-        raise CheckFailure("ConstraintTokenMint")
-    if authority is not None and found.owner != authority:
-        raise CheckFailure("ConstraintTokenOwner")
+def _token_account(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
+    found = _loaded(given.ledger.tokens, address)
+    _same(found.mint, given.named(token.mint), "ConstraintTokenMint")
+    _same(found.owner, given.named(token.authority), "ConstraintTokenOwner")
 
 
-def _mint_fields(given: Given, address: Pubkey, token: TokenConstraint) -> None:
-    found = given.ledger.mints.get(address)
-    if found is None:
-        raise CheckFailure("AccountNotInitialized")
-    authority = _wanted(given, token.authority)
-    if authority is not None and found.authority != authority:
-        raise CheckFailure("ConstraintMintMintAuthority")
-    if token.decimals is not None and int(found.decimals) != token.decimals:
-        raise CheckFailure("ConstraintMintDecimals")
+def _mint(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
+    found = _loaded(given.ledger.mints, address)
+    _same(found.authority, given.named(token.authority), "ConstraintMintMintAuthority")
+    _same(int(found.decimals), token.decimals, "ConstraintMintDecimals")
+
+
+_TOKEN_CHECKS: dict[str, Callable[[Given, Account, Pubkey, TokenConstraint], None]] = {
+    "account": _token_account,
+    "associated": _associated,
+    "mint": _mint,
+}
 
 
 def _seeds(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
@@ -176,7 +194,7 @@ def derived(given: Given, a: Account) -> tuple[Pubkey | None, int]:
 
 def _stored_bump(given: Given, a: Account, pda: Pda) -> int | None:
     state = given.ledger.states.get(given.accounts[a.name])
-    is_new = a.constraints is not None and a.constraints.init is not None
+    is_new = a.rules.init is not None
     if pda.program is not None:
         raise _cannot(given.ix, f"the address of {a.name}, which another program owns")
     if pda.bump is None or state is None or is_new:
@@ -194,8 +212,7 @@ def _seed_bytes(given: Given, seed: Seed) -> bytes:
             return _value_bytes(given, getattr(given.ledger.states[given.accounts[name]], field))
         case ArgSeed(path=(name,), encoding=None):
             return _value_bytes(given, given.arguments[name])
-        case _:
-            raise _cannot(given.ix, "one of its seeds")
+    raise _cannot(given.ix, "one of its seeds")
 
 
 def _value_bytes(given: Given, value: object) -> bytes:
@@ -205,12 +222,3 @@ def _value_bytes(given: Given, value: object) -> bytes:
     if isinstance(value, Pubkey):
         return bytes(value)
     raise _cannot(given.ix, "one of its seeds")
-
-
-_CHECKS: tuple[Callable[[Given, Account, Pubkey, Constraints], None], ...] = (
-    _signer,
-    _address,
-    _state,
-    _token,
-    _seeds,
-)

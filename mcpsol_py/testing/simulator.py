@@ -19,6 +19,7 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.aliases import must_differ
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
+from mcpsol_py.bodies.scope import type_name
 from mcpsol_py.bodies.tree import bodies_of
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
@@ -67,6 +68,7 @@ class Simulator:
         self._instructions = {ix.name: ix for ix in self.model.instructions}
         self.bodies = bodies_of(self.model).instructions
         self._classes = _state_classes(self.program)
+        self._types = {account.name: account for account in self.model.accounts}
 
     # --- accounts
 
@@ -119,12 +121,12 @@ class Simulator:
 
     def size_of(self, name: str) -> int:
         """Return the bytes of an account with state of this name, its discriminator included."""
-        return next((a.size or 0 for a in self.model.accounts if a.name == name), 0)
+        known = self._types.get(name)
+        return 0 if known is None else known.size or 0
 
     def new_state(self, name: str) -> Any:
         """Return new state of this name, with every field zero."""
-        account = next(a for a in self.model.accounts if a.name == name)
-        body = self._resolver.target(account.type)
+        body = self._resolver.target(self._types[name].type)
         assert isinstance(body, Struct)
         return self._classes[name](**{f.name: _zero(f.type) for f in body.fields})
 
@@ -150,10 +152,8 @@ class Simulator:
     def _instruction(self, name: str) -> Instruction:
         if name not in self._instructions:
             raise UnknownName("instruction", name, list(self._instructions))
-        if name not in self.bodies:
-            raise NotUsable(
-                "instruction", name, "its handler is written in Rust, so it has no body to run"
-            )
+        why = "its handler is written in Rust, so it has no body to run"
+        _ensure_usable(name in self.bodies, name, why)
         return self._instructions[name]
 
     def _given(
@@ -164,18 +164,26 @@ class Simulator:
         signers: Iterable[Address] | None,
     ) -> Given:
         given = _fixed_addresses(ix) | {name: _address(value) for name, value in accounts.items()}
-        missing = next((item.name for item in ix.accounts if item.name not in given), None)
-        if missing is not None:
-            raise NotUsable("instruction", ix.name, f"the account {missing!r} is not given")
+        for item in ix.accounts:
+            why = f"the account {item.name!r} is not given"
+            _ensure_usable(item.name in given, ix.name, why)
         signed = _signing(ix, given) if signers is None else map(_address, signers)
         arguments = {arg.name: _value(arg.type, args[arg.name]) for arg in ix.args}
         return Given(ix, given, frozenset(signed), arguments, self.ledger.copy(), self.address)
 
 
+def _ensure_usable(condition: bool, instruction: str, why: str) -> None:
+    if not condition:
+        raise NotUsable("instruction", instruction, why)
+
+
 def _fixed_addresses(ix: Instruction) -> dict[str, Pubkey]:
     """Return the accounts whose address the spec fixes."""
-    found = {item.name: getattr(item, "address", None) for item in ix.accounts}
-    return {name: _address(address) for name, address in found.items() if address}
+    return {
+        item.name: _address(address)
+        for item in ix.accounts
+        if (address := getattr(item, "address", None))
+    }
 
 
 def _signing(ix: Instruction, given: Mapping[str, Pubkey]) -> list[Pubkey]:
@@ -250,17 +258,17 @@ class _Call:
             raise CheckFailure("InsufficientFunds")
 
     def _new_tokens(self, account: Account, address: Pubkey, token: TokenConstraint | None) -> None:
-        if token is None or token.kind != "account":
-            why = f"the simulator cannot create {account.name} yet"
-            raise NotUsable("instruction", self.ix.name, why)
+        is_plain = account.rules.token_kind == "account"
+        _ensure_usable(is_plain, self.ix.name, f"the simulator cannot create {account.name} yet")
+        assert token is not None
         accounts = self.given.accounts
         owner = accounts[token.authority or ""]
         self.ledger.tokens[address] = TokenState(accounts[token.mint or ""], owner, u64(0))
 
     def _new_state(self, account: Account, address: Pubkey, name: str) -> None:
         state = self.simulator.new_state(name)
-        if account.pda is not None and account.pda.bump is not None:
-            setattr(state, account.pda.bump, u8(derived(self.given, account)[1]))
+        if account.stored_bump is not None:
+            setattr(state, account.stored_bump, u8(derived(self.given, account)[1]))
         self.ledger.states[address] = state
 
     def _compare_addresses(self) -> None:
@@ -279,11 +287,11 @@ class _Call:
         self.ledger.move(address, destination, self.ledger.lamports.get(address, 0))
         self.ledger.states.pop(address, None)
 
-    # --- the body, and what it calls
+    # --- the body, and its calls
 
     def _body(self) -> Any:
         method = getattr(self.simulator.program(), self._method_name())
-        views = {name: self._view(name) for name in self.given.accounts}
+        views = {account.name: self._view(account, at) for account, at, _ in self.given.each()}
         token = running.running.set(self)
         try:
             returned = method(**views, **self.given.arguments)
@@ -300,23 +308,13 @@ class _Call:
                 return name
         raise UnknownName("instruction", self.ix.name, [])
 
-    def _view(self, name: str) -> Any:
+    def _view(self, account: Account, address: Pubkey) -> Any:
         """Return an account as the body sees it. Two accounts at one address with state are one object."""
-        address = self.given.accounts[name]
         state = self.ledger.states.get(address)
-        account = next(a for a in self.ix.accounts if a.name == name)
-        assert isinstance(account, Account)
-        if (
-            account.constraints is not None
-            and account.constraints.state is not None
-            and state is not None
-        ):
-            vars(state)["address"] = address
-            return state
+        if account.rules.state is not None and state is not None:
+            return _placed(state, address)
         if str(address) == words.TokenProgram.mcpsol_address:
-            program = words.TokenProgram()
-            vars(program)["address"] = address
-            return program
+            return _placed(words.TokenProgram(), address)
         return _View(address, self.ledger)
 
     def clock(self) -> ClockTime:
@@ -329,6 +327,12 @@ class _Call:
         amount = parts.pop("amount", u64(0))
         roles = {role: account.address for role, account in parts.items()}
         TOKEN_CALLS[name](self.ledger, roles, amount)
+
+
+def _placed(value: object, address: Pubkey) -> object:
+    """Give state or a program its address for as long as the body runs."""
+    vars(value)["address"] = address
+    return value
 
 
 class _View:
@@ -352,27 +356,17 @@ def _address(value: Address) -> Pubkey:
 
 def _value(kind: Type, value: Any) -> Any:
     """Return an argument as the body sees it."""
-    match kind:
-        case Int():
-            made = getattr(numbers, f"{'i' if kind.signed else 'u'}{kind.bits}")
-            return made(int(value))
-        case PubkeyType():
-            return _address(value)
-        case _:
-            return value
+    if isinstance(kind, Int):
+        return getattr(numbers, type_name(kind))(int(value))
+    return _address(value) if isinstance(kind, PubkeyType) else value
 
 
 def _zero(kind: Type) -> Any:
     """Return the value of a field in new state. Fields that bodies cannot use are None."""
-    match kind:
-        case Int():
-            return _value(kind, 0)
-        case Bool():
-            return False
-        case PubkeyType():
-            return Pubkey(bytes(32))
-        case _:
-            return None
+    return _value(kind, _ZEROS.get(type(kind)))
+
+
+_ZEROS: dict[type, Any] = {Int: 0, Bool: False, PubkeyType: Pubkey(bytes(32))}
 
 
 def _program_class(program: type | str | PathLike[str]) -> type:
