@@ -177,9 +177,8 @@ def held_token(leaf: Leaf) -> TokenConstraint | None:
 
     Without an owner in it, the wallet's is meant.
     """
-    constraints = leaf.account.constraints
-    if constraints is None or constraints.token is None or constraints.init is not None:
+    token = leaf.account.rules.token
+    if token is None or leaf.account.rules.init is not None:
         return None
-    token = constraints.token
     names_accounts = token.mint and "." not in f"{token.mint}{token.authority or ''}"
     return token if token.kind != "mint" and names_accounts else None

@@ -57,7 +57,7 @@ class NoBaseline(Exception):
 
 def constraints_of(leaf: Leaf) -> Constraints:
     """Return the constraints that the spec puts on an account."""
-    return leaf.account.constraints or Constraints()
+    return leaf.account.rules
 
 
 def must_sign(leaf: Leaf) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from types import EllipsisType
 
@@ -166,15 +167,15 @@ class BodyChecker:
         return tuple(out)
 
     def _statement(self, node: ast.stmt) -> tuple[Statement, ...]:
-        check = _CHECKS.get(type(node))
-        if check is None:
-            self.refuse(node, _NO_STATEMENT.get(type(node), "this cannot be used in a body"))
-            self._assume_assigned(node)
-            return ()
         try:
-            return tuple(check(self, node))
+            return tuple(_CHECKS.get(type(node), BodyChecker.missing)(self, node))
         except Stopped:
             return ()
+
+    def missing(self, node: ast.stmt) -> Iterator[Statement]:
+        """Refuse a statement that bodies do not have."""
+        self._assume_assigned(node)
+        raise self.stopped(node, _NO_STATEMENT.get(type(node), "this cannot be used in a body"))
 
     def _assume_assigned(self, node: ast.stmt) -> None:
         """Give the names that a refused statement assigns a value, so that they are not reported too."""
@@ -224,12 +225,12 @@ class BodyChecker:
         is_parameter = name in {"self", *context.accounts, *context.arguments}
         why = f"{name!r} is a parameter: give the new value another name"
         self.need(not is_parameter, target, why)
-        if value.type is LITERAL:
+        kind = value.type
+        if kind is LITERAL:
             shown = ast.unparse(node)
-            self.refuse(node, f"{shown} has no width: write u64({shown})")
+            kind = self.refuse(node, f"{shown} has no width: write u64({shown})").type
         if not name.isascii():
             self.refuse(target, "a name in a body has only ASCII characters")
-        kind = UNKNOWN if value.type is LITERAL else value.type
         variable = context.locals.setdefault(name, LocalVariable(kind))
         if variable.type is UNKNOWN:
             variable.type = kind
@@ -300,22 +301,24 @@ class BodyChecker:
         yield tree.Raise(self.calls.error(node.exc))
 
     def leave(self, node: ast.Return) -> Iterator[Statement]:
-        returns = self.context.returns
-        if node.value is None or (
-            isinstance(node.value, ast.Constant) and node.value.value is None
-        ):
-            if returns is not None:
-                self.refuse(
-                    node, f"return a value: {self.context.name} returns {type_name(returns)}"
-                )
-            yield tree.Return(None)
-            return
-        value = self.expressions.value(node.value)
-        if returns is None:
-            self.refuse(node, f"{self.context.name} returns nothing: declare the type with ->")
-            yield tree.Return(None)
-        else:
-            yield tree.Return(self.expressions.fits(node.value, value, returns))
+        match node.value:
+            case None | ast.Constant(None):
+                yield self._return_nothing(node)
+            case value:
+                yield self._return(node, value)
+
+    def _return_nothing(self, node: ast.Return) -> Statement:
+        returns, name = self.context.returns, self.context.name
+        if returns is not None:
+            self.refuse(node, f"return a value: {name} returns {type_name(returns)}")
+        return tree.Return(None)
+
+    def _return(self, node: ast.Return, given: ast.expr) -> Statement:
+        returns, value = self.context.returns, self.expressions.value(given)
+        if returns is not None:
+            return tree.Return(self.expressions.fits(given, value, returns))
+        self.refuse(node, f"{self.context.name} returns nothing: declare the type with ->")
+        return tree.Return(None)
 
 
 def leaves(statements: Iterable[Statement]) -> bool:
@@ -324,26 +327,16 @@ def leaves(statements: Iterable[Statement]) -> bool:
 
 
 def _leaves(statement: Statement) -> bool:
-    match statement:
-        case tree.Return() | tree.Raise():
-            return True
-        case tree.If(_, then, other):
-            return leaves(then) and leaves(other)
-        case _:
-            return False
+    if isinstance(statement, tree.If):
+        return leaves(statement.then) and leaves(statement.other)
+    return isinstance(statement, (tree.Return, tree.Raise))
 
 
-def _as_value(target: ast.expr) -> ast.expr:
+def _as_value(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
     """Return the target of `+=` as the expression that reads it, at the same place."""
-    value: ast.expr
-    match target:
-        case ast.Name(name):
-            value = ast.Name(name, ast.Load())
-        case ast.Attribute(owner, name):
-            value = ast.Attribute(owner, name, ast.Load())
-        case _:
-            return target
-    return ast.copy_location(value, target)
+    value = copy.copy(target)
+    value.ctx = ast.Load()
+    return value
 
 
 _CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, ast.stmt], Iterator[Statement]]] = {

@@ -24,7 +24,6 @@ from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import McpsolError, ProgramFailed
-from mcpsol_py.model.program import Constraints
 from mcpsol_py.names import ByName, clean_text, words
 from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import (
@@ -343,14 +342,9 @@ def _is_about_accounts(failure: ProgramFailed) -> bool:
     return known or not _ACCOUNT_WORDS.isdisjoint(words(failure.name))
 
 
-def _constraints(call: _FailedCall, row: AccountLine) -> Constraints | None:
-    leaves = call.prepared.ix.plan.leaves
-    return next((leaf.account.constraints for leaf in leaves if leaf.name == row.name), None)
-
-
 def _is_always_created(call: _FailedCall, row: AccountLine) -> bool:
-    constraints = _constraints(call, row)
-    return constraints is not None and constraints.is_always_created
+    accounts = {leaf.name: leaf.account for leaf in call.prepared.ix.plan.leaves}
+    return row.name in accounts and accounts[row.name].rules.is_always_created
 
 
 def _is_created(call: _FailedCall, row: AccountLine) -> bool:

@@ -38,18 +38,13 @@ def relations_of(instruction: Instruction) -> dict[AccountPath, tuple[Relation, 
         for field, target in _stored(account):
             stored = _located(target, path, accounts)
             if stored is not None and not accounts[stored].optional:
-                found[stored].append(Relation(path, field, _state_of(account)))
+                found[stored].append(Relation(path, field, account.rules.state))
     return {path: tuple(relations) for path, relations in found.items() if relations}
 
 
 def _stored(account: Account) -> tuple[tuple[str, str], ...]:
     """Return the `has_one` of an account that exists before the call."""
-    checks = account.constraints
-    return () if checks is None or checks.init is not None else checks.has_one
-
-
-def _state_of(account: Account) -> str | None:
-    return None if account.constraints is None else account.constraints.state
+    return () if account.rules.init is not None else account.rules.has_one
 
 
 def _located(

@@ -12,14 +12,13 @@ from mcpsol_py.model.program import (
     ProgramModel,
     Seed,
 )
-from mcpsol_py.model.types import PUBKEY, Int, Struct, Type
-from mcpsol_py.render.account_lookup import flatten
+from mcpsol_py.model.types import PUBKEY, Field, Int, Struct, Type
 from mcpsol_py.render.anchor.structs import StateStruct
 from mcpsol_py.render.anchor.types import fields_of
 from mcpsol_py.render.anchor.view import AnchorView
 from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
 from mcpsol_py.render.handlers.dialects import ANCHOR, Dialect
-from mcpsol_py.render.handlers.names import RustNames, StructNames
+from mcpsol_py.render.handlers.names import RustNames, StructNames, accounts_alone
 from mcpsol_py.render.rust import IdentifierPool, byte_string
 
 __all__ = ["anchor_handlers"]
@@ -48,16 +47,13 @@ class _AnchorCrate:
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
         """The names of the handler of *ix*."""
         shown = self.instructions[ix.name]
-        fields = zip(flatten(ix.accounts), shown.accounts.fields, strict=True)
-        alone = [
-            (path[0], account, field.name) for (path, account), field in fields if len(path) == 1
-        ]
+        alone = accounts_alone(ix, shown.accounts.fields)
         arguments = {a.name: str(v.name) for a, v in zip(ix.args, shown.args, strict=True)}
         accounts = {name: f"ctx.accounts.{field}" for name, _, field in alone}
         states = {
-            name: self.context.states[account.constraints.state]
+            name: self.context.states[state]
             for name, account, _ in alone
-            if account.constraints is not None and account.constraints.state in self.context.states
+            if (state := account.rules.state) in self.context.states
         }
         seeds = _Seeds(ix, arguments, accounts, states)
         return RustNames(
@@ -113,8 +109,8 @@ class _Seeds:
         if not all(seeds):
             return ""
         bump = f"ctx.bumps.{field}"
-        if account.pda.bump is not None and name in self.states:
-            bump = f"{self.accounts[name]}.{self.states[name].field_name(account.pda.bump)}"
+        if account.stored_bump is not None and name in self.states:
+            bump = f"{self.accounts[name]}.{self.states[name].field_name(account.stored_bump)}"
         return f"&[{', '.join(seeds)}, &[{bump}]]"
 
     def _seed(self, seed: Seed) -> str:
@@ -125,14 +121,16 @@ class _Seeds:
                 return f"{self.accounts[name]}.key().as_ref()"
             case AccountSeed(account=(name,), field=(field,), sort=None) if name in self.states:
                 state = self.states[name]
-                kind = next(f.type for f in state.body.fields if f.name == field)
                 place = f"{self.accounts[name]}.{state.field_name(field)}"
-                return _value(place, kind, seed.encoding)
+                return _value(place, _type_of(state.body.fields, field), seed.encoding)
             case ArgSeed(path=(name,)) if name in self.arguments:
-                kind = next(arg.type for arg in self.ix.args if arg.name == name)
+                kind = _type_of(self.ix.args, name)
                 return _value(self.arguments[name], kind, seed.encoding)
-            case _:
-                return ""
+        return ""
+
+
+def _type_of(fields: tuple[Field, ...], name: str) -> Type:
+    return next(field.type for field in fields if field.name == name)
 
 
 def _value(text: str, kind: Type, encoding: str | None) -> str:

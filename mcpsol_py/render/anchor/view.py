@@ -161,8 +161,7 @@ def _creates_mint(constraints: Constraints) -> bool:
 def _constraints(model: ProgramModel) -> Iterator[Constraints]:
     for ix in model.instructions:
         for _, account in flatten(ix.accounts):
-            if account.constraints is not None:
-                yield account.constraints
+            yield account.rules
 
 
 def _lang_features(instructions: tuple[AnchorInstruction, ...]) -> Rust:

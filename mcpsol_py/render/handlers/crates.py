@@ -6,10 +6,9 @@ from mcpsol_py.bodies.tree import ProgramBodies
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Struct
-from mcpsol_py.render.account_lookup import flatten
 from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
 from mcpsol_py.render.handlers.dialects import NATIVE, PINOCCHIO, Dialect
-from mcpsol_py.render.handlers.names import RustNames, StructNames
+from mcpsol_py.render.handlers.names import RustNames, StructNames, accounts_alone
 from mcpsol_py.render.rust import IdentifierPool, code
 from mcpsol_py.render.type_views import StructView
 from mcpsol_py.render.view import CrateView
@@ -43,9 +42,8 @@ class _Crate:
         shown = self._instructions[ix.name]
         if shown.is_raw:
             raise RenderError(f"{ix.name} has a body, but its arguments cannot be decoded in Rust.")
-        by_slot = {seeds.account: f"accounts.{seeds.name}()" for seeds in shown.accounts.seeds}
-        slots = zip(flatten(ix.accounts), shown.accounts.slots, strict=True)
-        alone = [(path[0], account, slot.name) for (path, account), slot in slots if len(path) == 1]
+        by_slot = {str(seeds.account): f"accounts.{seeds.name}()" for seeds in shown.accounts.seeds}
+        alone = accounts_alone(ix, shown.accounts.slots)
         states = self.view.context.states
         return RustNames(
             errors=self.errors,
@@ -57,9 +55,9 @@ class _Crate:
             },
             accounts={name: f"accounts.{slot}" for name, _, slot in alone},
             states={
-                name: _state(states[account.constraints.state])
+                name: _state(states[state])
                 for name, account, _ in alone
-                if account.constraints is not None and account.constraints.state in states
+                if (state := account.rules.state) in states
             },
             seeds={name: by_slot[slot] for name, _, slot in alone if slot in by_slot},
             events=self._events(),

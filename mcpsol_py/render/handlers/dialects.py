@@ -29,7 +29,7 @@ class Dialect:
     address_type: str = "Address"
     #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
     copies: bool = False
-    #: what is compared with an error to find an overflow
+    #: the value that an error equals after an overflow
     overflow: str = "ProgramError::ArithmeticOverflow"
 
     def address(self, account: str) -> str:

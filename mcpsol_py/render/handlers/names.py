@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from mcpsol_py.bodies.tree import Function
+from mcpsol_py.model.program import Account, Instruction
+from mcpsol_py.render.account_lookup import flatten
 from mcpsol_py.render.rust import IdentifierPool
 
-__all__ = ["RustNames", "StructNames"]
+__all__ = ["RustNames", "StructNames", "accounts_alone"]
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def accounts_alone(ix: Instruction, fields: Iterable[_Named]) -> list[tuple[str, Account, str]]:
+    """The accounts of *ix* in no group: the source's name, the account, and the name of its field in Rust."""
+    pairs = zip(flatten(ix.accounts), fields, strict=True)
+    return [(path[0], account, field.name) for (path, account), field in pairs if len(path) == 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.checker import leaves
@@ -32,40 +32,39 @@ def function_lines(function: Function, names: RustNames, dialect: Dialect) -> li
 
 def _used(nodes: Iterable[object]) -> set[str]:
     """The accounts whose state these nodes read or write."""
-    return {n.account for n in walk(nodes) if isinstance(n, (tree.StateField, tree.SetField))}
+    return _accounts(nodes, (tree.StateField, tree.SetField))
 
 
 def _written(nodes: Iterable[object]) -> set[str]:
-    return {n.account for n in walk(nodes) if isinstance(n, tree.SetField)}
+    return _accounts(nodes, (tree.SetField,))
+
+
+def _accounts(
+    nodes: Iterable[object], kinds: tuple[type[tree.StateField | tree.SetField], ...]
+) -> set[str]:
+    return {node.account for node in walk(nodes) if isinstance(node, kinds)}
 
 
 def _calls_programs(statement: Statement) -> bool:
     return any(isinstance(node, tree.CallProgram) for node in walk([statement]))
 
 
-def _blocks(function: Function) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Each use of a local variable, in order, with the path of its block."""
-    count = 0
+#: The path of a block: the number of each `if` around it, and the side.
+_Path: TypeAlias = tuple[tuple[int, str], ...]
 
-    def visit(
-        block: Sequence[Statement], path: tuple[int, ...]
-    ) -> Iterator[tuple[str, tuple[int, ...]]]:
-        nonlocal count
-        for statement in block:
-            if isinstance(statement, tree.If):
-                yield from _names_in([statement.test], path)
-                for inner in (statement.then, statement.other):
-                    count += 1
-                    yield from visit(inner, (*path, count))
-                continue
+
+def _uses(block: Sequence[Statement], path: _Path = ()) -> Iterator[tuple[str, _Path]]:
+    """Each use of a local variable, in order, with the path of its block."""
+    for i, statement in enumerate(block):
+        if isinstance(statement, tree.If):
+            yield from _names_in([statement.test], path)
+            yield from _uses(statement.then, (*path, (i, "then")))
+            yield from _uses(statement.other, (*path, (i, "other")))
+        else:
             yield from _names_in([statement], path)
 
-    yield from visit(function.body, ())
 
-
-def _names_in(
-    nodes: Iterable[object], path: tuple[int, ...]
-) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _names_in(nodes: Iterable[object], path: _Path) -> Iterator[tuple[str, _Path]]:
     for node in walk(nodes):
         if isinstance(node, (tree.LocalName, tree.Assign)):
             yield node.name, path
@@ -73,9 +72,9 @@ def _names_in(
 
 def _declared_early(function: Function) -> set[str]:
     """The variables that a block uses which does not hold their first assignment."""
-    first: dict[str, tuple[int, ...]] = {}
+    first: dict[str, _Path] = {}
     early: set[str] = set()
-    for name, path in _blocks(function):
+    for name, path in _uses(function.body):
         home = first.setdefault(name, path)
         if path[: len(home)] != home:
             early.add(name)
@@ -144,7 +143,7 @@ class _Writer:
         ]
 
     def _with_calls(self, statement: Statement, held: set[str], *, is_tail: bool) -> list[str]:
-        """A statement that calls other programs: first what it evaluates, then every borrow ends, then the calls."""
+        """A statement that calls other programs: first its values, then every borrow ends, then the calls."""
         give_back = [
             line for account in sorted(held) for line in self.dialect.give_back(self.names, account)
         ]

@@ -189,8 +189,7 @@ def _constant(value: object) -> ConstantName | None:
             return ConstantName(value, LITERAL)
         case words.Pubkey():
             return ConstantName(bytes(value), PUBKEY)
-        case _:
-            return None
+    return None
 
 
 def _has_odd_parameters(args: ast.arguments) -> bool:
