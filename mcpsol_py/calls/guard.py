@@ -7,9 +7,12 @@ add up to what the wallet had, less the most that the transaction may take.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
+from solders.account import Account
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
@@ -36,7 +39,7 @@ from mcpsol_py.solana.lighthouse import (
     without_data,
 )
 from mcpsol_py.solana.power_fields import power_fields
-from mcpsol_py.solana.tokens import read_mint
+from mcpsol_py.solana.tokens import Mint, read_mint
 
 __all__ = ["Holding", "find_guard", "floors_of", "guard_instructions"]
 
@@ -45,8 +48,11 @@ async def find_guard(transport: Transport, given: Pubkey | None = None) -> Pubke
     """Return the guard program on this chain: *given*, else Lighthouse, else our own. None if it is not deployed."""
     programs = [LIGHTHOUSE_PROGRAM, GUARD_PROGRAM] if given is None else [given]
     found = await transport.get_accounts(programs)
-    deployed = [account is not None and account.executable for account in found]
-    return next((key for key, there in zip(programs, deployed, strict=True) if there), None)
+    return next(compress(programs, map(_is_program, found)), None)
+
+
+def _is_program(account: Account | None) -> bool:
+    return account is not None and account.executable
 
 
 def guard_instructions(
@@ -65,6 +71,8 @@ def guard_instructions(
     floors = floors_of(rows, effects.power, slack, str(wallet))
     out: list[Instruction] = []
     for key, account in simulated.after.items():
+        if account is None:  # no account, no floor: a floor is at most what the simulation left
+            continue
         about = _Demands(key, account, effects.power, floors)
         demands = (assert_info, about.info()), (assert_data, about.data())
         out += [make(key, found, program) for make, found in demands if found]
@@ -118,10 +126,14 @@ def floors_of(
 
     *slack* is by how much the wallet may end below its simulation, by mint. Accounts of others keep what they have.
     """
-    own = [row for row in rows if row.owner in power.owners]
-    found = _others_floors([row for row in rows if row.owner not in power.owners], power)
-    for mint in {row.mint for row in own}:
-        found |= _own_floors([row for row in own if row.mint == mint], slack[mint], wallet)
+    own_by_mint: defaultdict[str, list[Holding]] = defaultdict(list)
+    others: list[Holding] = []
+    for row in rows:
+        group = own_by_mint[row.mint] if row.owner in power.owners else others
+        group.append(row)
+    found = _others_floors(others, power)
+    for mint, own in own_by_mint.items():
+        found |= _own_floors(own, slack[mint], wallet)
     return {place: least for place, least in found.items() if least > 0}
 
 
@@ -156,7 +168,7 @@ class _Demands:
     """What the guard demands of the account `key`, which the simulation left as `after`."""
 
     key: Pubkey
-    after: AccountState | None
+    after: AccountState
     power: SigningPower
     floors: Floors
 
@@ -167,21 +179,18 @@ class _Demands:
 
     def _owner(self) -> list[bytes]:
         """A wallet stays a wallet. A token account cannot be another program's account that looks like one."""
-        if self.after is None:
-            return []
         if self.after.owner == SYSTEM_PROGRAM and str(self.key) in self.power.owners:
             return [owned_by(SYSTEM_PROGRAM), without_data()]
-        return [owned_by(self.after.owner)] if self._is_token() and self.data() else []
-
-    def _is_token(self) -> bool:
-        return self.after is not None and self.after.owner in TOKEN_PROGRAMS
+        is_token = self.after.owner in TOKEN_PROGRAMS
+        return [owned_by(self.after.owner)] if is_token and self.data() else []
 
     def data(self) -> list[bytes]:
         """Return assertions about its tokens, and about who has power over it."""
-        if self.after is None:
-            return []
-        mints = [mint for key, mint in self.floors if key == self.key and mint != SOL]
-        amounts = [tokens_at_least(self.floors[self.key, mint]) for mint in mints]
+        amounts = [
+            tokens_at_least(least)
+            for (key, mint), least in self.floors.items()
+            if key == self.key and mint != SOL
+        ]
         fields = power_fields(self.after, self.power.owners)
         operators = (Operator.EQUAL, Operator.AT_MOST)
         kept = [data_assertion(f.offset, f.value, operators[f.at_most]) for f in fields]
@@ -189,6 +198,6 @@ class _Demands:
 
     def _supply(self) -> list[bytes]:
         """New tokens of the wallet's own mint would go to others."""
-        mint = read_mint(self.after)
-        issues = mint is not None and str(mint.mint_authority) in self.power.owners
-        return [supply_at_most(mint.supply)] if mint is not None and issues else []
+        mint = read_mint(self.after) or Mint()
+        issues = str(mint.mint_authority) in self.power.owners
+        return [supply_at_most(mint.supply)] if issues else []

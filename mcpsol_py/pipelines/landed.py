@@ -8,8 +8,9 @@ an `Unread` with the reason, and the others are read.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
@@ -159,10 +160,10 @@ def _read(read: Any, document: _Json, around: _Around) -> Record:
     return record
 
 
-def _number(document: _Json, key: str) -> int | None:
-    """Return a slot or a time in seconds, None for what cannot be one."""
+def _number(document: _Json, key: str, other: int | None = None) -> int | None:
+    """Return a slot or a time in seconds, *other* for what cannot be one."""
     found = document.get(key)
-    return found if type(found) is int and 0 <= found < _NEVER else None
+    return found if type(found) is int and 0 <= found < _NEVER else other
 
 
 #: The first second of the year 10000, far beyond any slot.
@@ -180,12 +181,11 @@ def _transaction(document: _Json, around: _Around) -> LandedTransaction:
     else:
         parsed = read_transaction(body[0] if isinstance(body, list) else body)
         signatures, calls = parsed.signatures, _calls_of_message(parsed.message, loaded, meta)
-    slot, block_time = _number(document, "slot"), _number(document, "blockTime")
     return LandedTransaction(
-        signature=str(signatures[0]) if signatures else "",
+        signature=str(next(iter(signatures), "")),
         calls=tuple(calls),
-        slot=around.slot if slot is None else slot,
-        block_time=around.block_time if block_time is None else block_time,
+        slot=_number(document, "slot", around.slot),
+        block_time=_number(document, "blockTime", around.block_time),
         failed=meta.get("err") is not None,
         logs=tuple(meta.get("logMessages") or ()),
     )
@@ -245,8 +245,13 @@ def _account(document: _Json, around: _Around) -> LandedAccount:
 def _bytes_of(data: Any) -> bytes:
     """Return an account's data: [text, encoding], or text in base64, as dumps have it."""
     text, encoding = data if isinstance(data, list) else (data, "base64")
-    if encoding == "base64":
-        return base64.b64decode(text, validate=True)
-    if encoding == "base58":
-        return b58decode(text)
-    raise DecodeError(f"expected data in base64 or base58, got {abbr(encoding)}", path="data")
+    decode = _ENCODINGS.get(encoding)
+    if decode is None:
+        raise DecodeError(f"expected data in base64 or base58, got {abbr(encoding)}", path="data")
+    return decode(text)
+
+
+_ENCODINGS: dict[Any, Callable[[Any], bytes]] = {
+    "base64": partial(base64.b64decode, validate=True),
+    "base58": b58decode,
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -24,11 +25,17 @@ _WHERE = {
     "inner_index": pa.uint32(),
     "failed": pa.bool_(),
 }
+
+
+def _where(text: str) -> pa.Schema:
+    return pa.schema([(key, _WHERE[key]) for key in text.split()])
+
+
 #: Where a row of each kind was.
-_WHERE_KEYS: dict[Kind, tuple[str, ...]] = {
-    "instructions": ("slot", "block_time", "signature", "index", "inner_index", "failed"),
-    "events": ("slot", "block_time", "signature", "index", "failed"),
-    "accounts": ("slot", "address"),
+_WHERE_SCHEMAS: dict[Kind, pa.Schema] = {
+    "instructions": _where("slot block_time signature index inner_index failed"),
+    "events": _where("slot block_time signature index failed"),
+    "accounts": _where("slot address"),
 }
 _TEXTS = pa.list_(pa.string())
 
@@ -52,17 +59,14 @@ class RowTable:
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
         """Return *rows* as a batch of this table."""
-        columns: dict[str, pa.Array] = {
-            key: pa.array([row.where.get(key) for row in rows], _WHERE[key])
-            for key in _WHERE_KEYS[self.kind]
-        }
+        where = pa.RecordBatch.from_pylist([row.where for row in rows], _WHERE_SCHEMAS[self.kind])
+        columns = dict(zip(where.schema.names, where.columns, strict=True))
         columns["version"] = pa.array([self.version.name] * len(rows), pa.string())
-        columns["sure"] = pa.array([row.is_sure for row in rows], pa.bool_())
+        columns["sure"] = pa.array(map(attrgetter("is_sure"), rows), pa.bool_())
         columns |= self._accounts(rows) if self.kind == "instructions" else {}
-        columns |= self._values([row.reading.value for row in rows])
-        rest = [row.reading.rest or None for row in rows]
-        columns["rest"] = pa.array(rest, pa.binary())
-        columns["notes"] = pa.array([list(row.reading.notes) or None for row in rows], _TEXTS)
+        columns |= self._values(list(map(attrgetter("reading.value"), rows)))
+        columns["rest"] = pa.array(map(_rest, rows), pa.binary())
+        columns["notes"] = pa.array(map(_notes, rows), _TEXTS)
         return pa.RecordBatch.from_pydict(columns)
 
     def _values(self, values: Sequence[Any]) -> dict[str, pa.Array]:
@@ -82,3 +86,11 @@ class RowTable:
         given = [dict(zip(names, row.accounts, strict=False)) for row in rows]
         kind = pa.struct([(name, pa.string()) for name in dict.fromkeys(names)])
         return {"accounts": pa.array(given, kind), **columns}
+
+
+def _rest(row: Row) -> bytes | None:
+    return row.reading.rest or None
+
+
+def _notes(row: Row) -> list[str] | None:
+    return list(row.reading.notes) or None
