@@ -327,11 +327,11 @@ def _missing(call: _FailedCall) -> Iterator[str]:
     """Find accounts that do not exist. The call may be about to create some: they are not to blame."""
     missing = {address for address, state in call.states.items() if state is None}
     missing -= {*PROGRAM_NAMES, str(call.prepared.payer), str(CLOCK_SYSVAR)}
-    created = {row.address for row in call.rows if _is_created(call, row)}
     if call.failure.code is not None and not _is_about_accounts(call.failure):
-        missing -= created
+        missing -= _created(call)
+    always_created = _always_created(call)
     for row in call.rows:
-        if row.address in missing and not _is_always_created(call, row):
+        if row.address in missing and row.name not in always_created:
             how = _creation(call, row)
             yield f"{_shown(row)}, {call.origin(row)}, does not exist on this chain{how}."
 
@@ -342,15 +342,16 @@ def _is_about_accounts(failure: ProgramFailed) -> bool:
     return known or not _ACCOUNT_WORDS.isdisjoint(words(failure.name))
 
 
-def _is_always_created(call: _FailedCall, row: AccountLine) -> bool:
-    accounts = {leaf.name: leaf.account for leaf in call.prepared.ix.plan.leaves}
-    return row.name in accounts and accounts[row.name].rules.is_always_created
+def _always_created(call: _FailedCall) -> set[str]:
+    """Return the names of the accounts that the call always creates."""
+    leaves = call.prepared.ix.plan.leaves
+    return {leaf.name for leaf in leaves if leaf.account.rules.is_always_created}
 
 
-def _is_created(call: _FailedCall, row: AccountLine) -> bool:
-    """Return whether the call may create an account: one that it writes at a derived address, with System's help."""
-    calls_system = any(other.address == str(SYSTEM_PROGRAM) for other in call.rows)
-    return calls_system and row.writable and not row.given
+def _created(call: _FailedCall) -> set[str]:
+    """Return the addresses that the call may create: those it writes and derives, with System's help."""
+    derived = {row.address for row in call.rows if row.writable and not row.given}
+    return derived if str(SYSTEM_PROGRAM) in {row.address for row in call.rows} else set()
 
 
 def _creation(call: _FailedCall, row: AccountLine) -> str:

@@ -261,14 +261,14 @@ class TypeReader(DocumentReader):
 
     def _fixed_option(self, owner: dict[str, Any], body: Any, depth: int) -> Type:
         """Shank's option of Pod types: {"inner": type, "sentinel": the bytes that mean absent}."""
-        shown = {"fixedSizeOption": body}
-        if type(body) is not dict or "inner" not in body:
+        shown, given = {"fixedSizeOption": body}, object_or_empty(body)
+        if "inner" not in given:
             return _bad(shown, "a fixed-size option needs an inner type and a sentinel")
-        zero = body.get("sentinel")
+        zero = given.get("sentinel")
         if zero is None:
             return _bad(shown, "the sentinel (the bytes that mean absent) is missing")
         try:
-            return ZeroableOption(self.type(body["inner"], depth + 1), self.bytes_of(zero))
+            return ZeroableOption(self.type(given["inner"], depth + 1), self.bytes_of(zero))
         except SourceError as error:
             return _bad(shown, error.text)
 
@@ -346,10 +346,7 @@ class TypeReader(DocumentReader):
         name = self.name(item)
         if not _FIELD.issuperset(item):
             self.surplus(item, _FIELD, f"field {name!r}")
-        written = item.get("type")
-        node = LEAVES.get(written) if type(written) is str else None
-        if node is None:
-            node = self._field_type(item, depth)
+        node = leaf(item.get("type")) or self._field_type(item, depth)
         return Field(name, node, self.docs(item)) if "docs" in item else Field(name, node)
 
     def _field_type(self, item: dict[str, Any], depth: int) -> Type:
@@ -391,7 +388,7 @@ class TypeReader(DocumentReader):
         return self.fields(value, depth) or Struct(())
 
     def _enum(self, value: dict[str, Any], depth: int) -> Type:
-        size = next((value[key] for key in _TAG_SIZES if value.get(key) is not None), None)
+        size = value.get(_given(value, _TAG_SIZES))
         tag = U8 if size is None else unsigned(leaf(size))
         if tag is None:
             return _bad(size, "an enum's tag is an unsigned integer")
@@ -409,7 +406,7 @@ class TypeReader(DocumentReader):
     def _variant(self, item: dict[str, Any], depth: int) -> Variant:
         if not _VARIANT.issuperset(item):
             self.surplus(item, _VARIANT, "the variant", level="warning")
-        tag = next((self.whole(item, key) for key in _TAGS if item.get(key) is not None), None)
+        tag = self.optional(item, _given(item, _TAGS), self.whole)
         if tag is not None and tag < 0:
             raise expected("a tag of 0 or more", tag)
         return Variant(self.name(item), self.fields(item, depth), tag, self.docs(item))
@@ -445,10 +442,13 @@ class TypeReader(DocumentReader):
 def _tags_fit(variants: tuple[Variant, ...], tag: Int | ShortU16) -> bool:
     """Return whether no variant has a tag, or each has one of its own that *tag* holds."""
     tags = [variant.value for variant in variants if variant.value is not None]
-    if not tags:
-        return True
     bits = tag.bits if isinstance(tag, Int) else 16
-    return len(set(tags)) == len(variants) and max(tags) >> bits == 0
+    return len(set(tags)) in (0, len(variants)) and max(tags, default=0) >> bits == 0
+
+
+def _given(owner: dict[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first of the keys *names* that has a value in *owner*."""
+    return next((key for key in names if owner.get(key) is not None), names[0])
 
 
 def _name_in(body: object) -> str | None:

@@ -256,11 +256,9 @@ class DocumentReader:
 
     def disabled_instruction(self, item: dict[str, Any], why: str) -> Instruction | None:
         """Return the instruction *item* as one that cannot be called, or None if its name cannot be read either."""
-        try:
-            name = self.name(item)
-        except SourceError:
-            return None
-        return Instruction(name, self._likely_discriminator(item), disabled=why)
+        return self._if_named(
+            item, lambda name: Instruction(name, self._likely_discriminator(item), disabled=why)
+        )
 
     def _likely_discriminator(self, item: dict[str, Any]) -> Discriminator:
         try:
@@ -274,11 +272,14 @@ class DocumentReader:
 
     def missing_type(self, item: dict[str, Any], why: str) -> TypeDef | None:
         """Return the type *item* as one that cannot be used, or None if its name cannot be read either."""
+        return self._if_named(item, lambda name: TypeDef(name, Unsupported(name, why)))
+
+    def _if_named(self, item: dict[str, Any], make: Callable[[str], T]) -> T | None:
+        """Return what *make* returns for the name of *item*, None if its name cannot be read."""
         try:
-            name = self.name(item)
+            return make(self.name(item))
         except SourceError:
             return None
-        return TypeDef(name, Unsupported(name, why))
 
     # --- names and text
 
@@ -354,11 +355,11 @@ class DocumentReader:
         if len(lines) > MAX_DOC_LINES:
             self.note(f"{len(lines)} lines of docs; the first {MAX_DOC_LINES} are kept", "docs")
             lines = lines[:MAX_DOC_LINES]
-        texts = [line for line in lines if type(line) is str]
-        if len(texts) != len(lines):
-            bad = next(line for line in lines if type(line) is not str)
-            self.note(f"expected a line of docs, got {kind_of(bad)}; ignored", "docs")
-        return tuple(map(clean_text, texts))
+        bad = [line for line in lines if type(line) is not str]
+        if bad:
+            self.note(f"expected a line of docs, got {kind_of(bad[0])}; ignored", "docs")
+            lines = [line for line in lines if type(line) is str]
+        return tuple(map(clean_text, lines))
 
     # --- flags, numbers, bytes, addresses
 

@@ -377,7 +377,7 @@ class _TableReader:
             size, start = self.codecs.layouts.fixed_size(self.node), self._start
         except NotUsable:
             return None
-        return None if not size or _reach(self.one) > start + size else start + size
+        return start + size if size and _reach(self.one) <= start + size else None
 
     def _read_fast(self, chunk: pa.Array) -> _Read:
         """Read the rows that have the size and the bytes of this type at once, and the others one by one."""
