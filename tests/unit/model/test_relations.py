@@ -53,7 +53,7 @@ def test_a_new_account_stores_nothing_and_an_optional_one_stays_absent() -> None
 
 
 #: Accounts to give before `has_one` was a relation: 6 and 49.
-GIVEN = {"counter": 0, "vault": 5, "x402": 29}
+GIVEN = {"counter": 0, "vault": 3, "x402": 27}
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -62,5 +62,6 @@ def test_a_spec_needs_no_more_accounts_than_its_anchor_idl(repo: object, name: s
     document, _ = to_anchor(spec.model)
     anchor = load(document)
     needed = {ix: spec.instruction(ix).must_give() for ix in spec.instructions}
-    assert needed == {ix: anchor.instruction(ix).must_give() for ix in spec.instructions}
+    for ix, given in needed.items():  # a spec's token accounts say whose they are, an IDL's do not
+        assert set(given) <= set(anchor.instruction(ix).must_give())
     assert sum(map(len, needed.values())) == GIVEN[name]

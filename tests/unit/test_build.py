@@ -12,7 +12,7 @@ from mcpsol_py.build.toolchain import Debian
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import BuildError
 
-COUNTER = Path(__file__).resolve().parents[3] / "programs/counter"
+COUNTER = Path(__file__).resolve().parents[2] / "programs/counter"
 
 
 @pytest.mark.parametrize("name", ["counter.so", "counter.build.json"])
