@@ -37,7 +37,7 @@ class FieldFilters:
         """
         discriminators = (kind.discriminator, *kind.also)
         self._has_size = any(d.size is not None for d in discriminators)
-        marks = [(d.offset, d.value) for d in discriminators if d.value]
+        marks = [(d.offset, d.value) for d in discriminators]
         fields = [_compare(codecs, kind, path, value) for path, value in where.items()]
         self.comparisons = [(at, wanted) for at, wanted in (*marks, *fields) if wanted]
 

@@ -104,7 +104,7 @@ _NOTHING = Unread("expected a transaction, a block or accounts, got null")
 
 
 def _unknown(document: _Json, around: _Around) -> Iterator[Record]:
-    if "result" in document or "value" in document:
+    if document.keys() & {"result", "value"}:
         yield _NOTHING
     else:
         keys = abbr(list(document))

@@ -28,13 +28,19 @@ MAX_UNITS = 1_400_000
 DEFAULT_UNITS = 200_000
 #: Settings of a transaction by the instruction that sets them. Each may be set once.
 UNITS, PRICE = "compute unit limit", "compute unit price"
-_SETTINGS = {1: "heap size", 2: UNITS, 3: PRICE, 4: "limit of loaded account data"}
+#: Settings by the first byte of the data.
+_SETTINGS = {
+    b"\1": "heap size",
+    b"\2": UNITS,
+    b"\3": PRICE,
+    b"\4": "limit of loaded account data",
+}
 
 
 def budget_settings(instructions: Iterable[Instruction]) -> Counter[str]:
     """Return which settings the Compute Budget instructions among *instructions* make, and how often."""
     own = (bytes(ix.data[:1]) for ix in instructions if ix.program_id == COMPUTE_BUDGET)
-    return Counter(_SETTINGS[tag[0]] for tag in own if tag and tag[0] in _SETTINGS)
+    return Counter(_SETTINGS[tag] for tag in own if tag in _SETTINGS)
 
 
 def compute_unit_limit(units: int) -> Instruction:

@@ -86,8 +86,8 @@ def decode_by_name(
     for chunk in _chunks(codecs, kind, rows):
         places = _places(codecs, kind, chunk)
         for place in np.unique(places).tolist():
-            one = None if place < 0 else known[place]
-            name = None if one is None else one.name
+            one = [*known, None][place]  # _NONE is the last place
+            name = getattr(one, "name", None)
             reader = readers.setdefault(name, _TableReader(codecs, one, kind, text))
             at = np.flatnonzero(places == place)
             batch = reader.read(chunk.take(pa.array(at)), pa.array(at + first))
