@@ -116,11 +116,15 @@ def wallet_may_sign(names: AccountNames, leaf: Leaf) -> bool:
     if _says_account(words(account.name)):
         return False
     others = [other.account for other in names.leaves if other.index != leaf.index]
-    creates = any(
-        snake(other.name) == "system_program" or isinstance(other.default, PayerValue)
-        for other in others
-    )
-    return not (creates and any(other.signer and other.writable for other in others))
+    return not (any(map(_may_create, others)) and any(map(_may_pay, others)))
+
+
+def _may_create(account: Account) -> bool:
+    return snake(account.name) == "system_program" or isinstance(account.default, PayerValue)
+
+
+def _may_pay(account: Account) -> bool:
+    return bool(account.signer) and account.writable
 
 
 def _says_account(name: Sequence[str]) -> bool:

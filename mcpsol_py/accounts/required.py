@@ -84,8 +84,8 @@ class FillCheck:
         token = held_token(leaf)
         if token is None or not token.mint or not (token.authority or self.wallet):
             return False
-        paths = [(name,) for name in (token.mint, token.authority) if name]
-        return all(self._account_fills(path, leaf, read=False) for path in paths)
+        names = filter(None, (token.mint, token.authority))
+        return all(self._account_fills((name,), leaf, read=False) for name in names)
 
     def _fills_by_role(self, leaf: Leaf) -> bool:
         """Check the signature of the wallet, relations, and what names mean."""

@@ -144,7 +144,7 @@ def is_usable(node: BodyType) -> bool:
 def type_name(node: BodyType) -> str:
     """Return the type as a spec writes it."""
     if isinstance(node, Int):
-        return f"{'i' if node.signed else 'u'}{node.bits}"
+        return f"{node.letter}{node.bits}"
     if isinstance(node, Bool):
         return "bool"
     return getattr(node, "name", type(node).__name__)

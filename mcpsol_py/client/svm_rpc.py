@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from solders.account import Account
@@ -286,36 +287,41 @@ class SvmNode:
 
 def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[None]]:
     """The ASGI app of *node*. *hosts*: what the Host header may be, so that no web page reaches it by another name."""
+    return partial(_serve, node, hosts)
 
-    async def app(
-        scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Any
-    ) -> None:
-        async def answer(status: int, body: bytes) -> None:
-            kind = (b"content-type", b"application/json")
-            await send({"type": "http.response.start", "status": status, "headers": [kind]})
-            await send({"type": "http.response.body", "body": body})
 
-        headers = dict(scope.get("headers", ()))
-        if headers.get(b"host", b"").decode("latin-1") not in hosts or b"origin" in headers:
-            await answer(
-                421, json.dumps(_failed(None, -32600, "not served under this name")).encode()
-            )
+async def _serve(
+    node: SvmNode,
+    hosts: Collection[str],
+    scope: Mapping[str, Any],
+    receive: Callable[[], Awaitable[Any]],
+    send: Any,
+) -> None:
+    headers = dict(scope.get("headers", ()))
+    if headers.get(b"host", b"").decode("latin-1") not in hosts or b"origin" in headers:
+        await _refuse(send, 421, "not served under this name")
+        return
+    if scope["method"] != "POST":
+        await _refuse(send, 405, "POST a JSON-RPC request")
+        return
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + bytes(message.get("body", b"")), bool(message.get("more_body"))
+        if len(body) > MAX_REQUEST:
+            await _refuse(send, 413, f"over {MAX_REQUEST:,} bytes")
             return
-        if scope["method"] != "POST":
-            await answer(405, json.dumps(_failed(None, -32600, "POST a JSON-RPC request")).encode())
-            return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body, more = body + bytes(message.get("body", b"")), bool(message.get("more_body"))
-            if len(body) > MAX_REQUEST:
-                await answer(
-                    413, json.dumps(_failed(None, -32600, f"over {MAX_REQUEST:,} bytes")).encode()
-                )
-                return
-        await answer(200, node.respond(body))
+    await _answer(send, 200, node.respond(body))
 
-    return app
+
+async def _refuse(send: Any, status: int, why: str) -> None:
+    await _answer(send, status, json.dumps(_failed(None, -32600, why)).encode())
+
+
+async def _answer(send: Any, status: int, body: bytes) -> None:
+    kind = (b"content-type", b"application/json")
+    await send({"type": "http.response.start", "status": status, "headers": [kind]})
+    await send({"type": "http.response.body", "body": body})
 
 
 class _Refusal:

@@ -49,8 +49,7 @@ def type_text(node: Type) -> str:
 
 class _TypeText(TypeVisitor[[], str]):
     def visit_int(self, node: Int) -> str:
-        sign = "i" if node.signed else "u"
-        return f"{sign}{node.bits}{_endian(node)}"
+        return f"{node.letter}{node.bits}{_endian(node)}"
 
     def visit_short_u16(self, node: ShortU16) -> str:
         return "shortU16"
@@ -112,8 +111,7 @@ class _TypeText(TypeVisitor[[], str]):
                 return f"[{item}; {count}]"
             case None:
                 return f"[{item}]"
-            case _:
-                return f"Vec<{item}>"
+        return f"Vec<{item}>"
 
     def visit_set(self, node: Set) -> str:
         return f"Set<{type_text(node.item)}>"

@@ -98,6 +98,11 @@ class Int:
     signed: bool = False
     big_endian: bool = False
 
+    @property
+    def letter(self) -> str:
+        """The letter of its name in Rust: i, or u without a sign."""
+        return "i" if self.signed else "u"
+
 
 @dataclass(frozen=True, slots=True)
 class ShortU16:

@@ -118,8 +118,7 @@ class _Item:
                 return self.owner in usage.words
             case "fn":
                 return self.name in usage.calls
-            case _:
-                return usage.words.issuperset(filter(None, (self.name, self.trait)))
+        return usage.words.issuperset(filter(None, (self.name, self.trait)))
 
 
 @dataclass(slots=True)

@@ -135,8 +135,7 @@ def is_fixed_bytes(node: FixedSize) -> bool:
 
 def int_type(node: Int) -> str:
     """The Rust type of a number; bytes for one that Rust does not have."""
-    sign = "i" if node.signed else "u"
-    return "[u8; 32]" if node.bits == 256 else f"{sign}{node.bits}"
+    return "[u8; 32]" if node.bits == 256 else f"{node.letter}{node.bits}"
 
 
 def byte_order(node: Int | Float, encoding: str | None = None) -> str:

@@ -328,8 +328,7 @@ def _program_value(seed: Seed) -> Value:
             return AccountValue(account, field, account_type)
         case UnknownSeed(why):
             return ResolverValue(why)
-        case _:
-            return ResolverValue("its program is unknown")
+    return ResolverValue("its program is unknown")
 
 
 def _unused_name(name: str, taken: set[str]) -> str:

@@ -378,7 +378,7 @@ def _copied(column: Numbers, kind: np.dtype[Any]) -> Numbers:
 
 def _int_form(node: Int) -> str:
     """Return the type in numpy of an integer of up to 64 bits."""
-    return f"{'>' if node.big_endian else '<'}{'i' if node.signed else 'u'}{node.bits // 8}"
+    return f"{'>' if node.big_endian else '<'}{node.letter}{node.bits // 8}"
 
 
 def _decimals(node: Int, wanted: pa.DataType, raw: Matrix) -> pa.Array:

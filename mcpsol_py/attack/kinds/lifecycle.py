@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
@@ -92,7 +93,7 @@ def _use_after_close(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
     key = calls.base.addresses[leaf.index]
     refund = _transfer(calls.scene.payer.pubkey(), key, 10_000_000)
     refunded = (*calls.base.before, calls.base.call(), refund)
-    trial = Trial((refunded,), {}, _is_closed(calls.scene, key))
+    trial = Trial((refunded,), {}, partial(_closing, calls.scene, key))
     what = "is given lamports after it was closed, in one transaction"
     yield calls.attack(
         kind="revival",
@@ -150,14 +151,12 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
         )
 
 
-def _is_closed(scene: Scene, key: Pubkey) -> Callable[[], str]:
-    def check() -> str:
-        account = scene.account(key)
-        if account is None or (not account.data and account.owner == SYSTEM_PROGRAM):
-            return ""
-        return f"{len(account.data)} bytes owned by {account.owner} are left"
-
-    return check
+def _closing(scene: Scene, key: Pubkey) -> str:
+    """Return why the account is not closed; "" if it is."""
+    account = scene.account(key)
+    if account is None or (not account.data and account.owner == SYSTEM_PROGRAM):
+        return ""
+    return f"{len(account.data)} bytes owned by {account.owner} are left"
 
 
 def _has_received(scene: Scene, key: Pubkey, lamports: int) -> Callable[[], str]:
@@ -177,7 +176,7 @@ def resize(calls: Variations) -> Iterator[Attack]:
         if size is None:
             continue
         old = len(account.data)
-        check = _is_resized(calls.scene, calls.base.addresses[leaf.index], old, size)
+        check = partial(_resizing, calls.scene, calls.base.addresses[leaf.index], old, size)
         yield calls.attack(
             kind="resize",
             target=leaf,
@@ -187,18 +186,16 @@ def resize(calls: Variations) -> Iterator[Attack]:
         )
 
 
-def _is_resized(scene: Scene, key: Pubkey, old: int, size: int) -> Callable[[], str]:
-    def check() -> str:
-        account = scene.account(key) or Account(0, b"", SYSTEM_PROGRAM)
-        data = bytes(account.data)
-        if len(data) != size:
-            return f"it has {len(data)} bytes, not {size}"
-        if any(data[old:]):
-            return "its new bytes are not zero"
-        rent = scene.svm.minimum_balance_for_rent_exemption(size)
-        return "its rent is not paid" if account.lamports < rent else ""
-
-    return check
+def _resizing(scene: Scene, key: Pubkey, old: int, size: int) -> str:
+    """Return why the account is not resized well; "" if it is."""
+    account = scene.account(key) or Account(0, b"", SYSTEM_PROGRAM)
+    data = bytes(account.data)
+    if len(data) != size:
+        return f"it has {len(data)} bytes, not {size}"
+    if any(data[old:]):
+        return "its new bytes are not zero"
+    rent = scene.svm.minimum_balance_for_rent_exemption(size)
+    return "its rent is not paid" if account.lamports < rent else ""
 
 
 def _transfer(source: Pubkey, to: Pubkey, lamports: int) -> Instruction:

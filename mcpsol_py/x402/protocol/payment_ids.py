@@ -89,8 +89,7 @@ def claimed_payer(payment: Payment) -> str | None:
             return str(signers[1]) if len(signers) == 2 else None
         case "upto":
             return text_at(payload, "from")
-        case _:
-            return text_at(payload, "channelConfig", "payer")
+    return text_at(payload, "channelConfig", "payer")
 
 
 def _own_payload(payment: Payment) -> dict[str, Any]:

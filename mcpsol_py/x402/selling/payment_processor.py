@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import anyio.to_thread
@@ -51,18 +52,18 @@ _DUPLICATE = "duplicate_settlement"
 
 def witness_of(chain: PaymentChain) -> Witness:
     """Return a witness that looks at *chain*: for sellers whose facilitator is somebody else's."""
+    return partial(_look, chain)
 
-    def look(payment: Payment) -> MessageStatus | None:
-        if payment.get_scheme() != "exact":
-            return None
-        if caip2(str(payment.get_network())) != chain.network:
-            return None
-        try:
-            return chain.find(bytes(read_transaction(transaction_text(payment))))
-        except ChainUnavailable:
-            return None
 
-    return look
+def _look(chain: PaymentChain, payment: Payment) -> MessageStatus | None:
+    if payment.get_scheme() != "exact":
+        return None
+    if caip2(str(payment.get_network())) != chain.network:
+        return None
+    try:
+        return chain.find(bytes(read_transaction(transaction_text(payment))))
+    except ChainUnavailable:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,7 @@ def _next_step(
             return _settled_step(row, settled, chain, PAID_FIRST, NOT_PAID)
         case "running":
             return _interrupted_step(row, chain)
-        case _:
-            return None
+    return None
 
 
 def _settled_step(
