@@ -200,7 +200,7 @@ class ProgramRegistry:
         if full:
             out |= self._more_info(served)
         if full and errors:
-            out["errors"] = [_error_row(error) for error in model.errors[:_ERRORS]]
+            out["errors"] = list(map(_error_row, model.errors[:_ERRORS]))
         return without_nulls(out)
 
     def _more_info(self, served: ServedProgram) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def short_definition(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_patterns(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_without_patterns(inner) for inner in schema]
+        return list(map(_without_patterns, schema))
     if not isinstance(schema, dict):
         return schema
     return {
@@ -140,7 +140,7 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
 def _short_simulation(simulation: Mapping[str, Any], *, landed: bool) -> dict[str, Any]:
     """Return a simulation without the owners that are the addresses themselves, and the events that landed."""
     out = {key: value for key, value in simulation.items() if not (landed and key == "events")}
-    out["balance_changes"] = [_short_change(row) for row in simulation.get("balance_changes", ())]
+    out["balance_changes"] = list(map(_short_change, simulation.get("balance_changes", ())))
     return out
 
 

@@ -154,7 +154,7 @@ class Toolbox:
         if self.lazy:
             self._add_lazy(count)
         self._index: ToolIndex | None = None
-        self.listed = [tool.definition for tool in self.tools.values() if self._is_listed(tool)]
+        self.listed = [tool.definition for tool in filter(self._is_listed, self.tools.values())]
 
     def _is_listed(self, tool: BridgeTool) -> bool:
         return not self.lazy or tool.kind in ("common", "lazy")

@@ -211,7 +211,7 @@ def _calls_of_json(message: _Json, loaded: list[str], meta: _Json) -> Iterator[L
 def _calls_of_message(message: Any, loaded: list[str], meta: _Json) -> Iterator[LandedCall]:
     accounts = MessageAccounts(message, loaded)
     for index, one in enumerate(message.instructions):
-        given = tuple(accounts.address(place) for place in one.accounts)
+        given = tuple(map(accounts.address, one.accounts))
         yield LandedCall(accounts.address(one.program_id_index), given, bytes(one.data), index)
     yield from _inner_calls(meta, accounts.keys)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
-from typing import Any, SupportsBytes
+from typing import Any, SupportsBytes, TypeGuard
 
 from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
@@ -238,19 +238,13 @@ class _Call:
             return
         if exists:
             raise CheckFailure("AccountDiscriminatorAlreadySet")
-        self._pay_rent(
-            self.given.accounts[init.payer], address, init.space or self._space(constraints)
-        )
-        if constraints.state is not None:
-            self._new_state(account, address, constraints.state)
+        payer, state = self.given.accounts[init.payer], constraints.state
+        if state is not None:
+            self._pay_rent(payer, address, init.space or self.simulator.size_of(state))
+            self._new_state(account, address, state)
         else:
+            self._pay_rent(payer, address, init.space or _TOKEN_ACCOUNT_SIZE)
             self._new_tokens(account, address, constraints.token)
-
-    def _space(self, constraints: Constraints) -> int:
-        """Return the bytes of a new account."""
-        if constraints.state is None:
-            return _TOKEN_ACCOUNT_SIZE
-        return self.simulator.size_of(constraints.state)
 
     def _pay_rent(self, payer: Pubkey, address: Pubkey, size: int) -> None:
         missing = max(0, rent(size) - self.ledger.lamports.get(address, 0))
@@ -379,5 +373,9 @@ def _state_classes(program: type) -> dict[str, Any]:
     """Return the classes of the program's state, by name: those in the class and those of its module."""
     methods = [value for value in vars(program).values() if isinstance(value, FunctionType)]
     seen = [*vars(program).values(), *(methods[0].__globals__.values() if methods else ())]
-    classes = [value for value in seen if isinstance(value, type)]
-    return {cls.__name__: cls for cls in classes if issubclass(cls, words.Account)}
+    classes = filter(_is_state, seen)
+    return {cls.__name__: cls for cls in classes}
+
+
+def _is_state(value: object) -> TypeGuard[type[words.Account]]:
+    return isinstance(value, type) and issubclass(value, words.Account)

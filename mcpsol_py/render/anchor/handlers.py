@@ -105,7 +105,7 @@ class _Seeds:
     def of(self, name: str, account: Account, field: str) -> str:
         """The seeds of an account with its bump; "" if they have no form here, which nothing may need."""
         assert account.pda is not None
-        seeds = [self._seed(seed) for seed in account.pda.seeds]
+        seeds = list(map(self._seed, account.pda.seeds))
         if not all(seeds):
             return ""
         bump = f"ctx.bumps.{field}"

@@ -58,10 +58,9 @@ def parse_price(
             return _from_text(price, network, mint, decimals)
         case int() if not isinstance(price, bool):
             return _from_base_units(price, network, mint)
-        case _:
-            raise _invalid(
-                f'expected a price as text, such as "$0.001", got {abbr(price)}; a float is never read'
-            )
+    raise _invalid(
+        f'expected a price as text, such as "$0.001", got {abbr(price)}; a float is never read'
+    )
 
 
 def _from_object(price: Mapping[str, object], network: str, mint: str | None) -> Price:

@@ -427,8 +427,7 @@ class PaidCall:
                 return await self.retry(known)
             case "unknown":
                 return outcome_unknown(known)
-            case _:
-                return None
+        return None
 
     def _answer_unpaid(self, known: Execution) -> Reply:
         """Nobody was charged, so the same payment gets the same answer."""
@@ -462,8 +461,7 @@ class PaidCall:
                 return await self.run_paid(read_receipt(known.receipt))
             case "executed":
                 return await self._resume_executed(known)
-            case _:
-                return await decide_interrupted(self.row, known, self.parts.landed)
+        return await decide_interrupted(self.row, known, self.parts.landed)
 
     async def _resume_executed(self, known: Execution) -> Reply:
         if known.result is None:  # the tool failed, and its deposit is to be refunded

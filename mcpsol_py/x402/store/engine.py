@@ -74,7 +74,7 @@ def _without_secrets(message: str, url: URL) -> str:
 
 def _secrets(url: URL) -> list[str]:
     found = [url.password, *map(url.query.get, _SECRET_OPTIONS)]
-    return [str(secret) for secret in found if secret]
+    return list(map(str, filter(None, found)))
 
 
 def _options(url: str) -> dict[str, Any]:

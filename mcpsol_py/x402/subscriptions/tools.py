@@ -131,7 +131,7 @@ class SubscriptionTools(AddedTools):
     async def _list_subscriptions(
         self, given: dict[str, str], meta: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return tool_answer({"plans": [self._show(p) for p in await in_thread(self._store.plans)]})
+        return tool_answer({"plans": list(map(self._show, await in_thread(self._store.plans)))})
 
     async def _get_subscription_info(
         self, given: dict[str, str], meta: Mapping[str, Any]
