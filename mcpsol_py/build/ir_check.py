@@ -169,7 +169,7 @@ def _registers(parameters: str) -> int:
             start = at + 1
             if char == ")":
                 break
-    return sum(2 if parameter.startswith("i128") else 1 for parameter in found if parameter)
+    return sum(2 if parameter.startswith("i128") else 1 for parameter in filter(None, found))
 
 
 def demangle(symbol: str) -> str:

@@ -264,7 +264,7 @@ class AgentTools(AddedTools):
             **{f"{name}_ms": _moment(given[name], name) for name in _MOMENTS if name in given},
         )
         if given.get("byDay"):
-            return {"days": [day_row(day) for day in await in_thread(kept.days, where=where)]}
+            return {"days": list(map(day_row, await in_thread(kept.days, where=where)))}
         limit, after = given.get("limit", 50), given.get("after")
         page = await in_thread(kept.page, limit, where=where, after=after)
         body: dict[str, Any] = {"payments": list(map(history_row, page.rows))}

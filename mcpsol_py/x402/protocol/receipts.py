@@ -151,7 +151,7 @@ def read_offers(
     valid.
     """
     offers = list_at(extensions, OFFER_RECEIPT, "info", "offers")
-    return [verify_jws(str(row.get("signature")), signers) for row in offers if _is_jws(row)]
+    return [verify_jws(str(row.get("signature")), signers) for row in filter(_is_jws, offers)]
 
 
 def _is_jws(row: object) -> TypeGuard[Mapping[str, Any]]:
