@@ -43,6 +43,13 @@ payment_channels() {
         .venv/bin/python -m pytest -q --no-header -k audited tests/unit/x402/channels "$@"
 }
 
+# A cluster of processes on this machine, one of which is killed.
+ray_data() {
+    say "Ray Data: the example of docs/pipelines.md"
+    HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest -q --no-header tests/functional/test_pipelines_ray.py "$@"
+}
+
 payment_channels "$@"
+ray_data "$@"
 build_x402_rs
 from_registries "$@"

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["items_by_name", "names_of", "only", "picked", "types_by_name", "without_nulls"]
+__all__ = [
+    "items_by_name",
+    "names_of",
+    "only",
+    "picked",
+    "types_by_name",
+    "without",
+    "without_nulls",
+]
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -48,6 +56,11 @@ def only(items: Sequence[T]) -> T | None:
 def picked(value: Mapping[str, V], keys: Iterable[str]) -> dict[str, V]:
     """Return an object with only these fields, as far as it has them."""
     return {key: value[key] for key in keys if key in value}
+
+
+def without(fields: Mapping[str, V], *names: str) -> dict[str, V]:
+    """Return *fields* but for those of these names."""
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ says is not repeated in its structured content.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
-from mcpsol_py.items import picked
+from mcpsol_py.items import picked, without
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.json_schema import quoted
@@ -44,12 +44,9 @@ def takes(tool: BridgeTool) -> list[str]:
     schema = tool.definition["inputSchema"]
     must = required_arguments(schema)
     types = {arg.name: arg.type for arg in tool.served.program.instruction(tool.target).model.args}
-    names = [
-        name for name in schema["properties"] if name not in ("accounts", "remaining_accounts")
-    ]
+    names = without(schema["properties"], "accounts", "remaining_accounts")
     rows = [
-        f"{name}{'' if name in must else '?'}"
-        + (f": {type_text(types[name])}" if name in types else "")
+        _marked(name, must) + (f": {type_text(types[name])}" if name in types else "")
         for name in names
     ]
     return rows + [name for name in must if name.startswith("accounts.")]
@@ -58,7 +55,12 @@ def takes(tool: BridgeTool) -> list[str]:
 def _properties(schema: Mapping[str, Any]) -> Iterator[str]:
     must = schema.get("required", ())
     for name, inner in schema["properties"].items():
-        yield f"{name}{'' if name in must else '?'}: {inner.get('type', 'any')}"
+        yield f"{_marked(name, must)}: {inner.get('type', 'any')}"
+
+
+def _marked(name: str, must: Collection[str]) -> str:
+    """Return *name*, with a question mark if it may be left out."""
+    return name if name in must else f"{name}?"
 
 
 def about(tool: BridgeTool) -> str:
@@ -79,7 +81,7 @@ def about(tool: BridgeTool) -> str:
 
 def short_definition(definition: Mapping[str, Any]) -> dict[str, Any]:
     """Return a definition without what its descriptions say too: patterns, and the schema of results."""
-    hints = {key: value for key, value in definition["annotations"].items() if key != "title"}
+    hints = without(definition["annotations"], "title")
     kept = picked(definition, ("name", "title", "description"))
     return {
         **kept,
@@ -110,15 +112,15 @@ def definition_lines(definition: Mapping[str, Any]) -> list[str]:
 def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
     must = schema.get("required", ())
     for name, inner in schema.get("properties", {}).items():
-        mark = "" if name in must else "?"
+        marked = indent + _marked(name, must)
         if inner.get("type") == "object" and inner.get("properties"):
             names = ", ".join(inner["properties"])
-            yield f"{indent}{name}{mark}: {inner['description'] if name == 'accounts' else names}"
+            yield f"{marked}: {inner['description'] if name == 'accounts' else names}"
             continue
         said = inner.get("description") or inner.get("type", "")
         if "enum" in inner:
             said = f"{said} {'|'.join(map(str, inner['enum']))}".strip()
-        yield f"{indent}{name}{mark}: {clean_text(str(said), 200)}"
+        yield f"{marked}: {clean_text(str(said), 200)}"
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
     headline = str(structured["summary"]).partition("\n")[0]
     out = {**structured, "summary": headline}
     if "signature" in out:
-        out = {key: value for key, value in out.items() if key not in _OF_THE_BUILD}
+        out = without(out, *_OF_THE_BUILD)
     if "simulation" in out:
         out["simulation"] = _short_simulation(out["simulation"], landed="events" in out)
     return out
@@ -139,20 +141,17 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _short_simulation(simulation: Mapping[str, Any], *, landed: bool) -> dict[str, Any]:
     """Return a simulation without the owners that are the addresses themselves, and the events that landed."""
-    out = {key: value for key, value in simulation.items() if not (landed and key == "events")}
+    out = without(simulation, "events") if landed else dict(simulation)
     out["balance_changes"] = list(map(_short_change, simulation.get("balance_changes", ())))
     return out
 
 
 def _short_change(row: Mapping[str, Any]) -> dict[str, Any]:
     own = row.get("owner") == row.get("address")
-    return {key: value for key, value in row.items() if not (own and key == "owner")}
+    return without(row, "owner") if own else dict(row)
 
 
 def details_for_client(details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details of an error that its text does not have."""
-    return {
-        key: value
-        for key, value in details.items()
-        if key not in _IN_THE_TEXT and value not in (None, "", [], ())
-    }
+    kept = without(details, *_IN_THE_TEXT)
+    return {key: value for key, value in kept.items() if value not in (None, "", [], ())}

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from mcpsol_py.errors import PolicyError, SourceError, TransportError, abbr
+from mcpsol_py.items import without
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.base58 import b58decode
 from mcpsol_py.solana.clusters import is_on_this_machine
@@ -317,7 +318,7 @@ def _decrypt(path: Path, document: dict[str, Any], passphrase: str) -> Keypair:
     from cryptography.exceptions import InvalidTag
     from solders.keypair import Keypair
 
-    header = {name: value for name, value in document.items() if name != "sealed"}
+    header = without(document, "sealed")
     try:
         sealed = bytes.fromhex(document["sealed"])
         nonce = bytes.fromhex(document["cipher"]["nonce"])

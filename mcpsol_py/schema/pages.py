@@ -15,7 +15,7 @@ from typing import Any, Literal
 import orjson
 
 from mcpsol_py.errors import PageTooLarge
-from mcpsol_py.items import picked
+from mcpsol_py.items import picked, without
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
@@ -183,7 +183,7 @@ class _Row:
     def __init__(self, row: dict[str, Any], name: str) -> None:
         self.tool_name = name
         self.is_compact = "n" in row
-        self.full = {key: value for key, value in row.items() if key != "x"}
+        self.full = without(row, "x")
         self.extras = {"x": row["x"]} if "x" in row else {}
         self.name_key = _key(row, "name", "n")
         self.description_key = _key(row, "description", "i")

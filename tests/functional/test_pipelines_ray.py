@@ -38,7 +38,7 @@ class DiesOnce(decoders.InstructionDecoder):
         return table
 
 
-@pytest.mark.slow
+@pytest.mark.full  # Ray starts a cluster of processes, which takes minutes on a busy machine
 def test_a_killed_worker_loses_and_doubles_nothing(tmp_path: Path, repo: Path) -> None:
     (tmp_path / "desk.json").write_text(json.dumps(desk_idl()))
     (tmp_path / "blocks").mkdir()

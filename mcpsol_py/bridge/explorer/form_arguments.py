@@ -10,6 +10,7 @@ from typing import Any
 
 from mcpsol_py.bridge.explorer.form_schema import FormNode, InputKind, count_of, properties_of
 from mcpsol_py.bridge.tools import BridgeTool
+from mcpsol_py.items import without
 
 __all__ = ["BUTTON", "arguments_of", "edited"]
 
@@ -32,7 +33,7 @@ def edited(given: Mapping[str, str]) -> dict[str, str] | None:
     pressed = given.get(BUTTON)
     if pressed is None:
         return None
-    texts = {name: text for name, text in given.items() if name != BUTTON}
+    texts = without(given, BUTTON)
     action, _, name = pressed.partition(" ")
     if action == "add":
         return texts | {f"{name}.#": str(count_of(texts, name) + 1)}

@@ -41,6 +41,7 @@ from typing import IO, Any
 
 from mcpsol_py.bridge.policy.log_signature import LogSigner, is_signature, signature_of
 from mcpsol_py.errors import PolicyError, SourceError
+from mcpsol_py.items import without
 
 __all__ = ["AuditLog", "LogHead", "OpenSend", "head_path", "read_head", "verify_log"]
 
@@ -87,7 +88,7 @@ def _has_its_hash(entry: Mapping[str, Any], line: bytes) -> bool:
 
 def _digest(entry: Mapping[str, Any]) -> str:
     """Return the hash of a line of version 0.1.0."""
-    body = {key: value for key, value in entry.items() if key != "hash"}
+    body = without(entry, "hash")
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -19,6 +19,7 @@ from mcp_types.methods import is_input_required
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import without
 from mcpsol_py.x402.protocol.json_form import body_of, json_of, mapping_at, text_at
 from mcpsol_py.x402.protocol.mcp_wire import (
     EXTENSION,
@@ -155,7 +156,7 @@ class Paid:
         if found is None:
             return tool
         offer = self.paid_calls.current(found)
-        priced = {k: v for k, v in tool.items() if k != "outputSchema"}
+        priced = without(tool, "outputSchema")
         priced["description"] = f"{tool.get('description') or ''}\n{_price_text(offer)}".strip()
         priced["_meta"] = {**mapping_at(tool, "_meta"), "x402": offer.listed()}
         return priced

@@ -101,7 +101,7 @@ class Refunds:
             self._chain.can_no_longer_land, Hash.from_string(earlier.blockhash), age_ms
         )
         state = (await in_thread(self._chain.status, earlier.signature)).state
-        if state == "landed" or state == "failed" or gone:
+        if state in ("landed", "failed") or gone:
             await in_thread(lambda: self._log.end(earlier, landed=state == "landed"))
             return
         raise PaymentError(
