@@ -185,6 +185,7 @@ NAMES: dict[str, dict[str, str]] = {
         "TOKEN_PROGRAM": "mcpsol_py.solana.addresses:TOKEN_PROGRAM",
         "certain": "known_address",
     },
+    "mcpsol_py.codec.layout": {"is_bytes": "mcpsol_py.model.types:is_bytes"},
     "mcpsol_py.codec.read_source": {"Reader": "ReaderSource"},
     "mcpsol_py.codec.write_source": {"Writer": "WriterSource"},
     "mcpsol_py.codec.source": {

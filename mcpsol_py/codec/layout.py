@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.codec.c_layout import Lowering
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.resolve import Resolver
@@ -217,3 +218,7 @@ def _with_only_field(body: Type, only: Type) -> Type:
     if isinstance(body, Tuple):
         return Tuple((only,))
     return only
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)
