@@ -20,6 +20,7 @@ from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.solana.address_book import AddressBook
 
 __all__ = [
+    "LOG_TITLE",
     "Reply",
     "call_reply",
     "error_reply",
@@ -32,6 +33,8 @@ __all__ = [
 
 #: Lines of a program's log that an error shows.
 _LOG_LINES = 6
+#: The line of an error's text above the relevant lines of its log.
+LOG_TITLE = "From its log:"
 #: Lines of every log: they repeat what an error says already.
 _ROUTINE = ("Program log: Instruction: ", "Program return: ", "Program data: ")
 _STACK = re.compile(r"Program \w{32,44} (invoke \[\d+\]|success|consumed .*|failed: .*)")
@@ -103,14 +106,13 @@ def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:
     if isinstance(error, UnknownName) and len(error.candidates) > _CANDIDATES:
         details["candidates"] = get_close_matches(error.name, error.candidates, _CANDIDATES, 0.0)
     if isinstance(error, ProgramFailed):
-        tail = relevant_lines(error)
-        details |= {"logs": tail, "hints": list(map(named, error.hints))}
+        details |= {"logs": _last(error.logs), "hints": list(map(named, error.hints))}
         text = clean_text(text, 2000)
         text += _section("What to look at:", [f"- {hint}" for hint in details["hints"]])
         if error.returned is not None:
             returned = json.dumps(error.returned, ensure_ascii=False, default=str)
             text += f"\nIt returned: {named(clean_text(returned, 1000))}"
-        text += _section("From its log:", tail)
+        text += _section(LOG_TITLE, relevant_lines(error))
     return Reply(text, is_error=True, details=clean_json(details))
 
 
@@ -118,7 +120,11 @@ def relevant_lines(error: ProgramFailed) -> list[str]:
     """Return the last lines of a log that say more than the error itself does."""
     said = (f"Program log: {error.name} (", *_ROUTINE)
     told = [line for line in error.logs if not line.startswith(said) and not _STACK.fullmatch(line)]
-    return [clean_text(line, 300) for line in told[-_LOG_LINES:]]
+    return _last(told)
+
+
+def _last(lines: Sequence[str]) -> list[str]:
+    return [clean_text(line, 300) for line in lines[-_LOG_LINES:]]
 
 
 def _section(title: str, lines: list[str]) -> str:

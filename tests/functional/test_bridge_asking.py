@@ -197,7 +197,8 @@ async def test_a_programs_words_do_not_pass_for_ours(text: str) -> None:
     assert reply.details["rule"] == "outflow.confirm_above", reply.text
     (question,) = asked
     first, *rest = question.split("\n")
-    assert first.startswith("Send this? 310,000 base units of ")
+    assert first.startswith("Send this? 0.31 ")
+    assert "(310,000 base units of " in first
     assert not any(line.startswith("Send this?") for line in rest)
     assert sum(line.startswith("  simulation: ") for line in rest) == 1
     assert all(line.startswith("  ") for line in rest[1:])

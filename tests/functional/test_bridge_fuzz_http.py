@@ -35,6 +35,8 @@ NAMES = [
 ]
 #: calls of each tool
 TIMES = 20 if PROFILE == "full" else 2
+#: Reasons that may concern the whole call: an empty place is left out of the details.
+WITHOUT_PLACE = ("transaction_too_large", "unknown_name", "decode_error")
 HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
 
 
@@ -49,7 +51,7 @@ def check(
         details = json.loads(result["content"][1]["text"])
         assert details["reason"] not in ("error", "internal_error")
         where = [details[key] for key in ("path", "name", "account") if key in details]
-        assert where or details["reason"] == "transaction_too_large", text
+        assert where or details["reason"] in WITHOUT_PLACE, text
         assert all(str(place) in text for place in where), text
         return False
     found = result["structuredContent"]
@@ -106,7 +108,11 @@ def test_every_tool_of_ten_programs_over_http(cli: Cli, shared_idls: Path) -> No
             assert answer.status_code == 200, answer.text
             return answer.json()
 
-        tools = ask("tools/list", {})["result"]["tools"]
+        page = ask("tools/list", {})["result"]
+        tools = page["tools"]
+        while "nextCursor" in page:  # the list is longer than a client reads at once
+            page = ask("tools/list", {"cursor": page["nextCursor"]})["result"]
+            tools += page["tools"]
         assert len(tools) > 400
         for tool in tools:
             for time in range(TIMES):

@@ -24,6 +24,7 @@ from mcpsol_py.model.check import unusable
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Struct
 from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.render.account_lookup import remaining_flags
 from mcpsol_py.sources.detect import read
 from tests.conftest import shared_idl_files
 from tests.functional.echoing import Answer, Echo, build_echo, cuts, plausible_accounts
@@ -156,8 +157,14 @@ class Differential:
         if len(metas) >= len(
             ix.plan.leaves
         ):  # else they would stand for the absent ones that are left out
-            more = [AccountMeta(Pubkey(rng.randbytes(32)), False, True) for _ in range(3)]
+            signs = "signer" in remaining_flags(ix.model).each
+            more = [AccountMeta(Pubkey(rng.randbytes(32)), signs, True) for _ in range(3)]
             self.compare("more accounts", name, data, [*metas, *more], good)
+            if signs:
+                silent = AccountMeta(more[1].pubkey, False, True)
+                unsigned = [*metas, more[0], silent, more[2]]
+                refused = Answer(None, "AccountNotSigner")
+                self.compare("a further account that does not sign", name, data, unsigned, refused)
         once = Counter(str(m.pubkey) for m in metas)
         for place, leaf in enumerate(ix.plan.leaves):
             if place >= len(metas) or once[str(metas[place].pubkey)] > 1 or leaf.account.optional:

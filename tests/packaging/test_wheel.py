@@ -140,10 +140,12 @@ IMPORTS = {
     "": "mcpsol_py, mcpsol_py.client, mcpsol_py.render, idl2mcp.cli",
     "all": "mcpsol_py.bridge.mcp.server, mcpsol_py.x402, keyring, psycopg, procrastinate",
     "anchorpy": "mcpsol_py, anchorpy",
+    "arrow": "mcpsol_py.tables, mcpsol_py.pipelines, pyarrow",
     "bridge": "mcpsol_py.bridge.mcp.server, mcpsol_py.bridge.http.app",
     "keyring": "mcpsol_py, keyring",
     "otlp": "mcpsol_py.telemetry, opentelemetry.exporter.otlp.proto.http",
     "postgres": "mcpsol_py.x402, psycopg, procrastinate",
+    "ray": "mcpsol_py.pipelines.decoders, ray.data",
     "telemetry": "mcpsol_py.telemetry, structlog, prometheus_client, opentelemetry.sdk",
     "x402": "mcpsol_py.x402, mcpsol_py.x402.selling.mcp_seller, mcpsol_py.x402.store.database",
 }

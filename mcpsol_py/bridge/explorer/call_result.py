@@ -16,6 +16,7 @@ from mcpsol_py.bridge.explorer.content import (
 )
 from mcpsol_py.bridge.explorer.rendering import cleaned, field_lines, json_text
 from mcpsol_py.bridge.explorer.site import Site
+from mcpsol_py.bridge.replies import LOG_TITLE
 from mcpsol_py.calls.balances import SOL, ui_amount
 
 __all__ = ["call_result"]
@@ -63,7 +64,7 @@ def _failure(reply: Reply) -> dict[str, Any]:
     message = reply.text
     if isinstance(logs, list) and logs:
         blocks.append(TextBlock("Last log lines", "\n".join(map(str, logs)), folded=True))
-        message, _, _ = message.partition("\nThe end of its log:")
+        message, _, _ = message.partition(f"\n{LOG_TITLE}")
     heading = "It would fail" if "reason" in reply.details else "Not available here"
     return _result(heading, "bad", blocks, message)
 
