@@ -6,7 +6,7 @@ export PYTHONPATH=$PWD HYPOTHESIS_PROFILE="${HYPOTHESIS_PROFILE:-again}"
 # What is slow compiles Rust or runs type checkers, which know nothing of these versions.
 # anchorpy's pytest plugin wants a package that anchorpy does not depend on; mypy is not in this environment; the command
 # line's local cluster and some readings list accounts by owner, which solders' LiteSVM can from 0.27 on, and it minds rent from
-# then on; `attack` runs on the newest; tables need the extra arrow; solana-py 0.36 uses websockets' old names; keys, telemetry, what serves and the old names of all parts need the
+# then on; `attack` and what `build` measures run on the newest; tables need the extra arrow; solana-py 0.36 uses websockets' old names; keys, telemetry, what serves and the old names of all parts need the
 # extras of the bridge.
 left_out=(
     tests/unit/attack
@@ -20,6 +20,7 @@ left_out=(
     tests/unit/pipelines
     tests/unit/tables
     tests/unit/telemetry
+    tests/unit/test_build.py
     tests/unit/test_durations.py
     tests/unit/test_moved.py
     tests/unit/test_sync_client.py
@@ -28,6 +29,7 @@ left_out=(
 deselected=(
     tests/unit/calls/test_reading.py::test_all_tokens_of_an_owner_where_no_mint_is_named
     tests/unit/calls/test_reading.py::test_of_many_accounts_only_those_that_are_told_are_read
+    tests/unit/client/test_bounded.py::test_a_websocket_on_this_machine_is_not_opened_through_a_proxy
     tests/unit/client/test_odd_answers.py::test_a_keystore_that_cannot_be_written_is_refused
     tests/unit/client/test_odd_answers.py::test_any_keystore_file_is_opened_or_refused
     tests/unit/client/test_svm.py::test_an_airdrop_that_leaves_an_account_without_its_rent_fails
