@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 from mcp.server import Server
 from x402.schemas import ResourceInfo
@@ -15,6 +16,7 @@ from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.schema import metadata
 from mcpsol_py.x402.store.webhooks import BACKOFF_S
@@ -102,7 +104,8 @@ def test_what_is_listed_is_what_there_is() -> None:
         name: int(seconds)
         for name, seconds in re.findall(r"\| `(\w+)` \| (\d+) s \|", SUBSCRIPTIONS)
     }
-    jobs = merchant_jobs(None, chains={})  # type: ignore[arg-type]  # only its times are looked at
+    database = Mock(spec=Database)  # only the jobs' times are looked at
+    jobs = merchant_jobs(database, chains={})
     assert {job.name: job.every for job in jobs}.items() <= every.items()
     assert BACKOFF_S == (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
     assert [ms // 60_000 for ms in BACKOFF_MS] == [1, 5, 30, 120, 360]
