@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["date_of", "milliseconds", "read_time", "time_of"]
+__all__ = ["date_of", "milliseconds", "read_time", "seconds_text", "time_of"]
 
 
 def date_of(ms: int) -> str:
@@ -15,6 +15,14 @@ def date_of(ms: int) -> str:
 def time_of(ms: int) -> str:
     """Return a time to the second: "2026-11-28T09:30:00+00:00"."""
     return _at(ms).isoformat(timespec="seconds")
+
+
+def seconds_text(seconds: int) -> str | None:
+    """Return a time in seconds since 1970 as `time_of` writes it, or None if no calendar has it."""
+    try:
+        return time_of(seconds * 1000)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _at(ms: int) -> datetime:

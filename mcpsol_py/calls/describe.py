@@ -6,11 +6,9 @@ from itertools import starmap
 from typing import Any
 
 from mcpsol_py.calls.balances import Change
-from mcpsol_py.calls.display import Words, words_for
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, InstructionSummary, SimulationSummary, one_line
-from mcpsol_py.errors import CodecError
 from mcpsol_py.names import clean_text
 
 __all__ = ["describe", "simulation_json", "simulation_lines", "text_of"]
@@ -31,23 +29,13 @@ def text_of(
         args=prepared.args,
         accounts=prepared.accounts,
         payer=None if prepared.payer is None else str(prepared.payer),
-        words=_words(prepared),
+        words=prepared.words,
     )
     return [
         *instruction.lines(),
         *instruction.payer_line,
         *simulation_lines(simulated, why_not=why_not),
     ]
-
-
-def _words(prepared: PreparedCall) -> Words:
-    """Return the author's words for the call, by the very data that are sent."""
-    try:
-        args = prepared.ix.decode_json(bytes(prepared.instruction.data))
-    except CodecError:
-        return Words()
-    addresses = {account.name: account.address for account in prepared.accounts}
-    return words_for(prepared.ix, args, addresses)
 
 
 def simulation_lines(simulated: SimulatedCall | None, *, why_not: str) -> list[str]:
@@ -79,8 +67,8 @@ def describe(prepared: PreparedCall, simulated: SimulatedCall | None) -> dict[st
         "accounts": list(map(_account, prepared.accounts)),
         "signers": prepared.signers,
     }
-    if sentence := _words(prepared).sentence:
-        out["display"] = sentence
+    if prepared.words.sentence:
+        out["display"] = prepared.words.sentence
     if prepared.payer is not None:
         out["fee_payer"] = str(prepared.payer)
     if simulated is not None:

@@ -18,9 +18,9 @@ from mcpsol_py.model.program import Display
 from mcpsol_py.model.types import Amount, DateTime, Option, Type
 from mcpsol_py.names import ByName, clean_text
 from mcpsol_py.program import ProgramInstruction
-from mcpsol_py.utc import time_of
+from mcpsol_py.utc import seconds_text
 
-__all__ = ["Words", "words_for"]
+__all__ = ["Words", "has_words", "words_for"]
 
 _PLACEHOLDER = re.compile(r"\$\{\s*(\w+)((?:\.\w+|\[\d+\])+)\s*\}")
 _STEP = re.compile(r"\w+")
@@ -36,6 +36,12 @@ class Words:
     sentence: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)
     accounts: Mapping[str, str] = field(default_factory=dict)
+
+
+def has_words(ix: ProgramInstruction) -> bool:
+    """Return whether a call has words of its author, or arguments that are shown with a unit or as a time."""
+    args = (ix.plan.arg_type((arg.name,)) for arg in ix.model.args)
+    return ix.model.display is not None or any(map(_shown_type, args))
 
 
 def words_for(
@@ -115,22 +121,20 @@ def _json(value: Any) -> str:
 
 
 def _scaled(node: Type | None, value: Any) -> str | None:
-    if isinstance(node, Option):
-        node = node.item
-    if not isinstance(node, (Amount, DateTime)) or not _is_whole(value):
+    shown = _shown_type(node)
+    if shown is None or not _is_whole(value):
         return None
-    if isinstance(node, DateTime):
-        return _time(int(value))
-    unit = _quoted(node.unit or "", 20)
-    return f"{ui_amount(int(value), node.decimals)} {unit}".rstrip()
+    if isinstance(shown, DateTime):
+        return seconds_text(int(value))
+    unit = _quoted(shown.unit or "", 20)
+    return f"{ui_amount(int(value), shown.decimals)} {unit}".rstrip()
+
+
+def _shown_type(node: Type | None) -> Amount | DateTime | None:
+    """Return the type of a value, or of an option's, if it is an amount or a time."""
+    inner = node.item if isinstance(node, Option) else node
+    return inner if isinstance(inner, (Amount, DateTime)) else None
 
 
 def _is_whole(value: Any) -> bool:
     return type(value) is int or (isinstance(value, str) and value.removeprefix("-").isdecimal())
-
-
-def _time(seconds: int) -> str | None:
-    try:
-        return time_of(seconds * 1000)
-    except (ValueError, OverflowError, OSError):
-        return None

@@ -205,7 +205,7 @@ def _token_balances(call: _FailedCall) -> Iterator[str]:
 
 def _chain_time(call: _FailedCall) -> Iterator[str]:
     """Say what time it is on the chain, after an error about time."""
-    clock = clock_of(_data(call.states.get(str(CLOCK_SYSVAR))))
+    clock = clock_of(call.states.get(str(CLOCK_SYSVAR)))
     if clock is None or not _is_about_time(call.failure):
         return
     utc = utc_text(clock.unix_time)
@@ -215,10 +215,6 @@ def _chain_time(call: _FailedCall) -> Iterator[str]:
 def _is_about_time(failure: ProgramFailed) -> bool:
     said = [*words(failure.name), *words(failure.error_message)]
     return not _TIME_WORDS.isdisjoint(map(str.lower, said))
-
-
-def _data(account: Account | None) -> bytes | None:
-    return None if account is None else bytes(account.data)
 
 
 # --- Anchor's logs ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from solders.pubkey import Pubkey
 from mcpsol_py import telemetry
 from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.resolution import Resolution, Resolver
+from mcpsol_py.calls.display import Words, has_words, words_for
 from mcpsol_py.calls.summary import AccountLine
 from mcpsol_py.calls.transactions import compile_message, nonce_account_of, with_budget
 from mcpsol_py.client.errors import Errors
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.codec.reading import Reading
-from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
+from mcpsol_py.errors import CodecError, EncodeError, MissingAccount, UnknownName, abbr
 from mcpsol_py.model.program import ErrorCode
 from mcpsol_py.names import forms
 from mcpsol_py.program import Program, ProgramInstruction
@@ -108,7 +110,7 @@ def programs_by_id(programs: Iterable[ServedProgram]) -> dict[str, ServedProgram
     return {str(served.program_id): served for served in programs if served.program_id is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, which would leave no room for `words`
 class PreparedCall:
     """An instruction with all its accounts. `payer` is None if nobody signs and there is no wallet.
 
@@ -125,6 +127,18 @@ class PreparedCall:
     guards: tuple[Instruction, ...] = ()
     units: int | None = None
     price: int | None = None
+
+    @cached_property
+    def words(self) -> Words:
+        """The author's words for the call, by the very data that are sent."""
+        if not has_words(self.ix):
+            return Words()
+        try:
+            args = self.ix.decode_json(bytes(self.instruction.data))
+        except CodecError:
+            return Words()
+        addresses = {account.name: account.address for account in self.accounts}
+        return words_for(self.ix, args, addresses)
 
     @property
     def body(self) -> list[Instruction]:

@@ -25,7 +25,7 @@ from mcpsol_py.solana.addresses import CLOCK_SYSVAR, PROGRAM_NAMES, TOKEN_PROGRA
 from mcpsol_py.solana.clock import clock_of
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import TokenAccount, owner_filter, read_token_account
-from mcpsol_py.utc import time_of
+from mcpsol_py.utc import seconds_text
 
 __all__ = [
     "ROOM",
@@ -210,7 +210,7 @@ def _account_row(
 async def chain_time(transport: Transport) -> dict[str, Any] | None:
     """Return the time of the chain by the clock that programs read, or None if the chain has no such clock."""
     (account,) = await transport.get_accounts([CLOCK_SYSVAR])
-    clock = clock_of(None if account is None else bytes(account.data))
+    clock = clock_of(account)
     if clock is None:
         return None
     seconds = str(clock.unix_time)
@@ -219,10 +219,7 @@ async def chain_time(transport: Transport) -> dict[str, Any] | None:
 
 def utc_text(unix_time: int) -> str:
     """Return a time in seconds since 1970 as text in UTC, or as "out of range"."""
-    try:
-        return time_of(unix_time * 1000)
-    except (ValueError, OverflowError, OSError):
-        return "out of range"
+    return seconds_text(unix_time) or "out of range"
 
 
 # --- balances --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import heads
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import CLOCK_SYSVAR, RENT_SYSVAR
+from mcpsol_py.solana.clock import clock_of
 from mcpsol_py.solana.loader import (
     LARGEST_HEADER,
     DeployedProgram,
@@ -99,4 +100,5 @@ async def read_rent(transport: Transport) -> RentRate:
 async def current_slot(transport: Transport) -> int:
     """Return the newest slot at the transport's commitment, from the clock sysvar."""
     (account,) = await transport.get_accounts([CLOCK_SYSVAR])
-    return 0 if account is None else int.from_bytes(account.data[:8], "little")
+    clock = clock_of(account)
+    return 0 if clock is None else clock.slot

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from mcpsol_py.solana.tokens import OwnedData
+
 __all__ = ["ChainClock", "clock_of"]
 
 #: slot, start of the epoch, epoch, epoch of the leader schedule, time
@@ -19,9 +21,9 @@ class ChainClock:
     unix_time: int
 
 
-def clock_of(data: bytes | None) -> ChainClock | None:
-    """Return the clock in the data of the clock sysvar, or None if it is something else."""
-    if data is None or len(data) < _CLOCK.size:
+def clock_of(sysvar: OwnedData | None) -> ChainClock | None:
+    """Return the clock in the clock sysvar's account, or None if it is something else or does not exist."""
+    if sysvar is None or len(sysvar.data) < _CLOCK.size:
         return None
-    slot, _, _, _, unix_time = _CLOCK.unpack_from(data)
+    slot, _, _, _, unix_time = _CLOCK.unpack_from(bytes(sysvar.data))
     return ChainClock(slot, unix_time)

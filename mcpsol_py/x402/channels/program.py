@@ -63,7 +63,7 @@ ChannelStatus = Literal["open", "sealed", "closing", "distributed"]
 def read_clock(chain: PaymentChain) -> ChainClock:
     """Read the clock that programs see. Raises ChainUnavailable."""
     account = chain.get_accounts([ids.CLOCK_SYSVAR])[0]
-    return clock_of(None if account is None else account.data) or ChainClock(0, 0)
+    return clock_of(account) or ChainClock(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
