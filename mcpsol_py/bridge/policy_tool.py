@@ -90,13 +90,12 @@ class PolicyTool:
 
 def _limit_row(mint: str, limit: OutflowLimit, spent: int, book: AddressBook) -> dict[str, Any]:
     """Return what may leave the wallet of a token, in base units and in words."""
-    left = max(0, limit.per_day - spent)
     row = {
         "mint": mint,
         "per_call": str(limit.per_call),
         "per_day": str(limit.per_day),
         "spent_today": str(spent),
-        "left_today": str(left),
+        "left_today": str(limit.left(spent)),
         "words": book.named(limit.words(mint, spent)),
     }
     if limit.confirm_above is not None:

@@ -114,7 +114,7 @@ class ProgramRegistry:
     @property
     def known_names(self) -> dict[str, str]:
         """The names that the owner and the local chain gave to addresses."""
-        return {**self.local_names, **self.own_names}
+        return self.book("local").given_names()
 
     def book(self, cluster: str) -> AddressBook:
         """Return the names on a chain. Names of the local chain mean nothing on another."""
@@ -185,7 +185,7 @@ class ProgramRegistry:
     def info(self, served: ServedProgram, *, full: bool, errors: bool = True) -> dict[str, Any]:
         """Return the description of a program, for `program_info` and the resource with the same content.
 
-        *errors*: with its errors, where it is described in full.
+        *errors*: with its errors, if *full*.
         """
         model = served.program.model
         out: dict[str, Any] = {

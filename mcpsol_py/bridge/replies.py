@@ -79,7 +79,7 @@ def named_lines(book: AddressBook, lines: Sequence[str]) -> list[str]:
 
 
 def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply:
-    """Answer with what an instruction returned. *simulated* None: there is no chain to run it on."""
+    """Answer with the return value of an instruction. Without a chain, *simulated* is None."""
     looked = replace(prepared, payer=None)
     why_not = "no chain is configured, and only a chain can run a view"
     lines = named_lines(prepared.served.book, text_of(looked, simulated, why_not=why_not))

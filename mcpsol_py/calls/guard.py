@@ -39,7 +39,7 @@ from mcpsol_py.solana.lighthouse import (
     without_data,
 )
 from mcpsol_py.solana.power_fields import power_fields
-from mcpsol_py.solana.tokens import Mint, read_mint
+from mcpsol_py.solana.tokens import read_mint
 
 __all__ = ["Holding", "find_guard", "floors_of", "guard_instructions"]
 
@@ -198,6 +198,7 @@ class _Demands:
 
     def _supply(self) -> list[bytes]:
         """New tokens of the wallet's own mint would go to others."""
-        mint = read_mint(self.after) or Mint()
-        issues = str(mint.mint_authority) in self.power.owners
-        return [supply_at_most(mint.supply)] if issues else []
+        mint = read_mint(self.after)
+        if mint is None or str(mint.mint_authority) not in self.power.owners:
+            return []
+        return [supply_at_most(mint.supply)]

@@ -250,25 +250,29 @@ def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], 
     return tuple((name, clean_json(fields)) for name, fields in found)
 
 
+def _return_data(prepared: PreparedCall, outcome: Outcome) -> bytes | None:
+    """Return the bytes that the call's own program returned, None if it returned nothing."""
+    program_id, data = outcome.return_data or (None, b"")
+    own = prepared.served.program.behind(prepared.instruction.program_id)
+    return data if program_id == own else None
+
+
 def _returned_by_failure(prepared: PreparedCall, outcome: Outcome) -> Any:
     """Return what a failed call returned, or None: an account's state where one begins so, else as `_returned` does."""
-    program = prepared.served.program
-    behind = program.behind(prepared.instruction.program_id)
-    if outcome.return_data is None or outcome.return_data[0] != behind:
+    data = _return_data(prepared, outcome)
+    if data is None:
         return None
     with suppress(CodecError, NotUsable):
-        name, value = program.decode_account_json(outcome.return_data[1])
+        name, value = prepared.served.program.decode_account_json(data)
         return {name: clean_json(value)}
     return _returned(prepared, outcome)[0]
 
 
 def _returned(prepared: PreparedCall, outcome: Outcome) -> tuple[Any, str]:
     """Return the return value in JSON form, or its bytes and why they cannot be read."""
-    program = prepared.served.program
-    behind = program.behind(prepared.instruction.program_id)
-    if outcome.return_data is None or outcome.return_data[0] != behind:
+    data, program = _return_data(prepared, outcome), prepared.served.program
+    if data is None:
         return None, ""
-    data = outcome.return_data[1]
     node = prepared.ix.model.returns
     if node is None:
         return "0x" + data.hex(), "the source does not say its type"

@@ -73,7 +73,7 @@ class Completer:
             return []
         model = served.program.model
         if argument == "address":
-            return await self._addresses(served, _names(model.accounts))
+            return await self._addresses(served, names_of(model.accounts))
         return _NAMES_BY_ARGUMENT.get(argument, _no_names)(model)
 
     async def _call_argument(
@@ -108,7 +108,7 @@ class Completer:
                 accounts = self.bridge.names(accounts, known_only=True)
             call = tool.split({**arguments, "accounts": accounts})
             ix = served.program.instruction(call.instruction)
-            items = _names(ix.model.accounts)
+            items = names_of(ix.model.accounts)
             name = dict(zip(property_names(items), items, strict=True))[account]
             address = ix.address(
                 name, call.args, call.accounts, served.program_id, self.bridge.wallet
@@ -141,27 +141,23 @@ class Completer:
 def _types_for(served: ServedProgram, name: str) -> list[str]:
     """Return the account types that an account or argument called *name* may be of."""
     wanted = snake(name)
-    return [type_ for type_ in _names(served.program.model.accounts) if snake(type_) == wanted]
+    return [type_ for type_ in names_of(served.program.model.accounts) if snake(type_) == wanted]
 
 
 def _no_names(model: ProgramModel) -> list[str]:
     return []
 
 
-def _names(items: Iterable[Any]) -> list[str]:
-    return names_of(items)
-
-
 def _instruction_names(model: ProgramModel) -> list[str]:
-    return _names(model.instructions)
+    return names_of(model.instructions)
 
 
 def _error_codes_and_names(model: ProgramModel) -> list[str]:
-    return [*(str(error.code) for error in model.errors), *_names(model.errors)]
+    return [*(str(error.code) for error in model.errors), *names_of(model.errors)]
 
 
 def _type_names(model: ProgramModel) -> list[str]:
-    return [*_names(model.types), *_names(model.accounts)]
+    return [*names_of(model.types), *names_of(model.accounts)]
 
 
 def _page_cursors(model: ProgramModel) -> list[str]:

@@ -41,7 +41,7 @@ CAPABILITIES: dict[str, Any] = {
 #: How far a call goes, by mode.
 MODES = {
     "describe": "Calls are described only; no transaction is built.",
-    "build": "Calls are simulated where there is a chain and return an unsigned transaction; nothing is signed or sent "
+    "build": "Calls return an unsigned transaction, simulated if a chain is configured; nothing is signed or sent "
     "here.",
     "send": "Calls are simulated, held against the owner's policy (tool policy), signed and sent.",
 }

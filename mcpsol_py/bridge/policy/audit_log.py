@@ -204,7 +204,7 @@ def head_path(path: Path) -> Path:
 
 
 def read_head(where: Path) -> LogHead | None:
-    """Return the head in a file, None if there is none. Raises SourceError if it is no head."""
+    """Return the head in the file *where*, None without a file. Raises SourceError for a file of another form."""
     if not where.exists():
         return None
     _check_access(where)

@@ -10,7 +10,7 @@ from solders.signature import Signature
 
 __all__ = ["LogSigner", "is_signature", "signature_of"]
 
-#: A message that begins like this is no transaction, so no signature here can send one.
+#: Begins every signed message. No transaction begins so: a signature made here sends nothing.
 _OFF_CHAIN = b"\xffsolana offchain\0" + hashlib.sha256(b"mcpsol-py audit log").digest()
 
 

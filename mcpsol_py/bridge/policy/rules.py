@@ -95,18 +95,20 @@ class OutflowLimit:
 
     def check(self, flow: Outflow, spent_today: int) -> None:
         """Raise PolicyError if *flow* exceeds the limit."""
-        if flow.amount > self.per_call:
-            raise PolicyError(
-                "outflow.per_call", f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}"
-            )
-        if spent_today + flow.amount > self.per_day:
-            raise PolicyError(
-                "outflow.per_day", f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}"
-            )
+        sums = {
+            "outflow.per_call": (flow.amount, self.per_call),
+            "outflow.per_day": (spent_today + flow.amount, self.per_day),
+        }
+        for rule, (amount, most) in sums.items():
+            if amount > most:
+                raise PolicyError(rule, f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}")
+
+    def left(self, spent_today: int) -> int:
+        """Return the base units that may still leave the wallet today."""
+        return max(0, self.per_day - spent_today)
 
     def words(self, mint: str, spent_today: int) -> str:
         """Return the limit as a sentence, with today's spending and the rest."""
-        left = max(0, self.per_day - spent_today)
         asks = (
             ""
             if self.confirm_above is None
@@ -115,14 +117,15 @@ class OutflowLimit:
         return (
             f"At most {_units(self.per_call, mint)} may leave the wallet in a call and "
             f"{_units(self.per_day, mint)} in a day (UTC){asks}; spent today: {_units(spent_today, mint)}, "
-            f"left: {_units(left, mint)}"
+            f"left: {_units(self.left(spent_today), mint)}"
         )
 
     def at_most(self, spent_today: int, confirmed: int | None) -> int:
         """Return the most that one call may take. *confirmed*: the amount that a person agreed to, if any."""
-        left = max(0, self.per_day - spent_today)
         agreed = self.confirm_above if confirmed is None else confirmed
-        return min(self.per_call, left, self.per_call if agreed is None else agreed)
+        return min(
+            self.per_call, self.left(spent_today), self.per_call if agreed is None else agreed
+        )
 
     def needs_confirmation(self, flow: Outflow) -> bool:
         """Return True if a person must confirm *flow*."""
@@ -258,7 +261,7 @@ class Policy:
         """Raise PolicyError if *at_most* no longer fits into the day, because another process has spent meanwhile."""
         for mint, limit in self.limits:
             spent = spent_today.get(mint, 0)
-            if at_most.get(mint, 0) > max(0, limit.per_day - spent):
+            if at_most.get(mint, 0) > limit.left(spent):
                 raise PolicyError(
                     "outflow.per_day",
                     f"another call spent meanwhile. {limit.words(mint, spent)}. Call again",
