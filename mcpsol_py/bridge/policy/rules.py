@@ -32,7 +32,7 @@ in the same place afterwards, ownership has probably passed to someone else. Tha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -327,22 +327,21 @@ def _read(document: Mapping[str, Any], addresses: _Addresses) -> Policy:
 
 
 def _check_limited_once(limits: Sequence[tuple[str, OutflowLimit]]) -> None:
-    mints = [mint for mint, _ in limits]
-    for place, mint in enumerate(mints):
-        if mint in mints[:place]:
-            raise SourceError(
-                f"{mint} has limits twice; keep one table for it", path=f"outflow.{mint}"
-            )
+    for _, mint in _repeated([mint for mint, _ in limits]):
+        raise SourceError(f"{mint} has limits twice; keep one table for it", path=f"outflow.{mint}")
 
 
 def _check_listed_once(rules: Sequence[ProgramRule]) -> None:
-    ids = [rule.id for rule in rules]
-    for place, program_id in enumerate(ids):
-        if program_id in ids[:place]:
-            raise SourceError(
-                f"program {program_id} is listed twice; keep one rule for it",
-                path=f"program[{place}].id",
-            )
+    for place, program_id in _repeated([rule.id for rule in rules]):
+        raise SourceError(
+            f"program {program_id} is listed twice; keep one rule for it",
+            path=f"program[{place}].id",
+        )
+
+
+def _repeated(names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the names that came before, with their places."""
+    return ((place, name) for place, name in enumerate(names) if name in names[:place])
 
 
 def _rule(item: Any, path: str, addresses: _Addresses) -> ProgramRule:

@@ -65,7 +65,14 @@ class Probing:
 
 @contextmanager
 def served(*options: str) -> Iterator[Probing]:
-    command = [sys.executable, "-m", "idl2mcp", "serve", *options]
+    with started("-m", "idl2mcp", "serve", *options) as client:
+        yield client
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[Probing]:
+    """Python with these arguments, a server on stdio."""
+    command = [sys.executable, *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
@@ -86,6 +93,25 @@ def test_a_handshake_that_is_sent_before_the_probe_is_answered_is_accepted() -> 
         assert client.answer(0)["result"]["supportedVersions"] == list(MODERN_VERSIONS)
         assert client.answer(1)["result"]["protocolVersion"] == "2025-11-25"
         assert client.answer(2)["result"]["tools"]
+
+
+#: A server that answers from the start, so no probe comes before it.
+READY = """
+import asyncio
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.mcp.stdio import run_stdio
+
+asyncio.run(run_stdio(make_server(Bridge([]))))
+"""
+
+
+def test_a_probe_of_a_running_server_does_not_choose_the_protocol() -> None:
+    with started("-c", READY) as client:
+        client.send("server/discover", 0, **envelope())
+        assert client.answer(0)["result"]["supportedVersions"] == list(MODERN_VERSIONS)
+        client.send("initialize", 1, **HANDSHAKE)
+        assert client.answer(1)["result"]["protocolVersion"] == "2025-11-25"
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", "2027-01-01"])

@@ -54,6 +54,13 @@ def test_a_call_may_take_what_each_limit_leaves() -> None:
     assert policy().at_most([PROGRAM], {}, {}) == {PROGRAM: 0}, "a token without a limit"
 
 
+def test_a_mint_has_limits_under_one_name() -> None:
+    text = f'[outflow."@usdc"]\nper_call = 1\nper_day = 1\n[outflow."{MINT}"]\nper_call = 9\nper_day = 9\n'
+    with pytest.raises(SourceError, match="has limits twice") as refused:
+        Policy.read(tomllib.loads(text), "bridge.toml", {"@usdc": MINT}.__getitem__)
+    assert refused.value.path == f"policy.outflow.{MINT}"
+
+
 def test_without_a_policy_nothing_is_allowed() -> None:
     with pytest.raises(PolicyError) as caught:
         Policy().check_target("local", PROGRAM, "deposit")
