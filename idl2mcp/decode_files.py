@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from mcpsol_py.whole_numbers import read_u64
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -107,10 +108,11 @@ def _older(text: str) -> Version:
     from mcpsol_py.program import load
     from mcpsol_py.versions import Version
 
-    name, at, slot = text.rpartition("@")
-    if not at or not slot.isdecimal():
+    name, at, digits = text.rpartition("@")
+    slot = read_u64(digits)
+    if not at or slot is None:
         return Version(load(text), source=Path(text).stem)
-    return Version(load(name), int(slot), source=Path(name).stem)
+    return Version(load(name), slot, source=Path(name).stem)
 
 
 def _first_slot(version: Version) -> int:

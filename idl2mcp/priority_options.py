@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpsol_py.whole_numbers import read_u64
+
 if TYPE_CHECKING:
     from mcpsol_py.calls.priority import Price
 
@@ -25,9 +27,10 @@ class _PriceType(click.ParamType):  # type: ignore[type-arg]  # generic in newer
         text = str(value)
         if text == "auto":
             return "auto"
-        if not (text.isascii() and text.isdecimal() and int(text) < 1 << 64):
+        price = read_u64(text)
+        if price is None:
             self.fail(f'expected micro-lamports for each compute unit, or "auto", got {text!r}.')
-        return int(text)
+        return price
 
 
 def priority_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,6 +27,7 @@ from mcpsol_py.sources.detect import read
 from mcpsol_py.sources.files import load_bytes
 from mcpsol_py.toml_schema import TABLES, TEXT, WHOLE, Keys, checked, toml_file
 from mcpsol_py.versions import Version, Versions
+from mcpsol_py.whole_numbers import read_u64
 
 __all__ = ["VERSIONS_FILE", "VERSIONS_KEYS", "lists_versions", "read_versions"]
 
@@ -97,6 +98,7 @@ def _read_idl(path: Path) -> Program:
 def _slot(text: str | None, place: str) -> int | None:
     if not text:
         return None
-    if not text.isdecimal():
+    slot = read_u64(text)
+    if slot is None:
         raise SourceError(f"expected a slot, got {abbr(text)}", origin=place)
-    return int(text)
+    return slot

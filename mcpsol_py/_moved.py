@@ -258,7 +258,10 @@ NAMES: dict[str, dict[str, str]] = {
         "read_note": "mcpsol_py.x402.channels.terms:read_note",
     },
     "mcpsol_py.x402.channels.program": {"Clock": "ChainClock"},
-    "mcpsol_py.x402.channels.voucher": {"Signer": "VoucherSigner"},
+    "mcpsol_py.x402.channels.voucher": {
+        "Signer": "VoucherSigner",
+        "read_u64": "mcpsol_py.whole_numbers:read_u64",
+    },
     "mcpsol_py.x402.exact.verify": {"Limits": "SponsorLimits"},
     "mcpsol_py.x402.agent_tools": {"Reach": "AllowedHosts"},
     "mcpsol_py.x402.budget": {"Limit": "SpendingLimit", "Limits": "SpendingLimits"},

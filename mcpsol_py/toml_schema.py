@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr, suggest
+from mcpsol_py.whole_numbers import read_u64
 
 __all__ = [
     "AMOUNT",
@@ -66,9 +67,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_units(value: object) -> bool:
-    if isinstance(value, str):
-        return value.isascii() and value.isdecimal()
-    return _is_whole(value)
+    return _is_whole(value) or read_u64(value) is not None
 
 
 def _is_price(value: object) -> bool:
@@ -148,7 +147,7 @@ def toml_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"not valid TOML: {error}", origin=str(path)) from error
 
 

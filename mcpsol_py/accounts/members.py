@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from mcpsol_py.names import ByName
+from mcpsol_py.whole_numbers import whole_number
 
 __all__ = ["item_at", "member_at"]
 
@@ -24,8 +25,8 @@ def member_at(value: Any, path: Sequence[str]) -> Any:
 
 def item_at(items: Sequence[_Item], step: str) -> _Item | None:
     """Return the item whose number is the text *step*, or None if *items* has no such item."""
-    index = int(step) if step.isdecimal() else len(items)
-    return items[index] if index < len(items) else None
+    index = whole_number(step, len(items) - 1)
+    return None if index is None else items[index]
 
 
 def _member(value: Any, step: str) -> Any:

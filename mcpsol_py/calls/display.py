@@ -18,6 +18,7 @@ from mcpsol_py.model.program import Display
 from mcpsol_py.model.types import Amount, DateTime, Option, Type
 from mcpsol_py.names import ByName, clean_text
 from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.sources.numbers import is_digits
 from mcpsol_py.utc import seconds_text
 
 __all__ = ["Words", "has_words", "words_for"]
@@ -137,4 +138,4 @@ def _shown_type(node: Type | None) -> Amount | DateTime | None:
 
 
 def _is_whole(value: Any) -> bool:
-    return type(value) is int or (isinstance(value, str) and value.removeprefix("-").isdecimal())
+    return type(value) is int or is_digits(value, _LONGEST_VALUE)

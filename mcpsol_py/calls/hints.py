@@ -43,7 +43,7 @@ _MAX_LENGTH = 600
 _CAUSED_BY = re.compile(r"caused by account: (\w+)\.")
 #: "Left: 5" on one line, or "Left:" with the value on the next line.
 _SIDES = re.compile(r"^Program log: (Left|Right): ?(?:\nProgram log: )?(.*)$", re.MULTILINE)
-_LAMPORTS = re.compile(r"insufficient lamports (\d+), need (\d+)")
+_LAMPORTS = re.compile(r"insufficient lamports ([0-9]{1,20}), need ([0-9]{1,20})")
 #: First or last words in the names of instructions that create an account.
 _CREATES = frozenset(("init", "initialize", "create", "open", "register", "new", "add"))
 #: The System program's errors if the account to create exists.

@@ -21,7 +21,7 @@ _NAME = re.compile(r"@[a-z][a-z0-9_-]{0,31}")
 _ADDRESS = r"[1-9A-HJ-NP-Za-km-z]{32,44}"
 _ADDRESSES = re.compile(rf"(mint )?(?<![0-9A-Za-z])({_ADDRESS})(?![0-9A-Za-z])")
 _AMOUNTS = re.compile(
-    rf"(?P<amount>-?[0-9][0-9,]*) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
+    rf"(?P<amount>-?[0-9][0-9,]{0, 40}) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
 )
 #: As many names are looked for one by one.
 _FEW = 40

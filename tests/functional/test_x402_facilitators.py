@@ -313,6 +313,8 @@ LIES: dict[str, dict[str, Any]] = {
     "a larger amount": {"amount": "9" * 60},
     "a smaller amount": {"amount": "1"},
     "an amount that is no number": {"amount": "-1e9"},
+    "an amount in other digits": {"amount": "²"},
+    "an amount of thousands of digits": {"amount": "1" * 5_000},
     "long extensions": {"extensions": {"a": "A" * 1_000_000}},
     "a long reason": {"error_message": "\x1b[31m" + "A" * 100_000},
 }

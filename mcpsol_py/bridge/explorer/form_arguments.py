@@ -61,7 +61,7 @@ def _without_row(texts: dict[str, str], name: str) -> dict[str, str]:
 
 def _place_in_rows(key: str, rows: str) -> tuple[int, str]:
     """Return the row that an input belongs to, or -1, and the rest of the input's name."""
-    match = re.match(rf"{re.escape(rows)}\.([0-9]+)((?:\..*)?)$", key)
+    match = re.match(rf"{re.escape(rows)}\.([0-9]{{1,3}})((?:\..*)?)$", key)
     return (-1, "") if match is None else (int(match[1]), match[2])
 
 

@@ -16,6 +16,7 @@ from mcpsol_py.bridge.explorer.content import (
 )
 from mcpsol_py.names import clean_text
 from mcpsol_py.utc import time_of
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.store.executions import Execution, Executions
 
@@ -98,10 +99,8 @@ def _totals(calls: Sequence[Execution]) -> Block:
 
 def _charged(call: Execution, receipt: Mapping[str, object]) -> int:
     """Return the amount on the receipt, which may be less than the price, or else the price."""
-    charged = receipt.get("amount")
-    if isinstance(charged, str) and charged.isdigit():
-        return int(charged)
-    return call.amount or 0
+    charged = base_units(receipt.get("amount"))
+    return call.amount or 0 if charged is None else charged
 
 
 def _call_page(call: Execution) -> PageContent:

@@ -24,6 +24,7 @@ from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text
+from mcpsol_py.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
@@ -182,9 +183,10 @@ def _page(served: ServedProgram, cursor: str) -> Any:
     from mcpsol_py.schema.pages import write_pages
 
     pages = write_pages(served.program.model)
-    if not cursor.isdecimal() or int(cursor) >= len(pages):
+    number = whole_number(cursor, len(pages) - 1)
+    if number is None:
         raise UnknownName("page", cursor[:20], list(map(str, range(len(pages)))))
-    return json.loads(pages[int(cursor)])
+    return json.loads(pages[number])
 
 
 def _type(served: ServedProgram, name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from mcpsol_py.model.program import Display
 from mcpsol_py.model.types import Amount, DateTime, Int
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.codama.nodes import Node
+from mcpsol_py.sources.numbers import is_digits
 
 __all__ = ["read_display", "shown_number"]
 
@@ -75,6 +76,6 @@ def _constant(node: Any, absent: Any) -> Any:
     if type(node) is not dict:
         return None
     value = node.get("number", node.get("value", node.get("string")))
-    if node.get("kind") == "integerValueNode" and type(value) is str and value.isdecimal():
+    if node.get("kind") == "integerValueNode" and is_digits(value, _MOST_DECIMALS):
         return int(value)
     return value

@@ -27,6 +27,7 @@ from mcpsol_py.items import picked
 from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.telemetry import metrics
 from mcpsol_py.utc import milliseconds, read_time
+from mcpsol_py.whole_numbers import MAX_UNITS, base_units
 from mcpsol_py.x402.buying.agent import AgentWallet, Transfer
 from mcpsol_py.x402.buying.agent_tool_list import (
     ERROR_CODES,
@@ -159,7 +160,7 @@ class AgentTools(AddedTools):
         out = {"address": address, "network": wallet.chain.network, "made": made}
         if "amount" in given:
             account = _account(wallet, given)
-            transaction = await in_thread(wallet.approval, account, int(given["amount"]))
+            transaction = await in_thread(wallet.approval, account, _units(given, "amount"))
             out["approval"] = await _for_owner(wallet, account, transaction)
         return out
 
@@ -228,7 +229,7 @@ class AgentTools(AddedTools):
         options = PurchaseOptions(
             self._http,
             subscriber=[await in_thread(one.subscriber, wanted.url) for one in wallets],
-            max_amount=int(given["maxAmount"]) if "maxAmount" in given else None,
+            max_amount=_units(given, "maxAmount") if "maxAmount" in given else None,
             payment_id=given.get("paymentId"),
             max_answer=_ANSWER_BYTES,
         )
@@ -236,7 +237,7 @@ class AgentTools(AddedTools):
 
     async def _pay_batch(self, given: dict[str, Any]) -> dict[str, Any]:
         batch = [
-            Transfer(p["paymentId"], p["payTo"], given["asset"], int(p["amount"]))
+            Transfer(p["paymentId"], p["payTo"], given["asset"], _units(p, "amount"))
             for p in given["payments"]
         ]
         signature = await self._wallet(given).pay_batch(batch)
@@ -363,6 +364,16 @@ def _code(error: PaymentError, name: str) -> str:
     if error.code in _INVALID_REQUIREMENT:
         return "INVALID_REQUIREMENT"
     return FALLBACK_CODES.get(name, "CHECK_FAILED")
+
+
+def _units(given: Mapping[str, Any], name: str) -> int:
+    amount = base_units(given[name])
+    if amount is None:
+        raise PaymentError(
+            "INVALID_PARAMETERS",
+            f"{name}: expected 0 to {MAX_UNITS} base units, got {abbr(given[name])}",
+        )
+    return amount
 
 
 def _moment(text: str, name: str) -> int:

@@ -20,8 +20,8 @@ from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.utc import date_of
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.buying.token_sources import cannot_give
-from mcpsol_py.x402.channels.voucher import read_u64
 from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.store.database import Database

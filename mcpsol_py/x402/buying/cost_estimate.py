@@ -16,6 +16,7 @@ from x402.schemas.v1 import PaymentRequirementsV1
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.items import without_nulls
 from mcpsol_py.names import clean_text
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.buying.failures import failed_answer, unreachable
 from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 from mcpsol_py.x402.buying.outcomes import Ask, Bought, Requirement
@@ -25,7 +26,7 @@ from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import has_names
 from mcpsol_py.x402.protocol.http_answers import send_bounded
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
-from mcpsol_py.x402.protocol.json_form import is_number, json_of, mapping_at
+from mcpsol_py.x402.protocol.json_form import json_of, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.price import format_amount
@@ -100,10 +101,7 @@ def _requirement(terms: Mapping[str, Any]) -> Requirement | None:
 
 def _amount(terms: Mapping[str, Any]) -> int | None:
     """Return the amount in a seller's terms; None if it is not a number of base units."""
-    amount = terms.get("amount", terms.get("maxAmountRequired"))
-    if not isinstance(amount, str) or len(amount) > _MOST_DIGITS:
-        return None
-    return int(amount) if is_number(amount) else None
+    return base_units(terms.get("amount", terms.get("maxAmountRequired")))
 
 
 async def price(wanted: Purchase, http: Callable[[], httpx.AsyncClient]) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, case, func, select
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.utc import date_of, time_of
+from mcpsol_py.whole_numbers import whole_number
 from mcpsol_py.x402.buying.budget import Spending, read_spending
-from mcpsol_py.x402.protocol.json_form import is_number
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.store.database import Database
@@ -170,9 +170,10 @@ def _day_total(row: Any) -> DayTotal:
 
 def _cursor(text: str) -> tuple[int, str]:
     made, point, payment_id = text.partition(".")
-    if not point or not is_number(made) or len(made) > 18:
+    made_ms = whole_number(made, FOREVER)
+    if not point or made_ms is None:
         raise PaymentError("INVALID_PARAMETERS", f"after: no page ends at {abbr(text)}")
-    return int(made), payment_id
+    return made_ms, payment_id
 
 
 def history_row(row: Spending) -> dict[str, Any]:

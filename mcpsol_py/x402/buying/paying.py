@@ -33,6 +33,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirem
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.buying.budget import (
     Budget,
@@ -59,7 +60,7 @@ from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.channels.upto_client import UptoClient, ceiling_charge
 from mcpsol_py.x402.exact import received, source_account
 from mcpsol_py.x402.exact.source_account import SourceAccount
-from mcpsol_py.x402.protocol.json_form import extra_of, is_number
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
@@ -694,8 +695,7 @@ def _same_price(held: Spending, demand: Demand) -> Requirement | None:
 
 
 def _amount(requirement: Requirement) -> int:
-    text = requirement.get_amount()
-    return int(text) if is_number(text) else 0
+    return base_units(requirement.get_amount()) or 0
 
 
 def _resource(demand: Demand) -> str | None:

@@ -16,9 +16,10 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties
 from mcpsol_py.x402.channels.terms import address, is_int, read_delay
-from mcpsol_py.x402.channels.voucher import checks, read_u64
+from mcpsol_py.x402.channels.voucher import checks
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import caip2
 

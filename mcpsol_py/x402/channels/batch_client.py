@@ -15,6 +15,7 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements, RecoveredResponseResult
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch import (
     CODE,
@@ -28,7 +29,7 @@ from mcpsol_py.x402.channels.batch import (
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note
-from mcpsol_py.x402.channels.voucher import VoucherSigner, checks, read_u64, sign_voucher
+from mcpsol_py.x402.channels.voucher import VoucherSigner, checks, sign_voucher
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.exact.transaction import read_transaction

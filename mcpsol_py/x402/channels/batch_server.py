@@ -29,6 +29,7 @@ from x402.schemas.hooks import (
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.items import picked
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch import (
     CODE,
@@ -51,7 +52,7 @@ from mcpsol_py.x402.channels.batch_answers import (
 )
 from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.terms import address
-from mcpsol_py.x402.channels.voucher import VoucherSigner, close_digest, read_u64
+from mcpsol_py.x402.channels.voucher import VoucherSigner, close_digest
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import PaidChannel, PaidChannels

@@ -10,10 +10,10 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.channels.voucher import read_u64
+from mcpsol_py.whole_numbers import U64_MAX, read_u64
 from mcpsol_py.x402.protocol.networks import caip2
 
-__all__ = ["address", "check_network", "is_int", "read_delay", "read_note", "read_slot"]
+__all__ = ["address", "check_network", "is_int", "is_time", "read_delay", "read_note", "read_slot"]
 
 _MEMO_BYTES = 256
 
@@ -48,6 +48,11 @@ def is_int(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def is_time(value: object) -> TypeGuard[int]:
+    """Return True for seconds since 1970."""
+    return is_int(value) and 0 <= value < 2**53
+
+
 def read_delay(extra: Mapping[str, Any], code: str, low: int = 1, high: int = 2**32 - 1) -> int:
     """Read extra.withdrawDelay, the payer's grace period in seconds. Raises PaymentError(*code*)."""
     delay = extra.get("withdrawDelay")
@@ -75,6 +80,6 @@ def read_slot(value: object) -> int | None:
 
     The specification says a number; npm @x402/svm writes text.
     """
-    if is_int(value) and 0 <= value < 2**64:
+    if is_int(value) and 0 <= value <= U64_MAX:
         return value
     return read_u64(value)

@@ -9,11 +9,12 @@ from typing import Any
 from x402.schemas import PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note, read_slot
-from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64
+from mcpsol_py.x402.channels.voucher import VoucherSigner
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
 from mcpsol_py.x402.protocol.json_form import extra_of

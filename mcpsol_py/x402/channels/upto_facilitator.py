@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
 from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator, operation_key
 from mcpsol_py.x402.channels.program import OPEN, Channel, Parties, open_data
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
-from mcpsol_py.x402.channels.terms import address, is_int, read_delay, read_note, read_slot
-from mcpsol_py.x402.channels.voucher import checks, read_u64, voucher_signature
+from mcpsol_py.x402.channels.terms import address, is_time, read_delay, read_note, read_slot
+from mcpsol_py.x402.channels.voucher import checks, voucher_signature
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import Sponsored
 
@@ -343,12 +344,8 @@ def _read_seed(inner: Mapping[str, Any]) -> tuple[int, int]:
 def _read_times(inner: Mapping[str, Any]) -> tuple[int, int]:
     """Return expiresAt and validAfter, in seconds since 1970."""
     expires, after = inner.get("expiresAt"), inner.get("validAfter")
-    if not _is_time(expires) or not _is_time(after) or expires == 0:
+    if not is_time(expires) or not is_time(after) or expires == 0:
         raise PaymentError(
             f"{_PAYLOAD}_expired", "expiresAt and validAfter must be seconds since 1970"
         )
     return expires, after
-
-
-def _is_time(value: object) -> TypeGuard[int]:
-    return is_int(value) and 0 <= value < 2**53

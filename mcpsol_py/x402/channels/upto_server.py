@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from x402.schemas import AssetAmount, PaymentRequirements, SupportedKind
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
-from mcpsol_py.x402.channels.terms import address
-from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64, sign_voucher
+from mcpsol_py.x402.channels.terms import address, is_time
+from mcpsol_py.x402.channels.voucher import VoucherSigner, sign_voucher
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import TOKEN
@@ -110,5 +111,10 @@ class UptoServer:
         channel = address(
             payload.get("channelId"), "invalid_upto_svm_payload_channel_id", "channelId"
         )
-        signature = sign_voucher(self._authorizer, channel, charge, int(payload["expiresAt"]))
+        expires = payload.get("expiresAt")
+        if not is_time(expires):
+            raise PaymentError(
+                "invalid_upto_svm_payload_expired", "expiresAt must be seconds since 1970"
+            )
+        signature = sign_voucher(self._authorizer, channel, charge, expires)
         return {"type": "claim", "voucherSignature": signature}

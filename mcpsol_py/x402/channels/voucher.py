@@ -5,7 +5,6 @@ close.
 from __future__ import annotations
 
 import hashlib
-import re
 import struct
 from typing import Protocol
 
@@ -19,12 +18,9 @@ __all__ = [
     "VoucherSigner",
     "checks",
     "close_digest",
-    "read_u64",
     "sign_voucher",
     "voucher_signature",
 ]
-
-_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,19})\Z", re.ASCII)
 
 
 class VoucherSigner(Protocol):
@@ -35,20 +31,6 @@ class VoucherSigner(Protocol):
 
     def sign_message(self, message: bytes) -> Signature:
         """Return its Ed25519 signature of *message*."""
-
-
-def read_u64(value: object) -> int | None:
-    """Read a u64 in decimal text, as the schemes write it.
-
-    Return None for anything else, also for signs, spaces and leading zeros.
-
-    >>> read_u64("10"), read_u64("010"), read_u64(10), read_u64(str(2**64))
-    (10, None, None, None)
-    """
-    if not isinstance(value, str) or not _DECIMAL.match(value):
-        return None
-    number = int(value)
-    return number if number < 2**64 else None
 
 
 def sign_voucher(

@@ -24,9 +24,10 @@ from x402.schemas import (
 )
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
-from mcpsol_py.errors import PaymentError
+from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.tokens import read_mint, read_token_account
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.received import check_account, check_mint
 from mcpsol_py.x402.exact.settle import (
@@ -44,7 +45,7 @@ from mcpsol_py.x402.exact.transaction import (
     wire_base64,
 )
 from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
-from mcpsol_py.x402.protocol.json_form import extra_of, is_number
+from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2, default_asset
 from mcpsol_py.x402.protocol.price import parse_price
 
@@ -100,11 +101,6 @@ class Mints:
         check_mint(mint, minted, amount)
         check_account(f"the payee's token account {payee}", held)
         return known
-
-
-def _base_units(amount: str) -> int:
-    """The amount, or 0 if it is not a number: another check refuses that."""
-    return int(amount) if is_number(amount) else 0
 
 
 class _ExactPayer:
@@ -170,10 +166,13 @@ class _ExactPayer:
                 "extra.feePayer is missing, so nobody would pay the fee",
             )
         memo = extra.get("memo")
-        amount = requirements.get_amount()
-        program, decimals = self._mints.payable(
-            requirements.asset, _base_units(amount), to=requirements.pay_to
-        )
+        amount = base_units(requirements.get_amount())
+        if amount is None:
+            raise PaymentError(
+                "invalid_payment_requirements",
+                f"expected base units, got the amount {abbr(requirements.get_amount())}",
+            )
+        program, decimals = self._mints.payable(requirements.asset, amount, to=requirements.pay_to)
         try:
             terms = PaymentTerms(
                 payer=self._payer.pubkey(),
@@ -181,14 +180,14 @@ class _ExactPayer:
                 mint=Pubkey.from_string(requirements.asset),
                 decimals=decimals,
                 token_program=program,
-                amount=int(amount),
+                amount=amount,
                 fee_payer=Pubkey.from_string(fee_payer),
                 memo=memo if isinstance(memo, str) and memo else None,
                 source=self._source,
             )
         except ValueError as error:
             raise PaymentError(
-                "invalid_payment_requirements", "an address or the amount cannot be read"
+                "invalid_payment_requirements", "an address cannot be read"
             ) from error
         if terms.fee_payer == terms.payer:
             raise PaymentError(

@@ -22,6 +22,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.compute_budget import MAX_UNITS
 from mcpsol_py.solana.fees import fee_of
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.exact.sponsor_fee import FeeLimit, check_fee
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
@@ -30,7 +31,6 @@ from mcpsol_py.x402.exact.transaction import (
     associated_token_address,
     read_transaction,
 )
-from mcpsol_py.x402.protocol.json_form import is_number
 from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022
 from mcpsol_py.x402.protocol.payment_transaction import signed_hash
 
@@ -368,9 +368,9 @@ def _check_destination(
 
 
 def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
-    if not is_number(asked.amount):
+    wanted = base_units(asked.amount)
+    if wanted is None:
         return "invalid_payment_requirements", "the amount asked for is not a whole number"
-    wanted = int(asked.amount)
     if transfer.amount == wanted:
         return None
     code = "amount_insufficient" if transfer.amount < wanted else "amount_mismatch"

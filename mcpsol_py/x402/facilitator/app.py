@@ -19,9 +19,10 @@ from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.items import picked
+from mcpsol_py.whole_numbers import whole_number
 from mcpsol_py.x402.facilitator.local import LocalFacilitator
 from mcpsol_py.x402.protocol.bazaar import BAZAAR, catalog_row
-from mcpsol_py.x402.protocol.json_form import MAX_PAYMENT_BYTES, is_number, json_of
+from mcpsol_py.x402.protocol.json_form import MAX_PAYMENT_BYTES, json_of
 from mcpsol_py.x402.protocol.mcp_wire import parse_payment
 from mcpsol_py.x402.store.bazaar import ServiceCatalog
 
@@ -128,10 +129,10 @@ def _filters(query: QueryParams) -> dict[str, str]:
 
 
 def _number(query: QueryParams, name: str, default: int, least: int, most: int) -> int:
-    text = query.get(name, str(default))
-    if not is_number(text) or len(text) > 9 or not least <= int(text) <= most:
+    number = whole_number(query.get(name, str(default)), most)
+    if number is None or number < least:
         raise PaymentError("invalid_query", f"{name} must be a whole number from {least} to {most}")
-    return int(text)
+    return number
 
 
 async def _read(request: Request) -> tuple[Any, Any]:

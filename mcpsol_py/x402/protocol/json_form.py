@@ -14,13 +14,12 @@ from mcpsol_py.errors import PaymentError
 
 __all__ = [
     "MAX_PAYMENT_BYTES",
-    "decode_object",
     "body_of",
+    "decode_object",
     "encode_object",
     "extra_of",
     "faulty_fields",
     "json_of",
-    "is_number",
     "list_at",
     "mapping_at",
     "text_at",
@@ -76,11 +75,6 @@ def text_at(value: object, *keys: str) -> str | None:
     *path, last = keys
     found = mapping_at(value, *path).get(last)
     return found if isinstance(found, str) else None
-
-
-def is_number(text: str) -> bool:
-    """Return whether *text* is a whole number in ASCII digits, without a sign."""
-    return text.isascii() and text.isdigit()
 
 
 def decode_object(value: object, what: str) -> dict[str, Any]:

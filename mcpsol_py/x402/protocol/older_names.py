@@ -6,6 +6,7 @@ from typing import Any
 
 from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements
 
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.protocol.payment_ids import Payment
 
 __all__ = ["ERROR_META", "older_error", "older_terms"]
@@ -50,8 +51,8 @@ _BY_WORDS = {"amount_insufficient": "PAYMENT_INSUFFICIENT", "expired": "PAYMENT_
 
 def _code(reason: str, payment: Payment | None, price: int) -> str:
     if reason == "no_matching_requirements" and isinstance(payment, PaymentPayload):
-        offered = payment.accepted.amount
-        is_too_low = offered.isdigit() and int(offered) < price
+        offered = base_units(payment.accepted.amount)
+        is_too_low = offered is not None and offered < price
         return "PAYMENT_INSUFFICIENT" if is_too_low else "PAYMENT_INVALID"
     by_words = (code for words, code in _BY_WORDS.items() if words in reason)
     return _BY_REASON.get(reason) or next(by_words, "PAYMENT_INVALID")

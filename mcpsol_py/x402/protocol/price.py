@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from mcpsol_py.errors import PaymentError, abbr
+from mcpsol_py.whole_numbers import U64_MAX, read_u64
 from mcpsol_py.x402.protocol.networks import (
     DEFAULT_ASSETS,
     Asset,
@@ -18,7 +19,6 @@ from mcpsol_py.x402.protocol.networks import (
 
 __all__ = ["Price", "format_amount", "parse_price"]
 
-_U64_MAX = 2**64 - 1
 _DIGITS = re.compile(r"[0-9]+")
 #: What a price may write for USDC. None: no symbol.
 _USDC_NAMES: Mapping[str | None, str] = {None: "USDC", "USD": "USDC"}
@@ -65,10 +65,9 @@ def parse_price(
 
 def _from_object(price: Mapping[str, object], network: str, mint: str | None) -> Price:
     amount, asset = price.get("amount"), price.get("asset", mint)
-    is_amount = isinstance(amount, (str, int)) and not isinstance(amount, bool)
-    if not isinstance(asset, str) or not is_amount:
+    if isinstance(amount, bool) or not isinstance(amount, (str, int)) or not isinstance(asset, str):
         raise _invalid(f"expected {{'amount': base units, 'asset': mint}}, got {abbr(price)}")
-    return Price(_base_units(str(amount), price), asset, network)
+    return Price(_base_units(amount, price), asset, network)
 
 
 def _from_base_units(price: int, network: str, mint: str | None) -> Price:
@@ -76,7 +75,7 @@ def _from_base_units(price: int, network: str, mint: str | None) -> Price:
         raise _invalid(
             f'{price} is in base units of an unknown token: give its mint, or write "$0.001"'
         )
-    return Price(_base_units(str(price), price), mint, network)
+    return Price(_base_units(price, price), mint, network)
 
 
 def _from_text(price: str, network: str, mint: str | None, decimals: int | None) -> Price:
@@ -95,7 +94,7 @@ def _from_text(price: str, network: str, mint: str | None, decimals: int | None)
             f"{abbr(price)} has more than the {asset.decimals} decimals of "
             f"{asset.symbol or asset.mint}"
         )
-    return Price(_base_units(str(int(scaled)), price), asset.mint, network)
+    return Price(_base_units(int(scaled), price), asset.mint, network)
 
 
 def _asset(network: str, symbol: str | None, mint: str | None, decimals: int | None) -> Asset:
@@ -125,12 +124,10 @@ def _asset_of_mint(network: str, mint: str, decimals: int | None) -> Asset:
     return known
 
 
-def _base_units(digits: str, price: object) -> int:
-    if not _DIGITS.fullmatch(digits):
-        raise _invalid(f"expected a whole number of base units, got {abbr(price)}")
-    amount = int(digits)
-    if not 0 < amount <= _U64_MAX:
-        raise _invalid(f"expected 1 to {_U64_MAX} base units, got {amount} from {abbr(price)}")
+def _base_units(given: str | int, price: object) -> int:
+    amount = given if isinstance(given, int) else read_u64(given)
+    if amount is None or not 0 < amount <= U64_MAX:
+        raise _invalid(f"expected 1 to {U64_MAX} base units, got {abbr(price)}")
     return amount
 
 

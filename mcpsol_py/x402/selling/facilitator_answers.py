@@ -15,14 +15,13 @@ from x402.schemas import SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.protocol.foreign_words import is_name, seller_words
-from mcpsol_py.x402.protocol.json_form import is_number
 from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
 
 __all__ = ["believed_settlement", "believed_verification"]
 
 T = TypeVar("T", bound=BaseModel)
-_MAX_UNITS = 2**63 - 1
 #: Bytes of JSON in an answer's `extensions` and `extra` that are kept.
 _MAX_EXTENSIONS = 16 * 1024
 
@@ -85,11 +84,9 @@ def _payer(payment: Payment, told: str | None) -> str | None:
 
 def _amount(payment: Payment, requirements: Any, told: str | None) -> str | None:
     """The settled amount. A transfer settles the asked amount, and nothing else."""
-    if told is None or not is_number(told):
-        return None
     if payment.get_scheme() == "exact":
         return told if told == str(requirements.get_amount()) else None
-    return told if int(told) <= _MAX_UNITS else None
+    return None if base_units(told) is None else told
 
 
 def _if_short(value: Any) -> Any:

@@ -20,6 +20,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, MessageStatus, PaymentChain
 from mcpsol_py.x402.protocol.json_form import mapping_at
@@ -307,8 +308,8 @@ def _accounts(payment: PaymentPayloadV1) -> list[str]:
 
 def _amount(settled: SettleResponse, requirements: Any) -> int:
     """The base units that were settled, or those that were asked for."""
-    amount = settled.amount
-    return int(amount if amount is not None and amount.isdigit() else requirements.get_amount())
+    amount = base_units(settled.amount)
+    return int(requirements.get_amount()) if amount is None else amount
 
 
 def _as_landed(settled: SettleResponse, seen: MessageStatus) -> SettleResponse:

@@ -9,6 +9,7 @@ from x402 import ResourceConfig, x402ResourceServer
 from x402.schemas import AssetAmount, PaymentRequirements, SchemeNotFoundError
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.whole_numbers import MAX_UNITS
 from mcpsol_py.x402.protocol.price import parse_price
 
 __all__ = ["Price", "payment_terms"]
@@ -31,6 +32,10 @@ def payment_terms(
     Raises PaymentError for a price that cannot be read, and if no facilitator settles this scheme.
     """
     asked = parse_price(dict(price) if isinstance(price, Mapping) else price, network)
+    if asked.amount > MAX_UNITS:
+        raise PaymentError(
+            "invalid_price", f"expected at most {MAX_UNITS} base units, got {asked.amount}"
+        )
     config = ResourceConfig(
         scheme=scheme,
         pay_to=pay_to,

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.items import names_of, without_nulls
+from mcpsol_py.whole_numbers import MAX_UNITS
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.payment_owners import own_channel
 from mcpsol_py.x402.store.rows import one_row, values_of
@@ -28,7 +29,6 @@ __all__ = ["PaidChannel", "PaidChannels", "PaidState", "Sponsored", "SponsoredCh
 
 T = TypeVar("T")
 PaidState = Literal["opening", "open", "closing", "sealed", "closed"]
-_MOST = 2**63 - 1
 #: States in which a channel may still owe its merchant something.
 _OWING: tuple[PaidState, ...] = ("open", "closing", "sealed")
 
@@ -143,7 +143,7 @@ class PaidChannels:
         exceeds the deposit plus *extra_deposit* (which comes with the call), the channel is not open, another call
         holds it, or the chain was not read within *checked_within_ms*.
         """
-        if cumulative > _MOST:
+        if cumulative > MAX_UNITS:
             return None
 
         def work(connection: Connection, _again: bool) -> PaidChannel | None:
@@ -178,7 +178,7 @@ class PaidChannels:
 
         Return None if another call was charged meanwhile. *deposit*: the new deposit on chain, if the call brought one.
         """
-        if cumulative > _MOST:
+        if cumulative > MAX_UNITS:
             return None
 
         def work(connection: Connection, _again: bool) -> PaidChannel | None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import Connection, event, inspect, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from mcpsol_py.errors import StorageError
@@ -50,6 +50,8 @@ _MESSAGES = {
     "lost": "it does not answer",
     "full": "its disk is full",
 }
+
+_TOO_LARGE = "it has no room for a value of this call"
 
 #: Names the merchant of this transaction and asks the policies' own question about it.
 _BECOME = text(
@@ -231,6 +233,8 @@ class Database:
             try:
                 with self.begin(tenant) as connection:
                     return work(connection, again)
+            except (DataError, OverflowError, UnicodeEncodeError) as error:
+                raise StorageError(_TOO_LARGE, advice="Nothing was written.") from error
             except (OperationalError, InterfaceError, DBAPIError) as error:
                 failure = _failure(error)
                 if failure == "other":

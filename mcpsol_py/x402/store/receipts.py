@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, insert, select
 
+from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.protocol.json_form import text_at
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import executions
@@ -45,7 +46,7 @@ def enter_receipt(
     if _KNOWN.one(connection, mine) is not None:
         return
     call = _CALL.one(connection, mine)
-    amount = settled.get("amount")
+    amount = base_units(settled.get("amount"))
     values = {
         "tenant": tenant,
         "payment_id": payment_id,
@@ -53,7 +54,7 @@ def enter_receipt(
         "network": settled.get("network") or call.network,
         "asset": call.asset,
         "pay_to": call.pay_to,
-        "amount": int(amount) if isinstance(amount, str) and amount.isdigit() else call.amount,
+        "amount": call.amount if amount is None else amount,
         "resource": call.resource,
         "signature": settled.get("transaction") or None,
         "body": orjson.dumps(settled).decode(),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 import anyio.to_thread
 import httpx
 
-from mcpsol_py.x402.protocol.json_form import is_number
+from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.store.webhooks import Delivery, Webhook, Webhooks
 
 __all__ = ["deliver_due", "sign", "verify"]
@@ -47,12 +47,11 @@ def verify(secret: str, headers: Mapping[str, str], body: str, *, now: float | N
 
     Header names in lower case. *now* in seconds since 1970.
     """
-    message_id, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not is_number(stamp):
+    message_id = headers.get("webhook-id", "")
+    stamp = read_u64(headers.get("webhook-timestamp"))
+    if stamp is None or abs((time.time() if now is None else now) - stamp) > TOLERANCE_S:
         return False
-    if abs((time.time() if now is None else now) - int(stamp)) > TOLERANCE_S:
-        return False
-    wanted = sign(secret, message_id, int(stamp), body)
+    wanted = sign(secret, message_id, stamp, body)
     # there are several signatures while a secret is being changed
     given = headers.get("webhook-signature", "").split(" ")
     return any(hmac.compare_digest(wanted.encode(), one.encode()) for one in given)

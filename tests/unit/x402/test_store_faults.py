@@ -21,7 +21,7 @@ from mcpsol_py.x402.protocol.offer import Answer, Refused
 from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store import database as module
 from mcpsol_py.x402.store.database import Database
-from mcpsol_py.x402.store.executions import Executions
+from mcpsol_py.x402.store.executions import Execution, Executions
 from mcpsol_py.x402.store.receipts import Receipts
 from tests.postgres import Cluster
 from tests.support.x402_shop import Shop
@@ -396,3 +396,29 @@ def test_a_connection_that_is_in_use_when_the_database_is_closed_is_closed_after
     thread.join()
     with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
         held[0].execute("SELECT 1")
+
+
+ROW = Execution(
+    tenant="default",
+    payment_id="pay_0123456789abcdef",
+    fingerprint="f",
+    payment_key="tx:1",
+    resource="mcp://tool/quote",
+    state="verifying",
+    owner="me",
+    touched_ms=0,
+    amount=1_000,
+)
+
+
+@pytest.mark.parametrize(
+    "value", [{"amount": 2**63}, {"resource": "\ud800"}], ids=["number", "text"]
+)
+def test_a_value_without_room_is_an_error_and_writes_nothing(
+    shop: Shop, value: dict[str, Any]
+) -> None:
+    executions = Executions(shop.database)
+    with pytest.raises(StorageError, match="no room for a value .* Nothing was written"):
+        executions.claim(replace(ROW, **value))
+    assert executions.get(ROW.payment_id) is None
+    assert executions.claim(ROW) is None

@@ -530,6 +530,17 @@ async def test_a_public_host_is_reached(agency: Agency) -> None:
             {"asset": "m", "payments": [{"payTo": "a"}]},
             "x402_pay_batch.payments.0",
         ),
+        *(
+            (
+                "x402_pay_batch",
+                {
+                    "asset": "m",
+                    "payments": [{"payTo": "a", "amount": amount, "paymentId": "p" * 16}],
+                },
+                "amount: expected 0 to",
+            )
+            for amount in ("9" * 20, "007")
+        ),
         ("x402_transaction_history", {"limit": 0}, "x402_transaction_history.limit"),
     ],
 )

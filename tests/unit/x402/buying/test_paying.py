@@ -20,6 +20,7 @@ from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
+from tests.support.odd_numbers import NOT_UNITS
 from tests.support.x402_buyers import budget_of, buyer_of
 from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, mint_data, token_data
@@ -80,6 +81,7 @@ async def test_offers_that_are_not_understood_are_passed_over(shop: Shop, tmp_pa
         terms(shop, extra={}),
         terms(shop, extra={"feePayer": "nobody"}),
         terms(shop, payTo="x"),
+        *(terms(shop, amount=text) for text in (*NOT_UNITS, str(2**63))),
         {"scheme": "exact"},
         7,
     ]

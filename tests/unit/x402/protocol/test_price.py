@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.networks import DEVNET, MAINNET
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
+from tests.support.odd_numbers import NOT_UNITS
 
 USDC = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
 
@@ -41,7 +42,8 @@ def test_base_units_need_a_mint_and_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     "price",
     ["", "$", "free", "-1", "$0", "0.0000001", "1e3", "1,000", "$1 $2", 0, -5, True, 0.1, None, {"amount": "1"},
-     {"amount": 1.5, "asset": "x"}, "1 DOGE", str(2**64), "١"],
+     {"amount": 1.5, "asset": "x"}, "1 DOGE", str(2**64), "١",
+     *({"amount": text, "asset": "x"} for text in NOT_UNITS)],
 )  # fmt: skip
 def test_what_is_no_price_is_refused(price: object) -> None:
     with pytest.raises(PaymentError) as caught:

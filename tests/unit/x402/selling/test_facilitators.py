@@ -26,6 +26,7 @@ from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.selling.facilitator_client import FacilitatorDown, HttpFacilitator
 from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.payment_processor import PaymentProcessor
+from tests.support.odd_numbers import NOT_UNITS
 from tests.unit.x402.payments import World
 
 
@@ -56,6 +57,20 @@ async def test_verify_and_settle_over_http(world: World) -> None:
     assert world.tokens(world.payee.pubkey()) == 10_000
 
 
+@pytest.mark.parametrize("amount", [*NOT_UNITS, str(2**63)])
+async def test_terms_with_an_odd_amount_are_refused_with_a_reason(
+    world: World, amount: str
+) -> None:
+    facilitator, good = over_http(world), world.requirements()
+    odd = good.model_copy(update={"amount": amount})
+    payment = world.pay(good).model_copy(update={"accepted": odd})
+    verified = await facilitator.verify(payment, odd)
+    settled = await facilitator.settle(payment, odd)
+    assert (verified.is_valid, settled.success) == (False, False)
+    assert verified.invalid_reason == settled.error_reason == "invalid_payment_requirements"
+    assert world.tokens(world.payee.pubkey()) == 0
+
+
 async def test_supported(world: World) -> None:
     app = facilitator_app(
         make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements)
@@ -77,6 +92,7 @@ async def test_supported(world: World) -> None:
             {"limit": "x"},
             {"offset": "-1"},
             {"offset": "9" * 30},
+            *({"limit": text} for text in NOT_UNITS if text.isprintable()),
         ):
             assert (await client.get("/discovery/resources", params=query)).status_code == 400
 
