@@ -7,6 +7,7 @@ letter follows. Digits belong to the word before them: `mintV1` -> `mint_v1`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -24,6 +25,7 @@ __all__ = [
     "clean_text",
     "escape_invisible",
     "forms",
+    "json_text",
     "letters",
     "pascal",
     "rust_ident",
@@ -320,6 +322,15 @@ def clean_json(value: Any, limit: int = 4096) -> Any:
     if isinstance(value, dict):
         return {clean_text(str(key), 200): clean_json(inner, limit) for key, inner in value.items()}
     return value
+
+
+#: Writes JSON for people; what JSON cannot hold becomes text. `json.dumps` makes an encoder at each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+
+
+def json_text(value: Any) -> str:
+    """Return *value* as JSON text for people."""
+    return _ENCODER.encode(value)
 
 
 def escape_invisible(json_text: str) -> str:

@@ -111,6 +111,8 @@ class Resolution:
         self.online = online
         self.arguments = Arguments(self, plan, args)
         given = GivenAccounts(plan, accounts, remaining)
+        #: the indices of the accounts that the caller gave
+        self.given = frozenset(given.addresses)
         self._given_signs = given.signs
         self._remaining = given.remaining
         self._done = given.addresses
@@ -139,7 +141,8 @@ class Resolution:
 
     def metas(self) -> list[AccountMeta]:
         """Return the instruction's accounts in order, once `wanted()` is empty."""
-        if self.wanted():
+        is_complete = len(self._done) == len(self.plan.leaves)
+        if not is_complete and self.wanted():
             raise RuntimeError("metas() before wanted() was empty")
         metas: list[AccountMeta] = []
         for leaf in self.plan.leaves:

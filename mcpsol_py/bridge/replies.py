@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from mcpsol_py.calls.describe import describe, text_of
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.errors import McpsolError, ProgramFailed, UnknownName
-from mcpsol_py.names import clean_json, clean_text
+from mcpsol_py.names import clean_json, clean_text, json_text
 from mcpsol_py.solana.address_book import AddressBook
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "Reply",
     "call_reply",
     "error_reply",
-    "json_text",
     "named_lines",
     "read_reply",
     "relevant_lines",
@@ -110,8 +108,7 @@ def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:
         text = clean_text(text, 2000)
         text += _section("What to look at:", [f"- {hint}" for hint in details["hints"]])
         if error.returned is not None:
-            returned = json.dumps(error.returned, ensure_ascii=False, default=str)
-            text += f"\nIt returned: {named(clean_text(returned, 1000))}"
+            text += f"\nIt returned: {named(clean_text(json_text(error.returned), 1000))}"
         text += _section(LOG_TITLE, relevant_lines(error))
     return Reply(text, is_error=True, details=clean_json(details))
 
@@ -131,8 +128,3 @@ def _section(title: str, lines: list[str]) -> str:
     if not lines:
         return ""
     return f"\n{title}\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def json_text(value: Any) -> str:
-    """Return *value* as JSON text for people."""
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -6,7 +6,6 @@ always stand beside the instruction's own name.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from mcpsol_py.accounts.members import member_at
 from mcpsol_py.calls.balances import ui_amount
 from mcpsol_py.model.program import Display
 from mcpsol_py.model.types import Amount, DateTime, Option, Type
-from mcpsol_py.names import ByName, clean_text
+from mcpsol_py.names import ByName, clean_text, json_text
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.sources.numbers import is_digits
 from mcpsol_py.utc import seconds_text
@@ -113,12 +112,8 @@ class _Call:
 def _value_text(node: Type | None, value: Any) -> str:
     if value is None:
         return "none"
-    text = _scaled(node, value) or (value if isinstance(value, str) else _json(value))
+    text = _scaled(node, value) or (value if isinstance(value, str) else json_text(value))
     return clean_text(text, _LONGEST_VALUE)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _scaled(node: Type | None, value: Any) -> str | None:

@@ -145,7 +145,7 @@ class PreparedCall:
         """The instructions of its transaction, without the compute budget."""
         return [self.instruction, *self.guards]
 
-    @property
+    @cached_property
     def instructions(self) -> list[Instruction]:
         """The instructions of its transaction, in order."""
         return with_budget(self.body, self.units, self.price)
@@ -229,8 +229,7 @@ async def prepare(
         online = served.transport is not None
         raise _with_others(error, ix, accounts, wallet=wallet is not None, online=online) from None
     metas = list(instruction.accounts)
-    given, _ = ix.plan.collect(accounts)
-    rows = _account_lines(ix, metas, resolution.addresses(), given)
+    rows = _account_lines(ix, metas, resolution)
     payer = payer or wallet or _first_signer(metas)
     return PreparedCall(served, ix, args, instruction, tuple(rows), payer)
 
@@ -321,17 +320,17 @@ def _extra_account(ix: ProgramInstruction, place: int, item: Any) -> AccountMeta
 def _account_lines(
     ix: ProgramInstruction,
     metas: Sequence[AccountMeta],
-    addresses: Mapping[str, Pubkey | None],
-    given: Mapping[int, Any],
+    resolution: Resolution,
 ) -> list[AccountLine]:
     rows: list[AccountLine] = []
     rest = iter(metas)
+    addresses = resolution.addresses()
     for leaf in ix.plan.leaves:
         absent = addresses.get(leaf.name) is None
         if absent and ix.model.optional_accounts == "omitted":
             continue
         name = f"{leaf.name} (absent)" if absent else leaf.name
-        rows.append(_account_line(name, next(rest), leaf.index in given))
+        rows.append(_account_line(name, next(rest), leaf.index in resolution.given))
     for number, meta in enumerate(rest):
         rows.append(_account_line(f"remaining[{number}]", meta, True))
     return rows

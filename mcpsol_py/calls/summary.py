@@ -5,7 +5,6 @@ Names and docs come from the program and are not trusted: they are cleaned, and 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
@@ -13,7 +12,7 @@ from typing import Any
 
 from mcpsol_py.calls.balances import SOL, Change, ui_amount
 from mcpsol_py.calls.display import Words
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, json_text
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
 __all__ = [
@@ -143,7 +142,7 @@ def _event_line(event: tuple[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False, default=str)
+        value = json_text(value)
     return one_line(value, _WIDEST)
 
 

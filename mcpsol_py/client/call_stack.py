@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 __all__ = ["CallEnd", "CallStack", "is_cut"]
 
-_INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d{1,4})\]")
-_END = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (?:success|failed: (.*))")
-
+#: The start of a call, with its depth, or its end, with the runtime's words if it failed.
+_CALL = re.compile(
+    r"Program (?P<program>[1-9A-HJ-NP-Za-km-z]{32,44}) "
+    r"(?:invoke \[(?P<depth>\d{1,4})\]\Z|success|failed: (?P<failure>.*))"
+)
 
 #: The line that the runtime writes when a log grows over its limit. Later lines are lost.
 _CUT = "Log truncated"
@@ -45,15 +47,13 @@ class CallStack:
 
     def read(self, line: str) -> CallEnd | None:
         """Follow one line. Returns the end of a call, None for any other line."""
-        begun = _INVOKE.fullmatch(line)
-        if begun is not None:
-            callers = self.programs[: int(begun[2]) - 1]
-            self.programs = [*callers, begun[1]]
+        found = _CALL.match(line)
+        if found is None:
             return None
-        ended = _END.match(line)
-        if ended is None:
+        program, depth, failure = found.groups()
+        if depth is not None:
+            self.programs = [*self.programs[: int(depth) - 1], program]
             return None
-        program, failure = ended.groups()
         if program != self.current:  # the logs were cut before
             return CallEnd((program,), failure)
         stack = tuple(self.programs)

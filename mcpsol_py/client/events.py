@@ -46,7 +46,7 @@ def _logged(
     if not found:
         return
     stack = CallStack()
-    for number, line in enumerate(logs):
+    for number, line in enumerate(logs[: max(found) + 1]):
         stack.read(line)
         if number in found and stack.current == program_id:
             yield found[number]

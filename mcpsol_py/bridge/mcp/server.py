@@ -5,7 +5,6 @@ stdio.py serves it on stdin and stdout, http/app.py over HTTP.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,6 +29,7 @@ from mcpsol_py.bridge.mcp.sessions import CallListener, Sessions
 from mcpsol_py.bridge.short_answers import details_for_client, for_client
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
+from mcpsol_py.names import json_text
 
 __all__ = ["LIST_BYTES", "make_server", "tool_result"]
 
@@ -272,8 +272,7 @@ def tool_result(reply: Reply) -> dict[str, Any]:
     content = [{"type": "text", "text": reply.text}]
     result: dict[str, Any] = {"resultType": "complete", "content": content}
     if reply.is_error:
-        told = details_for_client(reply.details)
-        details = json.dumps(told, ensure_ascii=False, default=str)
+        details = json_text(details_for_client(reply.details))
         content.append({"type": "text", "text": details})
         return {**result, "isError": True}
     return {**result, "structuredContent": for_client(reply.structured), "isError": False}
