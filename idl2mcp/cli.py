@@ -45,6 +45,8 @@ COMMANDS: dict[str, str] = {
 }
 
 
+#: The exit code after Ctrl-C.
+_STOPPED = 130
 _FIRST_STEPS = [
     ("idl2mcp demo", "See the main features, offline; nothing is installed or signed."),
     (
@@ -155,7 +157,7 @@ def _run(args: list[str], as_json: bool) -> int:
         )
     except (click.Abort, KeyboardInterrupt):
         report.note("Stopped.")
-        return 130
+        return _STOPPED
     except BrokenPipeError:  # the reader (head, less) closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return report.OK
@@ -226,4 +228,14 @@ def _leave(code: int) -> None:
         sys.stderr.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if code == _STOPPED and _threads_run_on():
+        os._exit(code)
     sys.exit(code)
+
+
+def _threads_run_on() -> bool:
+    """Return True if a thread would keep the process until the network answers it."""
+    import threading
+
+    others = {*threading.enumerate()} - {threading.main_thread()}
+    return not all(thread.daemon for thread in others)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
+import sys
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +46,10 @@ _NOTHING_TO_SERVE = """name a program to serve:
   idl2mcp serve --demo --paid             the same, and each call costs play money (x402)
   idl2mcp serve --config bridge.toml      several programs, a policy, and a wallet that signs
 Add --print-config claude (or cursor, vscode, codex, gemini) to print your client's configuration."""
+_WAITS_FOR_A_CLIENT = """This is a terminal, and stdio is for an MCP client: it waits for messages of the protocol.
+  --print-config claude   prints what a client needs to start it
+  --transport http        serves clients, and pages for a browser
+Ctrl-C ends it."""
 
 
 @click.command("serve")
@@ -108,12 +120,13 @@ def command(**options: Any) -> None:
         return
     early = _early_probes(given)
     set_up_telemetry(given.log_format, given.log_level, given.traces)
-    with _load_without_collecting():
-        with report.progress("reading the programs"):
-            service = _prepare(given)
-        service.announce()
+    with _load_without_collecting(), report.progress("reading the programs"):
+        service = _prepare(given)
     service.early = early
-    asyncio.run(service.run())
+    with asyncio.Runner() as runner:
+        runner.get_loop()  # made now: Ctrl-C right after the announcement would find it half made
+        service.announce()
+        runner.run(service.run())
 
 
 def _early_probes(given: _Options) -> EarlyProbes | None:
@@ -203,9 +216,6 @@ class _Options:
         return http_settings(config, host=self.host, port=self.port, oauth=oauth)
 
 
-# --- a client's configuration --------------------------------------------------------------------
-
-
 # --- the service ---------------------------------------------------------------------------------
 
 
@@ -220,25 +230,29 @@ class _Service:
     cluster: LocalCluster | None
     sections: list[Section] = field(default_factory=list)
     worker: Worker | None = None
+    #: Sockets that listen already, for --transport http.
+    sockets: list[socket.socket] | None = None
+    #: Whether the configuration has a policy.
+    policy: bool = False
     early: EarlyProbes | None = None
     #: What to tell the operator of the payments.
     sales: list[str] = field(default_factory=list)
     resources: ExitStack = field(default_factory=ExitStack)
 
     def announce(self) -> None:
-        """Print the address, the number of tools and the tools that are left out."""
+        """Print what is served and where, and what the owner should look at."""
+        from idl2mcp.start_checks import findings
+
         box = self.bridge.box
-        left_out = {**box.quarantined, **box.left_out}
-        left_out |= {label: p.refused for label, p in box.labels.items() if p.refused}
-        for name, reason in left_out.items():
-            report.note(f"not served: {name}: {reason}")
         for source in self.loaded:
             report.note(f"{source.model.name}: schema from {source.how}")
-        for line in self.sales:
+        for line in (*self.sales, *findings(self.bridge, self.policy)):
             report.note(line)
         place = "stdio" if self.settings is None else self.settings.url
         how = " (found by search_tools)" if box.lazy else ""
         report.note(f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}")
+        if self.settings is None and sys.stdin.isatty():
+            report.note(_WAITS_FOR_A_CLIENT)
 
     async def run(self) -> None:
         """Serve until the client leaves or the process is asked to stop."""
@@ -276,11 +290,13 @@ class _Service:
             pages,
             sections=self.sections,
             names=self.bridge.known_names,
+            sockets=self.sockets,
         )
 
     async def _close(self) -> None:
         if self.worker is not None:
-            with suppress(TimeoutError):  # redeem vouchers now, not at the next start
+            # Redeem vouchers now, not at the next start.
+            with suppress(TimeoutError), report.progress("ending the jobs; Ctrl-C leaves them"):
                 async with asyncio.timeout(20):
                     await self.worker.run_once(all_jobs=True)
         self.resources.close()
@@ -298,16 +314,26 @@ def _prepare(given: _Options) -> _Service:
 
     config = given.bridge_config()
     settings = given.http_settings(config)
+    resources = ExitStack()
+    sockets = None if settings is None else resources.enter_context(_listening(settings))
     bridge, loaded = make_bridge(config)
     state_key = settings.state_key if settings is not None else None
     server = make_server(bridge, version=mcpsol_py.__version__, state_key=state_key)
     cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
-    service = _Service(bridge, server, settings, loaded, cluster)
+    service = _Service(bridge, server, settings, loaded, cluster, sockets=sockets)
+    service.resources, service.policy = resources, config.policy is not None
     if given.demo and cluster is not None:
         open_accounts(bridge.box.programs, cluster)
     if config.payments is not None:
         _sell(service, config)
     return service
+
+
+def _listening(settings: HttpSettings) -> AbstractContextManager[list[socket.socket]]:
+    """Listen before the programs are read: a port that is taken is reported first."""
+    from mcpsol_py.bridge.http import listening
+
+    return listening(settings.host, settings.port, settings.operator_port)
 
 
 def _sell(service: _Service, config: BridgeConfig) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from idl2mcp import inputs
+from idl2mcp.threads import run_in_thread
 from mcpsol_py.errors import McpsolError, TransportError
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ class Programs:
             if entry.chain.url is not None and inputs.names_an_id(entry.source)
         }
         if wanted:
-            with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop
-                self._found |= thread.submit(asyncio.run, self._looked_up(wanted)).result()
+            self._found |= run_in_thread(self._looked_up(wanted))
 
     async def _looked_up(
         self, wanted: Mapping[tuple[str, str], Pubkey]

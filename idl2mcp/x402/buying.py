@@ -384,6 +384,7 @@ def wallet(
     from mcp.server import Server
 
     from idl2mcp.config.agent_wallet import open_agent_wallet, wallet_http
+    from mcpsol_py.bridge.http import listening
     from mcpsol_py.bridge.http.app import run_owner_app
     from mcpsol_py.bridge.mcp import run_stdio
 
@@ -393,6 +394,9 @@ def wallet(
         return
     set_up_telemetry(log_format, log_level, traces)
     with ExitStack() as opened:
+        sockets = None
+        if settings is not None:
+            sockets = opened.enter_context(listening(settings.host, settings.port))
         tools = open_agent_wallet(config, opened)
         server: Server[Any] = Server(
             "idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools
@@ -403,7 +407,7 @@ def wallet(
         if settings is None:
             asyncio.run(run_stdio(server))
         else:
-            asyncio.run(run_owner_app(server, settings))
+            asyncio.run(run_owner_app(server, settings, sockets))
 
 
 async def _no_tools(_ctx: Any, _params: Any) -> Any:

@@ -8,6 +8,7 @@ Origin, body and token.
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -88,10 +89,11 @@ async def run_http(
     *,
     sections: Sequence[Section] = (),
     names: Mapping[str, str] | None = None,
+    sockets: Sequence[socket.socket] | None = None,
 ) -> None:
-    """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`."""
+    """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`, and *sockets* of `listening`."""
     app = http_app(server, bridge, settings, other_apps, sections=sections, names=names)
-    await _serve(app, settings)
+    await _serve(app, settings, sockets)
 
 
 def owner_app(server: Server[Any], settings: HttpSettings) -> App:
@@ -112,18 +114,21 @@ def owner_app(server: Server[Any], settings: HttpSettings) -> App:
     return RequestIds(OperatorPages(limited, _Running(), Operators(settings, verifier)))
 
 
-async def run_owner_app(server: Server[Any], settings: HttpSettings) -> None:
-    """Serve `owner_app` until SIGINT or SIGTERM."""
-    await _serve(owner_app(server, settings), settings)
+async def run_owner_app(
+    server: Server[Any], settings: HttpSettings, sockets: Sequence[socket.socket] | None = None
+) -> None:
+    """Serve `owner_app` until SIGINT or SIGTERM. *sockets* are those of `listening`."""
+    await _serve(owner_app(server, settings), settings, sockets)
 
 
-async def _serve(app: App, settings: HttpSettings) -> None:
+async def _serve(app: App, settings: HttpSettings, sockets: Sequence[socket.socket] | None) -> None:
     await serve_app(
         app,
         settings.host,
         settings.port,
         proxies=settings.proxies,
         operator_port=settings.operator_port,
+        sockets=sockets,
     )
 
 

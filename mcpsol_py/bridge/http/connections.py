@@ -12,17 +12,28 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
+import signal
 import socket
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.signals import on_stop_signal
 from mcpsol_py.errors import SourceError
 
-__all__ = ["serve_app"]
+if TYPE_CHECKING:
+    import uvicorn
+
+__all__ = ["listening", "serve_app"]
 
 _HEAD_SECONDS, _BODY_SECONDS, _IDLE_SECONDS = 20.0, 60.0, 75
+#: Seconds that running requests get after a stop signal. A person at the terminal waits for the end.
+_GRACE = {signal.SIGINT: 1, signal.SIGTERM: 30}
+#: What uvicorn logs as an error for each stream that a stop cuts off.
+_CUT_OFF = "ASGI callable returned without completing response."
 #: Connections that may wait to be accepted, as uvicorn's own default.
 _BACKLOG = 2_048
 #: The limit of open files is raised to this if the system allows it: each client needs one.
@@ -40,10 +51,14 @@ async def serve_app(
     *,
     proxies: Sequence[str] = (),
     operator_port: int | None = None,
+    sockets: Sequence[socket.socket] | None = None,
 ) -> None:
     """Serve *app* until SIGINT or SIGTERM, then return. A second signal ends the process.
 
-    Left alone, uvicorn would raise the signal again and the caller could not clean up.
+    After SIGTERM running requests have 30 seconds to end, after SIGINT (Ctrl-C) one. Left alone, uvicorn would wait for
+    open streams, raise the signal again, and the caller could not clean up.
+
+    *sockets* are those of `listening`, which replaces *host*, *port* and *operator_port*.
 
     *proxies* are addresses and networks of proxies whose X-Forwarded-For header is believed.
     *operator_port* is a second port, of 127.0.0.1 only; a request's scope says where it arrived.
@@ -67,11 +82,49 @@ async def serve_app(
         forwarded_allow_ips=list(proxies),
     )
     with ExitStack() as stack:
+        opened = sockets or stack.enter_context(listening(host, port, operator_port))
+        stack.enter_context(on_stop_signal(lambda: None))
+        await _serve(_server(config), opened)
+
+
+async def _serve(server: uvicorn.Server, sockets: Sequence[socket.socket]) -> None:
+    def is_news(record: logging.LogRecord) -> bool:
+        return not (server.should_exit and record.msg == _CUT_OFF)
+
+    logger = logging.getLogger("uvicorn.error")
+    logger.addFilter(is_news)
+    try:
+        await server.serve(list(sockets))
+    finally:
+        logger.removeFilter(is_news)
+
+
+def _server(config: uvicorn.Config) -> uvicorn.Server:
+    """Return uvicorn's server, which otherwise waits without end for running requests."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """Stop, and give running requests the time that the signal allows."""
+            self.config.timeout_graceful_shutdown = _GRACE.get(signal.Signals(sig))
+            super().handle_exit(sig, frame)
+
+    return Server(config)
+
+
+@contextmanager
+def listening(
+    host: str, port: int, operator_port: int | None = None
+) -> Iterator[list[socket.socket]]:
+    """Listen inside the block. Clients may connect at once, and are served when `serve_app` runs.
+
+    Raises SourceError if it cannot listen there.
+    """
+    with ExitStack() as stack:
         sockets = [stack.enter_context(_listening(host, port))]
         if operator_port is not None:
             sockets.append(stack.enter_context(_listening("127.0.0.1", operator_port)))
-        with on_stop_signal(lambda: None):
-            await uvicorn.Server(config).serve(sockets)
+        yield sockets
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -80,7 +133,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         why = error.strerror or str(error)
-        raise SourceError(f"cannot listen on {host}, port {port}: {why}") from error
+        advice = ". Choose another one with --port" if error.errno == errno.EADDRINUSE else ""
+        raise SourceError(f"cannot listen on {host}, port {port}: {why}{advice}") from error
     # Connections inherit it. asyncio sets it only for sockets that it makes, and without it an answer waits 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

@@ -1,9 +1,9 @@
 """Serves MCP over stdin and stdout.
 
-If stdin and stdout are pipes, the event loop reads and writes them directly: the SDK's own
-transport passes each message through threads three times, which costs more than answering most
-messages. For a terminal, a file or on Windows the SDK's streams are used. The protocol is the
-SDK's in both cases.
+If stdin and stdout are pipes or a terminal, the event loop reads and writes them directly: the
+SDK's own transport passes each message through threads three times, which costs more than
+answering most messages, and a thread that reads a terminal would outlive Ctrl-C. For a file or on
+Windows the SDK's streams are used. The protocol is the SDK's in both cases.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
@@ -50,7 +51,7 @@ async def run_stdio(server: Server[Any], early: EarlyProbes | None = None) -> No
     signal ends the process. The client receives only protocol messages: while the server runs,
     `print` writes to stderr and stdin is empty.
     """
-    if not are_pipes():
+    if not are_pipes() and not _are_terminals():
         async with stdio_server() as (read, write):
             await _serve(server, read, write)
         return
@@ -112,6 +113,16 @@ class _WithoutProbes:
         return reply is not None
 
 
+def _is_terminal(fd: int) -> bool:
+    """Return True if *fd* is a terminal that the event loop can use."""
+    return sys.platform != "win32" and os.isatty(fd)
+
+
+def _are_terminals() -> bool:
+    """Return True if a person started the server: stdin is a terminal, and stdout another one or a pipe."""
+    return _is_terminal(0) and (_is_terminal(1) or stat.S_ISFIFO(os.fstat(1).st_mode))
+
+
 class _LineReader:
     """Iterates over the lines of a stream as text. Replaces invalid UTF-8, as the SDK does."""
 
@@ -163,7 +174,8 @@ def _redirected(fd: int, target: int) -> Iterator[int]:
     kept, blocking = os.dup(fd), os.get_blocking(fd)
     os.dup2(target, fd)
     try:
-        yield os.dup(kept)
+        # A terminal is opened again: the event loop makes its file non-blocking, and stderr may be the same file.
+        yield os.open(os.ttyname(kept), os.O_RDWR) if _is_terminal(kept) else os.dup(kept)
     finally:
         os.dup2(kept, fd)
         os.close(kept)

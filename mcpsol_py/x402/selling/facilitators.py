@@ -201,8 +201,11 @@ class Facilitators:
                 return str(error)
             return None
 
-        with ThreadPoolExecutor(len(self._endpoints)) as pool:
+        pool = ThreadPoolExecutor(len(self._endpoints))
+        try:
             failures = list(filter(None, pool.map(ask, self._endpoints)))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for an answer
         self._refreshed = self._clock()
         total = _sum_of([e.supported for e in self._endpoints if e.answers])
         if not total.kinds:

@@ -1,0 +1,203 @@
+"""What `idl2mcp serve` says before it serves, and that Ctrl-C ends it at once, whatever it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.functional.cli import TOKEN_IDL, Cli, spec_idl
+from tests.ports import free_port
+from tests.support.terminal import Terminal
+
+COUNTER = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
+#: Seconds in which a server that does nothing must end; a loaded machine is slow.
+AT_ONCE = 5.0
+
+POLICY = f"""
+mode = "send"
+wallet = "@alice"
+[[program]]
+source = "counter"
+[[program]]
+source = "vault"
+[policy]
+clusters = ["devnet"]
+[[policy.program]]
+id = "{COUNTER}"
+instructions = ["incremnt", "decrement"]
+[[policy.program]]
+id = "{TOKEN_IDL["address"]}"
+instructions = ["*"]
+"""
+
+
+# --- what it says
+
+
+def test_a_policy_that_allows_less_than_it_seems_is_said_in_one_place(cli: Cli) -> None:
+    told = cli("serve", "--config", cli.write("bridge.toml", POLICY)).err
+    _, _, findings = told.partition("look at:\n")
+    assert "counter has no instruction 'incremnt'. Did you mean 'increment'?" in findings
+    assert "'decrement'" not in findings
+    assert f"it allows calls of {TOKEN_IDL['address']}, which is not served here" in findings
+    assert "it does not list vault" in findings
+    assert "counter is on local, and calls on devnet alone are allowed" in findings
+    assert findings.index("serving ") > findings.index("vault is on local")
+
+
+def test_a_policy_that_nothing_is_sent_under_is_said(cli: Cli) -> None:
+    path = cli.write("bridge.toml", POLICY.replace('mode = "send"', 'mode = "build"'))
+    assert 'it is for mode "send" alone' in cli("serve", "--config", path).err
+
+
+def test_programs_without_a_chain_or_an_address_are_said(cli: Cli) -> None:
+    idl = {key: value for key, value in spec_idl().items() if key != "address"}
+    told = cli("serve", cli.write("small.json", idl), cli.idl).err
+    assert "small: its address is not known" in told
+    assert "small: it has no chain" in told
+    assert "token: its address" not in told
+
+
+def test_a_bridge_with_nothing_to_look_at_says_nothing(cli: Cli) -> None:
+    assert "look at" not in cli("serve", "--demo").err
+
+
+def test_a_port_that_is_taken_is_said_before_anything_else(cli: Cli) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = cli("serve", "--demo", "--transport", "http", "--port", port)
+        wallet = cli("x402", "facilitator", "--port", port)
+    assert ran.code == wallet.code == 1
+    assert ran.err.startswith(f"Error: cannot listen on 127.0.0.1, port {port}: Address already")
+    assert "--port" in ran.err
+    assert "serving" not in ran.err
+    assert "facilitator on" not in wallet.err
+
+
+# --- Ctrl-C
+
+
+def stopped(terminal: Terminal, *codes: int) -> None:
+    """Press Ctrl-C, and see the command end at once. 130: it was stopped before it served."""
+    started = time.monotonic()
+    terminal.type("\x03")
+    assert terminal.code() in codes, terminal.shown
+    assert time.monotonic() - started < AT_ONCE
+    assert "Traceback" not in terminal.shown
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """The URL of a node that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as node:
+        yield f"http://127.0.0.1:{node.getsockname()[1]}"
+
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pty")
+
+
+def test_ctrl_c_ends_a_server_on_a_terminal_that_waits_for_a_client(tmp_path: Path) -> None:
+    with Terminal("serve", "--demo", folder=tmp_path) as terminal:
+        terminal.expect("This is a terminal")
+        terminal.expect("Ctrl-C ends it.")
+        stopped(terminal, 0, 130)
+
+
+def test_a_person_can_type_the_protocol(tmp_path: Path) -> None:
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a person", "version": "1"},
+    }
+    with Terminal("serve", "--demo", folder=tmp_path) as terminal:
+        terminal.expect("Ctrl-C ends it.")
+        message = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": hello}
+        terminal.type(json.dumps(message) + "\n")
+        terminal.expect('"serverInfo"')
+        terminal.type("\x04")  # the end of the input
+        assert terminal.code() == 0, terminal.shown
+
+
+def test_ctrl_c_ends_the_start_while_a_node_is_silent(tmp_path: Path) -> None:
+    with (
+        silent() as url,
+        Terminal("serve", COUNTER, "--url", url, folder=tmp_path) as terminal,
+    ):
+        terminal.expect("reading the programs")
+        stopped(terminal, 130)
+
+
+def test_ctrl_c_ends_a_call_while_a_node_is_silent(tmp_path: Path) -> None:
+    (tmp_path / "token.json").write_text(json.dumps(TOKEN_IDL))
+    with (
+        silent() as node,
+        Terminal("serve", "token.json", "--url", node, *http(), folder=tmp_path) as terminal,
+    ):
+        url = served_at(terminal)
+        session = initialized(url)
+        call = {"name": "get_balance", "arguments": {"address": COUNTER}}
+        body = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": call}
+        with opened(url, session, json.dumps(body).encode()):
+            stopped(terminal, 0)
+
+
+def test_ctrl_c_ends_a_server_with_an_open_stream(tmp_path: Path) -> None:
+    with Terminal("serve", "--demo", *http(), folder=tmp_path) as terminal:
+        url = served_at(terminal)
+        session = initialized(url)
+        with opened(url, session, None), opened(url, session, None, path="/"):
+            stopped(terminal, 0)
+
+
+def http() -> tuple[str, ...]:
+    return ("--transport", "http", "--port", str(free_port()))
+
+
+def served_at(terminal: Terminal) -> str:
+    terminal.expect(" on http://")
+    terminal.expect("/mcp")
+    return "http://" + terminal.shown.partition(" on http://")[2].partition("/mcp")[0]
+
+
+HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+    "mcp-protocol-version": "2025-06-18",
+}
+
+
+def initialized(url: str) -> str:
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    with urlopen(Request(f"{url}/mcp", json.dumps(body).encode(), HEADERS), timeout=20) as answer:
+        answer.read()
+        return str(answer.headers["mcp-session-id"])
+
+
+@contextmanager
+def opened(
+    url: str, session: str, body: bytes | None, path: str = "/mcp"
+) -> Iterator[socket.socket]:
+    """A connection with a request that is not read to its end."""
+    host, port = url.removeprefix("http://").split(":")
+    lines = {**HEADERS, "Host": f"{host}:{port}", "mcp-session-id": session}
+    method = "POST" if body else "GET"
+    if body:
+        lines["Content-Length"] = str(len(body))
+    head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items())
+    with socket.create_connection((host, int(port)), 20) as connection:
+        connection.sendall(head.encode() + b"\r\n" + (body or b""))
+        time.sleep(0.3)  # until the server runs it
+        yield connection
