@@ -65,6 +65,8 @@ def amount_text(amount: int, mint: str, decimals: int | None) -> str:
 
 def one_line(text: str, limit: int = 80) -> str:
     """Put untrusted text on one line, so that a name with a line break cannot look like a line of ours."""
+    if len(text) <= limit and text.isidentifier() and text.isascii():
+        return text  # as nearly all names are
     return " ".join(clean_text(text, limit).split())
 
 

@@ -7,7 +7,7 @@ before 0.22 logged `Program log: <base64>`. `emit_cpi!` sends an event as data o
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -18,38 +18,36 @@ from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.program import Program
 
-__all__ = ["event_data", "events_of", "logged_data", "logged_text_data", "read_events"]
+__all__ = ["event_data", "events_of", "logged_data", "read_events"]
 
-_DATA, _TEXT = "Program data: ", "Program log: "
 #: The bytes of an Anchor discriminator. Base64 with fewer may as well be a word.
 _ANCHOR_TAG = 8
 
 
 def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
     """Yield the data that *program_id* itself logged (`sol_log_data`), not data of the programs that it called."""
-    return _logged(logs, program_id, _DATA, _from_slices)
+    return (data for data, is_text in _logged(logs, program_id) if not is_text)
 
 
-def logged_text_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
-    """Yield the data of text lines that are base64, as Anchor before 0.22 logged its events."""
-    return _logged(logs, program_id, _TEXT, _from_text)
-
-
-def _logged(
-    logs: Sequence[str], program_id: str, prefix: str, read: Callable[[str], bytes | None]
-) -> Iterator[bytes]:
-    found = {
-        number: data
-        for number, line in enumerate(logs)
-        if line.startswith(prefix) and (data := read(line.removeprefix(prefix))) is not None
-    }
-    if not found:
-        return
+def _logged(logs: Sequence[str], program_id: str) -> list[tuple[bytes, bool]]:
+    """Return the data of *program_id*'s own lines, and whether each is a text line that is base64."""
+    found = dict(_candidates(logs))
+    own: list[tuple[bytes, bool]] = []
     stack = CallStack()
-    for number, line in enumerate(logs[: max(found) + 1]):
+    for number, line in enumerate(logs[: max(found, default=-1) + 1]):
         stack.read(line)
         if number in found and stack.current == program_id:
-            yield found[number]
+            own.append(found[number])
+    return own
+
+
+def _candidates(logs: Sequence[str]) -> Iterator[tuple[int, tuple[bytes, bool]]]:
+    for number, line in enumerate(logs):
+        label, _, text = line.partition(": ")
+        read = _READERS.get(label)
+        data = None if read is None else read(text)
+        if data is not None:
+            yield number, (data, read is _from_text)
 
 
 def _from_slices(text: str) -> bytes | None:
@@ -67,6 +65,10 @@ def _from_base64(text: str) -> bytes | None:
         return base64.b64decode(text, validate=True)
     except ValueError:  # not base64, or not ASCII
         return None
+
+
+#: How to read the lines that may have an event. Anchor before 0.22 logged events as text.
+_READERS = {"Program data": _from_slices, "Program log": _from_text}
 
 
 def read_events(
@@ -92,10 +94,10 @@ def event_data(
 ) -> Iterator[tuple[bytes, bool]]:
     """Yield what may be the events of program *behind*, as `read_events` does, and whether it was logged as text."""
     emitted = [data for called, data in inner if called == behind and data[:8] == EVENT_CPI_TAG]
-    for data in (*logged_data(logs, str(behind)), *emitted):
-        yield data, False
-    for data in logged_text_data(logs, str(behind)):
-        yield data, True
+    logged = _logged(logs, str(behind))
+    yield from ((data, False) for data, is_text in logged if not is_text)
+    yield from ((data, False) for data in emitted)
+    yield from ((data, True) for data, is_text in logged if is_text)
 
 
 def _event(program: Program, data: bytes) -> Iterator[Reading]:
