@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.expressions import Expressions, bounds
@@ -29,51 +29,34 @@ from mcpsol_py.solana import ids
 __all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall"]
 
 
+_Kind: TypeAlias = Literal["account", "mint"]
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramCall:
-    """An instruction of another program: the roles of its accounts, and its arguments.
+    """An instruction of another program: the roles of its accounts in its own order, and its arguments.
 
-    `written`: the roles that it writes. `kinds`: what the accounts of some roles must be.
+    `written`: the roles that it writes, and the kind that their accounts must have. `authority`: the role
+    that signs, after all others.
     """
 
-    accounts: tuple[str, ...]
+    written: dict[str, _Kind | None]
     authority: str
-    written: frozenset[str]
-    kinds: dict[str, Literal["account", "mint"]]
     values: dict[str, Type]
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of all accounts."""
+        return (*self.written, self.authority)
 
 
 _AMOUNT: dict[str, Type] = {"amount": U64}
 #: The instructions of SPL Token that bodies call, by their names there.
 PROGRAM_CALLS: dict[str, ProgramCall] = {
-    "transfer": ProgramCall(
-        ("source", "destination", "authority"),
-        "authority",
-        frozenset({"source", "destination"}),
-        {"source": "account", "destination": "account"},
-        _AMOUNT,
-    ),
-    "mint_to": ProgramCall(
-        ("mint", "account", "mint_authority"),
-        "mint_authority",
-        frozenset({"mint", "account"}),
-        {"mint": "mint", "account": "account"},
-        _AMOUNT,
-    ),
-    "burn": ProgramCall(
-        ("account", "mint", "authority"),
-        "authority",
-        frozenset({"account", "mint"}),
-        {"mint": "mint", "account": "account"},
-        _AMOUNT,
-    ),
-    "close_account": ProgramCall(
-        ("account", "destination", "authority"),
-        "authority",
-        frozenset({"account", "destination"}),
-        {"account": "account"},
-        {},
-    ),
+    "transfer": ProgramCall({"source": "account", "destination": "account"}, "authority", _AMOUNT),
+    "mint_to": ProgramCall({"mint": "mint", "account": "account"}, "mint_authority", _AMOUNT),
+    "burn": ProgramCall({"account": "account", "mint": "mint"}, "authority", _AMOUNT),
+    "close_account": ProgramCall({"account": "account", "destination": None}, "authority", {}),
 }
 _KIND_NAMES = {None: "", "account": "TokenAccount", "mint": "Mint"}
 #: The kinds of a spec's token accounts and mints, by the kinds that SPL Token knows.
@@ -291,7 +274,7 @@ class Calls:
             near = suggest(name, PROGRAM_CALLS)
             why = f"{shown} cannot be called from a body yet. {near}".strip()
             raise self.stopped(node, why)
-        wanted = {**dict.fromkeys(call.accounts, U64), **call.values}
+        wanted = {**dict.fromkeys(call.roles, U64), **call.values}
         given = self._by_name(node, wanted, shown)
         self._complete(given, wanted)
         accounts = self._roles(call, given)
@@ -300,15 +283,15 @@ class Calls:
             for key, value in given.items()
             if key in call.values
         )
-        self._complete(accounts, call.accounts)
+        self._complete(accounts, call.roles)
         signer = self._signer(given[call.authority], accounts[call.authority])
-        ordered = tuple((role, accounts[role]) for role in call.accounts)
+        ordered = tuple((role, accounts[role]) for role in call.roles)
         return tree.CallProgram(program, name, ordered, values, signer)
 
     def _roles(self, call: ProgramCall, given: dict[str, ast.expr]) -> dict[str, str]:
         """Return the account of each role; those that are refused are left out."""
         accounts: dict[str, str] = {}
-        for role in call.accounts:
+        for role in call.roles:
             with suppress(Stopped):
                 accounts[role] = self._role(call, role, given[role])
         return accounts
@@ -323,7 +306,7 @@ class Calls:
         )
         is_writable = account.writable or role not in call.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
-        wanted, found = call.kinds.get(role), account.rules.token_kind
+        wanted, found = call.written.get(role), account.rules.token_kind
         fits = wanted in (None, _PLAIN_KINDS.get(found))
         self.need(fits, node, f"{role} is a {_KIND_NAMES.get(wanted)}, which {name} is not")
         return name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcpsol_py.bodies.tree import CallProgram
 from mcpsol_py.errors import RenderError
+from mcpsol_py.names import pascal
 from mcpsol_py.render.handlers.names import RustNames, StructNames
 
 __all__ = ["ANCHOR", "NATIVE", "PINOCCHIO", "Dialect"]
@@ -99,24 +100,16 @@ class Dialect:
 # --- pinocchio ------------------------------------------------------------------------------------
 
 
-#: The calls of SPL Token: the struct of pinocchio-token, and the order of its parts.
-_TOKEN_CALLS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "transfer": ("Transfer", ("source", "destination", "authority", "amount")),
-    "mint_to": ("MintTo", ("mint", "account", "mint_authority", "amount")),
-    "burn": ("Burn", ("account", "mint", "authority", "amount")),
-    "close_account": ("CloseAccount", ("account", "destination", "authority")),
-}
-
-
 class _Pinocchio(Dialect):
+    """The structs of pinocchio-token have the names of SPL Token's instructions, and its order of accounts."""
+
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
-        struct, parts = _TOKEN_CALLS[call.call]
-        given = {role: names.accounts[account] for role, account in call.accounts} | values
-        made = ", ".join(given[part] for part in parts)
+        accounts = [names.accounts[account] for _, account in call.accounts]
+        made = ", ".join([*accounts, *values.values()])
         invoke = "invoke()"
         if call.signer is not None:
             invoke = f"invoke_signed(&[Signer::from(&{names.seeds[call.signer]})])"
-        return f"pinocchio_token::instructions::{struct}::new({made}).{invoke}?"
+        return f"pinocchio_token::instructions::{pascal(call.call)}::new({made}).{invoke}?"
 
 
 PINOCCHIO = _Pinocchio(
@@ -157,18 +150,12 @@ NATIVE = _Native(
 
 # --- Anchor ---------------------------------------------------------------------------------------
 
-#: The struct of accounts for each function of anchor_spl::token, and its field for each role.
-_ANCHOR_CALLS: dict[str, tuple[str, dict[str, str]]] = {
-    "transfer": (
-        "Transfer",
-        {"source": "from", "destination": "to", "authority": "authority"},
-    ),
-    "mint_to": ("MintTo", {"mint": "mint", "account": "to", "mint_authority": "authority"}),
-    "burn": ("Burn", {"account": "from", "mint": "mint", "authority": "authority"}),
-    "close_account": (
-        "CloseAccount",
-        {"account": "account", "destination": "destination", "authority": "authority"},
-    ),
+#: The roles for which the structs of anchor_spl::token have other names than SPL Token.
+_ANCHOR_ROLES: dict[str, dict[str, str]] = {
+    "transfer": {"source": "from", "destination": "to"},
+    "mint_to": {"account": "to", "mint_authority": "authority"},
+    "burn": {"account": "from"},
+    "close_account": {},
 }
 
 
@@ -205,13 +192,12 @@ class _Anchor(Dialect):
         return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"
 
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
-        struct, fields = _ANCHOR_CALLS[call.call]
-        roles = dict(call.accounts)
+        fields = _ANCHOR_ROLES[call.call]
         parts = ", ".join(
-            f"{name}: {names.accounts[roles[role]]}.to_account_info()"
-            for role, name in fields.items()
+            f"{fields.get(role, role)}: {names.accounts[account]}.to_account_info()"
+            for role, account in call.accounts
         )
-        accounts = f"anchor_spl::token::{struct} {{ {parts} }}"
+        accounts = f"anchor_spl::token::{pascal(call.call)} {{ {parts} }}"
         program = f"{names.accounts[call.program]}.key()"
         context = f"CpiContext::new({program}, {accounts})"
         if call.signer is not None:
