@@ -6,18 +6,19 @@ refused, as it is for two writable accounts by the generated checks.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 
-from mcpsol_py.bodies.tree import Function, SetField, StateField, walk
+from mcpsol_py.bodies.tree import Function, SetField, StateField, find
 from mcpsol_py.model.program import Account, Instruction
 
 __all__ = ["must_differ"]
 
 
 def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
-    """Return the pairs of accounts whose addresses the handler of *ix* compares first."""
-    written = _accounts(ix, function, SetField)
-    read = _accounts(ix, function, StateField)
+    """Return the pairs of accounts that the handler of *ix* first checks to be different."""
+    written = _accounts(ix, find(function.body, SetField))
+    read = _accounts(ix, find(function.body, StateField))
     return [
         (one.name, other.name)
         for one, other in product(written, read)
@@ -25,9 +26,7 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     ]
 
 
-def _accounts(
-    ix: Instruction, function: Function, kind: type[SetField] | type[StateField]
-) -> list[Account]:
-    """Return the accounts whose state the body writes (SetField) or reads (StateField)."""
-    names = {node.account for node in walk(function.body) if isinstance(node, kind)}
+def _accounts(ix: Instruction, nodes: Iterable[SetField | StateField]) -> list[Account]:
+    """Return the accounts of *ix* whose state these nodes write or read."""
+    names = {node.account for node in nodes}
     return [item for item in ix.accounts if isinstance(item, Account) and item.name in names]

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from types import EllipsisType
+from typing import Any
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.calls import Calls
@@ -23,6 +24,7 @@ from mcpsol_py.bodies.tree import (
     Statement,
 )
 from mcpsol_py.errors import SourceError
+from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import Instruction
 
 __all__ = ["check_bodies", "has_body"]
@@ -70,12 +72,13 @@ def check_bodies(
     """
     refusals = Refusals(text)
     bodies = ProgramBodies()
-    calls: dict[str, dict[str, ast.Call]] = {}
+    by_methods: dict[str, ast.Call] = {}
     for ix, method in methods:
         context = _of_instruction(scope, ix, method, refusals)
         bodies.instructions[ix.name] = BodyChecker(context).check(method)
-        calls[""] = calls.get("", {}) | context.called
-    waiting = list(calls.get("", {}))
+        by_methods |= context.called
+    calls: dict[str, dict[str, ast.Call]] = {}
+    waiting = list(by_methods)
     while waiting:
         name = waiting.pop()
         signature = scope.signature(name)
@@ -93,7 +96,7 @@ def check_bodies(
 def _of_instruction(
     scope: ProgramScope, ix: Instruction, node: ast.FunctionDef, refusals: Refusals
 ) -> Context:
-    arguments = {arg.name: arg.type for arg in ix.args}
+    arguments = types_by_name(ix.args)
     accounts = scope.accounts_of(ix)
     own = {*arguments, *accounts}
     return Context(
@@ -116,7 +119,7 @@ def _assigned_in(node: ast.FunctionDef) -> frozenset[str]:
 
 def _refuse_recursion(name: str, calls: dict[str, dict[str, ast.Call]], refusals: Refusals) -> None:
     """Refuse the calls of helper *name* that lead back to it."""
-    for called, node in calls.get(name, {}).items():
+    for called, node in calls[name].items():
         if name in _reached(called, calls):
             refusals.add(node, f"{called}(…) calls itself: bodies have no recursion")
 
@@ -339,14 +342,15 @@ def _as_value(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
     return value
 
 
-_CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, ast.stmt], Iterator[Statement]]] = {
-    ast.Assign: BodyChecker.assign,  # type: ignore[dict-item]  # each takes its own node
-    ast.AnnAssign: BodyChecker.annotated,  # type: ignore[dict-item]
-    ast.AugAssign: BodyChecker.augmented,  # type: ignore[dict-item]
-    ast.Expr: BodyChecker.expression,  # type: ignore[dict-item]
-    ast.Pass: BodyChecker.nothing,  # type: ignore[dict-item]
-    ast.If: BodyChecker.if_else,  # type: ignore[dict-item]
-    ast.With: BodyChecker.with_overflow,  # type: ignore[dict-item]
-    ast.Raise: BodyChecker.raise_error,  # type: ignore[dict-item]
-    ast.Return: BodyChecker.leave,  # type: ignore[dict-item]
+#: Each takes its own kind of node.
+_CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, Any], Iterator[Statement]]] = {
+    ast.Assign: BodyChecker.assign,
+    ast.AnnAssign: BodyChecker.annotated,
+    ast.AugAssign: BodyChecker.augmented,
+    ast.Expr: BodyChecker.expression,
+    ast.Pass: BodyChecker.nothing,
+    ast.If: BodyChecker.if_else,
+    ast.With: BodyChecker.with_overflow,
+    ast.Raise: BodyChecker.raise_error,
+    ast.Return: BodyChecker.leave,
 }

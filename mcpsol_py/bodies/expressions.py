@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.function import Context, Stopped
@@ -370,14 +370,15 @@ def _is_simple(node: Expression) -> bool:
     return isinstance(node, (*simple, tree.FixedAddress, tree.Flag, tree.Unknown))
 
 
-_CHECKS: dict[type[ast.expr], Callable[[Expressions, ast.expr], Expression]] = {
-    ast.Constant: Expressions.constant,  # type: ignore[dict-item]  # each takes its own node
-    ast.Name: Expressions.name,  # type: ignore[dict-item]
-    ast.Attribute: Expressions.attribute,  # type: ignore[dict-item]
-    ast.BinOp: Expressions.binary,  # type: ignore[dict-item]
-    ast.UnaryOp: Expressions.unary,  # type: ignore[dict-item]
-    ast.Compare: Expressions.comparison,  # type: ignore[dict-item]
-    ast.BoolOp: Expressions.logic,  # type: ignore[dict-item]
-    ast.IfExp: Expressions.choice,  # type: ignore[dict-item]
-    ast.Call: Expressions.call,  # type: ignore[dict-item]
+#: Each takes its own kind of node.
+_CHECKS: dict[type[ast.expr], Callable[[Expressions, Any], Expression]] = {
+    ast.Constant: Expressions.constant,
+    ast.Name: Expressions.name,
+    ast.Attribute: Expressions.attribute,
+    ast.BinOp: Expressions.binary,
+    ast.UnaryOp: Expressions.unary,
+    ast.Compare: Expressions.comparison,
+    ast.BoolOp: Expressions.logic,
+    ast.IfExp: Expressions.choice,
+    ast.Call: Expressions.call,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mcpsol_py.bodies.tree import BodyType
+from mcpsol_py.items import items_by_name, types_by_name
 from mcpsol_py.model.program import Account, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
@@ -30,10 +31,24 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class _Named:
+    name: str
+
+
+class Word(_Named):
     """A word of the language, such as `require`, by the name that it has in mcpsol_py.spec."""
 
-    name: str
+
+class ErrorName(_Named):
+    """One of the program's errors."""
+
+
+class EventName(_Named):
+    """One of the program's events."""
+
+
+class HelperName(_Named):
+    """A function of the spec's module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +64,6 @@ class ConstantName:
 
     value: int | bytes
     type: BodyType
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorName:
-    """One of the program's errors."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class EventName:
-    """One of the program's events."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class HelperName:
-    """A function of the spec's module."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +105,7 @@ class ProgramScope:
         object.__setattr__(self, "resolver", Resolver(self.model))
 
     def accounts_of(self, ix: Instruction) -> dict[str, Account]:
-        """Return the accounts of an instruction that stand alone, by name."""
+        """Return the accounts of an instruction that are in no group, by name."""
         return {item.name: item for item in ix.accounts if isinstance(item, Account)}
 
     def state_fields(self, account: Account) -> dict[str, Type] | None:
@@ -119,19 +113,19 @@ class ProgramScope:
         name = account.rules.state
         if name is None:
             return None
-        state = next(a for a in self.model.accounts if a.name == name)
+        state = items_by_name(self.model.accounts)[name]
         if fixed_size(self.resolver, state.type) is None:
             return None
         return self._fields(state.type)
 
     def event_fields(self, name: str) -> dict[str, Type]:
         """Return the fields of an event."""
-        return self._fields(next(e for e in self.model.events if e.name == name).type)
+        return self._fields(items_by_name(self.model.events)[name].type)
 
     def _fields(self, node: Type) -> dict[str, Type]:
-        _, body = self.resolver.expand(node)  # type: ignore[arg-type]  # states and events are links
+        body = self.resolver.target(node)
         assert isinstance(body, Struct)
-        return {f.name: f.type for f in body.fields}
+        return types_by_name(body.fields)
 
 
 def is_usable(node: BodyType) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import BOOL, PUBKEY, U64, Int, Type
@@ -53,9 +53,11 @@ __all__ = [
     "TokenAmount",
     "Unknown",
     "bodies_of",
-    "parts_of",
+    "find",
     "walk",
 ]
+
+N = TypeVar("N")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class NumberValue:
-    """A number that is written in the spec. Its type is LITERAL until an operand beside it says more."""
+    """A number in the text of the spec. Its type is LITERAL until the other operand decides it."""
 
     value: int
     type: BodyType
@@ -112,7 +114,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class FixedAddress:
-    """An address that is written in the spec."""
+    """An address in the text of the spec."""
 
     value: bytes
     type: BodyType = PUBKEY
@@ -161,7 +163,7 @@ class TokenAmount:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """`left operation right`. A checked one fails with `error`, None: ArithmeticOverflow."""
+    """`left operation right`. If it is checked, it fails with `error`, or with ArithmeticOverflow for None."""
 
     operation: Literal["add", "sub", "mul", "div", "rem"]
     how: Literal["checked", "wrapping", "saturating"]
@@ -265,7 +267,7 @@ class ClockField:
 
 @dataclass(frozen=True, slots=True)
 class HelperCall:
-    """A call of a helper function. `error` renames its overflow, None: it stays."""
+    """A call of a helper function. `error` replaces the helper's ArithmeticOverflow; None keeps it."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -345,8 +347,8 @@ class Emit:
 class CallProgram:
     """Another program is called: `program` names its account, `call` its instruction.
 
-    `accounts`: the account of each role. `values`: its arguments. `signer`: the account that this
-    program signs for with its seeds, None: the authority signed the transaction.
+    `accounts`: the account of each role. `values`: its arguments. `signer`: the account for which this
+    program signs with seeds; None if the authority signed the transaction.
     """
 
     program: str
@@ -354,10 +356,6 @@ class CallProgram:
     accounts: tuple[tuple[str, str], ...]
     values: tuple[tuple[str, Expression], ...]
     signer: str | None
-
-    def account(self, role: str) -> str:
-        """Return the account that has this role."""
-        return dict(self.accounts)[role]
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +399,7 @@ class LocalVariable:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """The body of an instruction, or a helper function with its arguments. `returns`: None without a result."""
+    """The body of an instruction, or a helper function with its arguments. `returns`: None if it returns nothing."""
 
     name: str
     body: tuple[Statement, ...]
@@ -419,11 +417,11 @@ class ProgramBodies:
 
 
 def bodies_of(model: ProgramModel) -> ProgramBodies:
-    """Return the bodies of a program; without any if its source has none."""
+    """Return the bodies of a program. They are empty if its source has none."""
     return model.bodies if isinstance(model.bodies, ProgramBodies) else ProgramBodies()
 
 
-def parts_of(node: object) -> Iterator[object]:
+def _parts_of(node: object) -> Iterator[object]:
     """Return the expressions and statements directly inside *node*."""
     if not is_dataclass(node):
         return
@@ -443,4 +441,9 @@ def walk(nodes: Iterable[object]) -> Iterator[object]:
     """Return *nodes* and everything inside them."""
     for node in nodes:
         yield node
-        yield from walk(parts_of(node))
+        yield from walk(_parts_of(node))
+
+
+def find(nodes: Iterable[object], kinds: type[N] | tuple[type[N], ...]) -> Iterator[N]:
+    """Return the nodes of these kinds among *nodes* and everything inside them."""
+    return (node for node in walk(nodes) if isinstance(node, kinds))

@@ -8,7 +8,7 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.bodies.tree import CallProgram, bodies_of, walk
+from mcpsol_py.bodies.tree import CallProgram, bodies_of, find
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.program import ProgramModel
@@ -103,7 +103,7 @@ render = render_crate
 def _signing(model: ProgramModel) -> list[str]:
     """The methods that handlers made from bodies call for the seeds of an account."""
     bodies = bodies_of(model).instructions.values()
-    calls = [node for body in bodies for node in walk(body.body) if isinstance(node, CallProgram)]
+    calls = find((statement for body in bodies for statement in body.body), CallProgram)
     return [f"{snake(call.signer)}_seeds" for call in calls if call.signer is not None]
 
 

@@ -19,11 +19,10 @@ __all__ = ["Expressions", "Level", "Text"]
 
 #: The error of an overflow for which the body names none.
 _OVERFLOW = "ProgramError::ArithmeticOverflow"
-_METHODS = {"div": "checked_div", "rem": "checked_rem"}
 
 
 class Level(IntEnum):
-    """How tightly an expression holds together: what stands beside it needs parentheses below a level."""
+    """How tightly the parts of an expression hold together. Beside an operator, a lower level needs parentheses."""
 
     BINARY = 0
     UNARY = 1
@@ -54,11 +53,11 @@ class Expressions:
         return _WRITERS[type(node)](self, node)
 
     def code(self, node: Expression) -> str:
-        """The expression where no operator stands beside it."""
+        """The expression in a place without an operator beside it."""
         return self.text(node).code
 
     def typed(self, node: Expression) -> Text:
-        """The expression where nothing else tells Rust its type: a written number carries it."""
+        """The expression in a place from which Rust cannot infer its type: a number gets a suffix."""
         if isinstance(node, tree.NumberValue):
             level = Level.ATOM if node.value >= 0 else Level.UNARY
             return Text(f"{number(node.value)}_{type_name(node.type)}", level)

@@ -12,12 +12,16 @@ from typing import Any, TypeAlias
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.checker import leaves
-from mcpsol_py.bodies.tree import Expression, Function, Statement, walk
+from mcpsol_py.bodies.tree import Expression, Function, Statement, find
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions
 from mcpsol_py.render.handlers.names import RustNames
 
 __all__ = ["function_lines"]
+
+#: The nodes that use an account's state, and those that use a local variable.
+_STATE: tuple[type[tree.StateField | tree.SetField], ...] = (tree.StateField, tree.SetField)
+_LOCALS: tuple[type[tree.LocalName | tree.Assign], ...] = (tree.LocalName, tree.Assign)
 
 
 def function_lines(function: Function, names: RustNames, dialect: Dialect) -> list[str]:
@@ -32,21 +36,15 @@ def function_lines(function: Function, names: RustNames, dialect: Dialect) -> li
 
 def _used(nodes: Iterable[object]) -> set[str]:
     """The accounts whose state these nodes read or write."""
-    return _accounts(nodes, (tree.StateField, tree.SetField))
+    return {node.account for node in find(nodes, _STATE)}
 
 
 def _written(nodes: Iterable[object]) -> set[str]:
-    return _accounts(nodes, (tree.SetField,))
-
-
-def _accounts(
-    nodes: Iterable[object], kinds: tuple[type[tree.StateField | tree.SetField], ...]
-) -> set[str]:
-    return {node.account for node in walk(nodes) if isinstance(node, kinds)}
+    return {node.account for node in find(nodes, tree.SetField)}
 
 
 def _calls_programs(statement: Statement) -> bool:
-    return any(isinstance(node, tree.CallProgram) for node in walk([statement]))
+    return any(find([statement], tree.CallProgram))
 
 
 #: The path of a block: the number of each `if` around it, and the side.
@@ -65,9 +63,8 @@ def _uses(block: Sequence[Statement], path: _Path = ()) -> Iterator[tuple[str, _
 
 
 def _names_in(nodes: Iterable[object], path: _Path) -> Iterator[tuple[str, _Path]]:
-    for node in walk(nodes):
-        if isinstance(node, (tree.LocalName, tree.Assign)):
-            yield node.name, path
+    for node in find(nodes, _LOCALS):
+        yield node.name, path
 
 
 def _declared_early(function: Function) -> set[str]:
