@@ -22,8 +22,9 @@ _ADDRESS = r"[1-9A-HJ-NP-Za-km-z]{32,44}"
 _ADDRESSES = re.compile(rf"(?<![0-9A-Za-z])({_ADDRESS})(?![0-9A-Za-z])")
 #: A mint that has a name is not called a mint, too. The search takes twice as long.
 _MINTS = re.compile(rf"(?:mint )?{_ADDRESSES.pattern}")
+_AMOUNT = r"(?<![0-9,])-?[0-9][0-9,]{0,40}"
 _AMOUNTS = re.compile(
-    rf"(?P<amount>-?[0-9][0-9,]{0, 40}) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
+    rf"(?P<amount>{_AMOUNT}) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
 )
 #: As many names are looked for one by one.
 _FEW = 40

@@ -62,3 +62,8 @@ def test_a_name_has_a_form() -> None:
 def test_an_amount_has_its_decimal_point() -> None:
     assert [ui_amount(n, 6) for n in (1_500_000, 1, 0, -5)] == ["1.5", "0.000001", "0", "-0.000005"]
     assert ui_amount(5, None) == "5"
+
+
+def test_an_amount_of_thousands_of_digits_stays_as_it_is() -> None:
+    text = f"{'1' * 5_000} lamports"
+    assert AddressBook().named(text) == text

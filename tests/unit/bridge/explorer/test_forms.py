@@ -84,6 +84,8 @@ def test_rows_are_added_and_taken_away() -> None:
     more = edited({**TYPED, BUTTON: "add more"})
     assert more is not None
     assert more["more.#"] == "3"
+    long = f"more.{'1' * 5_000}"
+    assert (edited({**TYPED, long: "x", BUTTON: "remove more.0"}) or {})[long] == "x"
     fewer = edited({**TYPED, BUTTON: "remove more.0"})
     assert fewer is not None
     assert arguments_of(place(), fewer)["more"] == [{"price": "2", "side": "Ask"}]
