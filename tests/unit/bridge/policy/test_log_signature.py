@@ -22,11 +22,14 @@ ATTACKER = KeypairSigner(Keypair.from_seed(bytes([2] * 32)))
 
 
 def written(folder: Path, lines: int = 4) -> Path:
-    """A log in which the wallet has spent 5 SOL in each line."""
+    """A log in which the wallet has spent 5 SOL in each line.
+
+    The lines differ, also within one millisecond: to change the places of equal lines changes nothing.
+    """
     path = folder / "audit.jsonl"
     log = AuditLog(path, signer=OWNER)
-    for _ in range(lines):
-        log.append("intent", wallet="w", outflow={"SOL": 5})
+    for call in range(lines):
+        log.append("intent", wallet="w", call=call, outflow={"SOL": 5})
     return path
 
 
