@@ -3,6 +3,8 @@
 The cache holds what the chain answered: list_tools pages, or the IDL's document. The same code reads it as if it had
 just come. An entry is valid as long as the program's deployment (its loader, the slot, the authority) is the same, and
 for an IDL also the accounts that may hold one. The genesis hash identifies the cluster.
+
+An entry belongs to the endpoint that gave it: a node that lies is believed by nobody who asks another one.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class SchemaCache:
         cluster without a cache. Raises as `discover`. Files that cannot be read or written are ignored.
         """
         before, cluster = await asyncio.gather(deployment_mark(transport, program_id), genesis)
-        path = self._path(program_id, cluster)
+        path = self._path(transport, program_id, cluster)
         if path is None or not before.mark:
             return await discover(transport, program_id, all_pages=True), before.slot
         kept = _read(path)
@@ -66,12 +68,12 @@ class SchemaCache:
             await _keep(path, transport, program_id, _Kept(before.mark, places, found))
         return found, before.slot
 
-    def _path(self, program_id: Pubkey, genesis: str) -> Path | None:
+    def _path(self, transport: Transport, program_id: Pubkey, genesis: str) -> Path | None:
+        """Return the file of an entry. The URL may hold a key of its provider, so only a hash names it."""
         if self.folder is None or not genesis:
             return None
-        return (
-            self.folder / f"{program_id}-{hashlib.sha256(genesis.encode()).hexdigest()[:16]}.json"
-        )
+        origin = f"{genesis} {getattr(transport, 'url', transport.endpoint)}"
+        return self.folder / f"{program_id}-{hashlib.sha256(origin.encode()).hexdigest()[:32]}.json"
 
 
 async def _places(transport: Transport, program_id: Pubkey) -> str:

@@ -15,8 +15,10 @@ Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 
 
 @contextmanager
-def service(answer: Answer, seen: list[dict[str, str]]) -> Iterator[str]:
-    """A signing service; what it is sent is put into *seen*."""
+def service(
+    answer: Answer, seen: list[dict[str, str]], *, location: str = "/elsewhere"
+) -> Iterator[str]:
+    """A signing service; what it is sent is put into *seen*. *location*: where its redirects lead."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -27,11 +29,16 @@ def service(answer: Answer, seen: list[dict[str, str]]) -> Iterator[str]:
             status, body = answer(asked)
             text = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
-            if status in (301, 302, 307, 308):
-                self.send_header("location", "/elsewhere")
+            if 300 <= status < 400:
+                self.send_header("location", location)
             self.send_header("content-length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)
+
+        def do_GET(self) -> None:
+            """What a redirect may be followed with."""
+            seen.append({"path": self.path})
+            self.send_error(404)
 
         def log_message(self, *_: Any) -> None:
             """Silent."""

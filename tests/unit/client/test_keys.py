@@ -166,6 +166,22 @@ def test_a_service_that_does_not_sign_is_an_error_and_is_asked_once(
     assert "T0KEN" not in str(failed.value)
 
 
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
+def test_a_token_follows_no_redirect(status: int) -> None:
+    """Neither to another path of the same service, nor to another service."""
+    asked: list[dict[str, str]] = []
+    elsewhere: list[dict[str, str]] = []
+    with service(signs, elsewhere) as other:
+        for location in ("/elsewhere", other):
+            with (
+                service(lambda _: (status, {}), asked, location=location) as url,
+                pytest.raises(PolicyError, match=str(status)),
+            ):
+                asyncio.run(HttpSigner(KEY.pubkey(), url, token="T0KEN").sign(b"m"))
+    assert [one["path"] for one in asked] == ["/sign/SECRET-PATH"] * 2
+    assert elsewhere == []
+
+
 @pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY"])
 def test_a_service_on_this_machine_is_not_asked_through_a_proxy(
     monkeypatch: pytest.MonkeyPatch, name: str

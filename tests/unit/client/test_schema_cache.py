@@ -197,6 +197,23 @@ async def test_clusters_are_apart_and_of_some_nothing_is_kept(
     assert len(files(cache)) == 2
 
 
+@pytest.mark.parametrize("attribute", ["endpoint", "url"])
+async def test_one_endpoints_word_is_not_anothers(
+    cache: SchemaCache, chain: RedeployingTransport, attribute: str
+) -> None:
+    """A liar of the same cluster, with the same deployment by slot and authority, serves another schema."""
+    liar = RedeployingTransport()
+    for node, name, elf in ((chain, "honest", COUNTER), (liar, "liar", VAULT)):
+        setattr(node, attribute, f"https://rpc.example.com/{name}/KEY")
+        node.deploy(elf)
+    assert chain.slot == liar.slot
+    names = [(await found(cache, node))[0].program.name for node in (liar, chain, liar, chain)]
+    assert names == ["vault", "counter", "vault", "counter"]
+    assert [(await found(cache, node))[1] for node in (liar, chain)] == [0, 0]
+    assert len(files(cache)) == 2
+    assert not any("KEY" in path.name for path in files(cache))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
