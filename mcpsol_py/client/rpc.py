@@ -21,13 +21,21 @@ from typing import Any, ParamSpec, TypeGuard, TypeVar
 from urllib.parse import urlsplit
 
 from solders.account import Account
-from solders.hash import Hash
+from solders.errors import BincodeError
+from solders.hash import Hash, ParseHashError
 from solders.pubkey import Pubkey
 from solders.signature import Signature
-from solders.transaction import VersionedTransaction
+from solders.transaction import SanitizeError, VersionedTransaction
 
 from mcpsol_py import telemetry
 from mcpsol_py.client.bounded import AnswerRefused, bound_answers, http_session, read_json
+from mcpsol_py.client.landed_record import (
+    check_error,
+    check_record,
+    optional_number,
+    plain_text,
+    whole_number,
+)
 from mcpsol_py.client.transport import (
     AccountBalance,
     Balances,
@@ -57,6 +65,11 @@ _STATUSES_A_CALL = 256
 MAX_ANSWER = 96 << 20
 _RANK = {"processed": 0, "confirmed": 1, "finalized": 2}
 _PREFLIGHT_FAILED = -32002
+#: The exceptions of Python and of solders for a value of another form.
+_ODD_FORMS = (
+    *(KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError),
+    *(ParseHashError, BincodeError, SanitizeError),
+)
 #: The node is behind or starting: asking again helps (solana: rpc custom errors).
 _PASSING = frozenset({-32004, -32005, -32014, -32016})
 
@@ -84,14 +97,7 @@ def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Corouti
     async def read(*args: _P.args, **options: _P.kwargs) -> _T:
         try:
             return await method(*args, **options)
-        except (
-            KeyError,
-            IndexError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            OverflowError,
-        ) as error:
+        except _ODD_FORMS as error:
             transport: Any = args[0]
             why = f"the answer to {method.__name__} has an unknown form ({type(error).__name__})"
             raise TransportError(transport.endpoint, why, retryable=True) from error
@@ -327,7 +333,7 @@ class RpcTransport:
 
     def _not_before(self, since: int, result: Mapping[str, Any]) -> int:
         """The slot of an answer. Behind one URL there may be nodes that are not equally far."""
-        slot = _whole(result["context"]["slot"])
+        slot = whole_number(result["context"]["slot"])
         if slot < since:
             raise TransportError(
                 self.endpoint, f"answered as of slot {slot:,}, and slot {since:,} was seen before"
@@ -364,7 +370,7 @@ class RpcTransport:
             "value"
         ]
         return Blockhash(
-            Hash.from_string(value["blockhash"]), _whole(value["lastValidBlockHeight"])
+            Hash.from_string(value["blockhash"]), whole_number(value["lastValidBlockHeight"])
         )
 
     @_read
@@ -372,13 +378,13 @@ class RpcTransport:
         # Asked at "finalized" too: a fork's tip may have dropped a blockhash that the chain still takes.
         for commitment in ("confirmed", "finalized"):
             asked = [str(blockhash), {"commitment": commitment}]
-            if (await self.request("isBlockhashValid", asked))["value"]:
+            if _flag((await self.request("isBlockhashValid", asked))["value"]):
                 return True
         return False
 
     @_read
     async def block_height(self) -> int:
-        return _whole(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
+        return whole_number(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
 
     @_read
     async def simulate(
@@ -470,7 +476,7 @@ class RpcTransport:
         )
         slot = found.get("slot")
         confirmed = _RANK[reached] >= _RANK[self.commitment]
-        return Status(confirmed, _error(found.get("err")), _optional(slot))
+        return Status(confirmed, check_error(found.get("err")), optional_number(slot))
 
     @_read
     async def transaction(self, signature: Signature) -> Outcome | None:
@@ -510,16 +516,16 @@ class RpcTransport:
             "maxSupportedTransactionVersion": 0,
         }
         result = await self.request("getTransaction", [str(signature), options])
-        if result is not None and not isinstance(result, dict):
-            raise TypeError("expected an object")
-        return result
+        return None if result is None else check_record(result)
 
     @_read
     async def history(self, key: Pubkey, *, limit: int) -> History:
         asked = [str(key), {"limit": limit, "commitment": self._confirmed()}]
         rows = await self.request("getSignaturesForAddress", asked)
         entries = tuple(
-            HistoryEntry(Signature.from_string(row["signature"]), _optional(row.get("blockTime")))
+            HistoryEntry(
+                Signature.from_string(row["signature"]), optional_number(row.get("blockTime"))
+            )
             for row in rows
         )
         return History(entries, complete=len(entries) < limit)
@@ -554,7 +560,7 @@ class RpcTransport:
     @_read
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
         result = await self.request("getRecentPrioritizationFees", [list(map(str, keys[:128]))])
-        return [_whole(item["prioritizationFee"]) for item in result]
+        return [whole_number(item["prioritizationFee"]) for item in result]
 
     async def sleep(self, seconds: float) -> None:
         if self.blocks:
@@ -666,47 +672,18 @@ def _accounts_of(result: Mapping[str, Any], keys: Sequence[Pubkey]) -> list[Acco
     return found
 
 
-def _whole(value: object) -> int:
-    if type(value) is not int:
-        raise TypeError("expected a whole number")
-    return value
-
-
-def _optional(value: object) -> int | None:
-    return None if value is None else _whole(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("expected text")
-    return value
-
-
-def _error(value: object) -> str | dict[str, Any] | None:
-    """Check the form of a transaction error: None, a name, or {name: …}.
-
-    An InstructionError is [index, name], [index, {"Custom": number}] or [index, {name: …}].
-    """
-    if value is None or isinstance(value, str):
-        return value
-    if not isinstance(value, dict) or not value:
-        raise TypeError("expected a transaction error")
-    if "InstructionError" in value:
-        index, inner = value["InstructionError"]
-        _whole(index)
-        if isinstance(inner, dict) and inner:
-            _optional(inner.get("Custom"))
-        else:
-            _text(inner)
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("expected true or false")
     return value
 
 
 def _outcome(value: Mapping[str, Any]) -> Outcome:
     returned = value.get("returnData")
     return Outcome(
-        err=_error(value.get("err")),
-        logs=tuple(map(_text, value.get("logs") or ())),
-        units=_optional(value.get("unitsConsumed")),
+        err=check_error(value.get("err")),
+        logs=tuple(map(plain_text, value.get("logs") or ())),
+        units=optional_number(value.get("unitsConsumed")),
         return_data=(
             (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0]))
             if returned
@@ -741,7 +718,7 @@ def _balances_of(
         return None
     held = {row["accountIndex"]: _token_balance(row) for row in tokens}
     return {
-        Pubkey.from_string(key): AccountBalance(_whole(amount), held.get(place))
+        Pubkey.from_string(key): AccountBalance(whole_number(amount), held.get(place))
         for place, (key, amount) in enumerate(zip(keys, lamports, strict=True))
     }
 
