@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "decode": "Explain a transaction, a signature or instruction data.",
     "sign": "Show, sign and send a transaction that somebody else built.",
     "serve": "Serve programs as MCP tools, over stdio or HTTP.",
+    "install": "Write a server into an MCP client's configuration.",
     "demo": "Run the main features offline, on an embedded SVM.",
     "lock": "Lock a reviewed source, for `verify --lock` and `serve`.",
     "wallet": "Make and show encrypted key files, which a bridge signs with.",
@@ -138,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: list[str], as_json: bool) -> int:
     try:
-        result = cli.main(args=args, prog_name="idl2mcp", standalone_mode=False)
+        result = cli.main(args=args, prog_name="idl2mcp", standalone_mode=False, obj=args)
         sys.stdout.flush()
         return result if isinstance(result, int) else report.OK
     except click.UsageError as error:

@@ -4,18 +4,84 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import report
-from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
+from idl2mcp.config.mcp_clients import (
+    CLIENTS,
+    Command,
+    Endpoint,
+    client_document,
+    command_of,
+    document_text,
+    place_of,
+    user_file,
+)
+from idl2mcp.trial_start import start_once
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.http import HttpSettings
 
-__all__ = ["print_config", "server_options", "set_up_telemetry"]
+__all__ = ["Wanted", "server_options", "set_up_telemetry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The configuration of a client that the command line asks for, instead of serving.
+
+    `file` is the file to write; None prints the text.
+    """
+
+    client: str
+    name: str | None
+    file: Path | None = None
+
+    def give(
+        self,
+        settings: HttpSettings | None,
+        secrets: Collection[str] = (),
+        *,
+        default_name: str = "idl2mcp",
+    ) -> None:
+        """Print or write what the client needs to start this server over stdio, or to reach it with *settings*.
+
+        *secrets* names the secret variables that the server needs. Raises SourceError if the client could not start
+        it.
+        """
+        arguments = click.get_current_context().find_root().obj or sys.argv[1:]
+        if settings is None:
+            server: Command | Endpoint = command_of(arguments, os.environ, secrets)
+        else:
+            server = _endpoint(settings)
+        name = self.name or default_name
+        document = client_document(self.client, server, name)
+        if isinstance(server, Command):
+            with report.progress("starting the server as a client would"):
+                start_once(server, os.environ)
+        self._deliver(name, document)
+
+    def _deliver(self, name: str, document: Mapping[str, Any]) -> None:
+        if self.file is None:
+            report.note(f"for {place_of(self.client)}:")
+            click.echo(document_text(self.client, document))
+            return
+        from idl2mcp.config.client_files import install
+
+        done = install(document, self.file)
+        if not done.is_changed:
+            report.note(f"{done.file} has it already")
+            return
+        kept = f"; the old file is {done.backup}" if done.backup is not None else ""
+        report.note(
+            f"{self.name} is in {done.file}{kept}. Start {self.client} again to see its tools"
+        )
+
 
 _OPTIONS = (
     click.option(
@@ -37,14 +103,38 @@ _OPTIONS = (
         type=click.Choice(CLIENTS),
         help="Print this client's configuration and stop.",
     ),
+    click.option("--install", "install_client", type=click.Choice(CLIENTS), hidden=True),
+    click.option("--client-file", type=click.Path(path_type=Path), hidden=True),
+    click.option("--name", help="With --print-config: the server's name there (default: idl2mcp)."),
 )
 
 
 def server_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--log-format``, ``--log-level``, ``--traces`` and ``--print-config``, whose parameter is `client`."""
+    """Add ``--log-format``, ``--log-level``, ``--traces`` and ``--print-config``, whose parameter is `wanted`."""
+
+    @wraps(function)
+    def command(
+        *args: Any,
+        client: str | None,
+        install_client: str | None,
+        client_file: Path | None,
+        name: str | None,
+        **options: Any,
+    ) -> Any:
+        wanted = None
+        if install_client is not None:
+            file = client_file or user_file(install_client, os.environ)
+            wanted = Wanted(install_client, name, file)
+        elif client is not None:
+            wanted = Wanted(client, name)
+        elif name is not None:
+            raise click.UsageError("--name is for --print-config.")
+        return function(*args, wanted=wanted, **options)
+
+    decorated: Callable[..., Any] = command
     for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+        decorated = option(decorated)
+    return decorated
 
 
 def set_up_telemetry(log_format: str, log_level: str | None, traces: str | None) -> None:
@@ -65,13 +155,6 @@ def set_up_telemetry(log_format: str, log_level: str | None, traces: str | None)
         from mcpsol_py.telemetry.traces import set_up
 
         set_up(exporter, version=mcpsol_py.__version__)
-
-
-def print_config(client: str, settings: HttpSettings | None, *, name: str = "idl2mcp") -> None:
-    """Print what *client* needs to start this server over stdio, or to reach it with *settings*."""
-    report.note(f"for {place_of(client)}:")
-    endpoint = None if settings is None else _endpoint(settings)
-    click.echo(client_config(client, sys.argv[1:], endpoint, name=name))
 
 
 def _endpoint(settings: HttpSettings) -> Endpoint:

@@ -22,7 +22,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.local_node import LocalNode, passing_time
-from idl2mcp.server_options import print_config, server_options, set_up_telemetry
+from idl2mcp.server_options import Wanted, server_options, set_up_telemetry
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -45,7 +45,8 @@ _NOTHING_TO_SERVE = """name a program to serve:
   idl2mcp serve --demo                    counter and vault, with wallets and tokens to play with
   idl2mcp serve --demo --paid             the same, and each call costs play money (x402)
   idl2mcp serve --config bridge.toml      several programs, a policy, and a wallet that signs
-Add --print-config claude (or cursor, vscode, codex, gemini) to print your client's configuration."""
+Add --print-config claude (or cursor, vscode, codex, gemini, …) to print your client's configuration, or let
+`idl2mcp install CLIENT serve …` write it."""
 _WAITS_FOR_A_CLIENT = """This is a terminal, and stdio is for an MCP client: it waits for messages of the protocol.
   --print-config claude   prints what a client needs to start it
   --transport http        serves clients, and pages for a browser
@@ -115,8 +116,8 @@ def command(**options: Any) -> None:
     """
     given = _Options(**options)
     given.check()
-    if given.client is not None:
-        print_config(given.client, given.http_settings(given.file_config()))
+    if given.wanted is not None:
+        given.give_config(given.wanted)
         return
     early = _early_probes(given)
     set_up_telemetry(given.log_format, given.log_level, given.traces)
@@ -159,7 +160,7 @@ class _Options:
     log_format: str
     log_level: str | None
     traces: str | None
-    client: str | None
+    wanted: Wanted | None
     chain: inputs.Chain
 
     def check(self) -> None:
@@ -205,6 +206,16 @@ class _Options:
         document = {} if self.config is None else toml_file(self.config)
         mode = self.mode or document.get("mode")
         return mode if mode in ("describe", "send") else "build"
+
+    def give_config(self, wanted: Wanted) -> None:
+        """Give the configuration of a client. Raises as serving would, if serving would fail."""
+        from idl2mcp.config.bridge import make_bridge
+
+        config = self.bridge_config()
+        settings = self.http_settings(config)
+        if settings is not None:  # else the server is started once
+            make_bridge(config)
+        wanted.give(settings, config.secrets())
 
     def http_settings(self, config: BridgeConfig) -> HttpSettings | None:
         """The HTTP settings, None for --transport stdio."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,18 @@ class BridgeConfig:
     names: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
     demo: bool = False
+
+    def secrets(self) -> list[str]:
+        """Return the names of the secret variables that may be needed."""
+        needed = {
+            "IDL2MCP_PASSPHRASE": self.keystore or self.payments,
+            "IDL2MCP_SIGNER_TOKEN": self.signer,
+            "CDP_API_KEY_ID": self.payments,
+            "CDP_API_KEY_SECRET": self.payments,
+            "PAYAI_API_KEY_ID": self.payments,
+            "PAYAI_API_KEY_SECRET": self.payments,
+        }
+        return list(compress(needed, needed.values()))
 
 
 def read_config(path: Path, chain: inputs.Chain) -> BridgeConfig:

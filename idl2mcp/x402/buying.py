@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.server_options import print_config, server_options, set_up_telemetry
+from idl2mcp.server_options import Wanted, server_options, set_up_telemetry
 from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
 from idl2mcp.x402.times import span_ms, span_options
@@ -373,7 +373,7 @@ def wallet(
     log_format: str,
     log_level: str | None,
     traces: str | None,
-    client: str | None,
+    wanted: Wanted | None,
 ) -> None:
     """Serve an agent's wallet as MCP tools: set up, delegation, pay, balance, history, discover, estimate.
 
@@ -389,8 +389,9 @@ def wallet(
     from mcpsol_py.bridge.mcp import run_stdio
 
     settings = wallet_http(config, host, port) if transport == "http" else None
-    if client is not None:
-        print_config(client, settings, name="idl2mcp-wallet")
+    if wanted is not None:
+        secrets = ("IDL2MCP_PASSPHRASE", "IDL2MCP_WEBHOOK_SECRET")
+        wanted.give(settings, secrets, default_name="idl2mcp-wallet")
         return
     set_up_telemetry(log_format, log_level, traces)
     with ExitStack() as opened:

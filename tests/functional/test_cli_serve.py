@@ -7,16 +7,12 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 import sys
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 
-from idl2mcp.config.mcp_clients import CLIENTS
 from tests.functional.bridges import key
 from tests.functional.cli import TOKEN_IDL, Cli
 from tests.support.http_bridge import ACCEPT, ACCOUNTS, ask, http_server
@@ -247,86 +243,6 @@ def test_http_for_others_without_a_token_is_refused(cli: Cli) -> None:
 # --- what clients write down
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_print_config_names_this_very_server(
-    cli: Cli, client: str, transport: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    args = ["serve", "token.json", "--transport", transport, "--print-config", client]
-    monkeypatch.setattr(sys, "argv", ["idl2mcp", *args])
-    ran = cli(*args)
-    assert ran.code == 0
-    document = tomllib.loads(ran.out) if client == "codex" else json.loads(ran.out)
-    (servers,) = document.values()
-    entry = servers["idl2mcp"]
-    if transport == "http":
-        assert "http://127.0.0.1:8765/mcp" in entry.values()
-    else:
-        assert Path(entry["command"]).is_absolute()
-        assert str(cli.folder / "token.json") in entry["args"]
-        assert "--print-config" not in entry["args"]
-        assert client not in entry["args"]
-
-
-#: what each client's documentation shows for a server over HTTP that wants a bearer token
-WITH_TOKEN: dict[str, Any] = {
-    "claude": {
-        "mcpServers": {
-            "idl2mcp": {
-                "type": "http",
-                "url": "URL",
-                "headers": {"Authorization": "Bearer ${IDL2MCP_TOKEN}"},
-            }
-        }
-    },
-    "cursor": {
-        "mcpServers": {
-            "idl2mcp": {"url": "URL", "headers": {"Authorization": "Bearer ${env:IDL2MCP_TOKEN}"}}
-        }
-    },
-    "vscode": {
-        "inputs": [
-            {
-                "type": "promptString",
-                "id": "idl2mcp-token",
-                "description": "Token of idl2mcp",
-                "password": True,
-            }
-        ],
-        "servers": {
-            "idl2mcp": {
-                "type": "http",
-                "url": "URL",
-                "headers": {"Authorization": "Bearer ${input:idl2mcp-token}"},
-            }
-        },
-    },
-    "codex": {"mcp_servers": {"idl2mcp": {"url": "URL", "bearer_token_env_var": "IDL2MCP_TOKEN"}}},
-    "gemini": {
-        "mcpServers": {
-            "idl2mcp": {"httpUrl": "URL", "headers": {"Authorization": "Bearer $IDL2MCP_TOKEN"}}
-        }
-    },
-}
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_token_is_named_and_never_printed(
-    cli: Cli, client: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IDL2MCP_TOKEN", "s3cret-token")
-    config = f'[[program]]\nsource = "{cli.idl}"\n[http]\nport = 9999\npath = "/here"\n'
-    path = cli.write("b.toml", config)
-    ran = cli("serve", "--config", path, "--transport", "http", "--print-config", client)
-    assert ran.code == 0
-    assert "s3cret" not in ran.out + ran.err
-    document = tomllib.loads(ran.out) if client == "codex" else json.loads(ran.out)
-    assert document == json.loads(
-        json.dumps(WITH_TOKEN[client]).replace("URL", "http://127.0.0.1:9999/here")
-    )
-    assert {"codex": "config.toml", "gemini": "settings.json"}.get(client, "mcp.json") in ran.err
-
-
 def test_a_server_with_an_issuer_is_named_by_its_resource(cli: Cli) -> None:
     told = (
         "--oauth-issuer",
@@ -370,20 +286,6 @@ def test_an_issuer_that_proves_nothing_is_refused(cli: Cli, table: str, path: st
     ran = cli("serve", "--config", cli.write("b.toml", config), "--transport", "http")
     assert ran.code == 1
     assert path in ran.err
-
-
-async def test_the_printed_command_works(cli: Cli) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "idl2mcp", "serve", "token.json", "--print-config", "claude"],
-        capture_output=True,
-        text=True,
-        cwd=cli.folder,
-        check=True,
-    )
-    entry = json.loads(ran.stdout)["mcpServers"]["idl2mcp"]
-    parameters = StdioServerParameters(command=entry["command"], args=entry["args"], cwd="/")
-    async with Client(parameters) as client:
-        assert {"transfer", "approve"} <= {t.name for t in (await client.list_tools()).tools}
 
 
 def test_without_arguments_it_says_what_to_do(cli: Cli) -> None:
