@@ -22,7 +22,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from solders.pubkey import Pubkey
 from x402 import x402FacilitatorSync, x402ResourceServer
@@ -40,7 +39,7 @@ from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.support.x402_channels import endpoint
 from tests.support.x402_shop import Crash, RepeatedCalls
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
@@ -415,4 +414,4 @@ class ChannelSellerMachine(RuleBasedStateMachine):
 
 
 def test_no_buyer_breaks_the_rules_of_channels() -> None:
-    run_state_machine_as_test(ChannelSellerMachine, settings=machine_settings(steps=400, length=25))
+    run_machine(ChannelSellerMachine)

@@ -24,7 +24,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from solders.keypair import Keypair
 from solders.signature import Signature
@@ -45,7 +44,7 @@ from mcpsol_py.x402.selling.payment_processor import witness_of
 from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.support.x402_shop import RepeatedCalls, Shop
 from tests.unit.x402.payments import World, keypair
 
@@ -488,4 +487,4 @@ class FacilitatorMachine(RuleBasedStateMachine):
 
 
 def test_no_facilitator_breaks_the_rules() -> None:
-    run_state_machine_as_test(FacilitatorMachine, settings=machine_settings(steps=400, length=25))
+    run_machine(FacilitatorMachine)

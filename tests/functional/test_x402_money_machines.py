@@ -23,7 +23,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from solders.hash import Hash
 from x402 import x402Client
@@ -52,7 +51,7 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.worker.reconcile import reconcile_calls, reconcile_settlements
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.payments import USDC, World, keypair
 
@@ -467,4 +466,4 @@ class SellerMachine(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("machine", [BuyerMachine, SellerMachine])
 def test_no_adversary_breaks_the_rules(machine: type[RuleBasedStateMachine]) -> None:
-    run_state_machine_as_test(machine, settings=machine_settings(steps=400, length=25))
+    run_machine(machine)

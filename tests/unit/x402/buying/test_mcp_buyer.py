@@ -24,7 +24,7 @@ from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, payment_required_result
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.support.x402_buyers import budget_of, buyer_of, dishonest, payer_of
 from tests.support.x402_sellers import serve
 from tests.support.x402_shop import Shop
@@ -406,8 +406,8 @@ class BudgetMachine(RuleBasedStateMachine):
         assert self.total(day=self.day) <= (self.limit.per_day or 0)
 
 
-TestBudgetMachine = BudgetMachine.TestCase
-TestBudgetMachine.settings = machine_settings(steps=600, length=30)
+def test_a_budget_is_as_its_model() -> None:
+    run_machine(BudgetMachine, steps=600, length=30)
 
 
 async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(

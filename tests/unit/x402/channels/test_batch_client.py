@@ -17,7 +17,7 @@ from mcpsol_py.x402.channels.batch import CODE
 from mcpsol_py.x402.channels.redeem import redeem
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 
 
@@ -153,5 +153,5 @@ class WalletMachine(RuleBasedStateMachine):
         assert held[0] >= self.world.balance - 500_000  # the deposits' bound
 
 
-TestWalletMachine = WalletMachine.TestCase
-TestWalletMachine.settings = machine_settings(steps=240, length=20)
+def test_no_seller_gets_more_than_a_wallet_granted() -> None:
+    run_machine(WalletMachine, steps=240, length=20)

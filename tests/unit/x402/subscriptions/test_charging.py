@@ -22,7 +22,7 @@ from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, token_data
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant
@@ -369,5 +369,5 @@ class ChargingMachine(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestChargingMachine = ChargingMachine.TestCase
-TestChargingMachine.settings = machine_settings(steps=375, length=25)
+def test_no_order_of_workers_charges_a_period_twice() -> None:
+    run_machine(ChargingMachine, steps=375, length=25)

@@ -25,7 +25,7 @@ from mcpsol_py.x402.protocol.older_names import ERROR_META
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS
-from tests.support.machines import machine_settings
+from tests.support.machines import run_machine
 from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC, keypair
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
@@ -236,8 +236,8 @@ class StatusTransitions(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-TestProperty2SubscriptionStatusTransitions = StatusTransitions.TestCase
-TestProperty2SubscriptionStatusTransitions.settings = machine_settings(steps=300, length=25)
+def test_property_2_subscription_status_transitions() -> None:
+    run_machine(StatusTransitions, steps=300, length=25)
 
 
 # -- Property 3 -------------------------------------------------------------------------------------------------------
