@@ -68,6 +68,7 @@ SETTLING = (
     "settles and refuses",
     "settles later",
     "settles later and refuses a repeat",
+    "settles later and says that it failed",
     "reports another transaction",
     "reports no transaction",
     "settles nothing and reports success",
@@ -165,6 +166,10 @@ class Facilitator(httpx.AsyncBaseTransport, httpx.BaseTransport):
             return await self.refuses(request)
         return await self.settles_later(request)
 
+    async def settles_later_and_fails(self, request: httpx.Request) -> httpx.Response:
+        self.later.append(request)
+        return _answer(request, 200, success=False, errorReason="settlement_failed")
+
     async def settle_what_was_left(self) -> None:
         """The slow one has got there."""
         while self.later:
@@ -223,6 +228,7 @@ ACTS: dict[str, Callable[[Facilitator, httpx.Request], Any]] = {
     "settles and refuses": Facilitator.settles_and_refuses,
     "settles later": Facilitator.settles_later,
     "settles later and refuses a repeat": Facilitator.settles_later_and_refuses_a_repeat,
+    "settles later and says that it failed": Facilitator.settles_later_and_fails,
     "reports another transaction": _elsewhere(transaction=str(Signature.new_unique())),
     "reports no transaction": _elsewhere(transaction=""),
     "settles nothing and reports success": _success,

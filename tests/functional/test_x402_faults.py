@@ -166,6 +166,42 @@ class TestFacilitator:
         status = shop.world.chain.status(reply.receipt.transaction)
         assert (reply.receipt.success, status.state, shop.paid) == (True, "landed", 10_000)
 
+    @pytest.mark.parametrize(
+        ("reason", "code"),
+        [
+            ("settlement_failed", "settlement_pending"),
+            ("transaction_failed", "settlement_pending"),
+            ("internal error", "settlement_pending"),
+            ("insufficient_funds", None),
+            ("transaction_simulation_failed", None),
+        ],
+    )
+    async def test_a_facilitator_that_refuses_while_it_is_sending(
+        self, shop: Shop, reason: str, code: str | None
+    ) -> None:
+        """Only a reason that tells what is wrong with the payment says that it was not sent."""
+        through, seen = Through(shop), list[Any]()
+
+        class Hasty(Through):
+            async def settle(self, payload: Any, requirements: Any) -> SettleResponse:
+                seen.append((payload, requirements))
+                return SettleResponse(
+                    success=False, error_reason=reason, transaction="", network=DEVNET
+                )
+
+        witness = witness_of(shop.world.chain)
+        paid_calls, payment = calls_over(shop, Hasty(shop), witness=witness), shop.payment()
+        first = await paid_calls.call(shop.offer(), payment, {}, shop.run)
+        assert getattr(first, "code", None) == code
+        if code is None:
+            assert isinstance(first, PaymentRequiredReply)
+            assert first.reason == reason
+            return
+        await through.settle(*seen[0])  # it gets there
+        again = await paid_calls.call(shop.offer(), payment, {}, shop.run)
+        assert isinstance(again, Answer)
+        assert (len(shop.runs), shop.paid) == (1, 10_000)
+
     async def test_a_buyer_whose_sellers_facilitator_denies_its_payment(
         self, shop: Shop, tmp_path: Path
     ) -> None:

@@ -49,6 +49,16 @@ Witness: TypeAlias = Callable[[Payment], MessageStatus | None]
 Landed: TypeAlias = Callable[[str], bool | None]
 
 _DUPLICATE = "duplicate_settlement"
+#: How reasons begin that say what is wrong with a payment, so that it was not sent. After any other
+#: reason, such as "settlement_failed", it may still land.
+_NOT_SENT = (
+    "invalid_",
+    "insufficient_",
+    "unsupported_",
+    "token_",
+    "network_mismatch",
+    "transaction_simulation_failed",
+)
 
 
 def witness_of(chain: PaymentChain) -> Witness:
@@ -201,15 +211,17 @@ class PaymentProcessor:
 
         A success that did not land is a failure, and a refusal of a payment that landed is a
         success. A duplicate stays a duplicate: it may have paid for another call. A refusal of a
-        *resumed* call says nothing about its earlier attempt, which may still land.
+        *resumed* call says nothing about its earlier attempt, which may still land. Nor does a
+        reason that only says that settling failed.
         """
         if self.witness is None or settled.error_reason == _DUPLICATE:
             return settled
         if settled.success and not settled.transaction:  # a voucher: nothing was sent
             return settled
         seen = await anyio.to_thread.run_sync(self.witness, payment)
-        may_land = seen is None or seen.state == "unknown"
-        if resumed and may_land and not settled.success and payment.get_scheme() == "exact":
+        is_open = resumed or not (settled.error_reason or "").startswith(_NOT_SENT)
+        may_land = is_open and (seen is None or seen.state == "unknown")
+        if may_land and not settled.success and payment.get_scheme() == "exact":
             return _changed(settled, error_reason="settlement_pending", transaction="")
         if seen is None:
             return settled

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.x402.chain.payment_chain import SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, SignatureStatus
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
@@ -231,6 +231,31 @@ def test_a_charge_without_confirmation_is_waited_for_and_never_signed_twice(
     assert till.taken == 10_000  # it landed, and nobody can tell
     monkeypatch.undo()
     till.merchant.clock.ms += 10_000
+    assert till.worker().run_due() == 1
+    assert (till.taken, till.state(made)) == (10_000, "active")
+
+
+def test_a_refusal_after_a_lost_answer_makes_no_second_charge(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    till.merchant.plan()
+    made = till.merchant.subscribed()
+    till.merchant.clock.ms += DAY
+    chain, on_the_way = till.merchant.world.chain, list[bytes]()
+    send = chain.send
+
+    def refused_after_a_lost_answer(wire: bytes) -> str:
+        if on_the_way:
+            raise ChainRejected("HTTP status 429 (rate limited)")
+        on_the_way.append(wire)
+        raise ChainUnavailable("no answer within 30 s")
+
+    monkeypatch.setattr(chain, "send", refused_after_a_lost_answer)
+    assert till.worker().run_due() == 0
+    monkeypatch.undo()
+    send(on_the_way[0])
+    till.merchant.world.svm.expire_blockhash()
+    till.merchant.clock.ms += 60_000
     assert till.worker().run_due() == 1
     assert (till.taken, till.state(made)) == (10_000, "active")
 
