@@ -98,6 +98,8 @@ def _reader(source: inputs.Source, output: Output) -> RowReader:
     given = source.program_id or source.program.address
     if given is None:
         raise click.UsageError("SOURCE has no address: --program-id ID says whose rows are wanted.")
+    if source.versions is not None and not output.versions:
+        return RowReader(source.versions, given)
     older = sorted((_older(text) for text in output.versions), key=_first_slot)
     newest = Version(source.program, output.since, source=source.how)
     return RowReader(Versions(_with_ends([*older, newest])), given)

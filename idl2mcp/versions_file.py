@@ -9,6 +9,8 @@ A `.toml` file has a table `[[versions]]` for each version, the oldest first:
     [[versions]]
     lock = "shop.lock"          # its schema, from the slot of its deployment on
 
+`published = true` says that the slots are those of the IDL's publication, as `idl2mcp fetch --history` writes them.
+
 A `.tsv` file is a manifest of many IDLs: a row each, with the columns `file`, `address` and, where known,
 `first_slot` and `last_slot`. `--program-id` chooses the rows.
 """
@@ -16,23 +18,40 @@ A `.tsv` file is a manifest of many IDLs: a row each, with the columns `file`, `
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from idl2mcp.lock_file import read_locked
+from idl2mcp.report import as_json_text, write_whole
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.program import Program
 from mcpsol_py.sources.detect import read
 from mcpsol_py.sources.files import load_bytes
-from mcpsol_py.toml_schema import TABLES, TEXT, WHOLE, Keys, checked, toml_file
+from mcpsol_py.toml_schema import FLAG, TABLES, TEXT, WHOLE, Keys, checked, toml_file
 from mcpsol_py.versions import Version, Versions
 from mcpsol_py.whole_numbers import read_u64
 
-__all__ = ["VERSIONS_FILE", "VERSIONS_KEYS", "lists_versions", "read_versions"]
+if TYPE_CHECKING:
+    from mcpsol_py.pipelines.idl_history import PublishedIdl
+
+__all__ = [
+    "VERSIONS_FILE",
+    "VERSIONS_KEYS",
+    "idl_file",
+    "lists_versions",
+    "read_versions",
+    "write_history",
+]
 
 VERSIONS_FILE: Keys = {"versions": TABLES}
-VERSIONS_KEYS: Keys = {"source": TEXT, "lock": TEXT, "first_slot": WHOLE, "last_slot": WHOLE}
+VERSIONS_KEYS: Keys = {
+    "source": TEXT,
+    "lock": TEXT,
+    "first_slot": WHOLE,
+    "last_slot": WHOLE,
+    "published": FLAG,
+}
 
 
 def lists_versions(path: Path) -> bool:
@@ -62,7 +81,9 @@ def _version(path: Path, row: Mapping[str, Any], place: str) -> Version:
         raise SourceError("expected one of source and lock", origin=str(path), path=place)
     first, last = row.get("first_slot"), row.get("last_slot")
     if "source" in row:
-        return Version(_read_idl(path.parent / row["source"]), first, last, row["source"])
+        published = row.get("published", False)
+        program = _read_idl(path.parent / row["source"])
+        return Version(program, first, last, row["source"], is_published=published)
     locked = read_locked(path.parent / row["lock"])
     if first is None and locked.deployed is not None:
         first = locked.deployed.slot
@@ -102,3 +123,26 @@ def _slot(text: str | None, place: str) -> int | None:
     if slot is None:
         raise SourceError(f"expected a slot, got {abbr(text)}", origin=place)
     return slot
+
+
+def idl_file(idl: PublishedIdl) -> str:
+    """Return the name of the file of an IDL in a folder of a program's history."""
+    return f"{idl.first_slot}-{idl.signature[:8]}.json"
+
+
+def write_history(folder: Path, idls: Sequence[PublishedIdl]) -> None:
+    """Write IDLs to *folder*, and versions.toml, which lists them. Raises SourceError for a folder that has one."""
+    listing = folder / "versions.toml"
+    if listing.exists() or listing.is_symlink():
+        why = "there is a history already; choose a new folder, or remove it"
+        raise SourceError(why, origin=str(listing))
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for idl in idls:
+        write_whole(folder / idl_file(idl), f"{as_json_text(idl.document)}\n".encode())
+        last = "" if idl.last_slot is None else f"last_slot = {idl.last_slot}\n"
+        rows.append(
+            f'[[versions]] # {idl.source}, transaction {idl.signature}\nsource = "{idl_file(idl)}"\n'
+            f"first_slot = {idl.first_slot}\n{last}published = true\n"
+        )
+    write_whole(listing, "\n".join(rows).encode())

@@ -30,13 +30,15 @@ __all__ = ["Version", "VersionReading", "Versions"]
 class Version:
     """One version of a program. It was deployed from `first_slot` to `last_slot`; None: nobody knows, or until now.
 
-    `source` says where it came from, for people.
+    `source` says where it came from, for people. `is_published`: the slots are those of its publication, which may come
+    some time before or after its deployment.
     """
 
     program: Program
     first_slot: int | None = None
     last_slot: int | None = None
     source: str = ""
+    is_published: bool = False
 
     @property
     def name(self) -> str:
@@ -114,13 +116,18 @@ class Versions:
         readings, failure = self._readings(read)
         if not readings:
             raise failure
-        deployed = [row for row in readings if slot is not None and row[0].was_deployed(slot)]
         ranked = [
             (_rank(data, reading, lacks(version, reading)), version, reading)
-            for version, reading in deployed or readings
+            for version, reading in readings
         ]
+        deployed = [row for row in ranked if slot is not None and row[1].was_deployed(slot)]
         best = min(rank for rank, *_ in ranked)
-        fitting = [(version, reading) for rank, version, reading in ranked if rank == best]
+        if deployed and all(rank > best and version.is_published for rank, version, _ in deployed):
+            deployed = []  # a schema that was published too late, or too early, explains less
+        best = min(rank for rank, *_ in deployed or ranked)
+        fitting = [
+            (version, reading) for rank, version, reading in deployed or ranked if rank == best
+        ]
         version, reading = fitting[-1]  # of equals, the newest
         return VersionReading(reading, version, bool(deployed) or _agree(fitting))
 

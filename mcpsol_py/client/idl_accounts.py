@@ -28,6 +28,7 @@ __all__ = [
     "idl_places",
     "metadata_address",
     "read_idl_accounts",
+    "unpacked_idl",
 ]
 
 #: The largest IDL that is unpacked, in bytes.
@@ -233,6 +234,22 @@ async def _from_external(
 
 
 # --- unpacking -------------------------------------------------------------------------------
+
+
+def unpacked_idl(packed: bytes, form: bytes | None) -> dict[str, Any] | None:
+    """Return the IDL in the content of an account, None if the content is none, or names another place.
+
+    *form*: the bytes of a metadata account that say how to read it (encoding, compression, format, source); None for
+    an Anchor IDL account.
+    """
+    if form is None:
+        return _document(_Place("", PROGRAM_METADATA), packed, "zlib").document
+    encoding, compressed, written_in, kind = form
+    metadata = _Metadata(encoding, compressed, written_in, kind, len(packed), packed)
+    if metadata.problem() is not None or metadata.kind:
+        return None
+    compression = _COMPRESSIONS[metadata.compression]
+    return _document(_Place("", PROGRAM_METADATA), packed, compression).document
 
 
 def _document(place: _Place, packed: bytes, compression: str) -> FetchedIdl:

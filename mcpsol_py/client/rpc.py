@@ -519,15 +519,12 @@ class RpcTransport:
         return None if result is None else check_record(result)
 
     @_read
-    async def history(self, key: Pubkey, *, limit: int) -> History:
-        asked = [str(key), {"limit": limit, "commitment": self._confirmed()}]
-        rows = await self.request("getSignaturesForAddress", asked)
-        entries = tuple(
-            HistoryEntry(
-                Signature.from_string(row["signature"]), optional_number(row.get("blockTime"))
-            )
-            for row in rows
-        )
+    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+        options: dict[str, Any] = {"limit": limit, "commitment": self._confirmed()}
+        if before is not None:
+            options["before"] = str(before)
+        rows = await self.request("getSignaturesForAddress", [str(key), options])
+        entries = tuple(map(_history_entry, rows))
         return History(entries, complete=len(entries) < limit)
 
     @_read
@@ -697,6 +694,15 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
             if "data"
             in ix  # calls of programs that the node knows come parsed, without their bytes
         ),
+    )
+
+
+def _history_entry(row: Mapping[str, Any]) -> HistoryEntry:
+    return HistoryEntry(
+        Signature.from_string(row["signature"]),
+        optional_number(row.get("blockTime")),
+        slot=whole_number(row.get("slot", 0)),
+        failed=check_error(row.get("err")) is not None,
     )
 
 

@@ -165,7 +165,7 @@ class ScriptedTransport:
         self._note("transaction", signature=signature)
         return self.transactions.pop(0) if self.transactions else None
 
-    async def history(self, key: Pubkey, *, limit: int) -> History:
+    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
         self._note("history", key=key, limit=limit)
         return self.known
 

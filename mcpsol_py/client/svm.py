@@ -374,10 +374,18 @@ class SvmTransport:
         mint = read_mint(self._get(key))
         return 0 if mint is None else mint.decimals
 
-    async def history(self, key: Pubkey, *, limit: int) -> History:
+    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+        if before is not None:
+            return History((), complete=True)  # the first answer has them all
         newest_first = reversed(self.executed().items())
-        entries = (HistoryEntry(s) for s, sent in newest_first if key in sent.message.account_keys)
+        entries = (
+            self._history_entry(s) for s, sent in newest_first if key in sent.message.account_keys
+        )
         return History(tuple(entries), complete=True)
+
+    def _history_entry(self, signature: Signature) -> HistoryEntry:
+        landed = self._landed.get(signature, Outcome())
+        return HistoryEntry(signature, slot=landed.slot, failed=landed.err is not None)
 
     async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
         return self._executed.get(signature)

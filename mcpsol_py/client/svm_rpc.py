@@ -271,10 +271,13 @@ class SvmNode:
     def do_getSignaturesForAddress(self, key: str, options: Any = None) -> Any:
         wanted, limit = Pubkey.from_string(key), int(_option(options, "limit") or 1000)
         newest_first = reversed(self.transport.executed().items())
-        found = [s for s, tx in newest_first if wanted in tx.message.account_keys][:limit]
+        found = [s for s, tx in newest_first if wanted in tx.message.account_keys]
+        before = _option(options, "before")
+        if before is not None:
+            found = found[found.index(Signature.from_string(before)) + 1 :]
         return [
             {"signature": str(s), **_status(status), "memo": None, "blockTime": None}
-            for s in found
+            for s in found[:limit]
             if (status := run(self.transport.status(s))) is not None
         ]
 

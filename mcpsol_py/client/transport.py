@@ -114,10 +114,15 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A transaction that an account took part in. `block_time` in seconds since 1970, None if the chain has none."""
+    """A transaction that an account took part in. `block_time` in seconds since 1970, None if the chain has none.
+
+    `slot` is 0 if the chain does not say it. `failed`: it had no effect.
+    """
 
     signature: Signature
     block_time: int | None = None
+    slot: int = 0
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +191,11 @@ class Transport(Protocol):
     async def transaction(self, signature: Signature) -> Outcome | None:
         """Return the logs, return data and balances of a landed transaction, None if the chain has it not (yet)."""
 
-    async def history(self, key: Pubkey, *, limit: int) -> History:
-        """Return the newest transactions of an account: *limit* of them, or more if that costs nothing."""
+    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+        """Return the newest transactions of an account: *limit* of them, or more if that costs nothing.
+
+        *before*: only those that are older than this one.
+        """
 
     async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
         """Return a landed transaction as it was sent, None if the chain does not have it."""

@@ -98,7 +98,7 @@ class Node(SvmTransport):
         is_hidden = self.mood == "behind" and signature not in self.old
         return None if is_hidden else await self.world.transport.status(signature)
 
-    async def history(self, key: Any, *, limit: int) -> History:
+    async def history(self, key: Any, *, limit: int, before: Any = None) -> History:
         self._awake()
         found = await self.world.transport.history(key, limit=limit)
         if self.mood == "behind":
