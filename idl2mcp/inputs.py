@@ -42,6 +42,7 @@ __all__ = [
     "Chain",
     "Source",
     "address",
+    "book_at",
     "chain_options",
     "database_beside",
     "endpoint",
@@ -413,11 +414,14 @@ def _from_module(text: str, chain: Chain) -> Source:
 
 def book_of(source: Source) -> AddressBook:
     """The names of addresses on the chain of *source*."""
-    if source.cluster is not None:
-        return source.cluster.book
-    names = (
-        name for name, url in CLUSTER_URLS.items() if url == source.url and name in KNOWN_MINTS
-    )
+    return book_at(source.url, source.cluster)
+
+
+def book_at(url: str | None, cluster: LocalCluster | None) -> AddressBook:
+    """The names of addresses on a chain: those of the local cluster, else the known ones of the public one at *url*."""
+    if cluster is not None:
+        return cluster.book
+    names = (name for name, at in CLUSTER_URLS.items() if at == url and name in KNOWN_MINTS)
     return AddressBook(next(names, ""))
 
 

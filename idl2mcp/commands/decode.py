@@ -32,6 +32,8 @@ def command(
 
     With --format, WHAT are files, folders or patterns, or - for stdin: JSON of getTransaction, getBlock or
     getProgramAccounts, a document in a file or in each line. Their rows go to --out.
+
+    Text shows names for addresses that have one; --json keeps the addresses.
     """
     if output["form"] is not None:
         return decode_files(inputs.load_source(source, chain), what, Output(**output), as_json)
@@ -57,7 +59,8 @@ def _explain(source: str, what: str, chain: inputs.Chain, as_json: bool) -> None
         finally:
             if transport is not None:
                 run(transport.close())
-    report.emit(found, report.as_json_text(found), as_json=as_json)
+    named = inputs.book_of(loaded).named(report.as_json_text(found))
+    report.emit(found, named, as_json=as_json)
 
 
 async def _decoded(served: ServedProgram, text: str) -> dict[str, Any]:

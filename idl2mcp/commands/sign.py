@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcpsol_py.calls.priority import PriorityFee
     from mcpsol_py.client.keys import Signer
     from mcpsol_py.client.transport import Transport
+    from mcpsol_py.solana.address_book import AddressBook
 
 #: Characters of a file or of stdin: a tool's whole result may surround the transaction.
 _LONGEST = 1 << 20
@@ -170,6 +171,7 @@ class _Place:
     transport: Transport | None
     cluster: Any
     programs: list[ServedProgram]
+    book: AddressBook
 
 
 def _place(chain: inputs.Chain, sources: tuple[str, ...], signers: tuple[str, ...]) -> _Place:
@@ -191,7 +193,7 @@ def _place(chain: inputs.Chain, sources: tuple[str, ...], signers: tuple[str, ..
     reading = replace(chain, url=url, setup=None, ledger=None, cluster=cluster)
     loaded = [inputs.load_source(source, reading) for source in sources]
     served = [ServedProgram(one.program, one.program_id, transport, one.how) for one in loaded]
-    return _Place(transport, cluster, served)
+    return _Place(transport, cluster, served, inputs.book_at(url, cluster))
 
 
 async def _discovered(foreign: ForeignTransaction, place: _Place) -> list[ServedProgram]:
@@ -278,7 +280,7 @@ class _Signing:
                 found = await review(self.place.transport, foreign, programs, signers)
             if agreed is not None and agreed.covers(found.stakes):
                 return found
-            report.note("\n".join(found.lines()))
+            report.note(self.place.book.named("\n".join(found.lines())))
             if not self.ask:
                 return found
             if not terminal.confirm(self._question(signers)):
@@ -328,7 +330,8 @@ class _Signing:
             return document, [f"sent: {signature}"]
         lines = [document["transaction"]]
         if missing:
-            report.note(f"it still needs the signatures of {', '.join(missing)}")
+            names = ", ".join(map(self.place.book.shown, missing))
+            report.note(f"it still needs the signatures of {names}")
         return document, lines
 
     async def _sent(self, found: Review, done: ForeignTransaction) -> str:
