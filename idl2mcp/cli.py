@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "account": "Read and decode one account of a program.",
     "decode": "Explain a transaction, a signature or instruction data.",
     "sign": "Show, sign and send a transaction that somebody else built.",
+    "catalog": "Keep a catalogue of programs: add, search, show, compare and export them.",
     "serve": "Serve programs as MCP tools, over stdio or HTTP.",
     "install": "Write a server into an MCP client's configuration.",
     "demo": "Run the main features offline, on an embedded SVM.",
@@ -213,7 +214,8 @@ _EXTRAS = {
     **dict.fromkeys(
         ("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"
     ),
-    **dict.fromkeys(("x402", "sqlalchemy", "alembic"), "x402"),
+    **dict.fromkeys(("sqlalchemy", "alembic"), "catalog"),
+    "x402": "x402",
     **dict.fromkeys(("pyarrow", "numpy"), "arrow"),
 }
 

@@ -740,12 +740,16 @@ class PaymentError(McpsolError):
 
 
 class StorageError(McpsolError):
-    """The payment database cannot be read or written now, so the call's outcome is unknown."""
+    """A database cannot be read or written now. For that of payments, the call's outcome is unknown."""
 
     reason = "storage_error"
 
     def __init__(
-        self, why: str, *, advice: str = "Repeat the same call later, and do not pay again."
+        self,
+        why: str,
+        *,
+        what: str = "payment database",
+        advice: str = "Repeat the same call later, and do not pay again.",
     ) -> None:
         self.why = why
-        super().__init__(f"the payment database cannot be used now: {why}. {advice}")
+        super().__init__(f"the {what} cannot be used now: {why}. {advice}")

@@ -29,49 +29,72 @@ _MAX_NAME = 120
 #: Category -> stems, of which a program of that category has several in its names, and what people call it.
 _CATEGORIES: dict[str, tuple[frozenset[str], str]] = {
     "lending": (
-        frozenset("obligat reserv collateral borrow repay liquidat lend".split()),
+        frozenset(["obligat", "reserv", "collateral", "borrow", "repay", "liquidat", "lend"]),
         "lend borrow loan interest",
     ),
     "concentrated liquidity": (
-        frozenset("tick position sqrt liquidity pool observat".split()),
+        frozenset(["tick", "position", "sqrt", "liquidity", "pool", "observat"]),
         "amm dex pool range lp",
     ),
-    "bins": (frozenset("bin lb activ liquidity pair".split()), "amm dex pool range lp dlmm"),
-    "exchange": (frozenset("swap pool amm lp amount minimum".split()), "amm dex pool swap trade"),
+    "bins": (frozenset(["bin", "lb", "activ", "liquidity", "pair"]), "amm dex pool range lp dlmm"),
+    "exchange": (
+        frozenset(["swap", "pool", "amm", "lp", "amount", "minimum"]),
+        "amm dex pool swap trade",
+    ),
     "order book": (
-        frozenset("order bid ask market maker fill limit".split()),
+        frozenset(["order", "bid", "ask", "market", "maker", "fill", "limit"]),
         "dex order book trade",
     ),
     "perpetuals": (
-        frozenset("perp position leverag funding margin custody long short".split()),
+        frozenset(["perp", "position", "leverag", "funding", "margin", "custody", "long", "short"]),
         "perp leverage long short futures",
     ),
     "governance": (
-        frozenset("propos vot govern realm quorum voter".split()),
+        frozenset(["propos", "vot", "govern", "realm", "quorum", "voter"]),
         "dao governance vote",
     ),
     "multisig": (
-        frozenset("multisig member threshold signer propos".split()),
+        frozenset(["multisig", "member", "threshold", "signer", "propos"]),
         "multisig safe treasury",
     ),
     "staking": (
-        frozenset("stak validator unstak delegat pool reward".split()),
+        frozenset(["stak", "validator", "unstak", "delegat", "pool", "reward"]),
         "stake validator yield",
     ),
-    "farm": (frozenset("reward farm miner stak harvest quarry".split()), "farm rewards stake"),
-    "nft": (frozenset("edit collect metadata creator nft master".split()), "nft collectible art"),
-    "oracle": (frozenset("price feed oracl twap publish aggregat".split()), "oracle price feed"),
+    "farm": (
+        frozenset(["reward", "farm", "miner", "stak", "harvest", "quarry"]),
+        "farm rewards stake",
+    ),
+    "nft": (
+        frozenset(["edit", "collect", "metadata", "creator", "nft", "master"]),
+        "nft collectible art",
+    ),
+    "oracle": (
+        frozenset(["price", "feed", "oracl", "twap", "publish", "aggregat"]),
+        "oracle price feed",
+    ),
     "bridge": (
-        frozenset("attest message vaa transceiver chain wormhol outbound inbound".split()),
+        frozenset(
+            ["attest", "message", "vaa", "transceiver", "chain", "wormhol", "outbound", "inbound"]
+        ),
         "bridge cross chain",
     ),
-    "launch": (frozenset("curv bond creator migrat launch".split()), "launch meme coin curve"),
-    "vault": (frozenset("vault share depositor manager strategy".split()), "vault fund yield"),
+    "launch": (
+        frozenset(["curv", "bond", "creator", "migrat", "launch"]),
+        "launch meme coin curve",
+    ),
+    "vault": (
+        frozenset(["vault", "share", "depositor", "manager", "strategy"]),
+        "vault fund yield",
+    ),
     "token": (
-        frozenset("mint freez thaw burn owner decimal delegat".split()),
+        frozenset(["mint", "freez", "thaw", "burn", "owner", "decimal", "delegat"]),
         "token coin mint balance",
     ),
-    "airdrop": (frozenset("distributor claim proof clawback airdrop".split()), "airdrop claim"),
+    "airdrop": (
+        frozenset(["distributor", "claim", "proof", "clawback", "airdrop"]),
+        "airdrop claim",
+    ),
 }
 #: A program is in a category if its names have this share of the category's stems.
 _ENOUGH = 0.7

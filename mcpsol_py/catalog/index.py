@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from mcpsol_py.catalog.documents import InstructionText, ProgramText
 from mcpsol_py.errors import StorageError
@@ -23,8 +24,8 @@ FORMAT = 1
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS programs (
-    id INTEGER PRIMARY KEY, family TEXT NOT NULL UNIQUE, name TEXT NOT NULL, address TEXT, about TEXT NOT NULL,
-    known INTEGER NOT NULL, categories TEXT NOT NULL
+    id INTEGER PRIMARY KEY, family TEXT NOT NULL UNIQUE, name TEXT NOT NULL, address TEXT,
+    about TEXT NOT NULL, known INTEGER NOT NULL, categories TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS called (
     stem TEXT NOT NULL, program INTEGER NOT NULL, number INTEGER NOT NULL, stems TEXT NOT NULL,
@@ -104,7 +105,8 @@ class SearchIndex:
 
     def _clear(self) -> None:
         for (name,) in self._db.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'words_%' AND name NOT LIKE 'sqlite_%'"
+            "SELECT name FROM sqlite_master WHERE type = 'table' "
+            "AND name NOT LIKE 'words_%' AND name NOT LIKE 'sqlite_%'"
         ).fetchall():
             self._db.execute(f'DROP TABLE "{name}"')
         self._db.executescript(_TABLES)
@@ -130,14 +132,18 @@ class SearchIndex:
             try:
                 for entries in families:
                     self._write_family(entries)
-                self._db.execute(
-                    "INSERT OR REPLACE INTO state VALUES ('revision', ?)", (revision,)
-                )
+                self._db.execute("INSERT OR REPLACE INTO state VALUES ('revision', ?)", (revision,))
                 self._db.execute("COMMIT")
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
             self.__dict__.pop("size", None)
+
+    def forget(self, families: Iterable[str]) -> None:
+        """Remove families, if they are there."""
+        with self._turn:
+            for family in families:
+                self._delete_family(family)
 
     def _write_family(self, entries: Sequence[Entry]) -> None:
         first = entries[0]
@@ -145,7 +151,14 @@ class SearchIndex:
         self._delete_family(first.family)
         text = first.text
         about = " ".join(dict.fromkeys(stem for entry in entries for stem in entry.text.about))
-        row = (first.family, text.name, text.address, about, text.is_known, "|".join(text.categories))
+        row = (
+            first.family,
+            text.name,
+            text.address,
+            about,
+            text.is_known,
+            "|".join(text.categories),
+        )
         program = db.execute(
             "INSERT INTO programs (family, name, address, about, known, categories) VALUES (?, ?, ?, ?, ?, ?)",
             row,
@@ -174,7 +187,11 @@ class SearchIndex:
             "SELECT 'delete', id, stems, meaning, docs, parts, ? FROM instructions WHERE program = ?",
             (_program_words(program, about), program),
         )
-        for table, column in (("instructions", "program"), ("called", "program"), ("programs", "id")):
+        for table, column in (
+            ("instructions", "program"),
+            ("called", "program"),
+            ("programs", "id"),
+        ):
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (program,))
 
     def _write_instruction(
@@ -255,19 +272,20 @@ class SearchIndex:
             rows = self._db.execute(
                 f"SELECT {columns} FROM instructions WHERE {condition}", (value,)
             ).fetchall()
-        return [
-            IndexedInstruction(
-                *row[:6],
-                tuple(row[6].split()),
-                *(frozenset(text.split()) for text in row[7:]),
-            )
-            for row in rows
-        ]
+        return list(map(_instruction, rows))
 
-    def _of_each(self, query: str, values: Sequence[object]) -> list[tuple[object, ...]]:
+    def _of_each(self, query: str, values: Sequence[object]) -> list[Any]:
         places = ", ".join("?" * len(values))
         with self._turn:
             return self._db.execute(query.format(places), list(values)).fetchall()
+
+
+def _instruction(row: tuple[Any, ...]) -> IndexedInstruction:
+    number, program, name, entry, file, source, stems, *texts = row
+    meaning, docs, parts = (frozenset(text.split()) for text in texts)
+    return IndexedInstruction(
+        number, program, name, entry, file, source, tuple(stems.split()), meaning, docs, parts
+    )
 
 
 def program_word(program: int | None) -> str:

@@ -27,7 +27,23 @@ _SYNONYM, _PHRASE, _TYPO, _PREFIX = 0.6, 0.85, 0.8, 0.5
 #: The importance of a word that a phrase explains as well.
 _IN_PHRASE = 0.35
 #: Names of tokens say what moves, and seldom which instruction moves it.
-_TICKERS = frozenset("sol usdc usdt usd jup bonk jto msol jitosol wsol eth btc pyusd wif lamport".split())
+_TICKERS = frozenset(
+    (
+        "sol",
+        "usdc",
+        "usdt",
+        "usd",
+        "jup",
+        "bonk",
+        "jto",
+        "msol",
+        "wsol",
+        "eth",
+        "btc",
+        "pyusd",
+        "lamport",
+    )
+)
 _TICKER = 0.3
 #: What a further match of one phrase adds.
 _FURTHER = 0.25
@@ -39,10 +55,8 @@ _MOST_MATCHES = 6000
 _ENOUGH = 0.34
 
 #: Words in names of instructions that most people do not look for, and what they take from a score.
-_FOR_OPERATORS = {
-    **dict.fromkeys(map(stem, "admin config protocol operator test legacy deprecated dummy".split()), 0.8),
-    **dict.fromkeys(map(stem, "fusion idl migration log".split()), 0.9),
-}  # fmt: skip
+_OPERATORS = ("admin", "config", "protocol", "operator", "test", "legacy", "deprecated", "dummy")
+_FOR_OPERATORS = dict.fromkeys(map(stem, _OPERATORS), 0.8)
 
 
 @dataclass(slots=True)
@@ -173,9 +187,7 @@ def _one_letter_off(word: str) -> set[str]:
 # --- programs that a question names --------------------------------------------------------------------------------
 
 
-def _name_programs(
-    index: SearchIndex, question: Question, stems: Sequence[str], text: str
-) -> None:
+def _name_programs(index: SearchIndex, question: Question, stems: Sequence[str], text: str) -> None:
     """Find the programs that the question names by a brand, a whole name of several words, or an address."""
     strengths: dict[int, float] = {}
     used: dict[int, set[str]] = {}
@@ -245,9 +257,7 @@ def _candidates(index: SearchIndex, question: Question) -> list[IndexedInstructi
         found |= {one.id: one for one in index.matching(expression, _CANDIDATES)}
     counts = {group: sum(index.frequencies(_words_of(group)).values()) for group, _ in groups}
     for expression, ranked in _expressions(groups, counts, index.size):
-        found |= {
-            one.id: one for one in index.matching(expression, _CANDIDATES, ranked=ranked)
-        }
+        found |= {one.id: one for one in index.matching(expression, _CANDIDATES, ranked=ranked)}
     return list(found.values())
 
 

@@ -476,6 +476,7 @@ extend program = more space for program
 create name = reserve register domain
 """
 
+
 def _stems(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stem(w) for w in tokens(text) if w not in FILLERS))
 

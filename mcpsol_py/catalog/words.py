@@ -19,8 +19,13 @@ _MAX_WORD = 44  # an address
 _TOKEN = re.compile(r"[0-9A-Za-z_\u0080-\uffff]+")
 _VERSION = re.compile(r"v?\d+")
 
+
+def _set_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Words that do not say what to look for.
-FILLERS = frozenset(
+FILLERS = _set_of(
     """
     a about again all also am an and another any are as at be been but by can cant could did do does dont each either
     else ever every for from get gets give got had has have having he her him his how i if im in instruction into is it
@@ -32,7 +37,7 @@ FILLERS = frozenset(
     first here however instead kind lot many may maybe more most much must never nobody nothing only own quite really
     right same several since sort still sure thing things though thus together try until up upon very well whatever
     whether yes yourself
-    """.split()
+    """
 )
 
 #: Endings of inflected words with what replaces them, tried in order, and the letters that must stay.
@@ -95,7 +100,8 @@ _IRREGULAR = {
     "tokens": "token", "bidding": "bid", "string": "string", "thing": "thing", "king": "king", "ring": "ring",
     "voting": "vot", "votes": "vot", "vote": "vot", "news": "news", "usdc": "usdc", "bonus": "bonus",
     "pass": "pass", "staking": "stak", "staker": "stak", "collateral": "collateral", "added": "add", "adding": "add",
-    "adds": "add", "swapped": "swap", "need": "need", "feed": "feed", "speed": "speed", "seed": "seed", "exceed": "exceed",
+    "adds": "add", "swapped": "swap", "need": "need", "feed": "feed", "speed": "speed", "seed": "seed",
+    "exceed": "exceed",
     "exceeded": "exceed", "indeed": "indeed", "bed": "bed", "spring": "spring", "yield": "yield",
     "rolled": "roll", "calling": "call", "selling": "sell", "filling": "fill", "filled": "fill", "called": "call",
     "pulled": "pull", "killed": "kill", "killing": "kill", "unlocked": "unlock", "less": "less",
@@ -117,7 +123,7 @@ def tokens(text: str) -> list[str]:
     ['call', 'open', 'position', 'v2', 'dont', 'swap']
     """
     found: list[str] = []
-    for token in _TOKEN.findall(text[:MAX_TEXT].replace("'", "").replace("’", "")):
+    for token in _TOKEN.findall(text[:MAX_TEXT].replace("'", "").replace("\u2019", "")):
         if len(token) <= _MAX_WORD:
             found += filter(None, map(_plain, names.words(token)))
     return found

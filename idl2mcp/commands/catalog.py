@@ -1,0 +1,207 @@
+"""`idl2mcp catalog …`: a catalogue of programs: add, import, search, show, diff and export."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import report
+from mcpsol_py.utc import time_of
+
+if TYPE_CHECKING:
+    from mcpsol_py.catalog import Hit
+    from mcpsol_py.catalog.records import ProgramRow, Recorded, VersionRow
+
+_FAULTS_SHOWN = 20
+
+
+@click.group("catalog")
+def command() -> None:
+    """A catalogue of programs: find one by what it does, see its versions, and serve all of them (serve --catalog)."""
+
+
+def _catalog_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--catalog",
+        "place",
+        metavar="FILE|URL",
+        envvar="IDL2MCP_CATALOG",
+        default="catalog.db",
+        show_default=True,
+        help="A SQLite file, or the URL of a PostgreSQL database (also $IDL2MCP_CATALOG).",
+    )(report.json_option(function))
+
+
+@command.command("add")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@_catalog_option
+def add(sources: tuple[str, ...], place: str, as_json: bool) -> None:
+    """Add the IDL files SOURCE…, and those in folders. Faulty files are listed, and the others are added."""
+    from mcpsol_py.catalog import Catalog
+
+    with report.progress("adding programs"), Catalog.open(place) as catalog:
+        done = catalog.add(sources)
+    _show_recorded(done, as_json=as_json)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--sha256", metavar="HASH", help="The hash that the file must have.")
+@_catalog_option
+def import_(file: Path, sha256: str | None, place: str, as_json: bool) -> None:
+    """Add the versions of an exported FILE (.jsonl or .parquet)."""
+    from mcpsol_py.catalog import Catalog
+    from mcpsol_py.catalog.exchange import import_file
+
+    with report.progress(f"importing {file}"), Catalog.open(place) as catalog:
+        done = import_file(catalog, file, sha256)
+    _show_recorded(done, as_json=as_json)
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_catalog_option
+def export(file: Path, place: str, as_json: bool) -> None:
+    """Write all versions to FILE (.jsonl or .parquet), and print its SHA-256."""
+    from mcpsol_py.catalog import Catalog, exchange
+
+    if file.suffix not in (".jsonl", ".parquet"):
+        raise click.BadParameter(f"expected a .jsonl or .parquet file, got {file.name!r}.")
+    with Catalog.open(place) as catalog:
+        count, sha256 = exchange.export(catalog, file)
+    text = f"{file}: {report.count(count, 'version')}, sha256 {sha256}"
+    report.emit({"file": str(file), "versions": count, "sha256": sha256}, text, as_json=as_json)
+
+
+@command.command("search")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 100))
+@_catalog_option
+def search(words: tuple[str, ...], limit: int, place: str, as_json: bool) -> None:
+    """Find instructions by what they do, in your words. Each hit says why it was found."""
+    from mcpsol_py.catalog import Catalog
+
+    question = " ".join(words)
+    with Catalog.open(place) as catalog:
+        hits = catalog.search(question, limit)
+    document = {"question": question, "hits": list(map(dataclasses.asdict, hits))}
+    none = "No program of the catalogue fits. Other words may, or the program is not in it."
+    report.emit(document, list(map(_hit_line, hits)) or none, as_json=as_json)
+
+
+@command.command("show")
+@click.argument("program")
+@_catalog_option
+def show(program: str, place: str, as_json: bool) -> None:
+    """Show PROGRAM (an address, a key or a name): its versions, their lint, and conflicts between sources."""
+    from mcpsol_py.catalog import Catalog
+    from mcpsol_py.catalog.records import conflicts
+
+    with Catalog.open(place) as catalog:
+        row = catalog.records.program(program)
+    pairs = conflicts(row)
+    document = {
+        **_program_facts(row),
+        "versions": list(map(dataclasses.asdict, row.versions)),
+        "conflicts": [[one.id, other.id] for one, other in pairs],
+    }
+    callable_at = row.address or "no address is known, so it cannot be called"
+    lines = [f"{row.name} ({callable_at})", *map(_version_line, row.versions)]
+    lines += [
+        f"conflict: {one.source} ({one.hash[:12]}) and {other.source} ({other.hash[:12]}) differ at "
+        f"the same time; {one.source} counts"
+        for one, other in pairs
+    ]
+    report.emit(document, lines, as_json=as_json)
+
+
+@command.command("diff")
+@click.argument("program")
+@click.argument("older", required=False)
+@click.argument("newer", required=False)
+@_catalog_option
+def diff(program: str, older: str | None, newer: str | None, place: str, as_json: bool) -> None:
+    """Compare two versions of PROGRAM, named by the start of their hashes; by default the last two."""
+    from idl2mcp.schema_diff import differences
+    from idl2mcp.schema_facts import comparable, facts
+    from mcpsol_py.catalog import Catalog
+
+    with Catalog.open(place) as catalog:
+        row = catalog.records.program(program)
+        newest_first = row.versions
+        left = _chosen(newest_first, older, newest_first[min(1, len(newest_first) - 1)])
+        right = _chosen(newest_first, newer, newest_first[0])
+        models = comparable(catalog.records.model(left), catalog.records.model(right))
+    found = differences(*map(facts, models))
+    document = {
+        "older": left.hash,
+        "newer": right.hash,
+        "differences": list(map(report.fields, found)),
+    }
+    lines = [f"{one.path}: {one.left} -> {one.right}" for one in found]
+    report.emit(document, lines or "no differences", as_json=as_json)
+
+
+@command.command("list")
+@click.argument("words", nargs=-1)
+@_catalog_option
+def list_(words: tuple[str, ...], place: str, as_json: bool) -> None:
+    """List the programs, or those whose names have WORDS."""
+    from mcpsol_py.catalog import Catalog
+
+    with Catalog.open(place) as catalog:
+        rows = catalog.records.programs(words="".join(words))
+        faults = catalog.faults
+    lines = [
+        f"{row.name}  {row.address or 'no address'}  {report.count(len(row.versions), 'version')}"
+        for row in rows
+    ]
+    document = {"programs": list(map(_program_facts, rows)), "faults": faults}
+    report.emit(document, lines or "the catalogue is empty", as_json=as_json)
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def _show_recorded(done: Recorded, *, as_json: bool) -> None:
+    document = {"added": done.added, "unchanged": done.unchanged, "faults": done.faults}
+    lines = [f"added {report.count(len(done.added), 'version')}, {len(done.unchanged)} unchanged"]
+    faults = list(done.faults.items())
+    lines += [f"not added: {name}: {why}" for name, why in faults[:_FAULTS_SHOWN]]
+    if len(faults) > _FAULTS_SHOWN:
+        lines.append(f"and {len(faults) - _FAULTS_SHOWN} more, see --json")
+    report.emit(document, lines, as_json=as_json)
+
+
+def _hit_line(hit: Hit) -> str:
+    place = hit.address or "no address"
+    return f"{hit.score:.3f}  {hit.program}.{hit.instruction}  ({place}, {hit.source})  {'; '.join(hit.why)}"
+
+
+def _program_facts(row: ProgramRow) -> dict[str, Any]:
+    return {"key": row.key, "name": row.name, "address": row.address}
+
+
+def _version_line(row: VersionRow) -> str:
+    lint = row.lint or {}
+    problems = f"{lint.get('errors', '?')} errors, {lint.get('warnings', '?')} warnings"
+    first = "?" if row.first_slot is None else str(row.first_slot)
+    last = "now" if row.last_slot is None else str(row.last_slot)
+    return (
+        f"  {row.hash[:12]}  {row.source}  slots {first} to {last}  {row.instructions} instructions  "
+        f"lint: {problems}  seen {time_of(row.seen_ms)}  {row.origin}"
+    )
+
+
+def _chosen(rows: tuple[VersionRow, ...], start: str | None, default: VersionRow) -> VersionRow:
+    if start is None:
+        return default
+    found = [row for row in rows if row.hash.startswith(start)]
+    if len(found) != 1:
+        known = ", ".join(row.hash[:12] for row in rows)
+        raise click.BadParameter(f"expected the start of one of {known}, got {start!r}.")
+    return found[0]

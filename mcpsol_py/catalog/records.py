@@ -1,0 +1,472 @@
+"""The records of a catalogue: programs and their versions, written so that each version is recorded once.
+
+On chain, a version holds from the slot of its deployment; when another schema of the same source follows, the older
+version ends one slot before it. A file without slots has no known time.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from mcpsol_py.catalog.store.database import CatalogDatabase, now_ms
+from mcpsol_py.catalog.store.schema import faults, programs, settings, versions
+from mcpsol_py.errors import McpsolError, SourceError, UnknownName
+from mcpsol_py.model.identity import form_hash
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.serial import model_from_json, model_to_json
+from mcpsol_py.names import clean_text, letters
+
+__all__ = [
+    "MOST_INSTRUCTIONS",
+    "NewVersion",
+    "ProgramRow",
+    "Recorded",
+    "Records",
+    "VersionRow",
+    "conflicts",
+]
+
+#: A program with more instructions is refused: no real one has a tenth of it, and reading it costs everyone.
+MOST_INSTRUCTIONS = 20_000
+#: The most bytes of a model's JSON when it is unpacked.
+_MOST_BYTES = 64 * 1024 * 1024
+_FINDINGS_KEPT = 20
+#: Versions of a program have this share of the smaller one's instructions in common.
+_COMMON = 0.6
+#: Kinds of source, the most trustworthy first.
+_SOURCES = (
+    "list_tools",
+    "Program Metadata",
+    "Program Metadata (Foundation)",
+    "Anchor IDL account",
+    "registry",
+    "file",
+    "seed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A version to record: the model, the kind of its source, and the place that it was read from."""
+
+    model: ProgramModel
+    source: str = "file"
+    origin: str = ""
+    first_slot: int | None = None
+    last_slot: int | None = None
+    seen_ms: int | None = None
+    build_hash: str | None = None
+    #: the program's address, if the model has none or another
+    address: str | None = None
+    lint: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A recorded version, without its model."""
+
+    id: int
+    source: str
+    origin: str
+    hash: str
+    first_slot: int | None
+    last_slot: int | None
+    seen_ms: int
+    checked_ms: int
+    version: str
+    instructions: int
+    lint: dict[str, Any] | None
+    build_hash: str | None
+
+    @property
+    def is_on_chain(self) -> bool:
+        """Whether the version was read from a chain."""
+        return self.source in _SOURCES[:4]
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Sorts the version that counts now first: the one on chain, of the last slot, of the best source."""
+        current = self.last_slot is None
+        place = _SOURCES.index(self.source) if self.source in _SOURCES else len(_SOURCES)
+        return (0 if self.is_on_chain and current else 1, -(self.first_slot or 0), place)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRow:
+    """A program in the catalogue with its versions, the one that counts now first.
+
+    `key` is its address, or "source:HASH" for a source without one, which cannot be called.
+    """
+
+    id: int
+    key: str
+    address: str | None
+    name: str
+    family: str
+    seen_ms: int
+    versions: tuple[VersionRow, ...]
+
+    @property
+    def current(self) -> VersionRow:
+        """The version that counts now."""
+        return self.versions[0]
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What a command recorded: new versions, versions that were there, and sources that cannot be read."""
+
+    added: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+def conflicts(program: ProgramRow) -> list[tuple[VersionRow, VersionRow]]:
+    """Return pairs of versions of one time that disagree, the preferred one first.
+
+    Versions whose time is not known are in no pair: they may be of different times.
+    """
+    dated = [one for one in program.versions if one.first_slot is not None]
+    return [
+        (one, other)
+        for place, one in enumerate(dated)
+        for other in dated[place + 1 :]
+        if one.hash != other.hash and _overlap(one, other)
+    ]
+
+
+def _overlap(one: VersionRow, other: VersionRow) -> bool:
+    first = max(one.first_slot or 0, other.first_slot or 0)
+    ends = [row.last_slot for row in (one, other) if row.last_slot is not None]
+    return not ends or first <= min(ends)
+
+
+class Records:
+    """The records of a catalogue in *database*."""
+
+    def __init__(self, database: CatalogDatabase) -> None:
+        self._db = database
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def record(self, new: Iterable[NewVersion]) -> Recorded:
+        """Record versions in one transaction. Each is recorded once, however often it is given."""
+        rows = [_prepared(one) for one in new]
+        return self._db.run(lambda connection: _record_all(connection, rows), writes=True)
+
+    def record_faults(self, found: dict[str, str]) -> None:
+        """Record sources that cannot be read, with the reasons."""
+        if not found:
+            return
+
+        def work(connection: Connection) -> None:
+            names = [name[-400:] for name in found]
+            connection.execute(delete(faults).where(faults.c.origin.in_(names)))
+            values = [
+                {"origin": name[-400:], "why": clean_text(why, 1000), "seen_ms": now_ms()}
+                for name, why in found.items()
+            ]
+            connection.execute(insert(faults), values)
+
+        self._db.run(work, writes=True)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def revision(self) -> str:
+        """Return the revision of the catalogue, which changes with every recorded version."""
+        return str(self._db.run(_revision))
+
+    def faults(self) -> dict[str, str]:
+        """Return the sources that cannot be read, with the reasons."""
+        rows = self._db.run(lambda connection: connection.execute(select(faults)).all())
+        return {row.origin: row.why for row in rows}
+
+    def count(self) -> tuple[int, int]:
+        """Return the numbers of programs and of versions."""
+
+        def work(connection: Connection) -> tuple[int, int]:
+            number = [
+                connection.execute(select(func.count()).select_from(table)).scalar_one()
+                for table in (programs, versions)
+            ]
+            return number[0], number[1]
+
+        return self._db.run(work)
+
+    def program(self, name: str) -> ProgramRow:
+        """Return a program by its key, or by its name if only one has it. Raises UnknownName."""
+
+        def work(connection: Connection) -> list[ProgramRow]:
+            found = _programs(connection, programs.c.key == name)
+            return found or _programs(connection, programs.c.letters == letters(name)[:200])
+
+        found = self._db.run(work)
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise UnknownName("program", clean_text(name, 80), (), "the catalogue")
+        keys = [row.key for row in found]
+        raise UnknownName(
+            "program", clean_text(name, 80), keys, "the catalogue", hint="Several have this name."
+        )
+
+    def program_at(self, key: str) -> ProgramRow | None:
+        """Return the program with a key, or None."""
+        found = self._db.run(lambda connection: _programs(connection, programs.c.key == key))
+        return found[0] if found else None
+
+    def programs(self, *, after: str = "", limit: int = 500, words: str = "") -> list[ProgramRow]:
+        """Return programs in the order of their keys, those after *after*. *words*: letters that the name has."""
+
+        def work(connection: Connection) -> list[ProgramRow]:
+            condition = programs.c.key > after
+            if words:
+                condition &= programs.c.letters.contains(letters(words), autoescape=True)
+            return _programs(connection, condition, limit)
+
+        return self._db.run(work)
+
+    def changed_families(self, since: int) -> tuple[list[str], list[str]]:
+        """Return what changed after the revision *since*: families, and keys that are no family of their own now."""
+        changed = programs.c.revision > since
+        families = select(programs.c.family).where(changed).distinct()
+        joined = select(programs.c.key).where(changed & (programs.c.family != programs.c.key))
+
+        def work(connection: Connection) -> tuple[list[str], list[str]]:
+            return (
+                list(connection.execute(families).scalars()),
+                list(connection.execute(joined).scalars()),
+            )
+
+        return self._db.run(work)
+
+    def family(self, key: str) -> list[ProgramRow]:
+        """Return the programs that search shows as one, the one at an address first."""
+        found = self._db.run(lambda connection: _programs(connection, programs.c.family == key))
+        return sorted(found, key=lambda row: (row.address is None, row.id))
+
+    def model(self, version: VersionRow) -> ProgramModel:
+        """Return the model of a version. Raises SourceError if it was written by a newer release."""
+        query = select(versions.c.model).where(versions.c.id == version.id)
+        packed = self._db.run(lambda connection: connection.execute(query).scalar_one())
+        return unpacked_model(packed)
+
+    def packed(self, version: VersionRow) -> bytes:
+        """Return the packed model of a version, as `packed_model` makes it."""
+        query = select(versions.c.model).where(versions.c.id == version.id)
+        return bytes(self._db.run(lambda connection: connection.execute(query).scalar_one()))
+
+
+# --- models as bytes ---------------------------------------------------------------------------------------------
+
+
+def packed_model(model: ProgramModel) -> tuple[bytes, str]:
+    """Return a model as bytes, and its hash."""
+    form = model_to_json(model)
+    return zlib.compress(json.dumps(form, separators=(",", ":")).encode(), 6), form_hash(form)
+
+
+def unpacked_model(packed: bytes) -> ProgramModel:
+    """Return the model that `packed_model` wrote. Raises SourceError."""
+    unpack = zlib.decompressobj()
+    try:
+        text = unpack.decompress(packed, _MOST_BYTES)
+        if unpack.unconsumed_tail:
+            raise SourceError(f"the model has more than {_MOST_BYTES:,} bytes")
+        return model_from_json(orjson.loads(text))
+    except (zlib.error, orjson.JSONDecodeError) as error:
+        raise SourceError(f"expected a packed model: {error}") from error
+
+
+# --- one version --------------------------------------------------------------------------------------------------
+
+
+def _prepared(new: NewVersion) -> dict[str, Any]:
+    """Return the values of a version. Raises SourceError if it is too large."""
+    model = new.model
+    count = len(model.instructions)
+    if count > MOST_INSTRUCTIONS:
+        raise SourceError(f"it has {count:,} instructions; the limit is {MOST_INSTRUCTIONS:,}")
+    if new.address is not None and new.address != model.address:
+        model = replace(model, address=new.address)
+    packed, model_hash = packed_model(model)
+    now = now_ms()
+    return {
+        "address": model.address,
+        "name": clean_text(model.name, 200) or "program",
+        "values": {
+            "source": new.source[:40],
+            "origin": clean_text(new.origin, 1000),
+            "hash": model_hash,
+            "first_slot": new.first_slot,
+            "last_slot": new.last_slot,
+            "seen_ms": new.seen_ms or now,
+            "checked_ms": now,
+            "version": clean_text(model.version, 80),
+            "instructions": count,
+            "names": " ".join(sorted({letters(ix.name)[:80] for ix in model.instructions})),
+            "lint": json.dumps(_linted(model)) if new.lint else None,
+            "build_hash": new.build_hash,
+            "model": packed,
+        },
+    }
+
+
+def _linted(model: ProgramModel) -> dict[str, Any]:
+    """Return how many problems `lint` finds, and the first of them."""
+    from mcpsol_py.schema.lint import lint
+
+    if len(model.instructions) > 2000:
+        return {"errors": 0, "warnings": 0, "findings": [], "skipped": "too many instructions"}
+    try:
+        found = lint(model)
+    except McpsolError as error:
+        return {"errors": 1, "warnings": 0, "findings": [clean_text(str(error), 300)]}
+    levels = [finding.level for finding in found]
+    rows = [clean_text(f"{one.path}: {one.message}", 300) for one in found[:_FINDINGS_KEPT]]
+    return {
+        "errors": levels.count("error"),
+        "warnings": levels.count("warning"),
+        "findings": rows,
+    }
+
+
+def _record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> Recorded:
+    done = Recorded()
+    revision = _revision(connection) + 1
+    for row in rows:
+        label = row["values"]["origin"] or row["address"] or row["name"]
+        is_new = _record_one(connection, row, revision)
+        (done.added if is_new else done.unchanged).append(label)
+    if done.added:
+        _set_revision(connection, revision)
+    return done
+
+
+def _record_one(connection: Connection, row: dict[str, Any], revision: int) -> bool:
+    """Record a version and return whether it is new."""
+    values = row["values"]
+    key = row["address"] or f"source:{values['hash'][:32]}"
+    found = connection.execute(select(programs.c.id).where(programs.c.key == key)).first()
+    program = _add_program(connection, key, row, revision) if found is None else found.id
+    same = (
+        (versions.c.program_id == program)
+        & (versions.c.source == values["source"])
+        & (versions.c.hash == values["hash"])
+    )
+    known = connection.execute(select(versions.c.id, versions.c.first_slot).where(same)).first()
+    if known is not None:
+        connection.execute(update(versions).where(same).values(checked_ms=values["checked_ms"]))
+        return False
+    first = values["first_slot"]
+    if first is not None:
+        _end_older(connection, program, values["source"], first)
+    connection.execute(insert(versions).values(program_id=program, **values))
+    connection.execute(
+        update(programs)
+        .where(programs.c.id == program)
+        .values(revision=revision, name=row["name"], letters=letters(row["name"])[:200])
+    )
+    return True
+
+
+def _end_older(connection: Connection, program: int, source: str, first: int) -> None:
+    """End the versions of one source that were deployed before the slot *first*."""
+    older = (
+        (versions.c.program_id == program)
+        & (versions.c.source == source)
+        & versions.c.last_slot.is_(None)
+        & (versions.c.first_slot < first)
+    )
+    connection.execute(update(versions).where(older).values(last_slot=first - 1))
+
+
+def _add_program(connection: Connection, key: str, row: dict[str, Any], revision: int) -> int:
+    name_letters = letters(row["name"])[:200]
+    mine = frozenset(row["values"]["names"].split())
+    namesakes = list(_namesakes(connection, name_letters, mine))
+    family = f"{key}"
+    if row["address"] is None:
+        family = next((one.family for one in namesakes if one.address is not None), "") or next(
+            (one.family for one in namesakes), key
+        )
+    values = {"key": key, "address": row["address"], "name": row["name"], "letters": name_letters}
+    added = connection.execute(
+        insert(programs).values(family=family, seen_ms=now_ms(), revision=revision, **values)
+    )
+    number = added.inserted_primary_key[0] if added.inserted_primary_key else 0
+    if row["address"] is not None:
+        # IDLs without an address that were there before are versions of this program.
+        loose = [one.id for one in namesakes if one.family.startswith("source:")]
+        connection.execute(
+            update(programs)
+            .where(programs.c.id.in_(loose))
+            .values(family=family, revision=revision)
+        )
+    return int(number)
+
+
+def _namesakes(connection: Connection, name_letters: str, mine: frozenset[str]) -> Iterator[Any]:
+    """Yield programs of the same name that have most instructions in common with *mine*."""
+    query = (
+        select(programs.c.id, programs.c.family, programs.c.address, versions.c.names)
+        .join(versions, versions.c.program_id == programs.c.id)
+        .where(programs.c.letters == name_letters)
+        .order_by(programs.c.id)
+        .limit(200)
+    )
+    for row in connection.execute(query).all():
+        theirs = frozenset(row.names.split())
+        smaller = min(len(mine), len(theirs))
+        if smaller and len(mine & theirs) >= _COMMON * smaller:
+            yield row
+
+
+# --- reading rows ---------------------------------------------------------------------------------------------------
+
+
+def _revision(connection: Connection) -> int:
+    query = select(settings.c.value).where(settings.c.key == "revision")
+    return int(connection.execute(query).scalar() or 0)
+
+
+def _set_revision(connection: Connection, revision: int) -> None:
+    there = update(settings).where(settings.c.key == "revision").values(value=str(revision))
+    if not connection.execute(there).rowcount:
+        connection.execute(insert(settings).values(key="revision", value=str(revision)))
+
+
+def _programs(connection: Connection, condition: Any, limit: int = 500) -> list[ProgramRow]:
+    query = select(programs).where(condition).order_by(programs.c.key).limit(limit)
+    rows = connection.execute(query).all()
+    light = [column for column in versions.c if column.name not in ("model", "names")]
+    found: dict[int, list[VersionRow]] = {row.id: [] for row in rows}
+    if rows:
+        of_them = select(*light).where(versions.c.program_id.in_(found)).order_by(versions.c.id)
+        for row in connection.execute(of_them).all():
+            found[row.program_id].append(_version(row))
+    return [
+        ProgramRow(
+            row.id,
+            row.key,
+            row.address,
+            row.name,
+            row.family,
+            row.seen_ms,
+            tuple(sorted(found[row.id], key=lambda one: one.rank)),
+        )
+        for row in rows
+    ]
+
+
+def _version(row: Row[Any]) -> VersionRow:
+    values = {name: getattr(row, name) for name in VersionRow.__slots__}
+    values["lint"] = json.loads(row.lint) if row.lint else None
+    return VersionRow(**values)

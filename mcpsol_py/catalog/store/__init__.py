@@ -1,0 +1,1 @@
+"""What a catalogue holds, in SQL: SQLite by default, PostgreSQL for several machines."""

@@ -1,0 +1,126 @@
+"""Search: what people type finds what they mean, and what nobody offers is not found."""
+
+from __future__ import annotations
+
+import csv
+import fnmatch
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.catalog import Catalog, Hit
+from mcpsol_py.catalog.records import NewVersion
+from mcpsol_py.names import letters
+from mcpsol_py.sources.detect import read
+from tests.unit.catalog.test_catalog import ADDRESS, OTHER, idl
+
+QUESTIONS = Path(__file__).with_name("questions.tsv")
+#: The share of our own questions whose answer is among the first three.
+LEAST = {"named": 0.95, "job": 0.8, "rare": 0.8, "hard": 0.6}
+
+
+@pytest.fixture(scope="module")
+def everything(shared_idls: Path) -> Iterator[Catalog]:
+    folders = (shared_idls.parent / "catalog", shared_idls)
+    files = [path for folder in folders for path in sorted(folder.glob("*.json"))]
+    if len(files) < 200:
+        pytest.skip("the shared catalogue of IDLs is absent")
+    with Catalog.in_memory(files) as catalog:
+        yield catalog
+
+
+def _rank(hits: list[Hit], files: str, instructions: str) -> int:
+    wanted = set(instructions.split(","))
+    patterns = files.split("|")
+    for place, hit in enumerate(hits, 1):
+        name = Path(hit.file or "").name
+        fits = any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+        if fits and letters(hit.instruction) in wanted:
+            return place
+    return 99
+
+
+def test_our_questions_are_answered(everything: Catalog) -> None:
+    ranks: dict[str, list[int]] = {}
+    times = []
+    with QUESTIONS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            started = time.perf_counter()
+            hits = everything.search(row["question"])
+            times.append(time.perf_counter() - started)
+            rank = _rank(hits, row["files"], row["instructions"])
+            ranks.setdefault(row["kind"], []).append(rank)
+    shares = {kind: sum(rank <= 3 for rank in all_) / len(all_) for kind, all_ in ranks.items()}
+    assert {kind: share for kind, share in shares.items() if share < LEAST[kind]} == {}
+    assert statistics.median(times) < 0.25  # seconds, on a loaded machine
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["bake a chocolate cake", "weather in Paris tomorrow", "", "???", "\x00\x1b"],
+)
+def test_what_nobody_offers_is_not_found(everything: Catalog, question: str) -> None:
+    assert everything.search(question) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        '" OR 1 --',
+        "NEAR(",
+        "stems : swap",
+        "swap*",
+        "-swap",
+        "(((",
+        "swap AND",
+        "^",
+        "'",
+        "{a} : b",
+    ],
+)
+def test_no_question_is_syntax(everything: Catalog, question: str) -> None:
+    everything.search(question)
+
+
+def test_a_long_question_is_bounded(everything: Catalog) -> None:
+    started = time.perf_counter()
+    everything.search("swap tokens for my friend " * 50_000)
+    assert time.perf_counter() - started < 3
+
+
+def test_an_address_finds_its_program(everything: Catalog) -> None:
+    stake = "Stake11111111111111111111111111111111111111"
+    hits = everything.search(f"split at {stake}")
+    assert (hits[0].address, hits[0].instruction) == (stake, "split")
+
+
+def test_versions_of_one_program_count_once(everything: Catalog) -> None:
+    hits = everything.search("orca whirlpool collect fees", limit=20)
+    assert len([hit for hit in hits if hit.instruction == "collect_fees"]) == 1
+
+
+@pytest.mark.parametrize("typed", ["marinde deposit", "marinade depoist"])
+def test_a_wrong_letter_is_mended(everything: Catalog, typed: str) -> None:
+    assert everything.search(typed)[0].program == "marinade_finance"
+
+
+def test_every_hit_says_why(everything: Catalog) -> None:
+    for hit in everything.search("stake my SOL with a validator"):
+        assert hit.why
+
+
+def test_a_name_gives_no_stranger_a_brand() -> None:
+    """A program that calls itself "whirlpool" is not found as Orca's."""
+    with Catalog.in_memory([]) as catalog:
+        catalog.record([NewVersion(read(idl("whirlpool", address=OTHER)), origin="stranger")])
+        assert not any(
+            "names the program" in why
+            for hit in catalog.search("orca buy product")
+            for why in hit.why
+        )
+        catalog.record([NewVersion(read(idl("shop", address=ADDRESS)), origin="shop")])
+        hits = catalog.search("shop buy product")
+        assert hits[0].address == ADDRESS
