@@ -18,24 +18,7 @@ from mcpsol_py.catalog.store.schema import metadata
 from mcpsol_py.errors import SourceError, StorageError, UnknownName
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.sources.detect import read
-
-ADDRESS = "8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz"
-OTHER = "11111111111111111111111111111112"
-
-
-def idl(name: str = "shop", address: str | None = ADDRESS, **changes: Any) -> dict[str, Any]:
-    metadata_ = {"address": address} if address else {}
-    instructions = [
-        {"name": one, "accounts": [], "args": [{"name": "amount", "type": "u64"}]}
-        for one in ("buyProduct", "sellProduct", "closeShop")
-    ]
-    return {
-        "name": name,
-        "version": "1",
-        "instructions": instructions,
-        "metadata": metadata_,
-        **changes,
-    }
+from tests.unit.catalog.shops import ADDRESS, OTHER, idl
 
 
 def model(*args: Any, **changes: Any) -> ProgramModel:

@@ -15,7 +15,7 @@ from mcpsol_py.catalog import Catalog, Hit
 from mcpsol_py.catalog.records import NewVersion
 from mcpsol_py.names import letters
 from mcpsol_py.sources.detect import read
-from tests.unit.catalog.test_catalog import ADDRESS, OTHER, idl
+from tests.unit.catalog.shops import ADDRESS, OTHER, idl
 
 QUESTIONS = Path(__file__).with_name("questions.tsv")
 #: The share of our own questions whose answer is among the first three.
