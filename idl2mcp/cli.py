@@ -19,12 +19,14 @@ __all__ = ["COMMANDS", "cli", "main"]
 
 #: Command -> description. The code of "list-tools" is `command` in idl2mcp/commands/list_tools.py.
 COMMANDS: dict[str, str] = {
+    "new": "Make a project: a program in Python, its tests and a README.",
     "inspect": "Show a program's tools, accounts, types and findings.",
     "convert": "Convert a program's schema to mcpsol JSON, pages, MCP tools or an Anchor IDL.",
     "stubs": "Write type stubs of a program, for editors and type checkers.",
     "lint": "Check a source, and its tools against the limits of MCP clients.",
     "render": "Render a program as a Rust crate.",
     "build": "Compile a crate to a .so; show its size, rent and list_tools cost.",
+    "test": "Run a program's tests; list the lines and errors that they never reach.",
     "attack": "Attack a compiled program in every way that its spec must prevent.",
     "deploy": "Deploy or upgrade a program; a stopped run continues.",
     "publish-idl": "Publish a program's IDL in its Program Metadata account.",

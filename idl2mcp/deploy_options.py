@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import click
 
@@ -27,6 +27,10 @@ __all__ = ["Destination", "Endpoints", "destination_options", "step_reporter"]
 
 _T = TypeVar("_T")
 _KEY = click.Path(dir_okay=False, path_type=Path)
+#: "@alice": a wallet of the embedded cluster, whose key everybody can make.
+_LOCAL = "@"
+#: Lamports for such a wallet, if it has none.
+_POCKET_MONEY = 100_000_000_000
 #: Clusters whose SOL has no price.
 _TEST_CLUSTERS = (DEVNET_GENESIS, TESTNET_GENESIS, EMBEDDED_GENESIS)
 
@@ -58,8 +62,8 @@ class Destination:
 
     def keys(self) -> tuple[Keypair, Keypair]:
         """The key pairs of payer and authority (by default the same). Raises SourceError."""
-        payer = inputs.key_file(self.payer_file)
-        return payer, payer if self.authority_file is None else inputs.key_file(self.authority_file)
+        payer = _key(self.payer_file)
+        return payer, payer if self.authority_file is None else _key(self.authority_file)
 
     def run(self, work: Callable[[Endpoints], Coroutine[Any, Any, _T]]) -> _T:
         """Run *work* on the cluster. With ``--dry-run``, its transport refuses to send.
@@ -76,6 +80,7 @@ class Destination:
                 transport = kind(inputs.endpoint(self.url))
                 stack.push_async_callback(transport.close)
                 genesis = await self._checked_genesis(transport)
+                await self._fund_local_wallets(transport, genesis)
                 if self.check_url is None:
                     return await work(Endpoints(transport))
                 check = kind(inputs.endpoint(self.check_url))
@@ -106,12 +111,37 @@ class Destination:
             )
         return genesis
 
+    async def _fund_local_wallets(self, transport: RpcTransport, genesis: str) -> None:
+        """Give the wallets that are named as "@alice" money on the embedded cluster. Raises DeployRefused elsewhere."""
+        for file in filter(_is_local, (self.payer_file, self.authority_file)):
+            if genesis != EMBEDDED_GENESIS:
+                raise DeployRefused(
+                    transport.endpoint,
+                    f"{file} is a wallet of the embedded cluster, and everybody has its key",
+                    "Give a key file",
+                )
+            key = str(_key(file).pubkey())
+            balance = await transport.request("getBalance", [key])
+            if not balance["value"] and not self.dry_run:
+                await transport.request("requestAirdrop", [key, _POCKET_MONEY])
+
     @property
     def shown(self) -> str:
         """The URL without path and query, which may contain API keys."""
         from mcpsol_py.client.rpc import redact
 
         return redact(inputs.endpoint(self.url))
+
+
+def _is_local(file: Path | None) -> TypeGuard[Path]:
+    return file is not None and str(file).startswith(_LOCAL)
+
+
+def _key(file: Path) -> Keypair:
+    """Read a key file, or make the key of "@alice". Raises SourceError."""
+    from idl2mcp.local_cluster import wallet
+
+    return wallet(str(file).removeprefix(_LOCAL)) if _is_local(file) else inputs.key_file(file)
 
 
 def _refuse_other_genesis(transport: RpcTransport, found: str, expected: str) -> None:
@@ -194,7 +224,7 @@ def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=_KEY,
             metavar="KEYPAIR",
             required=True,
-            help="The key file that pays.",
+            help="The key file that pays. On the embedded cluster of `serve` also @NAME, which has money there.",
         ),
         inputs.url_option(required=True),
     ):

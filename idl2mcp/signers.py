@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.client.keys import Signer
+    from mcpsol_py.client.transport import Transport
 
-__all__ = ["TOKEN_VARIABLE", "is_service_alone", "named_signers", "signing_service"]
+__all__ = [
+    "TOKEN_VARIABLE",
+    "embedded_wallets",
+    "is_service_alone",
+    "named_signers",
+    "signing_service",
+]
 
 #: The environment variable with the token of a signing service.
 TOKEN_VARIABLE = "IDL2MCP_SIGNER_TOKEN"
@@ -67,6 +74,27 @@ def named_signers(
         signer = signing_service(_only([key for key in missing if key not in found]), url)
         found[signer.address] = signer
     return found
+
+
+def embedded_wallets(names: Iterable[str], transport: Transport | None) -> dict[Pubkey, Signer]:
+    """Return the wallets "@name" of an embedded cluster that is reached over JSON-RPC, as signers by address.
+
+    Everybody has their keys, so click.BadParameter is raised for any other cluster.
+    """
+    from idl2mcp.local_cluster import wallet
+    from mcpsol_py.client.keys import KeypairSigner
+    from mcpsol_py.client.transport import run
+    from mcpsol_py.solana.ids import EMBEDDED_GENESIS
+
+    local = [name for name in names if name.startswith("@")]
+    ask = getattr(transport, "request", None)
+    if local and (ask is None or str(run(ask("getGenesisHash"))) != EMBEDDED_GENESIS):
+        raise click.BadParameter(
+            f"{local[0]}: such names are wallets of a local cluster (--setup, --ledger, or the node of `serve`).",
+            param_hint="--signer",
+        )
+    signers = [KeypairSigner(wallet(name.removeprefix("@"))) for name in local]
+    return {signer.address: signer for signer in signers}
 
 
 def is_service_alone(name: str) -> bool:

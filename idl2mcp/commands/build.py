@@ -37,18 +37,33 @@ if TYPE_CHECKING:
 @inputs.no_exec_option
 @report.json_option
 def command(folder: Path, out: Path | None, route: Any, descriptions: Any, as_json: bool) -> None:
-    """Compile the crate in DIR for the SVM; show the size, the rent and what list_tools costs."""
+    """Compile the crate in DIR for the SVM; show the size, the rent and what list_tools costs.
+
+    If DIR has a spec.py that is newer than the crate, or no crate yet, the crate is rendered first.
+    """
     with report.progress(f"compiling {folder}") as running:
         from mcpsol_py.build import build_program
 
-        if descriptions is not None:
-            from mcpsol_py.render import render_again
-
-            running.step(f"rendering {folder}")
-            render_again(folder, descriptions=descriptions)
+        _render(folder, descriptions, running)
 
         result = build_program(folder, route=route, out=out or folder, progress=running.step)
     report.emit(_document(result), _lines(result), as_json=as_json)
+
+
+def _render(folder: Path, descriptions: Any, running: report.Progress) -> None:
+    """Render the crate if its spec is newer, or again with other descriptions if these are given."""
+    from mcpsol_py.render import is_older_than_spec, render, render_again
+
+    is_older = is_older_than_spec(folder)
+    if descriptions is None and not is_older:
+        return
+    running.step(f"rendering {folder}")
+    if is_older and not (folder / "src").exists():
+        source = inputs.load_source(str(folder / "spec.py"))
+        inputs.refuse_errors(source)
+        render(source.model, out=folder, descriptions=descriptions or "full")
+    else:
+        render_again(folder, descriptions=descriptions or "full")
 
 
 def _document(result: BuildResult) -> dict[str, Any]:

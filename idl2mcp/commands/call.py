@@ -10,7 +10,7 @@ import click
 from idl2mcp import inputs, report
 from idl2mcp.json_input import json_list, json_object, plain_value, with_pairs
 from idl2mcp.priority_options import priority_options
-from idl2mcp.signers import is_service_alone, named_signers
+from idl2mcp.signers import embedded_wallets, is_service_alone, named_signers
 from mcpsol_py.errors import MissingAccount, ProgramFailed
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE|URL",
     help="For --mode send with --url: a key file, or a signing service (URL or ADDRESS=URL). On the local cluster "
-    "@names sign by themselves.",
+    "@names sign by themselves; at the URL of an embedded one they are given here.",
 )
 @priority_options
 @click.option("--logs", is_flag=True, help="Show the program's log too.")
@@ -165,7 +165,12 @@ class _Call:
         )
         named = [name for name in signer_names if not is_service_alone(name)]
         self.services = [name for name in signer_names if is_service_alone(name)]
-        self.signers = named_signers(named, (), source.cluster)
+        if source.cluster is None:
+            self.signers = embedded_wallets(named, transport)
+            named = [name for name in named if not name.startswith("@")]
+        else:
+            self.signers = {}
+        self.signers |= named_signers(named, (), source.cluster)
 
     def _names(self, value: Any, *, known_only: bool = False) -> Any:
         return self.book.resolve(value, known_only=known_only)

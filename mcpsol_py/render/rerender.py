@@ -12,7 +12,7 @@ from mcpsol_py.render.write import RenderResult
 from mcpsol_py.schema.pages import Descriptions
 from mcpsol_py.sources.detect import read
 
-__all__ = ["render_again"]
+__all__ = ["is_older_than_spec", "render_again"]
 
 _SOURCE = re.compile(r"^// Rendered by idl2mcp from ([ -~]*); edit the source\.")
 
@@ -49,6 +49,25 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
         descriptions=descriptions,
         form="verbose" if verbose else "compact",
     )
+
+
+def is_older_than_spec(folder: str | Path) -> bool:
+    """Return whether the rendered crate in *folder* is older than the spec.py there, or missing beside it.
+
+    As `make` does, this compares the times of the files.
+    """
+    spec, source = Path(folder) / "spec.py", Path(folder) / "src"
+    if not spec.is_file():
+        return False
+    rendered = [path for path in source.rglob("*.rs") if _is_rendered(path)]
+    if not rendered:
+        return not (Path(folder) / "Cargo.toml").exists()
+    return spec.stat().st_mtime_ns > max(path.stat().st_mtime_ns for path in rendered)
+
+
+def _is_rendered(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return _SOURCE.match(file.readline()) is not None
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -31,6 +31,7 @@ from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec.file import import_file, only_program
 from mcpsol_py.testing.checks import CheckFailure, Given, check_accounts, derived
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState, rent
+from mcpsol_py.testing.reached import follow, note_call
 from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
 
 __all__ = ["Outcome", "Simulator"]
@@ -147,7 +148,9 @@ class Simulator:
         """
         ix = self._instruction(instruction)
         call = _Call(self, ix, self._given(ix, accounts, args or {}, signers))
-        return call.run()
+        outcome = call.run()
+        note_call("simulator", outcome.error)
+        return outcome
 
     def _instruction(self, name: str) -> Instruction:
         if name not in self._instructions:
@@ -288,7 +291,7 @@ class _Call:
         views = {account.name: self._view(account, at) for account, at, _ in self.given.each()}
         token = running.running.set(self)
         try:
-            returned = method(**views, **self.given.arguments)
+            returned = follow(method, views | self.given.arguments)
         finally:
             running.running.reset(token)
             for view in views.values():

@@ -1,0 +1,193 @@
+"""A stateful test that is generated from a spec: calls its instructions in any order, as several users, on both sides.
+
+class Machine(ProgramMachine):
+    spec = spec_near(__file__)
+
+    @invariant()
+    def all_tokens_are_there(self): ...
+
+TestMachine = Machine.TestCase
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.errors import ClientError, NotUsable
+from mcpsol_py.model.program import Account, Constraints
+from mcpsol_py.testing.keys import address
+from mcpsol_py.testing.project import compiled_beside
+from mcpsol_py.testing.strategies import strategies
+from mcpsol_py.testing.twin import CallOutcome, TwinProgram
+
+__all__ = ["ProgramMachine"]
+
+#: The tokens of each user, in each mint.
+_PURSE = 10**6
+_NAMES = ("alice", "bob", "carol", "dave", "erin", "frank")
+
+
+class ProgramMachine(RuleBasedStateMachine):
+    """Calls the instructions of a spec that have bodies, and compares what they do in Python and in the SVM.
+
+    Most calls are as they should be: the users sign, addresses follow from the seeds, token accounts have the right
+    mint. Some have another user, another account or a missing signature. Set `spec`; `elf` is the compiled program
+    beside it if not given. Methods with Hypothesis's `@invariant()` are checked after every call.
+
+    `program` is the `TwinProgram`, `wallets` and `mints` are the users and their mints, and `outcomes` counts how calls
+    ended, by the name of the error.
+    """
+
+    spec: ClassVar[type | str | PathLike[str]]
+    elf: ClassVar[bytes | str | PathLike[str] | None] = None
+    users: ClassVar[int] = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        elf = self.elf
+        if elf is None and not isinstance(self.spec, type):
+            elf = compiled_beside(Path(self.spec))
+        self.program = TwinProgram(self.spec, elf)
+        self.wallets: list[Keypair] = [self.program.wallet(name) for name in _NAMES[: self.users]]
+        self.mints: list[Pubkey] = []
+        self.token_accounts: list[Pubkey] = []
+        self.outcomes: Counter[str] = Counter()
+        self._calls = strategies(self.program.program)
+        self._callable = sorted(set(self._calls) & set(self.program.simulator.bodies))
+        self.start()
+
+    def start(self) -> None:
+        """Set the scene: two mints, and tokens of both for each user, if the program uses tokens.
+
+        A machine whose program needs more overrides this.
+        """
+        if any(_is_token(account) for account in self._accounts()):
+            self.mints = [self.program.mint(name, authority=self.wallets[0]) for name in "ab"]
+        for wallet in self.wallets:
+            for mint in self.mints:
+                purse = self.program.token_account(mint, wallet, _PURSE)
+                self.token_accounts.append(purse)
+
+    def called(self, instruction: str, outcome: CallOutcome) -> None:
+        """Take note of a call that was made. Override it to keep sums for an invariant."""
+
+    # --- rules
+
+    @rule(data=st.data())
+    def call(self, data: st.DataObject) -> None:
+        """Call any instruction."""
+        name = data.draw(st.sampled_from(self._callable), label="instruction")
+        args = data.draw(self._calls[name].args, label="arguments")
+        accounts = _Choice(self, data, name).accounts()
+        signs = data.draw(_mostly(True, False), label="all sign")
+        try:
+            outcome = self.program.call(
+                name, accounts=accounts, args=args, signers=None if signs else ()
+            )
+        except (ClientError, NotUsable):
+            return  # such a call cannot be made: an address follows from state that does not exist
+        self.outcomes[outcome.error] += 1
+        self.called(name, outcome)
+
+    @rule(seconds=st.sampled_from([1, 60, 86_400]))
+    def time_passes(self, seconds: int) -> None:
+        """Let time pass."""
+        now = self.program.simulator.time
+        self.program.set_clock(
+            unix_timestamp=int(now.unix_timestamp) + seconds, slot=int(now.slot) + 2 * seconds
+        )
+
+    def _accounts(self) -> Iterator[Account]:
+        for instruction in self.program.program.model.instructions:
+            yield from (item for item in instruction.accounts if isinstance(item, Account))
+
+
+def _is_token(account: Account) -> bool:
+    return account.rules.token is not None
+
+
+def _mostly(usual: Any, other: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from([usual] * 9 + [other])
+
+
+class _Choice:
+    """Chooses the accounts of one call. Addresses that follow from others are mostly left out."""
+
+    def __init__(self, machine: ProgramMachine, data: st.DataObject, name: str) -> None:
+        self.machine, self.data = machine, data
+        self.program = machine.program
+        self.leaves = self.program.program.instruction(name).plan.leaves
+        users = [wallet.pubkey() for wallet in machine.wallets]
+        self.users = users
+        self.actor = data.draw(st.sampled_from(users), label="user")
+        self.chosen: dict[str, Pubkey] = {}
+
+    def accounts(self) -> dict[str, Pubkey]:
+        """Return the chosen accounts by name. Token accounts come last, since they depend on mints and owners."""
+        for leaf in sorted(self.leaves, key=_is_token_account):
+            if leaf.account.address is None and not _rules(leaf).one_of:
+                among = self._among(leaf)
+                if among:
+                    drawn = self.data.draw(st.sampled_from(among), label=leaf.name)
+                    self.chosen[leaf.name] = drawn
+        return self.chosen
+
+    def _among(self, leaf: Leaf) -> list[Pubkey]:
+        """Return the addresses from which a leaf's is drawn; [] to leave it out."""
+        rules = _rules(leaf)
+        if rules.state is not None:
+            return self._states(leaf, rules.state)
+        if rules.token_kind == "mint":
+            return [] if leaf.account.pda is not None else self.machine.mints
+        if _is_token_account(leaf):
+            return self._token_accounts(leaf)
+        if leaf.account.pda is not None:
+            return []
+        return [self.actor] * 12 + self.users
+
+    def _states(self, leaf: Leaf, kind: str) -> list[Pubkey]:
+        """Addresses of this kind of state; a derived one is mostly left to follow from its seeds."""
+        ledger = self.program.simulator.ledger
+        known = [address(at) for at, s in ledger.states.items() if type(s).__name__ == kind]
+        if leaf.account.pda is not None and not _seeds_of_itself(leaf):
+            return known if known and self.data.draw(_mostly(False, True), label="other") else []
+        return known or self.users
+
+    def _token_accounts(self, leaf: Leaf) -> list[Pubkey]:
+        if leaf.account.pda is not None:
+            return []
+        token, ledger = _rules(leaf).token, self.program.simulator.ledger
+        assert token is not None
+        known = {address(at): held for at, held in ledger.tokens.items()}
+        wanted = (self.chosen.get(token.mint or ""), self.chosen.get(token.authority or ""))
+        fitting = [
+            at
+            for at, held in known.items()
+            if wanted[0] in (None, address(held.mint)) and wanted[1] in (None, address(held.owner))
+        ]
+        return fitting * 8 + list(known)
+
+
+def _rules(leaf: Leaf) -> Constraints:
+    return leaf.account.rules
+
+
+def _is_token_account(leaf: Leaf) -> bool:
+    return _rules(leaf).token_kind in ("account", "associated")
+
+
+def _seeds_of_itself(leaf: Leaf) -> bool:
+    """Is a leaf's address derived from its own state, so that only the caller can know it?"""
+    pda = leaf.account.pda
+    assert pda is not None
+    return any(getattr(seed, "account", ())[:1] == leaf.path for seed in pda.seeds)

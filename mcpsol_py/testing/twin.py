@@ -1,0 +1,281 @@
+"""A program in the simulator and in an SVM at once: each call is made in both, and all that it did is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from mcpsol_py.bodies.addresses import Pubkey as Address
+from mcpsol_py.bodies.numbers import Number
+from mcpsol_py.program import Program
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.solana.tokens import Mint, TokenAccount, read_mint, read_token_account
+from mcpsol_py.sources.spec import read_spec
+from mcpsol_py.testing.keys import address, key_pair
+from mcpsol_py.testing.reached import note_call
+from mcpsol_py.testing.simulator import Outcome, Simulator
+from mcpsol_py.testing.svm_program import Event, SvmOutcome, SvmProgram
+
+__all__ = ["CallOutcome", "Difference", "TwinProgram", "plain"]
+
+SOL = 10**9
+#: The tokens of a new mint: what its token accounts can get.
+SUPPLY = 2**63
+
+
+class Difference(AssertionError):
+    """The simulator and the SVM do not agree: a body or a generated check means two things."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended. `error`: the name of the error that refused it, "" if it succeeded.
+
+    `accounts` has the accounts of the call by name, also those that were filled in; absent ones are left out.
+    """
+
+    error: str
+    events: tuple[Event, ...]
+    returned: Any
+    accounts: dict[str, Pubkey]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """An account of the simulator as bytes."""
+
+    owner: Pubkey
+    data: bytes
+
+
+class TwinProgram:
+    """A program in the simulator, and in an SVM if it is compiled. Without a compiled program nothing is compared.
+
+    `simulator` and `svm` are the two sides; `svm` is None without a compiled program.
+    """
+
+    def __init__(
+        self,
+        spec: type | str | PathLike[str],
+        elf: bytes | str | PathLike[str] | None = None,
+        *,
+        at: object = None,
+    ) -> None:
+        """`spec`: the class of a spec or its file. `elf`: the compiled program or its path. `at`: its address."""
+        probe = Simulator(spec)
+        self.program = Program(read_spec(probe.program))
+        self.program_id = address(at or self.program.address or key_pair(self.program.name))
+        self.simulator = Simulator(spec, address=self.program_id)
+        self.svm = None if elf is None else SvmProgram(self.program, elf, at=self.program_id)
+        self.set_clock(unix_timestamp=1_700_000_000, slot=10_000)
+
+    # --- what is there before a call
+
+    def wallet(self, name: str = "wallet", lamports: int = 100 * SOL) -> Keypair:
+        """Return the key pair of that name, with lamports on both sides if it has no account yet."""
+        key = key_pair(name)
+        if not self.simulator.lamports(key.pubkey()):
+            self._put_wallet(key.pubkey(), lamports)
+        return key
+
+    def mint(self, name: str = "mint", *, authority: object = None, decimals: int = 6) -> Pubkey:
+        """Return the address of the mint of that name, which is made if it does not exist."""
+        at = key_pair(f"mint {name}").pubkey()
+        if Address(at) not in self.simulator.ledger.mints:
+            owner = address(authority or key_pair("mint authority"))
+            self.simulator.put_mint(at, authority=owner, supply=SUPPLY, decimals=decimals)
+            if self.svm is not None:
+                self.svm.put_mint(at, authority=owner, supply=SUPPLY, decimals=decimals)
+            self._same_lamports(at)
+        return at
+
+    def token_account(
+        self, mint: object, owner: object, amount: int = 0, *, at: object = None
+    ) -> Pubkey:
+        """Put a token account on both sides, by default at the owner's associated address, and return its address."""
+        holder, of = address(owner), address(mint)
+        key = associated_token(holder, of, TOKEN_PROGRAM) if at is None else address(at)
+        self.simulator.put_tokens(key, mint=of, owner=holder, amount=amount)
+        if self.svm is not None:
+            self.svm.put_tokens(key, mint=of, owner=holder, amount=amount)
+        self._same_lamports(key)
+        return key
+
+    def put_state(self, at: object, kind: str | None = None, **fields: Any) -> None:
+        """Put state of type *kind* at an address. Fields that are not given stay as they are, or are zero in new state.
+
+        Without *kind*, the type of the state that is there. Raises KeyError without one.
+        """
+        key = address(at)
+        there = self.simulator.ledger.states.get(Address(key))
+        name = kind or type(self.simulator.state(key)).__name__
+        state: Any = there if type(there).__name__ == name else self.simulator.new_state(name)
+        for field, value in fields.items():
+            old = getattr(state, field)
+            setattr(state, field, value if value is None or old is None else type(old)(value))
+        self.simulator.put_state(key, state)
+        if self.svm is not None:
+            self.svm.put_state(key, name, plain(state))
+        self._same_lamports(key)
+
+    def set_clock(self, *, unix_timestamp: int | None = None, slot: int | None = None) -> None:
+        """Set what the clock shows."""
+        self.simulator.set_clock(unix_timestamp=unix_timestamp, slot=slot)
+        if self.svm is not None:
+            self.svm.set_clock(unix_timestamp=unix_timestamp, slot=slot)
+
+    def _put_wallet(self, at: Pubkey, lamports: int) -> None:
+        self.simulator.put_wallet(at, lamports)
+        if self.svm is not None:
+            self.svm.put_wallet(at, lamports)
+
+    def _same_lamports(self, at: Pubkey) -> None:
+        if self.svm is not None:
+            self.simulator.put_wallet(at, self.svm.lamports(at))
+
+    # --- what is there after it
+
+    def state(self, at: object) -> dict[str, Any]:
+        """Return the fields of the state at an address. Raises KeyError without one."""
+        fields: dict[str, Any] = plain(self.simulator.state(address(at)))
+        return fields
+
+    def tokens(self, at: object) -> int:
+        """Return the tokens in a token account."""
+        return self.simulator.tokens(address(at))
+
+    def lamports(self, at: object) -> int:
+        """Return the lamports of an account, 0 without one."""
+        return self.simulator.lamports(address(at))
+
+    # --- calls
+
+    def call(
+        self,
+        instruction: str,
+        *,
+        accounts: Mapping[str, Any] | None = None,
+        args: Mapping[str, Any] | None = None,
+        signers: Iterable[object] | None = None,
+    ) -> CallOutcome:
+        """Call an instruction on both sides. Accounts that follow from the others may be left out.
+
+        `signers`: by default, every account that has to sign. Raises Difference if the sides do not agree, and
+        MissingAccount, UnknownName, NotUsable for a call that cannot be made.
+        """
+        whole, values = self.complete(instruction, accounts or {}, args or {})
+        signing = None if signers is None else [address(signer) for signer in signers]
+        known = {name: key for name, key in whole.items() if key is not None}
+        here = self.simulator.call(instruction, accounts=known, args=values, signers=signing)
+        mine = CallOutcome(here.error, _events(here), plain(here.returned), known)
+        if self.svm is not None:
+            shown = {name: plain(value) for name, value in values.items()}
+            there = self.svm.call(instruction, accounts=whole, args=shown, signers=signing)
+            note_call("svm", there.error)
+            self._compare(f"{instruction}({shown})", mine, there)
+        return mine
+
+    def complete(
+        self, instruction: str, accounts: Mapping[str, Any], args: Mapping[str, Any]
+    ) -> tuple[dict[str, Pubkey | None], dict[str, Any]]:
+        """Return the accounts and arguments of a call by name, with those that follow from the given ones.
+
+        Raises as `call` does.
+        """
+        known = self.program.instruction(instruction)
+        given = {name: None if key is None else address(key) for name, key in accounts.items()}
+        shown = {name: plain(value) for name, value in args.items()}
+        resolution = known.plan.resolve(shown, given, program_id=self.program_id, online=True)
+        while wanted := resolution.wanted():
+            resolution.supply((key, self._read(key)) for key in wanted)
+        return resolution.addresses(), {**resolution.complete_args(), **args}
+
+    def _read(self, at: Pubkey) -> _Read | None:
+        """Return an account of the simulator as bytes, for addresses that depend on its data."""
+        ledger, key = self.simulator.ledger, Address(at)
+        if key in ledger.states:
+            state = ledger.states[key]
+            data = self.program.encode_account(type(state).__name__, plain(state))
+            return _Read(self.program_id, data)
+        if key in ledger.tokens:
+            held = ledger.tokens[key]
+            account = TokenAccount(address(held.mint), address(held.owner), int(held.amount))
+            return _Read(TOKEN_PROGRAM, account.to_bytes())
+        if key in ledger.mints:
+            return _Read(TOKEN_PROGRAM, Mint(decimals=int(ledger.mints[key].decimals)).to_bytes())
+        return _Read(SYSTEM_PROGRAM, b"") if key in ledger.lamports else None
+
+    # --- comparing
+
+    def _compare(self, what: str, here: CallOutcome, there: SvmOutcome) -> None:
+        pairs = {
+            "ends with": (here.error, there.error),
+            "logs": (here.events, _plain_events(there.events)),
+            "returns": (here.returned, plain(there.returned)),
+        }
+        for verb, (mine, other) in pairs.items():
+            if mine != other:
+                log = "\n".join(there.logs)
+                raise Difference(
+                    f"{what} {verb} {mine!r} in Python, {other!r} in the SVM. Its log:\n{log}"
+                )
+        for key in set(here.accounts.values()):
+            self._compare_account(what, key)
+
+    def _compare_account(self, what: str, at: Pubkey) -> None:
+        assert self.svm is not None
+        found = self.svm.account(at)
+        if found is not None and found.executable:
+            return
+        ledger, key = self.simulator.ledger, Address(at)
+        mine: dict[str, object] = {"lamports": self.simulator.lamports(at)}
+        other: dict[str, object] = {"lamports": self.svm.lamports(at)}
+        if key in ledger.states:
+            mine["state"] = plain(ledger.states[key])
+            other["state"] = None if found is None else _fields(self.program, found.data)
+        tokens, mint = read_token_account(found), read_mint(found)
+        if key in ledger.tokens or tokens is not None:
+            mine["tokens"] = plain(getattr(ledger.tokens.get(key), "amount", None))
+            other["tokens"] = None if tokens is None else tokens.amount
+        if key in ledger.mints or mint is not None:
+            mine["supply"] = plain(getattr(ledger.mints.get(key), "supply", None))
+            other["supply"] = None if mint is None else mint.supply
+        if mine != other:
+            raise Difference(f"after {what}, {at} has {mine} in Python, {other} in the SVM.")
+
+
+def _events(outcome: Outcome) -> tuple[Event, ...]:
+    """Return the events of a simulated call, with plain values."""
+    return tuple(Event(type(event).__name__, plain(event)) for event in outcome.events)
+
+
+def _plain_events(events: Iterable[Event]) -> tuple[Event, ...]:
+    return tuple(Event(event.name, plain(event.fields)) for event in events)
+
+
+def _fields(program: Program, data: bytes) -> dict[str, object]:
+    fields: dict[str, object] = plain(program.decode_account(data)[1])
+    return fields
+
+
+def plain(value: Any) -> Any:
+    """Return a value of either side in one form: solders addresses, plain ints, structs as dicts."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (Number, int)):
+        return int(value)
+    if isinstance(value, Address):
+        return address(value)
+    if isinstance(value, (bytes, Pubkey)):
+        return value
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(plain, value))
+    return {key: plain(item) for key, item in vars(value).items()}
