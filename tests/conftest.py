@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 # Assertions in helpers show their values, as those in test modules do.
 pytest.register_assert_rewrite("tests.support", "tests.functional")
-pytest_plugins = ["tests.leaks", "tests.databases", "tests.durations"]
+pytest_plugins = ["tests.leaks", "tests.databases", "tests.durations", "pytester"]
 
 REPO = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))

@@ -9,9 +9,9 @@ from mcpsol_py.lazy_exports import lazy_exports
 from mcpsol_py.testing.simulator import Outcome, Simulator
 
 if TYPE_CHECKING:
+    from mcpsol_py.testing.call_strategies import CallStrategies, Strategies, strategies
     from mcpsol_py.testing.machine import ProgramMachine
     from mcpsol_py.testing.project import spec_near
-    from mcpsol_py.testing.strategies import CallStrategies, Strategies, strategies
     from mcpsol_py.testing.svm_program import Event, SvmOutcome, SvmProgram
     from mcpsol_py.testing.twin import CallOutcome, Difference, TwinProgram
 
@@ -35,7 +35,9 @@ __all__ = [
 _HOMES = {
     "ProgramMachine": "mcpsol_py.testing.machine",
     "spec_near": "mcpsol_py.testing.project",
-    **dict.fromkeys(("CallStrategies", "Strategies", "strategies"), "mcpsol_py.testing.strategies"),
+    **dict.fromkeys(
+        ("CallStrategies", "Strategies", "strategies"), "mcpsol_py.testing.call_strategies"
+    ),
     **dict.fromkeys(("Event", "SvmOutcome", "SvmProgram"), "mcpsol_py.testing.svm_program"),
     **dict.fromkeys(("CallOutcome", "Difference", "TwinProgram"), "mcpsol_py.testing.twin"),
 }

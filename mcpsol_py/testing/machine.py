@@ -25,9 +25,9 @@ from solders.pubkey import Pubkey
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.errors import ClientError, NotUsable
 from mcpsol_py.model.program import Account, Constraints
+from mcpsol_py.testing.call_strategies import strategies
 from mcpsol_py.testing.keys import address
 from mcpsol_py.testing.project import compiled_beside
-from mcpsol_py.testing.strategies import strategies
 from mcpsol_py.testing.twin import CallOutcome, TwinProgram
 
 __all__ = ["ProgramMachine"]

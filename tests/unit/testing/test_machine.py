@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import invariant, run_state_machine_as_test
+
+from mcpsol_py.testing import CallOutcome, Difference, ProgramMachine
+
+REPO = Path(__file__).resolve().parents[3]
+COUNTER, VAULT = REPO / "programs/counter", REPO / "programs/vault"
+SHORT = settings(
+    max_examples=15,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
+
+
+class Vault(ProgramMachine):
+    """The vault, with an invariant and a count of how its calls end."""
+
+    spec = VAULT / "spec.py"
+    seen: ClassVar[Counter[str]] = Counter()
+
+    def called(self, instruction: str, outcome: CallOutcome) -> None:
+        self.seen[f"{instruction} {outcome.error}"] += 1
+
+    @invariant()
+    def no_token_appears_or_vanishes(self) -> None:
+        held = sum(int(account.amount) for account in self.program.simulator.ledger.tokens.values())
+        assert held == len(self.wallets) * len(self.mints) * 10**6
+
+
+def test_every_instruction_succeeds_and_is_refused() -> None:
+    run_state_machine_as_test(Vault, settings=SHORT)  # type: ignore[no-untyped-call]
+    for name in ("initialize", "deposit", "withdraw"):
+        assert Vault.seen[f"{name} "] > 0, Vault.seen
+        refused = [key for key in Vault.seen if key.startswith(f"{name} ") and key[-1] != " "]
+        assert refused, Vault.seen
+
+
+class BrokenInvariant(Vault):
+    @invariant()
+    def nobody_ever_opens_a_vault(self) -> None:
+        assert not self.program.simulator.ledger.states
+
+
+def test_an_invariant_that_does_not_hold_is_found() -> None:
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(BrokenInvariant, settings=SHORT)  # type: ignore[no-untyped-call]
+
+
+class OtherProgram(ProgramMachine):
+    """A spec beside another program's file: the sides cannot agree."""
+
+    spec = COUNTER / "spec.py"
+    elf = VAULT / "vault.so"
+
+
+def test_a_program_that_is_not_its_spec_is_found() -> None:
+    with pytest.raises(Difference):
+        run_state_machine_as_test(OtherProgram, settings=SHORT)  # type: ignore[no-untyped-call]
