@@ -39,7 +39,7 @@ class Vault(ProgramMachine):
 
 
 def test_every_instruction_succeeds_and_is_refused() -> None:
-    run_state_machine_as_test(Vault, settings=SHORT)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(Vault, settings=SHORT)
     for name in ("initialize", "deposit", "withdraw"):
         assert Vault.seen[f"{name} "] > 0, Vault.seen
         refused = [key for key in Vault.seen if key.startswith(f"{name} ") and key[-1] != " "]
@@ -54,7 +54,7 @@ class BrokenInvariant(Vault):
 
 def test_an_invariant_that_does_not_hold_is_found() -> None:
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(BrokenInvariant, settings=SHORT)  # type: ignore[no-untyped-call]
+        run_state_machine_as_test(BrokenInvariant, settings=SHORT)
 
 
 class OtherProgram(ProgramMachine):
@@ -66,4 +66,4 @@ class OtherProgram(ProgramMachine):
 
 def test_a_program_that_is_not_its_spec_is_found() -> None:
     with pytest.raises(Difference):
-        run_state_machine_as_test(OtherProgram, settings=SHORT)  # type: ignore[no-untyped-call]
+        run_state_machine_as_test(OtherProgram, settings=SHORT)
