@@ -29,6 +29,7 @@ __all__ = [
     "Outflow",
     "changes",
     "decimals_of",
+    "fee_mints",
     "holdings",
     "minted",
     "net_gains",
@@ -228,12 +229,17 @@ def withheld_taken(
 
     *aside* are accounts that are only read. A mint may be one of them.
     """
-    mine = set(wallets)
     taken: Counter[str] = Counter()
-    for mint, config in readable({**aside, **before}.items(), _transfer_fee_config):
-        if str(config.withdraw_authority) in mine:
-            taken[str(mint)] = _withheld(before, mint) - _withheld(after, mint)
+    for mint in fee_mints({**aside, **before}, wallets):
+        taken[str(mint)] = _withheld(before, mint) - _withheld(after, mint)
     return +taken  # only those above zero
+
+
+def fee_mints(accounts: AccountMap, wallets: Iterable[str]) -> list[Pubkey]:
+    """Return the mints whose withheld transfer fees *wallets* may withdraw."""
+    mine = set(wallets)
+    configs = readable(accounts.items(), _transfer_fee_config)
+    return [mint for mint, config in configs if str(config.withdraw_authority) in mine]
 
 
 def _transfer_fee_config(account: AccountState | None) -> TransferFeeConfig | None:

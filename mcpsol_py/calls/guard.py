@@ -8,7 +8,7 @@ add up to what the wallet had, less the most that the transaction may take.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -16,7 +16,7 @@ from solders.account import Account
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import SOL, AccountState, holdings
+from mcpsol_py.calls.balances import SOL, AccountState, fee_mints, holdings
 from mcpsol_py.calls.effects import Effects
 from mcpsol_py.calls.signing_power import SigningPower
 from mcpsol_py.calls.simulate import AccountStates, SimulatedCall
@@ -33,13 +33,14 @@ from mcpsol_py.solana.lighthouse import (
     assert_info,
     data_assertion,
     lamports_at_least,
+    number_at_least,
     owned_by,
     supply_at_most,
     tokens_at_least,
     without_data,
 )
 from mcpsol_py.solana.power_fields import power_fields
-from mcpsol_py.solana.tokens import read_mint
+from mcpsol_py.solana.tokens import read_mint, read_token_account, withheld_place
 
 __all__ = ["Holding", "find_guard", "floors_of", "guard_instructions"]
 
@@ -69,11 +70,12 @@ def guard_instructions(
     rows = list(_holdings(simulated.before, simulated.after))
     slack = {mint: at_most.get(mint, 0) + effects.gains.get(mint, 0) for _, mint in _names(rows)}
     floors = floors_of(rows, effects.power, slack, str(wallet))
+    own_fees = fee_mints({**simulated.aside, **simulated.before}, effects.power.owners)
     out: list[Instruction] = []
     for key, account in simulated.after.items():
         if account is None:  # no account, no floor: a floor is at most what the simulation left
             continue
-        about = _Demands(key, account, effects.power, floors)
+        about = _Demands(key, account, effects.power, floors, own_fees)
         demands = (assert_info, about.info()), (assert_data, about.data())
         out += [make(key, found, program) for make, found in demands if found]
     return out
@@ -171,6 +173,7 @@ class _Demands:
     after: AccountState
     power: SigningPower
     floors: Floors
+    own_fees: Collection[Pubkey]
 
     def info(self) -> list[bytes]:
         """Return assertions about its lamports, its owner and its size."""
@@ -194,7 +197,16 @@ class _Demands:
         fields = power_fields(self.after, self.power.owners)
         operators = (Operator.EQUAL, Operator.AT_MOST)
         kept = [data_assertion(f.offset, f.value, operators[f.at_most]) for f in fields]
-        return [*amounts, *self._supply(), *kept]
+        return [*amounts, *self._supply(), *self._withheld(), *kept]
+
+    def _withheld(self) -> list[bytes]:
+        """Fees withheld for the wallet, in a mint or in anybody's account, do not go to others."""
+        token = read_token_account(self.after)
+        mint, place = self.key if token is None else token.mint, withheld_place(self.after)
+        if mint not in self.own_fees or place is None:
+            return []
+        least = int.from_bytes(self.after.data[place : place + 8], "little")
+        return [number_at_least(place, least)] if least else []
 
     def _supply(self) -> list[bytes]:
         """New tokens of the wallet's own mint would go to others."""

@@ -26,6 +26,7 @@ __all__ = [
     "assert_info",
     "data_assertion",
     "lamports_at_least",
+    "number_at_least",
     "owned_by",
     "supply_at_most",
     "tokens_at_least",
@@ -80,7 +81,12 @@ def data_assertion(offset: int, value: bytes, operator: Operator = Operator.EQUA
 
 def tokens_at_least(amount: int) -> bytes:
     """Return the assertion that a token account holds at least these base units."""
-    return data_assertion(_TOKEN_AMOUNT, amount.to_bytes(8, "little"), Operator.AT_LEAST)
+    return number_at_least(_TOKEN_AMOUNT, amount)
+
+
+def number_at_least(offset: int, number: int) -> bytes:
+    """Return the assertion that an account's data has at least this u64 at *offset*."""
+    return data_assertion(offset, number.to_bytes(8, "little"), Operator.AT_LEAST)
 
 
 def supply_at_most(supply: int) -> bytes:

@@ -9,6 +9,7 @@ extensions follow from byte 166: type u16, length u16, data.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, Self
@@ -53,12 +54,15 @@ __all__ = [
     "transfer_fee_config",
     "transfer_hook",
     "withheld_fees",
+    "withheld_place",
 ]
 
 #: Sizes in bytes, without extensions.
 TOKEN_ACCOUNT_SIZE, MINT_SIZE, MULTISIG_SIZE = 165, 82, 355
 _ACCOUNT_TYPE = 165
 _MINT_TYPE, _TOKEN_ACCOUNT_TYPE = 1, 2
+#: Of a transfer fee config, after two authorities.
+_WITHHELD_IN_MINT = 64
 _FIRST_EXTENSION = 166
 
 # mint, owner, amount, delegate (tag, key), state, rent reserve (tag, lamports), delegated amount,
@@ -361,15 +365,18 @@ def extensions(account: OwnedData | None) -> dict[int, bytes]:
     data = bytes(account.data)
     if len(data) == MULTISIG_SIZE:
         return {}
-    found: dict[int, bytes] = {}
+    return {kind: data[at : at + length] for kind, at, length in _extension_places(data)}
+
+
+def _extension_places(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield the type, the offset and the length of each extension in an account's data."""
     at = _FIRST_EXTENSION
     while at + 4 <= len(data):
         kind, length = struct.unpack_from("<HH", data, at)
         if kind == 0:
-            break
-        found[kind] = data[at + 4 : at + 4 + length]
+            return
+        yield kind, at + 4, length
         at += 4 + length
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +392,7 @@ def transfer_fee_config(found: dict[int, bytes]) -> TransferFeeConfig | None:
     data = found.get(Extension.TRANSFER_FEE_CONFIG, b"")
     if len(data) < 72:
         return None
-    return TransferFeeConfig(Pubkey(data[32:64]), _U64.unpack_from(data, 64)[0])
+    return TransferFeeConfig(Pubkey(data[32:64]), _U64.unpack_from(data, _WITHHELD_IN_MINT)[0])
 
 
 def highest_transfer_fee(found: dict[int, bytes], amount: int) -> int:
@@ -426,6 +433,16 @@ def withheld_fees(found: dict[int, bytes]) -> int:
     """Return the transfer fees withheld in a token account, from its extensions."""
     data = found.get(Extension.TRANSFER_FEE_AMOUNT, b"")
     return int(_U64.unpack_from(data)[0]) if len(data) >= _U64.size else 0
+
+
+def withheld_place(account: OwnedData) -> int | None:
+    """Return the offset of the withheld fees in the data of a mint or token account, None if it has none."""
+    if not extensions(account):
+        return None
+    places: dict[int, int] = {kind: at for kind, at, _ in _extension_places(bytes(account.data))}
+    if Extension.TRANSFER_FEE_CONFIG in places:
+        return places[Extension.TRANSFER_FEE_CONFIG] + _WITHHELD_IN_MINT
+    return places.get(Extension.TRANSFER_FEE_AMOUNT)
 
 
 def extension_address(found: dict[int, bytes], kind: Extension) -> Pubkey | None:

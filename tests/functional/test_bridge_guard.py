@@ -7,6 +7,7 @@ signature; the owner writes the account between the simulation and the transacti
 from __future__ import annotations
 
 import re
+import struct
 
 import pytest
 from solders.account import Account
@@ -19,6 +20,7 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.solana.addresses import (
     GUARD_PROGRAM,
     LIGHTHOUSE_PROGRAM,
+    TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
 )
 from tests.functional.bridges import key
@@ -98,6 +100,14 @@ BAITS: dict[str, tuple[bytes, dict[str, str]]] = {
         send_tokens(1),
         {"a": "@carol_usdc", "b": "@bob_usdc"},
     ),
+    "fees withheld in a mint": (
+        call(C, [A, B, WALLET], bytes([26, 2])),
+        {"a": "@fee", "b": "@mallory_fee", "c": "@token_2022"},
+    ),
+    "fees withheld in an account": (
+        call(C, [A, B, WALLET, D], bytes([26, 3, 1])),
+        {"a": "@fee", "b": "@mallory_fee", "c": "@token_2022", "d": "@bob_fee"},
+    ),
     "the wallet is assigned to a program": (
         call(SYSTEM, [WALLET], bytes([1, 0, 0, 0]) + bytes(PUPPET)),
         {},
@@ -126,6 +136,30 @@ def with_carols_delegation(s: Stage) -> None:
     s.local.names["carol_usdc"] = str(where)
 
 
+def with_fees(s: Stage) -> None:
+    """A mint whose withheld fees alice may withdraw: 70 base units in it, 50 in bob's account."""
+    alice = bytes(Pubkey.from_string(key("alice")))
+    fee = Pubkey(bytes([88]) * 32)
+    config = alice + alice + u64(70) + struct.pack("<QQH", 0, 10**9, 100) * 2
+    mint = bytes(36) + u64(10**6) + bytes([6, 1]) + bytes(36)
+
+    def account(owner: str, amount: int, withheld: int) -> bytes:
+        state = bytes(36) + b"\1" + bytes(12) + bytes(8) + bytes(36)
+        body = bytes(fee) + bytes(Pubkey.from_string(key(owner))) + u64(amount) + state
+        return body + struct.pack("<BHHQ", 2, 2, 8, withheld)
+
+    made = {
+        "fee": mint.ljust(165, b"\0") + struct.pack("<BHH", 1, 1, len(config)) + config,
+        "mallory_fee": account("mallory", 0, 0),
+        "bob_fee": account("bob", 0, 50),
+    }
+    for n, (name, data) in enumerate(made.items()):
+        where = Pubkey(bytes([88 + n]) * 32)
+        s.local.transport.set_account(where, Account(10**7, data, TOKEN_2022_PROGRAM))
+        s.local.names[name] = str(where)
+    s.local.names["token_2022"] = str(TOKEN_2022_PROGRAM)
+
+
 def with_bobs_wrapped(s: Stage) -> None:
     where = Pubkey(bytes([84]) * 32)
     account = s.local.svm.get_account(WRAPPED)
@@ -146,6 +180,7 @@ async def test_what_a_program_takes_after_the_simulation_fails_on_chain(
     s = stage(puppet)
     with_bobs_wrapped(s)
     with_carols_delegation(s)
+    with_fees(s)
     before = s.of_alice()
     reply = await s.act(b"", then, accounts)
     assert reply.details.get("name") == "GuardFailed", reply.text
@@ -166,6 +201,7 @@ async def test_lighthouse_itself_enforces_the_same(bait: str, puppet: bytes) -> 
     s = stage(puppet)
     with_bobs_wrapped(s)
     with_carols_delegation(s)
+    with_fees(s)
     s.local.transport.add_program(LIGHTHOUSE_PROGRAM, LIGHTHOUSE_SO or bundled_so("guard"))
     reply = await s.act(b"", then, accounts)
     assert reply.details.get("name") == "GuardFailed", reply.text
@@ -181,6 +217,7 @@ async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes)
     s = stage(puppet, guard="off")
     with_bobs_wrapped(s)
     with_carols_delegation(s)
+    with_fees(s)
     before = s.of_alice()
     reply = await s.act(b"", then, accounts)
     assert s.of_alice() != before

@@ -98,7 +98,8 @@ class Stage:
         """All that is alice's, and her wallet without the fee that she pays."""
         names = ("alice", "alice_usdc", "alice_empty", "alice_other", "usdc", "other")
         keys = [*(Pubkey.from_string(self.local.names[name]) for name in names), WRAPPED]
-        keys += [Pubkey.from_string(self.local.names.get("carol_usdc", key("carol")))]
+        others = ("carol_usdc", "fee", "bob_fee")  # of which alice can take, where there are any
+        keys += [Pubkey.from_string(self.local.names.get(name, key("carol"))) for name in others]
         return {str(where): self.local.svm.get_account(where) for where in keys}
 
     def tokens(self, name: str) -> int:

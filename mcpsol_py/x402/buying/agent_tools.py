@@ -404,4 +404,4 @@ def _result(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error(code: str, message: str) -> dict[str, Any]:
-    return {"error": code, "message": clean_text(message, _FIELD_CHARS)}
+    return {"error": code, "message": message}

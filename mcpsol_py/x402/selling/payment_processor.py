@@ -237,12 +237,18 @@ class PaymentProcessor:
         A duplicate at the first attempt was paid for somebody else's request, and pays for nothing
         here.
         """
-        landed: bool | None = True
-        if self.landed is not None and settled.transaction:
-            landed = await anyio.to_thread.run_sync(self.landed, settled.transaction)
-        if landed:
+        if await self._has_landed(settled.transaction):
             return _changed(settled, success=True, error_reason=None, error_message=None)
         return _changed(settled, error_reason="settlement_pending")
+
+    async def _has_landed(self, signature: str) -> bool | None:
+        """True also if nobody can be asked. None: the chain gives no answer, or does not know yet."""
+        if self.landed is None or not signature:
+            return True
+        try:
+            return await anyio.to_thread.run_sync(self.landed, signature)
+        except ChainUnavailable:
+            return None
 
 
 def _not_verified(error: Exception, requirements: Requirements) -> VerifyResponse:

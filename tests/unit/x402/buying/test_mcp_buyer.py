@@ -14,9 +14,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from mcp import Client
+from sqlalchemy import select
 from x402 import x402Client
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.utc import date_of
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets, reconcile
@@ -24,6 +26,7 @@ from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, payment_required_result
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.schema import spendings
 from tests.support.machines import run_machine
 from tests.support.x402_buyers import budget_of, buyer_of, dishonest, payer_of
 from tests.support.x402_sellers import serve
@@ -334,6 +337,11 @@ class BudgetMachine(RuleBasedStateMachine):
     def day(self) -> int:
         return max(self.seen, self.ms // 86_400_000)
 
+    def kept_day(self, payment_id: str) -> str:
+        with self.database.engine.connect() as connection:
+            of = spendings.c.payment_id == payment_id
+            return str(connection.execute(select(spendings.c.day).where(of)).scalar_one())
+
     def total(self, *, session: int | None = None, day: int | None = None) -> int:
         return sum(
             a
@@ -366,6 +374,7 @@ class BudgetMachine(RuleBasedStateMachine):
         if repeat and known is not None:
             assert row.amount == known[0]
         else:
+            assert self.kept_day(payment_id) == date_of(self.day * 86_400_000)
             self.rows[payment_id] = (amount, self.session, self.day, "reserved")
 
     @rule(n=st.integers(0, 12), to=st.sampled_from(["signed", "spent", "released"]))

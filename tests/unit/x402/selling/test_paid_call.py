@@ -13,7 +13,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 from x402.schemas.v1 import PaymentPayloadV1
 
-from mcpsol_py.x402.chain.payment_chain import SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, SignatureStatus
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.selling.tool_run import Run, Unfinished, current_run
 from mcpsol_py.x402.store.executions import Executions
@@ -163,6 +163,30 @@ async def test_killed_at_any_step(shop: Shop, point: str, broadcasts: bool) -> N
         assert reply.receipt is not None
         assert reply.receipt.success
         assert (len(shop.runs), shop.paid) == (1, 10_000)
+
+
+async def test_a_call_taken_over_while_the_node_is_away_is_pending(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer, payment, chain = shop.offer(), shop.payment(), shop.world.chain
+
+    def crash(at: str) -> None:
+        if at == "call.settled":
+            raise Crash(at)
+
+    def no_answer(_signature: str) -> SignatureStatus:
+        raise ChainUnavailable("no answer")
+
+    with pytest.raises(Crash):
+        await shop.paid_calls(fault=crash).call(offer, payment, {}, shop.run)
+    await asyncio.sleep(0.06)
+    monkeypatch.setattr(chain, "status", no_answer)
+    pending = await shop.paid_calls().call(offer, payment, {}, shop.run)
+    assert isinstance(pending, Refused)
+    assert pending.code == "settlement_pending"
+    monkeypatch.undo()
+    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Answer)
+    assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
 def _reaches(point: str, broadcasts: bool) -> bool:
