@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from mcpsol_py.bodies.tree import Function, SetField, StateField, find
+from mcpsol_py.bodies.tree import CloseAccount, Function, SetField, StateArgument, StateField, find
 from mcpsol_py.model.program import Account, Instruction
 
 __all__ = ["must_differ"]
 
 
+#: The statements that change an account's state.
+_CHANGES: tuple[type[SetField | CloseAccount], ...] = (SetField, CloseAccount)
+
+
 def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     """Return the pairs of accounts that the handler of *ix* first checks to be different."""
-    written = _accounts(ix, find(function.body, SetField))
-    read = _accounts(ix, find(function.body, StateField))
+    given = list(find(function.body, StateArgument))
+    set_there = [node for node in given if node.type.writable]
+    written = _accounts(ix, [*find(function.body, _CHANGES), *set_there])
+    read = _accounts(ix, [*find(function.body, StateField), *given])
     return [
         (one.name, other.name)
         for one, other in product(written, read)
@@ -26,7 +32,9 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     ]
 
 
-def _accounts(ix: Instruction, nodes: Iterable[SetField | StateField]) -> list[Account]:
+def _accounts(
+    ix: Instruction, nodes: Iterable[SetField | StateField | StateArgument | CloseAccount]
+) -> list[Account]:
     """Return the accounts of *ix* whose state these nodes write or read."""
     names = {node.account for node in nodes}
     return [item for item in ix.accounts if isinstance(item, Account) and item.name in names]

@@ -16,6 +16,8 @@ from mcpsol_py.bodies.scope import (
     EventName,
     HelperName,
     NumberName,
+    Signature,
+    TypeName,
     Word,
     is_usable,
     type_name,
@@ -23,7 +25,7 @@ from mcpsol_py.bodies.scope import (
 from mcpsol_py.bodies.tree import NOTHING, UNKNOWN, Expression, Statement
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import ErrorCode, Event
-from mcpsol_py.model.types import U64, Int, Type
+from mcpsol_py.model.types import U64, Int, Link, Type
 from mcpsol_py.solana import ids
 
 __all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall"]
@@ -76,6 +78,8 @@ class Calls:
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        #: the call whose value is a whole statement's, so that it may change state
+        self.whole: ast.expr | None = None
         self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
         self.expressions = Expressions(context, self.value)
 
@@ -89,6 +93,8 @@ class Calls:
                 return self._conversion(node, kind)
             case HelperName(name):
                 return self._helper(node, name)
+            case TypeName(kind):
+                return self._struct(node, kind)
             case Word("min" | "max" as name):
                 return self._min_max(node, name)
             case Word() | EventName():
@@ -157,16 +163,60 @@ class Calls:
         return self.expressions.arithmetic(node, operation, how, left, right, kind)
 
     def _helper(self, node: ast.Call, name: str) -> Expression:
-        signature = self.context.scope.signature(name)
-        if isinstance(signature, str):
-            raise self.stopped(node, signature)
-        self.context.called.setdefault(name, node)
+        signature = self._signature(node, name)
+        why = f"{name} writes state, and expressions change nothing: assign its result first"
+        self.need(not signature.writes_state or node is self.whole, node, why)
         kinds = list(signature.arguments.values())
         returns = NOTHING if signature.returns is None else signature.returns
         self.positional(node, len(kinds))
         given = zip(node.args, kinds, strict=True)
-        values = tuple(self.expressions.typed(arg, kind) for arg, kind in given)
+        values = tuple(self._argument(arg, kind) for arg, kind in given)
+        self._need_different_accounts(node, values)
         return tree.HelperCall(name, values, self.context.overflow, returns)
+
+    def _signature(self, node: ast.Call, name: str) -> Signature:
+        """Return the signature of the helper that *node* calls. Raises Stopped if it is refused."""
+        signature = self.context.scope.signature(name)
+        if isinstance(signature, str):
+            raise self.stopped(node, signature)
+        self.context.called.setdefault(name, node)
+        return signature
+
+    def _argument(self, node: ast.expr, kind: Type | tree.StateParameter) -> Expression:
+        if isinstance(kind, tree.StateParameter):
+            return self._state(node, kind)
+        return self.expressions.typed(node, kind)
+
+    def _state(self, node: ast.expr, kind: tree.StateParameter) -> Expression:
+        """Return the state of an account, for a helper that takes it."""
+        account = self.context.accounts.get(ast.unparse(node))
+        if account is None or account.rules.state != kind.name or account.optional:
+            return self.refuse(node, f"expected an account with the state {kind.name}")
+        if self.context.scope.state_fields(account) is None:
+            why = f"the state of {account.name} has no fixed size: bodies cannot read it yet"
+            return self.refuse(node, why)
+        if account.name in self.context.closed:
+            return self.refuse(node, f"{account.name} is closed: it has no state any more")
+        if kind.writable and not account.writable:
+            return self.refuse(node, f"{account.name} is written there: declare it as Mut[…]")
+        return tree.StateArgument(account.name, kind)
+
+    def _need_different_accounts(self, node: ast.Call, values: tuple[Expression, ...]) -> None:
+        names = [value.account for value in values if isinstance(value, tree.StateArgument)]
+        why = "one account is given twice: the helper would write what it reads"
+        self.need(len(names) == len(set(names)), node, why)
+
+    def _struct(self, node: ast.Call, kind: Link) -> Expression:
+        """`Quote(price=…)`: a new struct."""
+        fields = self.context.scope.struct_fields(kind)
+        can_make = bool(fields) and self.context.scope.is_usable(kind)
+        self.need(can_make, node, f"{kind.name} cannot be made in a body yet")
+        given = self._by_name(node, fields, f"{kind.name}(…)")
+        values = tuple(
+            (name, self.expressions.typed(arg, fields[name])) for name, arg in given.items()
+        )
+        self._complete(given, fields)
+        return tree.MakeStruct(values, kind)
 
     # --- calls that are statements
 
@@ -182,7 +232,13 @@ class Calls:
                 return self._program_call(node, program, name)
         return self._perform(node)
 
+    def whole_value(self, node: ast.expr) -> Expression:
+        """Return the tree of a value that is assigned or returned as it is. A helper may change state first."""
+        self.whole = node
+        return self.expressions.value(node)
+
     def _perform(self, node: ast.Call) -> Statement:
+        self.whole = node
         found = self.value(node)
         self.expressions.known(found)
         if isinstance(found, tree.HelperCall) and found.type is NOTHING:
@@ -240,7 +296,7 @@ class Calls:
             raise Stopped
 
     def _event_value(self, event: str, name: str, node: ast.expr, kind: Type) -> Expression:
-        if is_usable(kind):
+        if self.context.scope.is_usable(kind):
             return self.expressions.typed(node, kind)
         why = f"{event}.{name} is {type_name(kind)}, which cannot be used in a body yet"
         return self.refuse(node, why)
@@ -261,6 +317,33 @@ class Calls:
             if name not in given and not node.args:
                 self.refuse(node, f"{shown} needs {name!r}")
         return given
+
+    def close(self, node: ast.Call) -> Statement:
+        """`close(account, to)`."""
+        self.positional(node, 2)
+        source, to = (self._writable(each) for each in node.args)
+        account = self.context.accounts[source]
+        has_state = account.rules.state is not None
+        self.need(has_state, node.args[0], f"{source} holds no state of the program")
+        by_constraint = (account.rules.init, account.rules.close) != (None, None)
+        why = f"a constraint of {source} creates or closes it already"
+        self.need(not by_constraint, node.args[0], why)
+        self.need(self.context.is_method, node, "only a method closes accounts")
+        self.need(source != to, node.args[1], "an account cannot get its own lamports")
+        self.need(source not in self.context.closed, node, f"{source} is closed already")
+        self.context.closed.add(source)
+        return tree.CloseAccount(source, to)
+
+    def _writable(self, node: ast.expr) -> str:
+        """Return the name of a writable account. Raises Stopped."""
+        name = ast.unparse(node)
+        account = self.context.accounts.get(name)
+        if account is None or account.optional:
+            raise self.stopped(
+                node, f"{name} is not an account of the instruction that is always there"
+            )
+        self.need(account.writable, node, f"{name} is written: declare it as Mut[…]")
+        return name
 
     # --- calls of other programs
 
@@ -324,4 +407,5 @@ class Calls:
 _STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement]] = {
     "require": Calls.require,
     "emit": Calls.emit,
+    "close": Calls.close,
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.calls import Calls
+from mcpsol_py.bodies.expressions import is_simple
 from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.problems import Refusals
 from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
@@ -35,7 +36,6 @@ _NO_STATEMENT = {
     ast.TryStar: "nothing catches an error: a program that fails is over",
     ast.While: "`while` has no bound",
     ast.For: "loops cannot be used in a body yet",
-    ast.Match: "`match` cannot be used in a body yet",
     ast.Delete: "bodies have no del",
     ast.Global: "bodies have no global variables",
     ast.Nonlocal: "bodies have no variables of an outer function",
@@ -107,7 +107,15 @@ def _of_instruction(
 def _of_helper(scope: ProgramScope, name: str, signature: Signature, refusals: Refusals) -> Context:
     local_names = _assigned_in(signature.node) - signature.arguments.keys()
     return Context(
-        scope, refusals, name, False, {}, signature.arguments, signature.returns, local_names
+        scope,
+        refusals,
+        name,
+        False,
+        signature.accounts,
+        signature.values,
+        signature.returns,
+        local_names,
+        parameters=signature.arguments,
     )
 
 
@@ -155,7 +163,7 @@ class BodyChecker:
             context.name,
             body,
             context.locals,
-            tuple(context.arguments.items()),
+            tuple((context.parameters or context.arguments).items()),
             context.returns,
         )
 
@@ -194,7 +202,9 @@ class BodyChecker:
             self.refuse(node, "assign to one name at a time")
             self._assume_assigned(node)
             return
-        yield self._set(node.targets[0], self.expressions.value(node.value), node.value)
+        target = node.targets[0]
+        of = self.calls.whole_value if isinstance(target, ast.Name) else self.expressions.value
+        yield self._set(target, of(node.value), node.value)
 
     def annotated(self, node: ast.AnnAssign) -> Iterator[Statement]:
         if node.value is None or not isinstance(node.target, ast.Name):
@@ -205,7 +215,11 @@ class BodyChecker:
         except SourceError as error:
             self.refuse(node.annotation, error.text)
             kind = UNKNOWN
-        yield self._set(node.target, self.expressions.typed(node.value, kind), node.value)
+        if kind is not UNKNOWN and not self.context.scope.is_usable(kind):
+            shown = ast.unparse(node.annotation)
+            kind = self.refuse(node.annotation, f"{shown} cannot be used in a body yet").type
+        value = self.expressions.fits(node.value, self.calls.whole_value(node.value), kind)
+        yield self._set(node.target, value, node.value)
 
     def augmented(self, node: ast.AugAssign) -> Iterator[Statement]:
         whole = ast.copy_location(
@@ -239,6 +253,8 @@ class BodyChecker:
             variable.type = kind
         if kind not in (variable.type, UNKNOWN):
             self.refuse(target, f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}")
+        if isinstance(value, tree.LocalName) and value.name == name:
+            self.refuse(target, f"{name} = {name} changes nothing")
         variable.is_reassigned |= name in context.maybe_assigned
         context.assigned.add(name)
         context.maybe_assigned.add(name)
@@ -252,6 +268,8 @@ class BodyChecker:
         self.need(can_be_written, target, f"{account}.{name} cannot be written")
         if not self.context.accounts[account].writable:
             self.refuse(target, f"{account} is only read: declare it as Mut[…]")
+        if value == field:
+            self.refuse(target, f"{account}.{name} = {account}.{name} changes nothing")
         return tree.SetField(account, name, self.expressions.fits(node, value, field.type))
 
     # --- control
@@ -283,6 +301,55 @@ class BodyChecker:
         elif not leaves(then):
             context.assigned &= after_then
         yield tree.If(test, then, other)
+
+    def match(self, node: ast.Match) -> Iterator[Statement]:
+        """`match` compares its subject with one case after another, as `if` and `elif` do."""
+        subject = self.expressions.value(node.subject)
+        self.expressions.known(subject)
+        why = "match takes a name or a field: assign the value first"
+        self.need(is_simple(subject), node.subject, why)
+        yield from self.block(self._cases(node, set(self.context.scope.variants(subject.type))))
+
+    def _cases(self, node: ast.Match, variants: set[str]) -> list[ast.stmt]:
+        """Return the cases as one `if` statement. `variants`: those of an enum; the last of them is an `else`."""
+        left = set(variants)
+        first: list[ast.stmt] = []
+        block = first
+        for case in node.cases:
+            left -= _named_variants(case.pattern)
+            why = "a case has no condition: write `if` inside it"
+            self.need(case.guard is None, case.guard or node, why)
+            test = None if _is_rest(case.pattern) else self._test(node.subject, case)
+            if test is not None and variants and not left:
+                self.expressions.condition(
+                    test
+                )  # the last variant needs no condition, but has a type
+                test = None
+            if test is None:
+                block += case.body
+                if case is not node.cases[-1]:
+                    self.refuse(case.pattern, "no case comes after this one: it takes all values")
+                break
+            made = ast.copy_location(ast.If(test, case.body, []), case.body[0])
+            block.append(made)
+            block = made.orelse
+        return first
+
+    def _test(self, subject: ast.expr, case: ast.match_case) -> ast.expr:
+        """Return the condition of a case."""
+        pattern = case.pattern
+        parts = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
+        tests = [self._is_value(subject, part) for part in parts]
+        if len(tests) == 1:
+            return tests[0]
+        return ast.copy_location(ast.BoolOp(ast.Or(), tests), tests[0])
+
+    def _is_value(self, subject: ast.expr, part: ast.pattern) -> ast.expr:
+        if not isinstance(part, ast.MatchValue):
+            why = "a case is a number, a variant such as State.Open, several of them with |, or _"
+            raise self.stopped(part, why)
+        compared = ast.Compare(subject, [ast.Eq()], [part.value])
+        return ast.copy_location(compared, part.value)
 
     def with_overflow(self, node: ast.With) -> Iterator[Statement]:
         outer = self.context.overflow
@@ -317,7 +384,7 @@ class BodyChecker:
         return tree.Return(None)
 
     def _return(self, node: ast.Return, given: ast.expr) -> Statement:
-        returns, value = self.context.returns, self.expressions.value(given)
+        returns, value = self.context.returns, self.calls.whole_value(given)
         if returns is not None:
             return tree.Return(self.expressions.fits(given, value, returns))
         self.refuse(node, f"{self.context.name} returns nothing: declare the type with ->")
@@ -335,6 +402,17 @@ def _leaves(statement: Statement) -> bool:
     return isinstance(statement, (tree.Return, tree.Raise))
 
 
+def _is_rest(pattern: ast.pattern) -> bool:
+    """Return whether a case is `case _`."""
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None and pattern.name is None
+
+
+def _named_variants(pattern: ast.pattern) -> set[str]:
+    """Return the last names of the dotted names in a pattern."""
+    values = [node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)]
+    return {value.attr for value in values if isinstance(value, ast.Attribute)}
+
+
 def _as_value(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
     """Return the target of `+=` as the expression that reads it, at the same place."""
     value = copy.copy(target)
@@ -350,6 +428,7 @@ _CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, Any], Iterator[Statement]]]
     ast.Expr: BodyChecker.expression,
     ast.Pass: BodyChecker.nothing,
     ast.If: BodyChecker.if_else,
+    ast.Match: BodyChecker.match,
     ast.With: BodyChecker.with_overflow,
     ast.Raise: BodyChecker.raise_error,
     ast.Return: BodyChecker.leave,

@@ -12,15 +12,16 @@ from mcpsol_py.bodies.scope import (
     ConstantName,
     ErrorName,
     NumberName,
-    is_usable,
+    TypeName,
+    is_bytes,
     type_name,
 )
 from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, BodyType, Expression
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account
-from mcpsol_py.model.types import BOOL, PUBKEY, Int, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, Int, Link, Type
 
-__all__ = ["Expressions", "bounds"]
+__all__ = ["Expressions", "bounds", "is_simple"]
 
 _CHECKED: dict[type[ast.operator], Literal["add", "sub", "mul", "div", "rem"]] = {
     ast.Add: "add",
@@ -173,7 +174,7 @@ class Expressions:
 
     def argument(self, node: ast.expr, name: str, kind: Type) -> Expression:
         why = f"{name!r} is {type_name(kind)}, which cannot be used in a body yet"
-        self.need(is_usable(kind), node, why)
+        self.need(self.context.scope.is_usable(kind), node, why)
         return tree.Argument(name, kind)
 
     def _local(self, node: ast.expr, name: str) -> Expression:
@@ -201,7 +202,7 @@ class Expressions:
     def _number_constant(self, node: ast.expr, value: int, kind: BodyType) -> Expression:
         if kind == BOOL:
             return tree.Flag(bool(value))
-        can_hold = kind is LITERAL or is_usable(kind)
+        can_hold = kind is LITERAL or self.context.scope.is_usable(kind)
         self.need(can_hold, node, f"{type_name(kind)} cannot be used in a body")
         return tree.NumberValue(value, kind)
 
@@ -214,6 +215,8 @@ class Expressions:
         owner = self.context.meaning(node.value)
         if isinstance(owner, NumberName) and node.attr in ("MIN", "MAX"):
             return tree.NumberValue(bounds(owner.type)[node.attr == "MAX"], owner.type)
+        if isinstance(owner, TypeName):
+            return self._variant(node, owner.type)
         if self.context.meaning(node) is not None:
             return self._of_spec(node, node.attr)
         return self._of_value(node)
@@ -230,11 +233,15 @@ class Expressions:
         if node.attr == "amount" and account.rules.token_kind in ("account", "associated"):
             return tree.TokenAmount(name)
         fields = self.context.scope.state_fields(account) or {}
+        is_gone = node.attr != "address" and name in self.context.closed
+        self.need(not is_gone, node, f"{name} is closed: it has no state any more")
         if node.attr in fields:
             why = "this state has a field `address`: give it another name"
             self.need(node.attr != "address", node, why)
             return self.state_field(node, name, fields[node.attr])
         if node.attr == "address":
+            why = "a helper knows no address: give it one as an argument"
+            self.need(self.context.is_method, node, why)
             return tree.Address(name)
         raise self.stopped(node, self._no_field(node.attr, name, account, fields))
 
@@ -246,12 +253,23 @@ class Expressions:
 
     def state_field(self, node: ast.Attribute, name: str, kind: Type) -> Expression:
         why = f"{name}.{node.attr} is {type_name(kind)}, which cannot be used in a body yet"
-        self.need(is_usable(kind), node, why)
+        can_hold = self.context.scope.is_usable(kind) and not isinstance(kind, Link)
+        self.need(can_hold, node, why)
         return tree.StateField(name, node.attr, kind)
+
+    def _variant(self, node: ast.Attribute, kind: Link) -> Expression:
+        variants = self.context.scope.variants(kind)
+        near = suggest(node.attr, variants)
+        why = f"{kind.name} has no variant {node.attr!r} without values. {near}".strip()
+        self.need(node.attr in variants, node, why)
+        return tree.VariantValue(node.attr, kind)
 
     def _of_value(self, node: ast.Attribute) -> Expression:
         found = self.value(node.value)
         self.known(found)
+        fields = self.context.scope.struct_fields(found.type)
+        if node.attr in fields:
+            return tree.FieldOf(found, node.attr, fields[node.attr])
         has_field = found.type is tree.CLOCK and node.attr in tree.CLOCK_FIELDS
         self.need(has_field, node, f"{type_name(found.type)} has no {node.attr!r}")
         return tree.ClockField(found, node.attr, tree.CLOCK_FIELDS[node.attr])
@@ -327,7 +345,7 @@ class Expressions:
             for op, left, right in zip(node.ops, sides, sides[1:], strict=False)
         ]
         for middle, part in zip(sides[1:-1], parts, strict=False):
-            if isinstance(part, tree.Compare) and not _is_simple(part.right):
+            if isinstance(part, tree.Compare) and not is_simple(part.right):
                 why = "the middle of a chained comparison must be a name, a field or a number"
                 self.refuse(middle, f"{why}: assign it first")
         return parts[0] if len(parts) == 1 else tree.Logic("&&", tuple(parts))
@@ -339,10 +357,15 @@ class Expressions:
         a, b, kind = self.operands(left, right)
         sign = _SIGNS[type(op)]
         self.need(kind is not LITERAL, left, "both numbers are written out: compare a value")
-        is_equality = kind in (BOOL, PUBKEY) and sign in ("==", "!=")
+        has_equality = kind in (BOOL, PUBKEY) or is_bytes(kind) or self.is_enum(kind)
+        is_equality = has_equality and sign in ("==", "!=")
         why = f"{type_name(kind)} has no order: use == or !="
         self.need(isinstance(kind, Int) or is_equality, right, why)
         return tree.Compare(sign, a, b)
+
+    def is_enum(self, kind: BodyType) -> bool:
+        """Return whether the type is an enum of the program."""
+        return bool(self.context.scope.variants(kind))
 
     def logic(self, node: ast.BoolOp) -> Expression:
         return tree.Logic(_JOINS[type(node.op)], tuple(map(self.condition, node.values)))
@@ -365,9 +388,14 @@ class Expressions:
         return found
 
 
-def _is_simple(node: Expression) -> bool:
+def is_simple(node: Expression) -> bool:
+    """Return whether an expression is a name, a field or a written value, which costs nothing to repeat."""
+    if isinstance(node, tree.FieldOf):
+        return is_simple(node.value)
     simple = (tree.NumberValue, tree.LocalName, tree.Argument, tree.StateField, tree.Address)
-    return isinstance(node, (*simple, tree.FixedAddress, tree.Flag, tree.Unknown))
+    return isinstance(
+        node, (*simple, tree.FixedAddress, tree.Flag, tree.VariantValue, tree.Unknown)
+    )
 
 
 #: Each takes its own kind of node.

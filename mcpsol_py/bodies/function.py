@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from mcpsol_py.bodies.problems import Refusals
+from mcpsol_py.bodies.problems import Node, Refusals
 from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
-from mcpsol_py.bodies.tree import BodyType, LocalVariable, Unknown
+from mcpsol_py.bodies.tree import BodyType, LocalVariable, StateParameter, Unknown
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
@@ -41,20 +41,24 @@ class Context:
     assigned: set[str] = field(default_factory=set)
     maybe_assigned: set[str] = field(default_factory=set)
     overflow: str | None = None
+    #: all parameters of a helper in their order
+    parameters: dict[str, Type | StateParameter] = field(default_factory=dict)
+    #: the accounts that it has closed
+    closed: set[str] = field(default_factory=set)
     #: the helpers that it calls, each with one of the calls
     called: dict[str, ast.Call] = field(default_factory=dict)
 
-    def refuse(self, node: ast.expr | ast.stmt | ast.arg, why: str) -> Unknown:
+    def refuse(self, node: Node, why: str) -> Unknown:
         """Record that *node* is refused, and go on with a value that fits everywhere."""
         self.refusals.add(node, why)
         return _UNKNOWN
 
-    def need(self, condition: bool, node: ast.expr | ast.stmt, why: str) -> None:
+    def need(self, condition: bool, node: Node, why: str) -> None:
         """Refuse *node*, and raise Stopped, unless *condition* holds."""
         if not condition:
             raise self.stopped(node, why)
 
-    def stopped(self, node: ast.expr | ast.stmt, why: str) -> Stopped:
+    def stopped(self, node: Node, why: str) -> Stopped:
         """Refuse *node*, and return the exception that ends its check."""
         self.refuse(node, why)
         return Stopped()

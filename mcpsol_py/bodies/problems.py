@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import TypeAlias
 
-__all__ = ["Refusal", "Refusals"]
+__all__ = ["Node", "Refusal", "Refusals"]
+
+#: What can be refused: every part of the syntax tree that has a place.
+Node: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +28,13 @@ class Refusals:
         self._lines = text.splitlines()
         self.found: list[Refusal] = []
 
-    def add(self, node: ast.expr | ast.stmt | ast.arg, why: str) -> None:
+    def add(self, node: Node, why: str) -> None:
         """Record that *node* is refused."""
         found = Refusal(node.lineno, self._column(node), why)
         if found not in self.found:
             self.found.append(found)
 
-    def _column(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+    def _column(self, node: Node) -> int:
         """Return the column in characters; the syntax tree counts bytes."""
         line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
         return len(line.encode()[: node.col_offset].decode(errors="ignore")) + 1

@@ -35,6 +35,9 @@ class Machine(Protocol):
     def emit(self, event: object) -> None:
         """Log *event*."""
 
+    def close(self, account: object, to: object) -> None:
+        """Close an account with state."""
+
     def call_program(self, program: object, name: str, parts: dict[str, object]) -> None:
         """Call the instruction *name* of another program."""
 

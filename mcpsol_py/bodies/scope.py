@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mcpsol_py.bodies.tree import BodyType
-from mcpsol_py.items import items_by_name, types_by_name
-from mcpsol_py.model.program import Account, Instruction, ProgramModel
+from mcpsol_py.bodies.tree import BodyType, StateParameter
+from mcpsol_py.items import items_by_name, names_of, types_by_name
+from mcpsol_py.model.program import Account, Constraints, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import Bool, Int, Pubkey, Struct, Type
+from mcpsol_py.model.types import U8, Array, Bool, Enum, Int, Link, Pubkey, Struct, Type
 
 __all__ = [
     "ConstantName",
@@ -24,7 +24,9 @@ __all__ = [
     "ProgramName",
     "ProgramScope",
     "Signature",
+    "TypeName",
     "Word",
+    "is_bytes",
     "is_usable",
     "type_name",
 ]
@@ -52,6 +54,13 @@ class HelperName(_Named):
 
 
 @dataclass(frozen=True, slots=True)
+class TypeName:
+    """A struct or an enum of the program."""
+
+    type: Link
+
+
+@dataclass(frozen=True, slots=True)
 class NumberName:
     """A number type."""
 
@@ -72,7 +81,7 @@ class ProgramName:
 
 
 Meaning: TypeAlias = (
-    Word | NumberName | ConstantName | ErrorName | EventName | HelperName | ProgramName
+    Word | NumberName | ConstantName | ErrorName | EventName | TypeName | HelperName | ProgramName
 )
 
 
@@ -81,8 +90,31 @@ class Signature:
     """A helper: its function in the syntax tree, and the types of its arguments and result."""
 
     node: ast.FunctionDef
-    arguments: dict[str, Type]
+    arguments: dict[str, Type | StateParameter]
     returns: Type | None
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """The parameters that take the state of an account, as accounts."""
+        return {
+            name: Account(name, writable=kind.writable, constraints=Constraints(state=kind.name))
+            for name, kind in self.arguments.items()
+            if isinstance(kind, StateParameter)
+        }
+
+    @property
+    def values(self) -> dict[str, Type]:
+        """The other parameters."""
+        return {
+            name: kind
+            for name, kind in self.arguments.items()
+            if not isinstance(kind, StateParameter)
+        }
+
+    @property
+    def writes_state(self) -> bool:
+        """Does a parameter take state that the helper may write?"""
+        return any(account.writable for account in self.accounts.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +159,47 @@ class ProgramScope:
         assert isinstance(body, Struct)
         return types_by_name(body.fields)
 
+    def struct_fields(self, node: BodyType) -> dict[str, Type]:
+        """Return the fields of a struct; other types have none."""
+        body = self._body(node)
+        return types_by_name(body.fields) if isinstance(body, Struct) else {}
+
+    def variants(self, node: BodyType) -> list[str]:
+        """Return the variants of an enum whose variants hold no values; other types have none."""
+        body = self._body(node)
+        if not isinstance(body, Enum):
+            return []
+        is_plain = all(each.payload is None and each.value is None for each in body.variants)
+        return names_of(body.variants) if is_plain else []
+
+    def _body(self, node: BodyType) -> Type | None:
+        known = names_of(self.model.types)
+        is_known = isinstance(node, Link) and node.name in known
+        return self.resolver.target(node) if isinstance(node, Link) and is_known else None
+
+    def is_usable(self, node: BodyType) -> bool:
+        """Return whether bodies can hold a value of this type: bytes are never in a struct that they hold."""
+        if not isinstance(node, Link):
+            return is_usable(node)
+        fields = self.struct_fields(node).values()
+        if fields:
+            return all(map(self._is_part, fields))
+        return bool(self.variants(node))
+
+    def _is_part(self, node: Type) -> bool:
+        return not isinstance(node, Array) and self.is_usable(node)
+
 
 def is_usable(node: BodyType) -> bool:
-    """Return whether bodies can hold a value of this type."""
+    """Return whether bodies can hold a value of this type, which is no struct or enum."""
     if isinstance(node, Int):
         return node.bits <= 128 and not node.big_endian
-    return isinstance(node, (Bool, Pubkey))
+    return isinstance(node, (Bool, Pubkey)) or is_bytes(node)
+
+
+def is_bytes(node: BodyType) -> bool:
+    """Return whether a type is bytes of a fixed length."""
+    return isinstance(node, Array) and node.item == U8 and isinstance(node.count, int)
 
 
 def type_name(node: BodyType) -> str:
@@ -141,4 +208,6 @@ def type_name(node: BodyType) -> str:
         return f"{node.letter}{node.bits}"
     if isinstance(node, Bool):
         return "bool"
+    if isinstance(node, Array):
+        return f"Array[{type_name(node.item)}, {node.count}]"
     return getattr(node, "name", type(node).__name__)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import BOOL, PUBKEY, U64, Int, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, U64, Int, Link, Type
 
 __all__ = [
     "CLOCK",
@@ -25,10 +25,12 @@ __all__ = [
     "Choice",
     "ClockField",
     "ClockNow",
+    "CloseAccount",
     "Compare",
     "Convert",
     "Emit",
     "Expression",
+    "FieldOf",
     "FixedAddress",
     "Flag",
     "Function",
@@ -37,6 +39,7 @@ __all__ = [
     "LocalName",
     "LocalVariable",
     "Logic",
+    "MakeStruct",
     "MinMax",
     "Negate",
     "Not",
@@ -48,10 +51,13 @@ __all__ = [
     "Return",
     "SetField",
     "Special",
+    "StateArgument",
     "StateField",
+    "StateParameter",
     "Statement",
     "TokenAmount",
     "Unknown",
+    "VariantValue",
     "bodies_of",
     "find",
     "walk",
@@ -76,7 +82,16 @@ CLOCK = Special("ClockTime")
 #: What a helper without a result returns.
 NOTHING = Special("None")
 
-BodyType: TypeAlias = Type | Special
+
+@dataclass(frozen=True, slots=True)
+class StateParameter:
+    """The type of a helper's parameter that takes an account's state. `name`: of the state."""
+
+    name: str
+    writable: bool
+
+
+BodyType: TypeAlias = Type | Special | StateParameter
 
 #: The fields of `Clock.get()`.
 CLOCK_FIELDS: dict[str, Int] = {
@@ -118,6 +133,39 @@ class FixedAddress:
 
     value: bytes
     type: BodyType = PUBKEY
+
+
+@dataclass(frozen=True, slots=True)
+class VariantValue:
+    """A variant of an enum."""
+
+    name: str
+    type: Link
+
+
+@dataclass(frozen=True, slots=True)
+class MakeStruct:
+    """A new struct. `values`: by field, in the order in which they are evaluated."""
+
+    values: tuple[tuple[str, Expression], ...]
+    type: Link
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOf:
+    """A field of a struct."""
+
+    value: Expression
+    name: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class StateArgument:
+    """An account's state, given to a helper."""
+
+    account: str
+    type: StateParameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +328,10 @@ Expression: TypeAlias = (
     | NumberValue
     | Flag
     | FixedAddress
+    | VariantValue
+    | MakeStruct
+    | FieldOf
+    | StateArgument
     | LocalName
     | Argument
     | Address
@@ -359,6 +411,14 @@ class CallProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseAccount:
+    """An account with state is closed, and its lamports go to another one."""
+
+    account: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
 class Perform:
     """A helper without a result is called."""
 
@@ -382,7 +442,7 @@ class If:
 
 
 Statement: TypeAlias = (
-    Assign | SetField | Require | Raise | Emit | CallProgram | Perform | Return | If
+    Assign | SetField | Require | Raise | Emit | CallProgram | CloseAccount | Perform | Return | If
 )
 
 
@@ -404,7 +464,7 @@ class Function:
     name: str
     body: tuple[Statement, ...]
     locals: dict[str, LocalVariable]
-    arguments: tuple[tuple[str, Type], ...] = ()
+    arguments: tuple[tuple[str, Type | StateParameter], ...] = ()
     returns: Type | None = None
 
 

@@ -278,17 +278,35 @@ class Enum:
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant of an `Enum`: unit, of positional types, or of named ones."""
+    """One variant of an `Enum`: unit, of positional types, or of named ones. `name`: with its enum's."""
 
     items: tuple[object, ...] = ()
     fields: tuple[tuple[str, object], ...] = ()
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", f"{owner.__name__}.{name}")
+
+    def __str__(self) -> str:
+        return self.name.rpartition(".")[2]
 
 
-def variant(*items: object, **fields: object) -> Any:
+if TYPE_CHECKING:
+
+    class VariantOf:
+        """A variant as type checkers see it: `Mode.Fast` is a `Mode`."""
+
+        def __get__(self, instance: object, owner: type[_T]) -> _T: ...
+
+else:
+    VariantOf = Variant
+
+
+def variant(*items: object, **fields: object) -> VariantOf:
     """A variant of an `Enum`: `variant()`, `variant(u64, Pubkey)` or `variant(price=u64,
     size=u64)`.
     """
-    return Variant(items, tuple(fields.items()))
+    return Variant(items, tuple(fields.items()))  # type: ignore[return-value]  # as type checkers see it
 
 
 class Group:
@@ -543,11 +561,23 @@ class init(Constraint):
     if_needed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class close(Constraint):
-    """After the handler, the account is closed and its lamports go to `to`."""
+    """After the handler, the account is closed and its lamports go to `to`.
+
+    In a body, `close(account, to)` closes an account at once.
+    """
 
     to: str
+
+    @overload
+    def __init__(self, to: str) -> None: ...
+    @overload
+    def __init__(self, account: Account, to: Kind | Account, /) -> None: ...
+    def __init__(self, *given: Any, to: str = "") -> None:
+        if len(given) == 2:
+            machine().close(*given)
+        object.__setattr__(self, "to", given[0] if len(given) == 1 else to)
 
 
 @dataclass(frozen=True)

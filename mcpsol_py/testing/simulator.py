@@ -19,12 +19,13 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.aliases import must_differ
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
-from mcpsol_py.bodies.scope import type_name
+from mcpsol_py.bodies.scope import is_bytes, type_name
 from mcpsol_py.bodies.tree import bodies_of
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import Bool, Int, Struct, Type
+from mcpsol_py.model.sizes import fixed_size
+from mcpsol_py.model.types import Bool, Enum, Int, Link, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec import read_spec
@@ -68,7 +69,7 @@ class Simulator:
         self.time = ClockTime(slot=u64(1), epoch=u64(0), unix_timestamp=i64(0))
         self._instructions = {ix.name: ix for ix in self.model.instructions}
         self.bodies = bodies_of(self.model).instructions
-        self._classes = _state_classes(self.program)
+        self._classes = _classes_of(self.program)
         self._types = {account.name: account for account in self.model.accounts}
 
     # --- accounts
@@ -129,7 +130,31 @@ class Simulator:
         """Return new state of this name, with every field zero."""
         body = self._resolver.target(self._types[name].type)
         assert isinstance(body, Struct)
-        return self._classes[name](**{f.name: _zero(f.type) for f in body.fields})
+        return self._classes[name](**{f.name: self._zero(f.type) for f in body.fields})
+
+    def value(self, kind: Type, value: Any) -> Any:
+        """Return an argument as bodies see it: structs and enums also in their JSON form."""
+        if isinstance(kind, Int):
+            return getattr(numbers, type_name(kind))(int(value))
+        if is_bytes(kind):
+            return bytes(value)
+        if isinstance(kind, Link):
+            return self._named_value(kind, value)
+        return _address(value) if isinstance(kind, PubkeyType) else value
+
+    def _named_value(self, kind: Link, value: Any) -> Any:
+        body, cls = self._resolver.target(kind), self._classes.get(kind.name)
+        if isinstance(body, Enum) and isinstance(value, str):
+            return getattr(cls, value)
+        if isinstance(body, Struct) and isinstance(value, Mapping) and cls is not None:
+            return cls(**{f.name: self.value(f.type, value[f.name]) for f in body.fields})
+        return value
+
+    def _zero(self, kind: Type) -> Any:
+        """Return the value of a field in new state. Fields that bodies cannot use are None."""
+        if is_bytes(kind):
+            return bytes(fixed_size(self._resolver, kind) or 0)
+        return self.value(kind, _ZEROS.get(type(kind)))
 
     # --- calls
 
@@ -171,7 +196,7 @@ class Simulator:
             why = f"the account {item.name!r} is not given"
             _ensure_usable(item.name in given, ix.name, why)
         signed = _signing(ix, given) if signers is None else map(_address, signers)
-        arguments = {arg.name: _value(arg.type, args[arg.name]) for arg in ix.args}
+        arguments = {arg.name: self.value(arg.type, args[arg.name]) for arg in ix.args}
         return Given(ix, given, frozenset(signed), arguments, self.ledger.copy(), self.address)
 
 
@@ -276,9 +301,13 @@ class _Call:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
 
     def _close(self, address: Pubkey, constraints: Constraints) -> None:
-        if constraints.close is None:
-            return
-        destination = self.given.accounts[constraints.close]
+        if constraints.close is not None:
+            self._give_back(address, self.given.accounts[constraints.close])
+
+    def close(self, account: Any, to: Any) -> None:
+        self._give_back(account.address, to.address)
+
+    def _give_back(self, address: Pubkey, destination: Pubkey) -> None:
         if destination == address:
             raise CheckFailure("ConstraintClose")
         self.ledger.move(address, destination, self.ledger.lamports.get(address, 0))
@@ -351,18 +380,6 @@ def _address(value: Address) -> Pubkey:
     return value if isinstance(value, Pubkey) else Pubkey(value)
 
 
-def _value(kind: Type, value: Any) -> Any:
-    """Return an argument as the body sees it."""
-    if isinstance(kind, Int):
-        return getattr(numbers, type_name(kind))(int(value))
-    return _address(value) if isinstance(kind, PubkeyType) else value
-
-
-def _zero(kind: Type) -> Any:
-    """Return the value of a field in new state. Fields that bodies cannot use are None."""
-    return _value(kind, _ZEROS.get(type(kind)))
-
-
 _ZEROS: dict[type, Any] = {Int: 0, Bool: False, PubkeyType: Pubkey(bytes(32))}
 
 
@@ -372,13 +389,13 @@ def _program_class(program: type | str | PathLike[str]) -> type:
     return only_program(import_file(Path(program)), None)
 
 
-def _state_classes(program: type) -> dict[str, Any]:
-    """Return the classes of the program's state, by name: those in the class and those of its module."""
+def _classes_of(program: type) -> dict[str, Any]:
+    """Return the classes of state, structs and enums by name: those in the program class and in its module."""
     methods = [value for value in vars(program).values() if isinstance(value, FunctionType)]
     seen = [*vars(program).values(), *(methods[0].__globals__.values() if methods else ())]
-    classes = filter(_is_state, seen)
+    classes = filter(_is_declared, seen)
     return {cls.__name__: cls for cls in classes}
 
 
-def _is_state(value: object) -> TypeGuard[type[words.Account]]:
-    return isinstance(value, type) and issubclass(value, words.Account)
+def _is_declared(value: object) -> TypeGuard[type[words.Struct | words.Enum]]:
+    return isinstance(value, type) and issubclass(value, (words.Struct, words.Enum))

@@ -9,6 +9,7 @@ from mcpsol_py.spec import (
     Account,
     Array,
     AssociatedTokenProgram,
+    Clock,
     Enum,
     Event,
     Instructions,
@@ -30,6 +31,7 @@ from mcpsol_py.spec import (
     associated,
     close,
     constant,
+    emit,
     error,
     has_one,
     i64,
@@ -37,7 +39,9 @@ from mcpsol_py.spec import (
     instruction,
     mint,
     otherwise,
+    overflow,
     program,
+    require,
     seeds,
     token,
     u8,
@@ -52,6 +56,12 @@ ATA_PROGRAM = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
 #: The owner of the treasury: 0xBEEF sixteen times, as in local builds of the audited program. Nobody has its key. Put a
 #: wallet of yours here, and in TREASURY_OWNER below, before you deploy.
 TREASURY = bytes([0xBE, 0xEF]) * 16
+
+#: The version of channels, and the values of their status.
+VERSION = u8(1)
+OPEN, SEALED, CLOSING, DISTRIBUTED = u8(0), u8(1), u8(2), u8(3)
+#: Slots within which a channel must be opened.
+WINDOW = u64(1_500)
 
 
 class DistributionEntry(Struct):
@@ -179,7 +189,7 @@ class X402:
     )
     OPEN_SLOT_WINDOW = constant(
         u64,
-        1_500,
+        WINDOW,
         "Slots within which a channel must be opened. Its account exists for at least as long.",
     )
     MAX_RECIPIENTS = constant(u32, 32, "The most entries of a channel's distribution.")
@@ -760,6 +770,10 @@ class X402:
             payer: The channel's payer.
             channel: The channel.
         """
+        need_status(channel, OPEN)
+        channel.status = CLOSING
+        channel.closure_started_at = Clock.get().unix_timestamp
+        emit(self.CloseRequested(channel=channel.address, seal_at=seal_deadline(channel)))
 
     @instruction(discriminator=b"\x06")
     def seal(self, channel: Mut[Channel, ...]) -> None:
@@ -768,6 +782,13 @@ class X402:
         Args:
             channel: The channel.
         """
+        need_status(channel, CLOSING)
+        require(
+            Clock.get().unix_timestamp >= seal_deadline(channel), self.SealGracePeriodNotElapsed
+        )
+        channel.status = SEALED
+        channel.closure_started_at = i64(0)
+        emit(self.Sealed(channel=channel.address, settled=channel.settled))
 
     @instruction(discriminator=b"\x07")
     def distribute(
@@ -904,6 +925,10 @@ class X402:
             channel: The channel.
             rent_payer: The wallet that paid for it, and gets its lamports.
         """
+        need_status(channel, DISTRIBUTED)
+        require(Clock.get().slot >= reclaim_slot(channel.open_slot), self.ChannelCloseTooEarly)
+        close(channel, rent_payer)
+        emit(self.Reclaimed(channel=channel.address))
 
     @instruction(discriminator=b"\xe4")
     def emit_event(
@@ -920,6 +945,8 @@ class X402:
         Args:
             event: The event's bytes.
         """
+        # The event is the instruction's data. The constraints have checked that the event authority signed.
+        return
 
     # --- exact payments -----------------------------------------------------------------------------------------------
 
@@ -979,6 +1006,10 @@ class X402:
             receipt: The receipt.
             rent_payer: The wallet that paid for it.
         """
+        with overflow(self.Overflow):
+            until = receipt.expires_at + self.RECEIPT_RETENTION
+        require(Clock.get().unix_timestamp >= until, self.ReceiptRetained)
+        emit(self.ReceiptClosed(receipt=receipt.address, payment_id=receipt.payment_id))
 
     # --- subscriptions ------------------------------------------------------------------------------------------------
 
@@ -1025,6 +1056,8 @@ class X402:
             merchant: The plan's merchant.
             open: Whether the plan accepts new subscribers.
         """
+        plan.open = open
+        emit(self.PlanOpened(plan=plan.address, open=open))
 
     @instruction(discriminator=b"\x22")
     def close_plan(
@@ -1038,6 +1071,7 @@ class X402:
             plan: The plan.
             merchant: The plan's merchant.
         """
+        emit(self.PlanClosed(plan=plan.address))
 
     @instruction(discriminator=b"\x23")
     def subscribe(
@@ -1228,27 +1262,129 @@ class X402:
 
     # --- views --------------------------------------------------------------------------------------------------------
 
-    @instruction(discriminator=b"\x30", returns=Quote)
-    def quote(self, plan: Ref[Plan, ...], periods: u32) -> None:
+    @instruction(discriminator=b"\x30")
+    def quote(self, plan: Ref[Plan, ...], periods: u32) -> Quote:
         """Return the price of subscribing to a plan for some periods. Changes nothing.
 
         Args:
             plan: The plan.
             periods: Number of charges.
         """
+        require(periods > 0 and periods <= plan.max_charges, self.TooManyPeriods)
+        has_trial = plan.trial > 0
+        later = periods if has_trial else periods.saturating_sub(1)
+        wait = plan.trial if has_trial else plan.period
+        with overflow(self.Overflow):
+            return Quote(
+                price=plan.price,
+                first_charge=u64(0) if has_trial else plan.price,
+                allowance=plan.price * u64(later),
+                first_due=Clock.get().unix_timestamp + i64(wait),
+                period=plan.period,
+                mint=plan.mint,
+                open=plan.open,
+            )
 
-    @instruction(discriminator=b"\x31", returns=ChannelReport)
-    def channel_status(self, channel: Ref[Channel, ...]) -> None:
+    @instruction(discriminator=b"\x31")
+    def channel_status(self, channel: Ref[Channel, ...]) -> ChannelReport:
         """Return the state of a channel. Changes nothing.
 
         Args:
             channel: The channel.
         """
+        need_version(channel)
+        is_over = channel.status == DISTRIBUTED or channel.payer_withdrawn_at != 0
+        state = state_of_channel(channel.status)
+        with overflow(self.DistributePoolOverflow):
+            undistributed = channel.settled - channel.payout_watermark
+        with overflow(self.RefundCalculationOverflow):
+            unspent = u64(0) if is_over else channel.deposit - channel.settled
+        return ChannelReport(
+            state=state,
+            deposit=channel.deposit,
+            settled=channel.settled,
+            undistributed=undistributed,
+            unspent=unspent,
+            seal_at=seal_deadline(channel) if channel.status == CLOSING else i64(0),
+            reclaim_slot=reclaim_slot(channel.open_slot),
+        )
 
-    @instruction(discriminator=b"\x32", returns=SubscriptionReport)
-    def subscription_status(self, subscription: Ref[Subscription, ...]) -> None:
+    @instruction(discriminator=b"\x32")
+    def subscription_status(self, subscription: Ref[Subscription, ...]) -> SubscriptionReport:
         """Return the state of a subscription. Changes nothing.
 
         Args:
             subscription: The subscription.
         """
+        state = state_of_subscription(subscription, Clock.get().unix_timestamp)
+        return SubscriptionReport(
+            state=state,
+            chargeable=state == SubscriptionState.PastDue,
+            price=subscription.price,
+            charges=subscription.charges,
+            max_charges=subscription.max_charges,
+            due_at=subscription.due_at,
+            expires_at=expires_at(subscription),
+        )
+
+
+# --- the rules of channels --------------------------------------------------------------------------------------------
+
+
+def need_version(channel: X402.Channel) -> None:
+    """An account of zeros is no channel: the program checks its discriminator before its status, in which 0 is open."""
+    require(channel.version == VERSION, X402.UnsupportedChannelVersion)
+
+
+def need_status(channel: X402.Channel, status: u8) -> None:
+    """The channel has this version and this status."""
+    need_version(channel)
+    require(channel.status == status, X402.InvalidChannelStatus)
+
+
+def state_of_channel(status: u8) -> ChannelState:
+    """The name of a status."""
+    match status:
+        case 0:
+            return ChannelState.Open
+        case 1:
+            return ChannelState.Sealed
+        case 2:
+            return ChannelState.Closing
+        case 3:
+            return ChannelState.Distributed
+        case _:
+            raise X402.InvalidChannelStatus
+
+
+def seal_deadline(channel: X402.Channel) -> i64:
+    """The time from which anyone may seal a closing channel."""
+    with overflow(X402.SealDeadlineOverflow):
+        return channel.closure_started_at + i64(channel.grace_period)
+
+
+def reclaim_slot(open_slot: u64) -> u64:
+    """The first slot at which the account can be closed: from then on no channel can be opened at its address."""
+    return open_slot + WINDOW + 1
+
+
+# --- the rules of subscriptions ---------------------------------------------------------------------------------------
+
+
+def state_of_subscription(subscription: X402.Subscription, now: i64) -> SubscriptionState:
+    """The state that follows from the times and the clock, so that no transaction is needed to expire."""
+    if subscription.cancelled_at != 0:
+        return SubscriptionState.Cancelled
+    if now < subscription.due_at:
+        if subscription.paid_from == 0:
+            return SubscriptionState.Pending
+        return SubscriptionState.Active
+    if subscription.charges >= subscription.max_charges or now >= expires_at(subscription):
+        return SubscriptionState.Expired
+    return SubscriptionState.PastDue
+
+
+def expires_at(subscription: X402.Subscription) -> i64:
+    """The time from which on an unpaid subscription is expired."""
+    with overflow(X402.Overflow):
+        return subscription.due_at + i64(subscription.grace)

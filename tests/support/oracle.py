@@ -19,6 +19,7 @@ from solders.transaction_metadata import FailedTransactionMetadata, TransactionM
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import Number
 from mcpsol_py.program import load
+from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing import Outcome, Simulator
 from tests.functional.targets import failure
 from tests.support.vault_chain import TOKEN, mint_data, token_data
@@ -37,7 +38,13 @@ SUPPLY = 2**63
 
 
 def plain(value: object) -> object:
-    """A value of either side in one form: addresses as text, numbers as ints."""
+    """A value of either side in one form: addresses and variants as text, numbers as ints, structs as dicts."""
+    if isinstance(value, words.Struct):
+        value = vars(value)
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (bytes, list)) and not isinstance(value, Address):
+        return bytes(value)
     if isinstance(value, (bool, str)) or value is None:
         return value
     if isinstance(value, (Number, int)):

@@ -16,6 +16,18 @@ HOUR = 60 * 60
 NOBODY = Pubkey("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 
 
+class Mode(Enum):
+    Slow = variant()
+    Fast = variant()
+    Off = variant()
+
+
+class Pair(Struct):
+    left: u64
+    right: i64
+    mode: Mode
+
+
 def share(amount: u64, part: u64) -> u64:
     with overflow(Random.E1):
         return amount // 100 * part
@@ -36,11 +48,53 @@ def must_differ(left: Pubkey, right: Pubkey) -> None:
     require(left != right, Random.E0)
 
 
+def mode_of(value: u64) -> Mode:
+    match value:
+        case 0:
+            return Mode.Slow
+        case 1 | 2 | 18446744073709551615:
+            return Mode.Fast
+        case _:
+            return Mode.Off
+
+
+def total(s: "Random.S") -> u64:
+    return s.f_u64 + u64(s.f_u32)
+
+
+def pair_of(s: "Random.S", left: u64) -> Pair:
+    with overflow(Random.E3):
+        return Pair(right=s.f_i64 + 1, mode=mode_of(total(s)), left=left)
+
+
+def weight(pair: Pair) -> u64:
+    match pair.mode:
+        case Mode.Slow:
+            found = u64(1)
+        case Mode.Fast | Mode.Off:
+            found = pair.left
+    return found
+
+
+def bump(by: u64, s: "Mut[Random.S, ...]", left: u64) -> u64:
+    s.f_u64 += by
+    require(left != 3, Random.E4)
+    return s.f_u64 ^ left
+
+
+def reset(s: "Mut[Random.S, ...]", other: "Random.S") -> None:
+    s.open = s.owner == other.owner
+    if s.open and s.mark != other.mark:
+        s.mark = other.mark
+        s.f_u8 = s.f_u8.wrapping_add(u8(total(other) % 256))
+
+
 @program(name="random", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 class Random:
     class S(Account):
         owner: Pubkey
         open: bool
+        mark: Array[u8, 32]
 """
 
 
@@ -120,13 +174,29 @@ class Bodies:
         if kind == "u64":
             amount = self.number(kind, env, depth)
             shared = f"share({amount}, {self.atom(kind, env)})"
-            return self.r.choice([shared, "tokens.amount", "LIMIT", "Clock.get().slot", "self.FEE"])
+            named = ["tokens.amount", "LIMIT", "Clock.get().slot", "self.FEE", "pair.left"]
+            held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
+            return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
             larger = f"larger({self.atom(kind, env)}, {self.number(kind, env, depth)})"
             return self.r.choice(
-                [larger, "Clock.get().unix_timestamp", f"({self.atom(kind, env)} + HOUR)"]
+                [
+                    larger,
+                    "Clock.get().unix_timestamp",
+                    f"({self.atom(kind, env)} + HOUR)",
+                    "pair.right",
+                ]
             )
         return self.atom(kind, env)
+
+    def mode(self, env: dict[str, str]) -> str:
+        named = [f"Mode.{self.r.choice(MODES)}", "mode", "pair.mode", "pair_of(other, u64(2)).mode"]
+        return self.r.choice([*named, f"mode_of({self.atom('u64', env)})"])
+
+    def pair(self, env: dict[str, str]) -> str:
+        left, right = self.atom("u64", env), self.atom("i64", env)
+        made = f"Pair(left={left}, mode={self.mode(env)}, right={right})"
+        return self.r.choice(["pair", made, f"pair_of(s, {left})"])
 
     def condition(self, env: dict[str, str], depth: int) -> str:
         r, which = self.r, self.r.random()
@@ -139,7 +209,8 @@ class Bodies:
             middle = r.choice([n for n, found in env.items() if found == kind])
             return f"{self.number(kind, env, depth - 1)} <= {middle} < {self.number(kind, env, depth - 1)}"
         if which < 0.65:
-            left, right = r.choice(ADDRESSES), r.choice(ADDRESSES)
+            pairs = [r.sample(ADDRESSES, 2), r.sample(KEYS, 2), [self.mode(env), self.mode(env)]]
+            left, right = r.choice(pairs)
             return f"{left} {r.choice(['==', '!='])} {right}"
         if which < 0.72:
             return r.choice(
@@ -177,7 +248,8 @@ class Bodies:
             if not mine:
                 return []
             name = r.choice(mine)
-            return [f"{pad}{name} = {self.number(env[name], env, 2)}"]
+            value = self.number(env[name], env, 2)
+            return [] if value == name else [f"{pad}{name} = {value}"]
         if which < 0.45:
             return [f"{pad}require({self.condition(env, 2)}, self.E{r.randrange(ERRORS)})"]
         if which < 0.6:
@@ -187,24 +259,72 @@ class Bodies:
             return self.branch(env, level)
         if which < 0.86:
             amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
-            return [f"{pad}emit(self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}))"]
+            rest = f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
+            return [
+                f"{pad}emit(self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest}))"
+            ]
         if which < 0.94:
             return [pad + self.token_call(env)]
-        if which < 0.97:
+        if which < 0.95:
             return [f"{pad}must_differ({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})"]
+        if which < 0.97:
+            return [pad + self.change(env)]
+        if which < 0.985:
+            return self.match(env, level)
         end = r.choice(
             [f"raise self.E{r.randrange(ERRORS)}", f"return {self.number('u64', env, 2)}"]
         )
         return [f"{pad}if {self.condition(env, 1)}:", f"{pad}    {end}"]
 
+    def change(self, env: dict[str, str]) -> str:
+        """A helper that writes state, or a field that is no number."""
+        self.made += 1
+        by, left = self.number("u64", env, 1), self.number("u64", env, 1)
+        name = f"v{self.made}"
+        found = self.r.choice(
+            [
+                f"{name} = bump({by}, s, {left})",
+                "reset(s, other)",
+                f"s.mark = {self.r.choice(KEYS[1:])}",
+            ]
+        )
+        if found.startswith("v"):
+            env[name] = "u64"
+        return found
+
+    def match(self, env: dict[str, str], level: int) -> list[str]:
+        r, pad = self.r, "    " * level
+        self.made += 1
+        name = f"v{self.made}"
+        subject, cases = r.choice(
+            [
+                ("mode", [f"Mode.{m}" for m in MODES]),
+                ("pair.mode", [f"Mode.{m}" for m in MODES]),
+                ("a_u8", ["0", "1 | 2", "255", "7"]),
+                ("s.f_i16", ["-1", "0 | 1", "-32768"]),
+            ]
+        )
+        is_whole = "mode" in subject and r.random() < 0.5
+        if "mode" in subject and not is_whole:
+            cases = r.sample(cases, 2)
+        kind = r.choice(KINDS)
+        lines = [f"{pad}match {subject}:"]
+        for case in [*cases, *([] if is_whole else ["_"])]:
+            inner = self.block(dict(env), r.randint(0, 2), level + 2)
+            set_it = f"{pad}        {name} = {self.number(kind, env, 1)}"
+            lines += [f"{pad}    case {case}:", *inner, set_it]
+        env[name] = kind
+        return lines
+
     def set_field(self, kind: str, env: dict[str, str]) -> str:
         which = self.r.random()
         if which < 0.1:
-            return f"s.owner = {self.r.choice(ADDRESSES)}"
+            return f"s.owner = {self.r.choice(ADDRESSES[1:])}"
         if which < 0.2:
-            return f"s.open = {self.condition(env, 1)}"
+            return f"s.open = {self.condition(env, 1)} or s.open"
         if which < 0.6:
-            return f"s.f_{kind} = {self.number(kind, env, 3)}"
+            value = self.number(kind, env, 3)
+            return f"s.f_{kind} = {value if value != f's.f_{kind}' else 'other.f_' + kind}"
         sign = self.r.choice(["+=", "-=", "|=", "^="] + ([] if kind == "i128" else ["*="]))
         right = self.number(kind, env, 2) if self.r.random() < 0.7 else self.literal(kind)
         return f"s.f_{kind} {sign} {right}"
@@ -248,6 +368,9 @@ class Bodies:
         )
 
 
+OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
+MODES = ["Slow", "Fast", "Off"]
+KEYS = ["s.mark", "other.mark", "mark"]
 ADDRESSES = [
     "s.owner",
     "s.address",
@@ -268,6 +391,9 @@ def spec_text(seed: int, bodies: int) -> str:
         "        who: Pubkey",
         "        amount: u64",
         "        gain: i64",
+        "        mark: Array[u8, 32]",
+        "        mode: Mode",
+        "        pair: Pair",
         "",
     ]
     lines += ["    FEE = constant(u64, 250)"]
@@ -285,7 +411,7 @@ def spec_text(seed: int, bodies: int) -> str:
         lines += [
             "",
             "    @instruction",
-            f"    def f{i}({accounts} {arguments}, who: Pubkey, flag: bool) -> u64:",
+            f"    def f{i}({accounts} {arguments}, {OTHERS}) -> u64:",
         ]
         lines += [
             '        """A random body."""',

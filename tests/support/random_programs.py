@@ -12,7 +12,9 @@ from mcpsol_py.build import build_program
 from mcpsol_py.render import render
 from mcpsol_py.sources.spec import read_spec
 from tests.support.oracle import Oracle
-from tests.support.random_bodies import KINDS, high, low, spec_text
+from tests.support.random_bodies import KINDS, MODES, high, low, spec_text
+
+KEYS = (bytes(32), bytes(range(32)), bytes(31) + b"\x01")
 
 
 def build(folder: Path, seed: int, bodies: int) -> Oracle:
@@ -73,7 +75,13 @@ class RandomScene:
             oracle.tokens(self.mint, owner, min(value(r, "u64"), half), key)
         oracle.set_clock(unix_timestamp=value(r, "i64"), slot=r.randint(1, 10**6))
         args: dict[str, object] = {f"a_{kind}": value(r, kind) for kind in KINDS}
-        args |= {"who": r.choice([self.stranger, self.owner.pubkey()]), "flag": r.random() < 0.5}
+        args |= {"mode": r.choice(MODES), "mark": r.choice(KEYS)}
+        pair = {"left": value(r, "u64"), "right": value(r, "i64"), "mode": r.choice(MODES)}
+        args |= {
+            "pair": pair,
+            "who": r.choice([self.stranger, self.owner.pubkey()]),
+            "flag": r.random() < 0.5,
+        }
         accounts = {
             "s": self.state,
             "other": self.state if r.random() < 0.05 else self.other,
@@ -88,4 +96,5 @@ class RandomScene:
         """State with other numbers."""
         fields: dict[str, object] = {f"f_{kind}": value(self.r, kind) for kind in KINDS}
         owner = self.r.choice([self.stranger, self.owner.pubkey()])
+        fields["mark"] = self.r.choice(KEYS)
         self.oracle.put_state(key, "S", owner=owner, open=self.r.random() < 0.5, **fields)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 from mcpsol_py.bodies.tree import ProgramBodies
 from mcpsol_py.model.program import (
     Account,
@@ -12,14 +15,15 @@ from mcpsol_py.model.program import (
     ProgramModel,
     Seed,
 )
-from mcpsol_py.model.types import PUBKEY, Field, Int, Struct, Type
+from mcpsol_py.model.types import PUBKEY, Enum, Field, Int, Link, Struct, Type
 from mcpsol_py.render.anchor.structs import StateStruct
-from mcpsol_py.render.anchor.types import fields_of
+from mcpsol_py.render.anchor.types import TypeView, fields_of
 from mcpsol_py.render.anchor.view import AnchorView
 from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
 from mcpsol_py.render.handlers.dialects import ANCHOR, Dialect
 from mcpsol_py.render.handlers.names import RustNames, StructNames, accounts_alone
 from mcpsol_py.render.rust import IdentifierPool, byte_string
+from mcpsol_py.render.rust_types import CannotRender
 
 __all__ = ["anchor_handlers"]
 
@@ -42,6 +46,8 @@ class _AnchorCrate:
         self.errors = {
             name: f"crate::error::{own.enum}::{variant}" for name, variant in own.variants.items()
         }
+        self.states = {name: _struct(state) for name, state in view.context.states.items()}
+        self.types = dict(self._types(view))
         self.instructions = {shown.source_name: shown for shown in view.instructions}
 
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
@@ -63,6 +69,7 @@ class _AnchorCrate:
             arguments=arguments,
             accounts=accounts,
             states={name: _struct(state) for name, state in states.items()},
+            types=self.types,
             seeds={
                 name: seeds.of(name, account, field)
                 for name, account, field in alone
@@ -80,6 +87,26 @@ class _AnchorCrate:
                 fields = {n: str(rust) for n, rust in fields_of(body.fields).items()}
                 names[event.name] = StructNames(types.type(event.type, event.name), fields)
         return names
+
+    def _types(self, view: AnchorView) -> Iterator[tuple[str, StructNames]]:
+        """The structs and enums of the crate, by the source's names."""
+        types = self.context.types
+        views = {str(shown.name): shown for shown in view.types}
+        for definition in self.model.types:
+            body = types.resolver.target(Link(definition.name))
+            with suppress(CannotRender):
+                rust = types.type(Link(definition.name), definition.name)
+                shown = views.get(rust)
+                if shown is not None and isinstance(body, (Struct, Enum)):
+                    yield definition.name, StructNames(f"crate::types::{rust}", _parts(body, shown))
+
+
+def _parts(body: Struct | Enum, view: TypeView) -> dict[str, str]:
+    """The fields or variants in Rust, by the source's names."""
+    if isinstance(body, Struct):
+        return {n: str(rust) for n, rust in fields_of(body.fields).items()}
+    pairs = zip(body.variants, view.variants, strict=True)
+    return {source.name: str(shown.declaration) for source, shown in pairs}
 
 
 def _struct(state: StateStruct) -> StructNames:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mcpsol_py.bodies.aliases import must_differ
-from mcpsol_py.bodies.tree import Function, ProgramBodies
+from mcpsol_py.bodies.tree import Function, ProgramBodies, StateParameter
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Type
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions
-from mcpsol_py.render.handlers.names import RustNames
+from mcpsol_py.render.handlers.names import RustNames, StructNames
 from mcpsol_py.render.handlers.statements import function_lines
 from mcpsol_py.render.rust import IdentifierPool, Rust, code
 
@@ -28,6 +28,9 @@ class CrateNames(Protocol):
 
     dialect: Dialect
     errors: dict[str, str]
+    #: its account types, and its structs and enums, by the source's names
+    states: dict[str, StructNames]
+    types: dict[str, StructNames]
 
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
         """The names of the handler of *ix*. Raises RenderError if it can have none."""
@@ -97,19 +100,38 @@ def _parameter(name: str, text: str) -> Rust:
 
 def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> HelperView:
     pool = IdentifierPool()
-    parameters: list[tuple[str, str, Type]] = [
-        (name, str(pool.take(name)), kind) for name, kind in function.arguments
-    ]
+    shown = {name: str(pool.take(name)) for name, _ in function.arguments}
+    states = {
+        name: crate.states[kind.name]
+        for name, kind in function.arguments
+        if isinstance(kind, StateParameter)
+    }
+    given = {name: shown[name] for name in states}
     names = RustNames(
         errors=crate.errors,
         helpers=helpers,
+        types=crate.types,
         variables=pool,
-        arguments={name: shown for name, shown, _ in parameters},
+        arguments=shown,
+        accounts=given,
+        states=states,
+        borrowed=dict(given),
+        parameters=frozenset(states),
     )
     types = Expressions(names, crate.dialect)
+    ordered = sorted(function.arguments, key=lambda pair: pair[0] in states)
+    parameters = [f"{shown[name]}: {_type(kind, types, crate)}" for name, kind in ordered]
     return HelperView(
         name=code(helpers[function.name]),
-        parameters=code(", ".join(f"{name}: {types.type(kind)}" for _, name, kind in parameters)),
+        parameters=code(", ".join(parameters)),
         result=code("()" if function.returns is None else types.type(function.returns)),
         lines=tuple(map(code, function_lines(function, names, crate.dialect))),
     )
+
+
+def _type(kind: Type | StateParameter, types: Expressions, crate: CrateNames) -> str:
+    """The Rust type of a helper's parameter."""
+    if not isinstance(kind, StateParameter):
+        return types.type(kind)
+    borrow = "&mut " if kind.writable else "&"
+    return f"{borrow}crate::state::{crate.states[kind.name].type}"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 from mcpsol_py.bodies.tree import ProgramBodies
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import Instruction, ProgramModel
-from mcpsol_py.model.types import Struct
+from mcpsol_py.model.types import Enum, Link, Struct
 from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
 from mcpsol_py.render.handlers.dialects import NATIVE, PINOCCHIO, Dialect
 from mcpsol_py.render.handlers.names import RustNames, StructNames, accounts_alone
 from mcpsol_py.render.rust import IdentifierPool, code
-from mcpsol_py.render.type_views import StructView
+from mcpsol_py.render.rust_types import CannotRender
+from mcpsol_py.render.type_views import EnumView, StructView
 from mcpsol_py.render.view import CrateView
 from mcpsol_py.render.view.state import StateView
 
@@ -35,6 +39,8 @@ class _Crate:
             name: f"{view.error_type}::{variant}"
             for name, variant in view.context.errors.variants.items()
         }
+        self.states = {name: _state(view) for name, view in view.context.states.items()}
+        self.types = dict(self._types())
         self._instructions = {shown.source_name: shown for shown in view.instructions}
 
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
@@ -44,23 +50,23 @@ class _Crate:
             raise RenderError(f"{ix.name} has a body, but its arguments cannot be decoded in Rust.")
         by_slot = {str(seeds.account): f"accounts.{seeds.name}()" for seeds in shown.accounts.seeds}
         alone = accounts_alone(ix, shown.accounts.slots)
-        states = self.view.context.states
         return RustNames(
             errors=self.errors,
             helpers=helpers,
             variables=IdentifierPool("accounts", "args"),
             arguments={
-                arg.name: f"args.{field.name}"
+                arg.name: f"{'*' if field.type.startswith('&') else ''}args.{field.name}"
                 for arg, field in zip(ix.args, shown.args, strict=True)
             },
             accounts={name: f"accounts.{slot}" for name, _, slot in alone},
             states={
-                name: _state(states[state])
+                name: self.states[state]
                 for name, account, _ in alone
-                if (state := account.rules.state) in states
+                if (state := account.rules.state) in self.states
             },
             seeds={name: by_slot[slot] for name, _, slot in alone if slot in by_slot},
             events=self._events(),
+            types=self.types,
         )
 
     def _events(self) -> dict[str, StructNames]:
@@ -71,10 +77,35 @@ class _Crate:
             rust = code(types.type(event.type, event.name).partition("<")[0])
             body = types.resolver.target(event.type)
             if rust in structs and isinstance(body, Struct):
-                pairs = zip(body.fields, structs[rust].fields, strict=True)
-                fields = {source.name: str(shown.name) for source, shown in pairs}
-                names[event.name] = StructNames(rust, fields)
+                names[event.name] = _struct(rust, body, structs[rust])
         return names
+
+    def _types(self) -> Iterator[tuple[str, StructNames]]:
+        """The structs and enums of the crate, by the source's names."""
+        types = self.view.context.types
+        views = {view.name: view for view in self.view.types}
+        for definition in self.model.types:
+            with suppress(CannotRender):
+                link = Link(definition.name)
+                rust, body = code(types.type(link).partition("<")[0]), types.resolver.target(link)
+                match body, views.get(rust):
+                    case Struct(), StructView() as view:
+                        yield definition.name, _struct(f"crate::types::{rust}", body, view)
+                    case Enum(), EnumView() as view:
+                        yield definition.name, _enum(f"crate::types::{rust}", body, view)
+
+
+def _struct(rust: str, body: Struct, view: StructView) -> StructNames:
+    pairs = [(source.name, shown) for source, shown in zip(body.fields, view.fields, strict=True)]
+    references = frozenset(name for name, shown in pairs if shown.type.startswith("&"))
+    return StructNames(
+        rust, {name: str(shown.name) for name, shown in pairs}, references=references
+    )
+
+
+def _enum(rust: str, body: Enum, view: EnumView) -> StructNames:
+    pairs = zip(body.variants, view.variants, strict=True)
+    return StructNames(rust, {source.name: str(shown.declaration) for source, shown in pairs})
 
 
 def _state(view: StateView) -> StructNames:

@@ -26,6 +26,8 @@ class Dialect:
     same: str
     read: str
     write: str
+    #: what follows a struct or enum that is used again afterwards
+    duplicate: str = ""
     #: the type of addresses
     address_type: str = "Address"
     #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
@@ -46,6 +48,10 @@ class Dialect:
         state = names.states[account]
         place = f"{names.borrowed[account]}.{state.fields[name]}"
         return f"{place}.get()" if name in state.wrapped else place
+
+    def state_argument(self, names: RustNames, account: str, *, writes: bool) -> str:
+        """An account's state as an argument of a helper."""
+        return names.borrowed[account]
 
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         """A statement that writes a field of an account's state."""
@@ -87,6 +93,10 @@ class Dialect:
     def different(self, one: str, other: str) -> str:
         """A statement that fails if two accounts are the same."""
         return f"checks::different({one}, {other})?;"
+
+    def close(self, account: str, destination: str) -> str:
+        """A statement that closes an account."""
+        return f"checks::close({account}, {destination})?;"
 
     def emit(self, event: StructNames, parts: list[str]) -> str:
         """A statement that logs an event."""
@@ -168,6 +178,11 @@ class _Anchor(Dialect):
     def field(self, names: RustNames, account: str, name: str) -> str:
         return f"{names.accounts[account]}.{names.states[account].fields[name]}"
 
+    def state_argument(self, names: RustNames, account: str, *, writes: bool) -> str:
+        if account in names.parameters:
+            return names.accounts[account]
+        return f"{'&mut' if writes else '&'} {names.accounts[account]}"
+
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         return f"{self.field(names, account, name)} = {value};"
 
@@ -187,6 +202,9 @@ class _Anchor(Dialect):
     def different(self, one: str, other: str) -> str:
         fault = "anchor_lang::error::ErrorCode::ConstraintDuplicateMutableAccount"
         return f"require_keys_neq!({one}.key(), {other}.key(), {fault});"
+
+    def close(self, account: str, destination: str) -> str:
+        return f"{account}.close({destination}.to_account_info())?;"
 
     def emit(self, event: StructNames, parts: list[str]) -> str:
         return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"
@@ -218,6 +236,7 @@ ANCHOR = _Anchor(
     same="{a} == {b}",
     read="",
     write="",
+    duplicate=".clone()",
     address_type="Pubkey",
     overflow="anchor_lang::error::Error::from(ProgramError::ArithmeticOverflow)",
 )

@@ -10,7 +10,7 @@ from typing import Any
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.scope import type_name
 from mcpsol_py.bodies.tree import BodyType, Expression
-from mcpsol_py.model.types import PUBKEY, Int
+from mcpsol_py.model.types import PUBKEY, Array, Int, Link
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.names import RustNames
 from mcpsol_py.render.rust import byte_array, number
@@ -77,6 +77,10 @@ class Expressions:
         """The Rust type of a value."""
         if node is tree.CLOCK:
             return self.dialect.clock
+        if isinstance(node, Array):
+            return f"[u8; {node.count}]"
+        if isinstance(node, Link):
+            return self.names.types[node.name].type
         return self.dialect.address_type if node == PUBKEY else type_name(node)
 
     def error(self, name: str | None) -> str:
@@ -96,14 +100,36 @@ class Expressions:
         return Text(f"const {{ {made} }}")
 
     def local(self, node: tree.LocalName) -> Text:
-        return Text(self.names.locals[node.name])
+        return Text(self._again(self.names.locals[node.name], node.type))
 
     def argument(self, node: tree.Argument) -> Text:
-        return Text(self.names.arguments[node.name])
+        return _maybe_dereferenced(self._again(self.names.arguments[node.name], node.type))
+
+    def _again(self, place: str, kind: BodyType) -> str:
+        """A value that stays where it is."""
+        return f"{place}{self.dialect.duplicate}" if isinstance(kind, Link) else place
 
     def address(self, node: tree.Address) -> Text:
-        text = self.dialect.address(self.names.accounts[node.account])
-        return Text(text, Level.UNARY if text.startswith("*") else Level.ATOM)
+        return _maybe_dereferenced(self.dialect.address(self.names.accounts[node.account]))
+
+    def variant_value(self, node: tree.VariantValue) -> Text:
+        names = self.names.types[node.type.name]
+        return Text(f"{names.type}::{names.fields[node.name]}")
+
+    def make_struct(self, node: tree.MakeStruct) -> Text:
+        names = self.names.types[node.type.name]
+        parts = [f"{names.fields[name]}: {self.code(value)}" for name, value in node.values]
+        return Text(f"{names.type} {{ {', '.join(parts)} }}", Level.BINARY)
+
+    def field_of(self, node: tree.FieldOf) -> Text:
+        assert isinstance(node.value.type, Link)
+        name = self.names.types[node.value.type.name].fields[node.name]
+        place = f"{self.text(node.value).at(Level.ATOM)}.{name}"
+        return Text(self._again(place, node.type))
+
+    def state_argument(self, node: tree.StateArgument) -> Text:
+        text = self.dialect.state_argument(self.names, node.account, writes=node.type.writable)
+        return Text(text, Level.UNARY)
 
     def state_field(self, node: tree.StateField) -> Text:
         return Text(self.dialect.field(self.names, node.account, node.name))
@@ -166,7 +192,7 @@ class Expressions:
         return Text(f"if {self.code(node.test)} {{ {yes} }} else {{ {no} }}", Level.BINARY)
 
     def helper_call(self, node: tree.HelperCall) -> Text:
-        given = ", ".join(map(self.code, node.arguments))
+        given = ", ".join(map(self.code, sorted(node.arguments, key=_is_state)))
         call = f"crate::helpers::{self.names.helpers[node.name]}({given})"
         if node.error is None:
             return Text(f"{call}?")
@@ -175,10 +201,23 @@ class Expressions:
         return Text(f"{call}.map_err(|error| {renamed})?")
 
 
+def _maybe_dereferenced(text: str) -> Text:
+    return Text(text, Level.UNARY if text.startswith("*") else Level.ATOM)
+
+
+def _is_state(node: Expression) -> bool:
+    """State comes last, so that it is borrowed after the other arguments were read from it."""
+    return isinstance(node, tree.StateArgument)
+
+
 _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.NumberValue: Expressions.number_value,
     tree.Flag: Expressions.flag,
     tree.FixedAddress: Expressions.fixed_address,
+    tree.VariantValue: Expressions.variant_value,
+    tree.MakeStruct: Expressions.make_struct,
+    tree.FieldOf: Expressions.field_of,
+    tree.StateArgument: Expressions.state_argument,
     tree.LocalName: Expressions.local,
     tree.Argument: Expressions.argument,
     tree.Address: Expressions.address,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import filterfalse
 from typing import Protocol
 
 from mcpsol_py.bodies.tree import Function
@@ -27,11 +28,16 @@ def accounts_alone(ix: Instruction, fields: Iterable[_Named]) -> list[tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class StructNames:
-    """A struct, and its fields by the source's names. `wrapped`: fields that are read by `get` and written by `set`."""
+    """A struct with its fields, or an enum with its variants, by the source's names.
+
+    `wrapped`: fields that are read by `get` and written by `set`.
+    """
 
     type: str
     fields: dict[str, str]
     wrapped: frozenset[str] = frozenset()
+    #: fields that hold a reference
+    references: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +56,19 @@ class RustNames:
     states: dict[str, StructNames] = field(default_factory=dict)
     seeds: dict[str, str] = field(default_factory=dict)
     events: dict[str, StructNames] = field(default_factory=dict)
+    #: structs and enums that are values
+    types: dict[str, StructNames] = field(default_factory=dict)
     locals: dict[str, str] = field(default_factory=dict)
     #: the variables that hold a copy of an account's view, its borrowed data, and its state
     views: dict[str, str] = field(default_factory=dict)
     guards: dict[str, str] = field(default_factory=dict)
     borrowed: dict[str, str] = field(default_factory=dict)
+    #: the accounts whose state is a parameter of the function
+    parameters: frozenset[str] = frozenset()
 
     def add_variables(self, function: Function) -> None:
         """Give every local variable, and every account with state, a name of its own."""
-        for account in self.states:
+        for account in filterfalse(self.parameters.__contains__, self.states):
             stem = account.removeprefix("_") or account
             self.borrowed[account] = self.variables.take(f"{stem}_state")
             self.views[account] = self.variables.take(f"{stem}_view")

@@ -14,13 +14,17 @@ from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.checker import leaves
 from mcpsol_py.bodies.tree import Expression, Function, Statement, find
 from mcpsol_py.render.handlers.dialects import Dialect
-from mcpsol_py.render.handlers.expressions import Expressions
+from mcpsol_py.render.handlers.expressions import Expressions, Level
 from mcpsol_py.render.handlers.names import RustNames
 
 __all__ = ["function_lines"]
 
 #: The nodes that use an account's state, and those that use a local variable.
-_STATE: tuple[type[tree.StateField | tree.SetField], ...] = (tree.StateField, tree.SetField)
+_STATE: tuple[type[tree.StateField | tree.StateArgument | tree.SetField], ...] = (
+    tree.StateField,
+    tree.StateArgument,
+    tree.SetField,
+)
 _LOCALS: tuple[type[tree.LocalName | tree.Assign], ...] = (tree.LocalName, tree.Assign)
 
 
@@ -28,7 +32,7 @@ def function_lines(function: Function, names: RustNames, dialect: Dialect) -> li
     """The lines of a function's body. Its local variables get their names in *names*."""
     names.add_variables(function)
     writer = _Writer(function, names, dialect)
-    body = writer.block(function.body, frozenset(), is_tail=True)
+    body = writer.block(function.body, names.parameters, is_tail=True)
     if not leaves(function.body):
         body.append("Ok(())")
     return [*writer.declarations(), *body]
@@ -40,11 +44,22 @@ def _used(nodes: Iterable[object]) -> set[str]:
 
 
 def _written(nodes: Iterable[object]) -> set[str]:
-    return {node.account for node in find(nodes, tree.SetField)}
+    nodes = list(nodes)
+    given = find(nodes, tree.StateArgument)
+    return {node.account for node in find(nodes, tree.SetField)} | {
+        node.account for node in given if node.type.writable
+    }
+
+
+#: The statements before which every borrow ends.
+_CALLS: tuple[type[tree.CallProgram | tree.CloseAccount], ...] = (
+    tree.CallProgram,
+    tree.CloseAccount,
+)
 
 
 def _calls_programs(statement: Statement) -> bool:
-    return any(find([statement], tree.CallProgram))
+    return any(find([statement], _CALLS))
 
 
 #: The path of a block: the number of each `if` around it, and the side.
@@ -152,6 +167,10 @@ class _Writer:
             test = self.names.variables.take("condition")
             evaluated = f"let {test} = {self.expressions.code(statement.test)};"
             return [evaluated, *give_back, *self._if(statement, test, frozenset(), is_tail)]
+        if isinstance(statement, tree.CloseAccount):
+            accounts = self.names.accounts
+            closing = accounts[statement.account], accounts[statement.destination]
+            return [*give_back, self.dialect.close(*closing)]
         assert isinstance(statement, tree.CallProgram)
         lines, values = [], {}
         for name, value in statement.values:
@@ -179,9 +198,12 @@ class _Writer:
     def _if(self, statement: tree.If, test: str, held: frozenset[str], is_tail: bool) -> list[str]:
         is_tail = is_tail and leaves([statement])
         lines = [f"if {test} {{", *self.block(statement.then, held, is_tail=is_tail)]
-        if statement.other:
-            lines += ["} else {", *self.block(statement.other, held, is_tail=is_tail)]
-        return [*lines, "}"]
+        if not statement.other:
+            return [*lines, "}"]
+        other = self.block(statement.other, held, is_tail=is_tail)
+        if len(statement.other) == 1 and other[0].startswith("if "):
+            return [*lines, f"}} else {other[0]}", *other[1:]]
+        return [*lines, "} else {", *other, "}"]
 
     def _result(self, statement: tree.Return | tree.Raise) -> str:
         if isinstance(statement, tree.Raise):
@@ -206,11 +228,16 @@ class _Writer:
 
     def emit(self, statement: tree.Emit) -> str:
         event = self.names.events[statement.event]
-        parts = [self._field(event.fields[name], value) for name, value in statement.values]
+        parts = [
+            self._field(event.fields[name], value, is_reference=name in event.references)
+            for name, value in statement.values
+        ]
         return self.dialect.emit(event, parts)
 
-    def _field(self, name: str, value: Expression) -> str:
+    def _field(self, name: str, value: Expression, *, is_reference: bool) -> str:
         text = self.expressions.code(value)
+        if is_reference:
+            text = f"&{self.expressions.text(value).at(Level.UNARY)}"
         return name if text == name else f"{name}: {text}"
 
     def perform(self, statement: tree.Perform) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, TypeGuard, get_args, get_origin
 
 from mcpsol_py.bodies.checker import check_bodies, has_body
 from mcpsol_py.bodies.numbers import Number
@@ -19,14 +19,15 @@ from mcpsol_py.bodies.scope import (
     ProgramName,
     ProgramScope,
     Signature,
+    TypeName,
     Word,
-    is_usable,
     type_name,
 )
-from mcpsol_py.bodies.tree import LITERAL, ProgramBodies
+from mcpsol_py.bodies.tree import LITERAL, ProgramBodies, StateParameter
 from mcpsol_py.errors import SourceError
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
-from mcpsol_py.model.types import BOOL, INTS, PUBKEY, Int, Type
+from mcpsol_py.model.types import BOOL, INTS, PUBKEY, Int, Link, Type
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec.definitions import Definitions
 
@@ -38,6 +39,7 @@ _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
     words.emit: Word("emit"),
     words.overflow: Word("overflow"),
+    words.close: Word("close"),
     words.Clock: Word("Clock"),
     min: Word("min"),
     max: Word("max"),
@@ -107,7 +109,9 @@ class _BodiesReader:
                 names.pop(name, None)
             else:
                 names[name] = meaning
-        return ProgramScope(self.model, names, dict(self._members()), self.type_of, self.signature)
+        members = dict(self._members())
+        self._scope = ProgramScope(self.model, names, members, self.type_of, self.signature)
+        return self._scope
 
     def _meaning(self, name: str, value: object) -> Meaning | None:
         """Return what a name of the module means in bodies."""
@@ -115,6 +119,8 @@ class _BodiesReader:
             return HelperName(name)
         if value is self.cls:
             return ProgramName()
+        if _is_type(value):
+            return TypeName(Link(value.__name__))
         try:
             return _WORDS.get(value) or _constant(value)
         except TypeError:  # it has no hash
@@ -132,6 +138,8 @@ class _BodiesReader:
                     yield name, found
             elif isinstance(value, type) and value.__name__ in events:
                 yield name, EventName(value.__name__)
+            elif _is_type(value):
+                yield name, TypeName(Link(value.__name__))
 
     def type_of(self, node: ast.expr) -> Type:
         """Return the type of a local variable's annotation. Raises SourceError."""
@@ -141,10 +149,7 @@ class _BodiesReader:
             annotation = eval(text, self.globals)
         except Exception as error:  # the author's code may raise anything
             raise SourceError(f"cannot read the annotation {text}: {error}.") from error
-        found = self.definitions.read_type(annotation)
-        if not is_usable(found):
-            raise SourceError(f"{text} cannot be used in a body yet")
-        return found
+        return self.definitions.read_type(annotation)
 
     def signature(self, name: str) -> Signature | str:
         """Return the signature of a helper, or why a function of the module cannot be one."""
@@ -154,9 +159,9 @@ class _BodiesReader:
         if node.decorator_list or _has_odd_parameters(node.args):
             return f"{name} cannot be called: a helper has no decorator, default, * and **"
         hints = self.definitions.hints(function)
-        arguments: dict[str, Type] = {}
+        arguments: dict[str, Type | StateParameter] = {}
         for parameter in (*node.args.posonlyargs, *node.args.args):
-            found = self._parameter(hints, parameter.arg)
+            found = self._state(hints.get(parameter.arg)) or self._parameter(hints, parameter.arg)
             if isinstance(found, str):
                 return f"{name} cannot be called: {found}"
             arguments[parameter.arg] = found
@@ -164,6 +169,20 @@ class _BodiesReader:
             return Signature(node, arguments, None)
         result = self._parameter(hints, "return")
         return result if isinstance(result, str) else Signature(node, arguments, result)
+
+    def _state(self, hint: object) -> StateParameter | str | None:
+        """Return the state that a parameter takes, or why it cannot; None for a parameter of another kind."""
+        base, remarks = hint, []
+        if get_origin(hint) is Annotated:
+            base, *remarks = get_args(hint)
+        if not (isinstance(base, type) and issubclass(base, words.Account)):
+            return None
+        name = base.__name__
+        if name not in names_of(self.model.accounts):
+            return f"{name} is the state of no account of the program"
+        if any(isinstance(remark, words.Constraint) for remark in remarks):
+            return "the state that a helper takes has no constraints: write Mut[…, ...]"
+        return StateParameter(name, words.WRITABLE in remarks)
 
     def _parameter(self, hints: dict[str, Any], name: str) -> Type | str:
         """Return the type of a helper's parameter, or why it cannot be one."""
@@ -173,9 +192,15 @@ class _BodiesReader:
             found = self.definitions.read_type(hints[name])
         except SourceError as error:
             return f"{name!r}: {error.text}"
-        if not is_usable(found):
+        if not self._scope.is_usable(found):
             return f"a helper cannot take or return {type_name(found)} yet"
         return found
+
+
+def _is_type(value: object) -> TypeGuard[type]:
+    """Return whether a value is a struct or enum of the spec, and no state or event."""
+    is_type = isinstance(value, type) and issubclass(value, (words.Struct, words.Enum))
+    return is_type and not issubclass(value, (words.Account, words.Event))  # type: ignore[arg-type]
 
 
 def _constant(value: object) -> ConstantName | None:

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0c3ce3223d69c844]
+// Rendered by idl2mcp from spec.py; edit the source. [007777f411fbee1c]
 //! Reads values from bytes and writes them, and checks every length.
 
 use {
@@ -86,35 +86,6 @@ impl<'a> Reader<'a> {
         };
         *low = *bytes;
         usize::try_from(u64::from_le_bytes(wide)).map_err(|_| malformed())
-    }
-
-    /// A value of exactly `length` bytes.
-    #[inline(always)]
-    pub fn within<T>(
-        &mut self,
-        length: usize,
-        read: impl FnOnce(&mut Self) -> Result<T, ProgramError>,
-    ) -> Result<T, ProgramError> {
-        let mut part = Self::new(self.take(length)?);
-        let value = read(&mut part)?;
-        part.end()?;
-        Ok(value)
-    }
-
-    /// A value that ends before the bytes `mark`.
-    pub fn until<T>(
-        &mut self,
-        mark: &[u8],
-        read: impl FnOnce(&mut Self) -> Result<T, ProgramError>,
-    ) -> Result<T, ProgramError> {
-        let at = self
-            .data
-            .windows(mark.len().max(1))
-            .position(|part| part == mark)
-            .ok_or_else(malformed)?;
-        let value = self.within(at, read)?;
-        self.take(mark.len())?;
-        Ok(value)
     }
 
     /// `count` items of at least `least` bytes each. Fails before it allocates if the data cannot

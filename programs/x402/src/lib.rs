@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b08a9e824be7a140]
+// Rendered by idl2mcp from spec.py; edit the source. [d2422e409b80d1e6]
 //! Payments for tools and APIs: exact payments with receipts, channels with vouchers,
 //! subscriptions.
 //!
@@ -14,6 +14,7 @@ pub mod constants;
 pub mod entrypoint;
 pub mod error;
 pub mod events;
+pub mod helpers;
 pub mod ids;
 pub mod instruction;
 pub mod log;

@@ -37,6 +37,51 @@ def around(value: u64) -> u64:
     return around(value)
 
 
+def put(state: "Mut[Vault.State, ...]", value: u64) -> u64:
+    state.deposited = value
+    return value
+
+
+def fee_of(state: "Vault.State") -> u32:
+    return state.fee
+
+
+def both(state: "Mut[Vault.State, ...]", other: "Vault.State") -> None:
+    state.fee = other.fee
+
+
+def address_of(state: "Vault.State") -> Pubkey:
+    return state.address
+
+
+def checked(state: "Mut[Vault.State, has_one('authority')]") -> None:
+    state.fee = u32(1)
+
+
+class Mode(Enum):
+    Slow = variant()
+    Fast = variant()
+    Wide = variant()
+
+
+class Choice(Enum):
+    Nothing = variant()
+    Some = variant(u64)
+
+
+class Unused(Struct):
+    left: u64
+
+
+class Pair(Struct):
+    left: u64
+    mode: Mode
+
+
+class Marked(Struct):
+    mark: Array[u8, 32]
+
+
 class Notes(Account):
     author: Pubkey
     lines: list[str]
@@ -49,6 +94,8 @@ class Vault:
         deposited: u64
         fee: u32
         is_open: bool
+        mode: Mode
+        mark: Array[u8, 32]
         wide: u256
         bump: u8
 
@@ -83,6 +130,12 @@ class Vault:
         flag: bool,
         who: Pubkey,
         names: list[str],
+        mode: Mode,
+        choice: Choice,
+        pair: Pair,
+        marked: Marked,
+        mark: Array[u8, 32],
+        short: Array[u8, 8],
     ) -> None:
         """Deposit."""
 '''
@@ -100,7 +153,89 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "while": ("while amount > 0:\n    pass", "1:1", "no bound"),
     "for": ("for x in [1, 2]:\n    pass", "1:1", "loops"),
-    "match": ("match amount:\n    case _:\n        pass", "1:1", "`match`"),
+    # match
+    "match of a sum": (
+        "match amount + 1:\n    case _:\n        pass",
+        "1:7",
+        "assign the value first",
+    ),
+    "case that captures": (
+        "match amount:\n    case x:\n        pass",
+        "2:10",
+        "a case is a number",
+    ),
+    "case of a sequence": (
+        "match amount:\n    case [1]:\n        pass",
+        "2:10",
+        "a case is a number",
+    ),
+    "case with a condition": (
+        "match amount:\n    case 1 if flag:\n        pass",
+        "2:15",
+        "no condition",
+    ),
+    "case of another type": (
+        "match amount:\n    case Mode.Slow:\n        pass",
+        "2:10",
+        "do not mix",
+    ),
+    "case out of range": ("match small:\n    case 256:\n        pass", "2:10", "does not fit u8"),
+    "case of no variant": ("match mode:\n    case Mode.Slwo:\n        pass", "2:10", "no variant"),
+    "case after all variants": (
+        "match mode:\n    case Mode.Slow | Mode.Fast | Mode.Wide:\n        pass\n    case _:\n        pass",
+        "2:10",
+        "no case comes after",
+    ),
+    "last variant of another enum": (
+        "match mode:\n    case Mode.Slow | Mode.Fast:\n        pass\n    case Choice.Wide:\n        pass",
+        "4:10",
+        "no variant",
+    ),
+    "no value in a case": (
+        "match amount:\n    case 1:\n        x = amount\nvault.deposited = x",
+        "4:19",
+        "every path",
+    ),
+    # structs, enums and bytes
+    "order of variants": ("require(mode < Mode.Fast, self.Zero)", "1:16", "no order"),
+    "order of bytes": ("require(mark < vault.mark, self.Zero)", "1:16", "no order"),
+    "bytes of another length": ("require(mark == short, self.Zero)", "1:17", "do not mix"),
+    "enum with values": ("x = choice", "1:5", "cannot be used"),
+    "enum in state": ("x = vault.mode", "1:5", "cannot be used"),
+    "struct with bytes": ("x = marked", "1:5", "cannot be used"),
+    "equal structs": ("require(pair == pair, self.Zero)", "1:17", "no order"),
+    "struct field assigned": ("pair.left = amount", "1:1", "assign to a name"),
+    "unknown field of a struct": ("x = pair.lft", "1:5", "no 'lft'"),
+    "struct without a field": ("x = Pair(left=amount)", "1:5", "needs 'mode'"),
+    "struct by position": ("x = Pair(amount, Mode.Slow)", "1:10", "by name"),
+    "field of a struct of another type": (
+        "x = Pair(left=small, mode=mode)",
+        "1:15",
+        "expected u64",
+    ),
+    "struct of no instruction": ("x = Unused(left=amount)", "1:5", "cannot be made"),
+    "type as a value": ("x = Pair", "1:5", "not a value"),
+    # helpers with state
+    "helper that writes, in a sum": (
+        "x = put(vault, amount) + 1",
+        "1:5",
+        "assign its result first",
+    ),
+    "helper that writes what is read": ("x = put(other, amount)", "1:9", "declare it as Mut"),
+    "helper with another state": ("x = fee_of(notes)", "1:12", "with the state State"),
+    "helper with an optional account": ("x = fee_of(helper)", "1:12", "with the state State"),
+    "helper with a number as state": ("x = fee_of(amount)", "1:12", "with the state State"),
+    "one account twice": ("both(vault, vault)", "1:1", "given twice"),
+    "address in a helper": ("x = address_of(vault)", "42:12", "knows no address"),
+    "constraint of a helper": ("checked(vault)", "1:1", "no constraints"),
+    # close
+    "close of no state": ("close(wallet, depositor)", "1:15", "declare it as Mut"),
+    "close of tokens": ("close(tokens, wallet)", "1:7", "holds no state"),
+    "close of what is read": ("close(other, wallet)", "1:7", "declare it as Mut"),
+    "close to itself": ("close(vault, vault)", "1:14", "its own lamports"),
+    "close twice": ("close(vault, wallet)\nclose(vault, wallet)", "2:1", "closed already"),
+    "state after its end": ("close(vault, wallet)\nx = vault.fee", "2:5", "is closed"),
+    "helper after the end": ("close(vault, wallet)\nx = fee_of(vault)", "2:12", "is closed"),
     "del": ("x = amount\ndel x", "2:1", "no del"),
     "global": ("global z", "1:1", "global"),
     "nonlocal": ("def f() -> None:\n    pass", "1:1", "in the module"),
@@ -175,6 +310,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "annotation": ("x: u32 = amount", "1:10", "expected u32"),
     "unknown annotation": ("x: nothing = amount", "1:4", "cannot read"),
     "field of another width": ("vault.fee = amount", "1:13", "expected u32"),
+    "variable set to itself": ("x = amount\nx = x", "2:1", "changes nothing"),
+    "field set to itself": ("vault.fee = vault.fee", "1:1", "changes nothing"),
     "read only": ("other.deposited = amount", "1:1", "declare it as Mut"),
     "address assigned": ("vault.address = who", "1:1", "cannot be written"),
     "state without a size": ("x = notes.author", "1:5", "no fixed size"),

@@ -1,47 +1,50 @@
-//! How a channel stands now. Changes nothing.
+// Rendered by idl2mcp from spec.py; edit the source. [d0e5c4684b45f188]
+//! Return the state of a channel. Changes nothing.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
         error::X402Error,
         instruction::channel_status::{Accounts, Args},
-        processor::shared::channel,
         state::Channel,
-        types::{ChannelReport, ChannelState},
+        types::ChannelReport,
     },
     pinocchio::error::ProgramError,
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> Result<ChannelReport, ProgramError> {
-    let data = accounts.channel.try_borrow()?;
-    let state = Channel::load(&data)?;
-    channel::version(state)?;
-    let (deposit, settled) = (state.deposit.get(), state.settled.get());
-    let is_over = state.status == channel::DISTRIBUTED || state.payer_withdrawn_at.get() != 0;
-    Ok(ChannelReport {
-        state: match state.status {
-            channel::OPEN => ChannelState::Open,
-            channel::SEALED => ChannelState::Sealed,
-            channel::CLOSING => ChannelState::Closing,
-            channel::DISTRIBUTED => ChannelState::Distributed,
-            _ => return Err(X402Error::InvalidChannelStatus.into()),
-        },
-        deposit,
-        settled,
-        undistributed: settled
-            .checked_sub(state.payout_watermark.get())
-            .ok_or(X402Error::DistributePoolOverflow)?,
-        unspent: if is_over {
-            0
+    let channel_data = accounts.channel.try_borrow()?;
+    let channel_state = Channel::load(&channel_data)?;
+    crate::helpers::need_version(channel_state)?;
+    let is_over: bool =
+        (channel_state.status == 3) || (channel_state.payer_withdrawn_at.get() != 0);
+    let state: crate::types::ChannelState = crate::helpers::state_of_channel(channel_state.status)?;
+    let undistributed: u64 = channel_state
+        .settled
+        .get()
+        .checked_sub(channel_state.payout_watermark.get())
+        .ok_or(X402Error::DistributePoolOverflow)?;
+    let unspent: u64 = if is_over {
+        0_u64
+    } else {
+        channel_state
+            .deposit
+            .get()
+            .checked_sub(channel_state.settled.get())
+            .ok_or(X402Error::RefundCalculationOverflow)?
+    };
+    Ok(crate::types::ChannelReport {
+        state: state,
+        deposit: channel_state.deposit.get(),
+        settled: channel_state.settled.get(),
+        undistributed: undistributed,
+        unspent: unspent,
+        seal_at: if channel_state.status == 2 {
+            crate::helpers::seal_deadline(channel_state)?
         } else {
-            deposit
-                .checked_sub(settled)
-                .ok_or(X402Error::RefundCalculationOverflow)?
-        },
-        seal_at: if state.status == channel::CLOSING {
-            channel::deadline(state)?
-        } else {
             0
         },
-        reclaim_slot: channel::reclaim_slot(state.open_slot.get())?,
+        reclaim_slot: crate::helpers::reclaim_slot(channel_state.open_slot.get())?,
     })
 }

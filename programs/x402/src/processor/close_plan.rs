@@ -1,17 +1,20 @@
-//! Give a plan's rent back. Subscriptions go on with the terms that they have.
+// Rendered by idl2mcp from spec.py; edit the source. [9c5f3d09754ed072]
+//! Close a plan and return its rent. Its subscriptions keep their terms.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        events::PlanClosed,
+        events,
         instruction::close_plan::{Accounts, Args},
     },
     pinocchio::ProgramResult,
 };
 
-/// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    PlanClosed {
+    events::PlanClosed {
         plan: *accounts.plan.address(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,31 +1,36 @@
+// Rendered by idl2mcp from spec.py; edit the source. [cb1c46a7eeb7b6e9]
 //! Close a receipt and return its rent, 7 days after its expiry or later. Anyone may call it.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
-        constants::RECEIPT_RETENTION,
+        checks,
         error::X402Error,
-        events::ReceiptClosed,
+        events,
         instruction::close_receipt::{Accounts, Args},
-        processor::shared::now,
         state::Receipt,
     },
     pinocchio::ProgramResult,
 };
 
-/// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let data = accounts.receipt.try_borrow()?;
-    let receipt = Receipt::load(&data)?;
-    let until = receipt
+    let receipt_data = accounts.receipt.try_borrow()?;
+    let receipt_state = Receipt::load(&receipt_data)?;
+    let until: i64 = receipt_state
         .expires_at
         .get()
-        .checked_add(RECEIPT_RETENTION)
+        .checked_add(604_800)
         .ok_or(X402Error::Overflow)?;
-    ensure(now()? >= until, X402Error::ReceiptRetained)?;
-    ReceiptClosed {
+    checks::ensure(
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp
+            >= until,
+        X402Error::ReceiptRetained,
+    )?;
+    events::ReceiptClosed {
         receipt: *accounts.receipt.address(),
-        payment_id: &receipt.payment_id,
+        payment_id: &receipt_state.payment_id,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,11 +1,13 @@
-//! What subscribing to a plan for some periods would cost now. Changes nothing.
+// Rendered by idl2mcp from spec.py; edit the source. [8c867ca24e24610f]
+//! Return the price of subscribing to a plan for some periods. Changes nothing.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
         instruction::quote::{Accounts, Args},
-        processor::shared::{now, terms},
         state::Plan,
         types::Quote,
     },
@@ -13,26 +15,41 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> Result<Quote, ProgramError> {
-    let data = accounts.plan.try_borrow()?;
-    let plan = Plan::load(&data)?;
-    ensure(
-        args.periods > 0 && args.periods <= plan.max_charges.get(),
+    let plan_data = accounts.plan.try_borrow()?;
+    let plan_state = Plan::load(&plan_data)?;
+    checks::ensure(
+        (args.periods > 0) && (args.periods <= plan_state.max_charges.get()),
         X402Error::TooManyPeriods,
     )?;
-    let price = plan.price.get();
-    let (first_charge, later, wait) = match plan.trial.get() {
-        0 => (price, args.periods.saturating_sub(1), plan.period.get()),
-        trial => (0, args.periods, trial),
+    let has_trial: bool = plan_state.trial.get() > 0;
+    let later: u32 = if has_trial {
+        args.periods
+    } else {
+        args.periods.saturating_sub(1)
     };
-    Ok(Quote {
-        price,
-        first_charge,
-        allowance: terms::cost(price, later)?,
-        first_due: now()?
+    let wait: u32 = if has_trial {
+        plan_state.trial.get()
+    } else {
+        plan_state.period.get()
+    };
+    Ok(crate::types::Quote {
+        price: plan_state.price.get(),
+        first_charge: if has_trial {
+            0_u64
+        } else {
+            plan_state.price.get()
+        },
+        allowance: plan_state
+            .price
+            .get()
+            .checked_mul(u64::from(later))
+            .ok_or(X402Error::Overflow)?,
+        first_due: <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?
+            .unix_timestamp
             .checked_add(i64::from(wait))
             .ok_or(X402Error::Overflow)?,
-        period: plan.period.get(),
-        mint: plan.mint,
-        open: plan.open.get(),
+        period: plan_state.period.get(),
+        mint: plan_state.mint,
+        open: plan_state.open.get(),
     })
 }

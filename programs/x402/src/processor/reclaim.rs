@@ -1,31 +1,33 @@
-//! Close the account of a drained channel after its window. Anyone may call it.
+// Rendered by idl2mcp from spec.py; edit the source. [cdbaa07acab939f3]
+//! Close the account of a drained channel after its window of 1,500 slots. Anyone may call it.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::{close, ensure},
+        checks,
         error::X402Error,
-        events::Reclaimed,
+        events,
         instruction::reclaim::{Accounts, Args},
-        processor::shared::channel,
         state::Channel,
     },
-    pinocchio::{
-        sysvars::{clock::Clock, Sysvar},
-        ProgramResult,
-    },
+    pinocchio::ProgramResult,
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    {
-        let data = accounts.channel.try_borrow()?;
-        let state = Channel::load(&data)?;
-        channel::in_status(state, channel::DISTRIBUTED)?;
-        ensure(
-            Clock::get()?.slot >= channel::reclaim_slot(state.open_slot.get())?,
-            X402Error::ChannelCloseTooEarly,
-        )?;
+    let channel_data = accounts.channel.try_borrow()?;
+    let channel_state = Channel::load(&channel_data)?;
+    crate::helpers::need_status(3, channel_state)?;
+    checks::ensure(
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.slot
+            >= crate::helpers::reclaim_slot(channel_state.open_slot.get())?,
+        X402Error::ChannelCloseTooEarly,
+    )?;
+    drop(channel_data);
+    checks::close(accounts.channel, accounts.rent_payer)?;
+    events::Reclaimed {
+        channel: *accounts.channel.address(),
     }
-    close(accounts.channel, accounts.rent_payer)?;
-    Reclaimed { channel: address }.emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,25 +1,30 @@
-//! Ask to close a channel as its payer: the payee has the grace period for a last voucher.
+// Rendered by idl2mcp from spec.py; edit the source. [ebaa6699cfc23f81]
+//! Ask to close a channel as its payer. The payee then has the grace period for a last voucher.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        events::CloseRequested,
+        events,
         instruction::request_close::{Accounts, Args},
-        processor::shared::{channel, now},
         state::Channel,
     },
     pinocchio::ProgramResult,
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    let mut data = accounts.channel.try_borrow_mut()?;
-    let state = Channel::load_mut(&mut data)?;
-    channel::in_status(state, channel::OPEN)?;
-    state.status = channel::CLOSING;
-    state.closure_started_at.set(now()?);
-    CloseRequested {
-        channel: address,
-        seal_at: channel::deadline(state)?,
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    crate::helpers::need_status(0, channel_state)?;
+    channel_state.status = 2;
+    channel_state.closure_started_at.set(
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp,
+    );
+    events::CloseRequested {
+        channel: *accounts.channel.address(),
+        seal_at: crate::helpers::seal_deadline(channel_state)?,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

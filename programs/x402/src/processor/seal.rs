@@ -1,30 +1,35 @@
+// Rendered by idl2mcp from spec.py; edit the source. [8e2e91ba7aedaa7f]
 //! Seal a closing channel after its grace period. Anyone may call it.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::Sealed,
+        events,
         instruction::seal::{Accounts, Args},
-        processor::shared::{channel, now},
         state::Channel,
     },
     pinocchio::ProgramResult,
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    let mut data = accounts.channel.try_borrow_mut()?;
-    let state = Channel::load_mut(&mut data)?;
-    channel::in_status(state, channel::CLOSING)?;
-    ensure(
-        now()? >= channel::deadline(state)?,
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    crate::helpers::need_status(2, channel_state)?;
+    checks::ensure(
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp
+            >= crate::helpers::seal_deadline(channel_state)?,
         X402Error::SealGracePeriodNotElapsed,
     )?;
-    channel::seal(state);
-    Sealed {
-        channel: address,
-        settled: state.settled.get(),
+    channel_state.status = 1;
+    channel_state.closure_started_at.set(0);
+    events::Sealed {
+        channel: *accounts.channel.address(),
+        settled: channel_state.settled.get(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,8 +1,11 @@
+// Rendered by idl2mcp from spec.py; edit the source. [15ab6f7737171f19]
 //! Open a plan to new subscribers, or close it to them.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        events::PlanOpened,
+        events,
         instruction::set_plan_open::{Accounts, Args},
         state::Plan,
     },
@@ -10,12 +13,14 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let address = *accounts.plan.address();
-    let mut data = accounts.plan.try_borrow_mut()?;
-    Plan::load_mut(&mut data)?.open.set(args.open);
-    PlanOpened {
-        plan: address,
+    let mut plan_view = *accounts.plan;
+    let mut plan_data = plan_view.try_borrow_mut()?;
+    let plan_state = Plan::load_mut(&mut plan_data)?;
+    plan_state.open.set(args.open);
+    events::PlanOpened {
+        plan: *accounts.plan.address(),
         open: args.open,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

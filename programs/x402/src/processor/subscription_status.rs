@@ -1,26 +1,31 @@
-//! How a subscription stands now. Changes nothing.
+// Rendered by idl2mcp from spec.py; edit the source. [da55d8e968667093]
+//! Return the state of a subscription. Changes nothing.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
         instruction::subscription_status::{Accounts, Args},
-        processor::shared::{now, terms},
         state::Subscription,
-        types::{SubscriptionReport, SubscriptionState},
+        types::SubscriptionReport,
     },
     pinocchio::error::ProgramError,
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> Result<SubscriptionReport, ProgramError> {
-    let data = accounts.subscription.try_borrow()?;
-    let subscription = Subscription::load(&data)?;
-    let state = terms::state(subscription, now()?)?;
-    Ok(SubscriptionReport {
-        state,
-        chargeable: matches!(state, SubscriptionState::PastDue),
-        price: subscription.price.get(),
-        charges: subscription.charges.get(),
-        max_charges: subscription.max_charges.get(),
-        due_at: subscription.due_at.get(),
-        expires_at: terms::expires_at(subscription)?,
+    let subscription_data = accounts.subscription.try_borrow()?;
+    let subscription_state = Subscription::load(&subscription_data)?;
+    let state: crate::types::SubscriptionState = crate::helpers::state_of_subscription(
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp,
+        subscription_state,
+    )?;
+    Ok(crate::types::SubscriptionReport {
+        state: state,
+        chargeable: state == crate::types::SubscriptionState::PastDue,
+        price: subscription_state.price.get(),
+        charges: subscription_state.charges.get(),
+        max_charges: subscription_state.max_charges.get(),
+        due_at: subscription_state.due_at.get(),
+        expires_at: crate::helpers::expires_at(subscription_state)?,
     })
 }
