@@ -31,6 +31,7 @@ lock_npm tests/oracles
 lock_npm tests/oracles/x402
 lock_npm tests/oracles/x402-http
 lock_npm tests/oracles/facilitators
+lock_npm tests/oracles/apps
 say "tests/oracles/x402-rs/Cargo.lock"
 cargo update --quiet --manifest-path tests/oracles/x402-rs/Cargo.toml
 .venv/bin/python .ci/interop_page.py

@@ -30,3 +30,4 @@ install tests/oracles
 install tests/oracles/x402
 install tests/oracles/x402-http
 install tests/oracles/facilitators
+install tests/oracles/apps

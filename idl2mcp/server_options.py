@@ -23,7 +23,6 @@ from idl2mcp.config.mcp_clients import (
     place_of,
     user_file,
 )
-from idl2mcp.trial_start import start_once
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.http import HttpSettings
@@ -54,6 +53,8 @@ class Wanted:
         *secrets* names the secret variables that the server needs. Raises SourceError if the client could not start
         it.
         """
+        from idl2mcp import trial_start
+
         arguments = click.get_current_context().find_root().obj or sys.argv[1:]
         if settings is None:
             server: Command | Endpoint = command_of(arguments, os.environ, secrets)
@@ -63,7 +64,7 @@ class Wanted:
         document = client_document(self.client, server, name)
         if isinstance(server, Command):
             with report.progress("starting the server as a client would"):
-                start_once(server, os.environ)
+                trial_start.start_once(server, os.environ)
         self._deliver(name, document)
 
     def _deliver(self, name: str, document: Mapping[str, Any]) -> None:

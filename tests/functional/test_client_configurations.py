@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import get_default_environment
 from solders.keypair import Keypair
 
-from idl2mcp import server_options
+from idl2mcp import trial_start
 from idl2mcp.config.client_files import install
 from idl2mcp.config.mcp_clients import CLIENTS, command_of, user_file
 from mcpsol_py.client.keys import create_keystore
@@ -92,7 +92,7 @@ BEARER: dict[str, Any] = {
 @pytest.fixture
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test starts the server itself, which need not be started twice."""
-    monkeypatch.setattr(server_options, "start_once", lambda *_: None)
+    monkeypatch.setattr(trial_start, "start_once", lambda *_: None)
 
 
 def read(client: str, text: str) -> dict[str, Any]:

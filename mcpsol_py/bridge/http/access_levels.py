@@ -10,10 +10,10 @@ Each level includes the ones before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from mcpsol_py.bridge.tools import BridgeTool
+from mcpsol_py.bridge.approvals import ANSWER_TOOL
+from mcpsol_py.bridge.tools import BridgeTool
 
 __all__ = ["ACCESS_LEVELS", "AccessLevel", "allows", "required_level"]
 
@@ -34,6 +34,8 @@ def required_level(
     if method != "tools/call":
         return "read"
     call = _mapping(params)
+    if call.get("name") == ANSWER_TOOL:
+        return "send"
     for _ in range(_MAX_NESTED_CALLS):
         tool = _called_tool(call, tools)
         if tool is None:

@@ -23,6 +23,13 @@ from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.mcp.completion import Completer
 from mcpsol_py.bridge.mcp.confirmation import ConfirmationNeeded, confirmation
+from mcpsol_py.bridge.mcp.panels import (
+    PANEL_URI,
+    ApprovalPanels,
+    panel_contents,
+    panel_resource,
+    shows_panels,
+)
 from mcpsol_py.bridge.mcp.prompts import Prompts
 from mcpsol_py.bridge.mcp.resources import Resources
 from mcpsol_py.bridge.mcp.sessions import CallListener, Sessions
@@ -122,21 +129,28 @@ class _Handlers:
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
-        self.tool_list = _ToolList(bridge)
         self.resources = Resources(bridge)
         self.prompts = Prompts(bridge)
         self.sessions = Sessions(bridge, self.resources)
         self.completer = Completer(bridge)
+        self.panels = ApprovalPanels(bridge)
+        self.tool_list = _ToolList(bridge, self.panels)
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams
     ) -> dict[str, Any]:
-        return self.tool_list.page(params.cursor)
+        return self.tool_list.page(params.cursor, self._with_panels(ctx))
+
+    def _with_panels(self, ctx: ServerRequestContext[Any]) -> bool:
+        return self.panels.are_open and shows_panels(ctx)
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> dict[str, Any] | types.InputRequiredResult:
         listener = CallListener(self.sessions, ctx)
+        if self._with_panels(ctx):
+            answer = await self.panels.call(params.name, params.arguments or {}, listener)
+            return tool_result(answer) if isinstance(answer, Reply) else answer
         try:
             reply = await self.bridge.call(
                 params.name, params.arguments, confirmation(ctx, params), listener
@@ -149,6 +163,8 @@ class _Handlers:
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         rows = list(map(types.Resource.model_validate, self.resources.listed()))
+        if self._with_panels(ctx):
+            rows.append(panel_resource())
         return types.ListResourcesResult(resources=rows)
 
     async def list_templates(
@@ -161,6 +177,8 @@ class _Handlers:
         self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
+        if uri == PANEL_URI:
+            return types.ReadResourceResult(contents=[panel_contents()])
         try:
             text = await self.resources.read(uri)
         except McpsolError as error:
@@ -206,20 +224,24 @@ class _ToolList:
     The SDK validates every result anyway, so there is no reason to build models each time.
     """
 
-    def __init__(self, bridge: Bridge) -> None:
-        self.bridge = bridge
+    def __init__(self, bridge: Bridge, panels: ApprovalPanels) -> None:
+        self.bridge, self._panels = bridge, panels
         self._box: Toolbox | None = None
-        #: Cursor -> the page that begins there.
-        self._pages: dict[str | None, dict[str, Any]] = {}
+        #: For clients with and without panels: cursor -> the page that begins there.
+        self._pages: dict[bool, dict[str | None, dict[str, Any]]] = {}
 
-    def page(self, cursor: str | None) -> dict[str, Any]:
+    def page(self, cursor: str | None, with_panels: bool) -> dict[str, Any]:
         """Return the page at *cursor*, the first tool's name on it. Raises MCPError for another cursor."""
         box = self.bridge.box
         if box is not self._box:
-            self._pages, self._box = _pages(box.listed), box
-        if cursor not in self._pages:
+            self._pages, self._box = {}, box
+        if with_panels not in self._pages:
+            tools = self._panels.listed(box.listed) if with_panels else box.listed
+            self._pages[with_panels] = _pages(tools)
+        pages = self._pages[with_panels]
+        if cursor not in pages:
             raise MCPError(types.INVALID_PARAMS, "this cursor is of an earlier list; list again")
-        return self._pages[cursor]
+        return pages[cursor]
 
 
 def _pages(listed: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
