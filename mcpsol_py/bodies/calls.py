@@ -130,6 +130,10 @@ class Calls:
         found = self.expressions.as_literal(argument, self.expressions.value(argument), kind)
         if found.type in (kind, UNKNOWN):
             return found
+        if isinstance(found, tree.LocalName) and isinstance(found.type, tree.Counter):
+            found = tree.LocalName(found.name, found.type.number)
+            if found.type == kind:
+                return found
         why = f"{type_name(found.type)} is not a number"
         source = self.context.number(argument, found.type, why)
         (low, high), (to_low, to_high) = bounds(source), bounds(kind)
@@ -331,6 +335,7 @@ class Calls:
         self.need(self.context.is_method, node, "only a method closes accounts")
         self.need(source != to, node.args[1], "an account cannot get its own lamports")
         self.need(source not in self.context.closed, node, f"{source} is closed already")
+        self.need(not self.context.loops, node, "a loop cannot close an account: it is closed once")
         self.context.closed.add(source)
         return tree.CloseAccount(source, to)
 

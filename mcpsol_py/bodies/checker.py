@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from types import EllipsisType
-from typing import Any
+from typing import Any, Literal
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.calls import Calls
@@ -27,6 +27,7 @@ from mcpsol_py.bodies.tree import (
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.types import U64, Int
 
 __all__ = ["check_bodies", "has_body"]
 
@@ -34,8 +35,7 @@ _NO_STATEMENT = {
     ast.Assert: "`python -O` leaves assert out: use require(condition, error)",
     ast.Try: "nothing catches an error: a program that fails is over",
     ast.TryStar: "nothing catches an error: a program that fails is over",
-    ast.While: "`while` has no bound",
-    ast.For: "loops cannot be used in a body yet",
+    ast.While: "`while` has no bound: write `for i in range(…)` and `break`",
     ast.Delete: "bodies have no del",
     ast.Global: "bodies have no global variables",
     ast.Nonlocal: "bodies have no variables of an outer function",
@@ -46,8 +46,6 @@ _NO_STATEMENT = {
     ast.ClassDef: "a class belongs in the module, not in a body",
     ast.AsyncFor: "bodies have no async",
     ast.AsyncWith: "bodies have no async",
-    ast.Break: "bodies have no loop",
-    ast.Continue: "bodies have no loop",
 }
 
 
@@ -302,6 +300,50 @@ class BodyChecker:
             context.assigned &= after_then
         yield tree.If(test, then, other)
 
+    def loop(self, node: ast.For) -> Iterator[Statement]:
+        """`for i in range(start, stop)`. It may run no time at all, and its variable ends with it."""
+        context = self.context
+        start, stop, kind = self._range(node)
+        if not isinstance(node.target, ast.Name):
+            raise self.stopped(node.target, "the variable of a loop is a name")
+        why = "a loop has no else: it would run if the loop does not break"
+        self.need(not node.orelse, node.orelse[0] if node.orelse else node, why)
+        name = node.target.id
+        counter = tree.LocalName("", tree.Counter(kind))
+        self._set_local(node.target, name, counter, node.target)
+        before = context.assigned - {name}
+        context.loops += 1
+        body = self.block(node.body)
+        context.loops -= 1
+        context.assigned = before
+        context.maybe_assigned.discard(name)
+        yield tree.For(name, start, stop, body)
+
+    def _range(self, node: ast.For) -> tuple[Expression, Expression, Int]:
+        """Return the bounds of a loop, and their type: u64 if both are written out. Raises Stopped."""
+        match node.iter:
+            case ast.Call(func, [stop], []) if self.context.meaning(func) == Word("range"):
+                start: ast.expr = ast.copy_location(ast.Constant(0), stop)
+            case ast.Call(func, [start, stop], []) if self.context.meaning(func) == Word("range"):
+                pass
+            case _:
+                raise self.stopped(
+                    node.iter, "a loop is `for i in range(…)` with one number or two"
+                )
+        first, last, kind = self.expressions.operands(start, stop)
+        if kind is tree.LITERAL:
+            first, last = (
+                self.expressions.as_literal(side, found, U64)
+                for side, found in ((start, first), (stop, last))
+            )
+            return first, last, U64
+        why = f"the bounds of a loop are numbers, not {type_name(kind)}"
+        return first, last, self.context.number(node.iter, kind, why)
+
+    def jump(self, node: ast.Break | ast.Continue) -> Iterator[Statement]:
+        word: Literal["break", "continue"] = "break" if isinstance(node, ast.Break) else "continue"
+        yield tree.Jump(word)
+
     def match(self, node: ast.Match) -> Iterator[Statement]:
         """`match` compares its subject with one case after another, as `if` and `elif` do."""
         subject = self.expressions.value(node.subject)
@@ -392,14 +434,14 @@ class BodyChecker:
 
 
 def leaves(statements: Iterable[Statement]) -> bool:
-    """Return whether the function is over after these statements."""
+    """Return whether nothing after these statements runs: the function or the turn of a loop is over."""
     return any(map(_leaves, statements))
 
 
 def _leaves(statement: Statement) -> bool:
     if isinstance(statement, tree.If):
         return leaves(statement.then) and leaves(statement.other)
-    return isinstance(statement, (tree.Return, tree.Raise))
+    return isinstance(statement, (tree.Return, tree.Raise, tree.Jump))
 
 
 def _is_rest(pattern: ast.pattern) -> bool:
@@ -429,6 +471,9 @@ _CHECKS: dict[type[ast.stmt], Callable[[BodyChecker, Any], Iterator[Statement]]]
     ast.Pass: BodyChecker.nothing,
     ast.If: BodyChecker.if_else,
     ast.Match: BodyChecker.match,
+    ast.For: BodyChecker.loop,
+    ast.Break: BodyChecker.jump,
+    ast.Continue: BodyChecker.jump,
     ast.With: BodyChecker.with_overflow,
     ast.Raise: BodyChecker.raise_error,
     ast.Return: BodyChecker.leave,

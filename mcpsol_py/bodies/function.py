@@ -43,6 +43,8 @@ class Context:
     overflow: str | None = None
     #: all parameters of a helper in their order
     parameters: dict[str, Type | StateParameter] = field(default_factory=dict)
+    #: the number of loops around the statement
+    loops: int = 0
     #: the accounts that it has closed
     closed: set[str] = field(default_factory=set)
     #: the helpers that it calls, each with one of the calls

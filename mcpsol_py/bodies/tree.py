@@ -28,14 +28,17 @@ __all__ = [
     "CloseAccount",
     "Compare",
     "Convert",
+    "Counter",
     "Emit",
     "Expression",
     "FieldOf",
     "FixedAddress",
     "Flag",
+    "For",
     "Function",
     "HelperCall",
     "If",
+    "Jump",
     "LocalName",
     "LocalVariable",
     "Logic",
@@ -91,7 +94,15 @@ class StateParameter:
     writable: bool
 
 
-BodyType: TypeAlias = Type | Special | StateParameter
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The type of a loop's variable, an int in Python. Bodies convert it to a number. `number`: of the bounds."""
+
+    number: Int
+    name: str = "the number of a loop"
+
+
+BodyType: TypeAlias = Type | Special | StateParameter | Counter
 
 #: The fields of `Clock.get()`.
 CLOCK_FIELDS: dict[str, Int] = {
@@ -441,8 +452,36 @@ class If:
     other: tuple[Statement, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class For:
+    """The block runs once for each number from `start` to the one before `stop`."""
+
+    name: str
+    start: Expression
+    stop: Expression
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The loop ends, or goes on with its next number."""
+
+    word: Literal["break", "continue"]
+
+
 Statement: TypeAlias = (
-    Assign | SetField | Require | Raise | Emit | CallProgram | CloseAccount | Perform | Return | If
+    Assign
+    | SetField
+    | Require
+    | Raise
+    | Emit
+    | CallProgram
+    | CloseAccount
+    | Perform
+    | Return
+    | If
+    | For
+    | Jump
 )
 
 

@@ -256,7 +256,7 @@ class Bodies:
             inner = self.block(env, r.randint(1, 2), level + 1)
             return [f"{pad}with overflow(self.E{r.randrange(ERRORS)}):", *inner]
         if which < 0.8 and level < 5:
-            return self.branch(env, level)
+            return self.branch(env, level) if r.random() < 0.75 else self.loop(env, level)
         if which < 0.86:
             amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
             rest = f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
@@ -269,12 +269,42 @@ class Bodies:
             return [f"{pad}must_differ({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})"]
         if which < 0.97:
             return [pad + self.change(env)]
-        if which < 0.985:
+        if which < 0.98:
             return self.match(env, level)
         end = r.choice(
             [f"raise self.E{r.randrange(ERRORS)}", f"return {self.number('u64', env, 2)}"]
         )
         return [f"{pad}if {self.condition(env, 1)}:", f"{pad}    {end}"]
+
+    def loop(self, env: dict[str, str], level: int) -> list[str]:
+        r, pad = self.r, "    " * level
+        self.made += 1
+        name, kind = f"turn{self.made}", r.choice(KINDS)
+        few = f"{kind}(3)"
+        most = f"min({self.atom(kind, env)}, {few})"
+        bounds = [
+            few,
+            most,
+            "4",
+            f"1, {few}",
+            "s.f_u8 % 3, 4",
+            *([] if kind[0] == "i" else [f"{most}, 4"]),
+        ]
+        number = f"v{self.made}"
+        inner = dict(env) | {number: "u64"}
+        lines = [f"{pad}for {name} in range({r.choice(bounds)}):"]
+        lines += [
+            f"{pad}    {number} = u64({name})",
+            *self.block(inner, r.randint(1, 3), level + 1),
+        ]
+        word = r.choice(["break", "continue"])
+        lines += (
+            [f"{pad}    if {self.condition(inner, 1)}:", f"{pad}        {word}"]
+            if r.random() < 0.5
+            else []
+        )
+        sum_of = r.choice(["+=", "|=", "-="])
+        return [*lines, f"{pad}    s.f_u64 {sum_of} {number}"]
 
     def change(self, env: dict[str, str]) -> str:
         """A helper that writes state, or a field that is no number."""

@@ -77,6 +77,8 @@ class Expressions:
         """The Rust type of a value."""
         if node is tree.CLOCK:
             return self.dialect.clock
+        if isinstance(node, tree.Counter):
+            return type_name(node.number)
         if isinstance(node, Array):
             return f"[u8; {node.count}]"
         if isinstance(node, Link):

@@ -73,6 +73,9 @@ def _uses(block: Sequence[Statement], path: _Path = ()) -> Iterator[tuple[str, _
             yield from _names_in([statement.test], path)
             yield from _uses(statement.then, (*path, (i, "then")))
             yield from _uses(statement.other, (*path, (i, "other")))
+        elif isinstance(statement, tree.For):
+            yield from _names_in([statement.start, statement.stop], path)
+            yield from _uses(statement.body, (*path, (i, "body")))
         else:
             yield from _names_in([statement], path)
 
@@ -90,7 +93,13 @@ def _declared_early(function: Function) -> set[str]:
         home = first.setdefault(name, path)
         if path[: len(home)] != home:
             early.add(name)
-    return early
+    return {name for name in early if not isinstance(function.locals[name].type, tree.Counter)}
+
+
+def _assigned_in_loops(function: Function) -> set[str]:
+    """The variables that a loop may assign once in each of its turns."""
+    bodies = [loop.body for loop in find(function.body, tree.For)]
+    return {node.name for body in bodies for node in find(body, tree.Assign)}
 
 
 @dataclass(slots=True)
@@ -103,11 +112,13 @@ class _Writer:
     expressions: Expressions = field(init=False)
     early: set[str] = field(init=False)
     declared: set[str] = field(init=False)
+    assigned_often: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.expressions = Expressions(self.names, self.dialect)
         self.early = _declared_early(self.function)
         self.declared = set(self.early)
+        self.assigned_often = _assigned_in_loops(self.function) & self.early
 
     def declarations(self) -> list[str]:
         """The variables that are declared before their first assignment."""
@@ -118,7 +129,8 @@ class _Writer:
         ]
 
     def _mut(self, name: str) -> str:
-        return "mut " if self.function.locals[name].is_reassigned else ""
+        is_mut = self.function.locals[name].is_reassigned or name in self.assigned_often
+        return "mut " if is_mut else ""
 
     def _type(self, name: str) -> str:
         return self.expressions.type(self.function.locals[name].type)
@@ -167,6 +179,12 @@ class _Writer:
             test = self.names.variables.take("condition")
             evaluated = f"let {test} = {self.expressions.code(statement.test)};"
             return [evaluated, *give_back, *self._if(statement, test, frozenset(), is_tail)]
+        if isinstance(statement, tree.For):
+            if not held:
+                return self._for(statement, self._bounds(statement), frozenset())
+            bounds = self.names.variables.take("bounds")
+            evaluated = f"let {bounds} = {self._bounds(statement)};"
+            return [evaluated, *give_back, *self._for(statement, bounds, frozenset())]
         if isinstance(statement, tree.CloseAccount):
             accounts = self.names.accounts
             closing = accounts[statement.account], accounts[statement.destination]
@@ -190,6 +208,8 @@ class _Writer:
         if isinstance(statement, tree.If):
             test = self.expressions.code(statement.test)
             return self._if(statement, test, frozenset(held), is_tail)
+        if isinstance(statement, tree.For):
+            return self._for(statement, self._bounds(statement), frozenset(held))
         if isinstance(statement, (tree.Return, tree.Raise)):
             result = self._result(statement)
             return [result if is_tail else f"return {result};"]
@@ -204,6 +224,15 @@ class _Writer:
         if len(statement.other) == 1 and other[0].startswith("if "):
             return [*lines, f"}} else {other[0]}", *other[1:]]
         return [*lines, "} else {", *other, "}"]
+
+    def _bounds(self, statement: tree.For) -> str:
+        """The range of a loop."""
+        start = self.expressions.text(statement.start).at(Level.ATOM)
+        return f"{start}..{self.expressions.typed(statement.stop).at(Level.ATOM)}"
+
+    def _for(self, statement: tree.For, bounds: str, held: frozenset[str]) -> list[str]:
+        first = f"for {self.names.locals[statement.name]} in {bounds} {{"
+        return [first, *self.block(statement.body, held), "}"]
 
     def _result(self, statement: tree.Return | tree.Raise) -> str:
         if isinstance(statement, tree.Raise):
@@ -240,6 +269,9 @@ class _Writer:
             text = f"&{self.expressions.text(value).at(Level.UNARY)}"
         return name if text == name else f"{name}: {text}"
 
+    def jump(self, statement: tree.Jump) -> str:
+        return f"{statement.word};"
+
     def perform(self, statement: tree.Perform) -> str:
         return f"{self.expressions.code(statement.call)};"
 
@@ -248,6 +280,8 @@ def _evaluated_before(statement: Statement) -> Iterator[Expression]:
     """The expressions that a statement with calls evaluates before the first of them."""
     if isinstance(statement, tree.If):
         yield statement.test
+    elif isinstance(statement, tree.For):
+        yield from (statement.start, statement.stop)
     elif isinstance(statement, tree.CallProgram):
         yield from (value for _, value in statement.values)
 
@@ -266,4 +300,5 @@ _WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
     tree.Require: _Writer.require,
     tree.Emit: _Writer.emit,
     tree.Perform: _Writer.perform,
+    tree.Jump: _Writer.jump,
 }

@@ -34,7 +34,7 @@ from mcpsol_py.sources.spec.definitions import Definitions
 __all__ = ["read_bodies"]
 
 #: The words that bodies use. Builtins keep their name unless the module has another meaning for it.
-_BUILTINS: dict[str, Meaning] = {"min": Word("min"), "max": Word("max")}
+_BUILTINS: dict[str, Meaning] = {"min": Word("min"), "max": Word("max"), "range": Word("range")}
 _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
     words.emit: Word("emit"),
@@ -43,6 +43,7 @@ _WORDS: dict[object, Meaning] = {
     words.Clock: Word("Clock"),
     min: Word("min"),
     max: Word("max"),
+    range: Word("range"),
     **{number: NumberName(node) for number, node in words.NUMBERS.items() if isinstance(node, Int)},
 }
 

@@ -152,7 +152,45 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "catches",
     ),
     "while": ("while amount > 0:\n    pass", "1:1", "no bound"),
-    "for": ("for x in [1, 2]:\n    pass", "1:1", "loops"),
+    "for over a list": ("for x in [1, 2]:\n    pass", "1:10", "range("),
+    "for with a step": ("for x in range(0, 9, 2):\n    pass", "1:10", "range("),
+    "for over an address": ("for x in range(who):\n    pass", "1:16", "do not mix"),
+    "for with else": (
+        "for x in range(3):\n    pass\nelse:\n    vault.fee = u32(1)",
+        "4:5",
+        "no else",
+    ),
+    "for with two names": ("for x, y in range(3):\n    pass", "1:5", "is a name"),
+    "number of a loop as it is": (
+        "for x in range(amount):\n    vault.deposited = x",
+        "2:23",
+        "expected u64",
+    ),
+    "number of a loop afterwards": (
+        "for x in range(amount):\n    pass\nvault.deposited = u64(x)",
+        "3:23",
+        "every path",
+    ),
+    "number of a loop assigned": (
+        "for x in range(amount):\n    x = amount",
+        "2:5",
+        "not u64",
+    ),
+    "value of a loop afterwards": (
+        "for x in range(amount):\n    y = u64(x)\nvault.deposited = y",
+        "3:19",
+        "every path",
+    ),
+    "after continue": (
+        "for x in range(amount):\n    continue\n    vault.fee = u32(1)",
+        "3:5",
+        "never reached",
+    ),
+    "close in a loop": (
+        "for x in range(amount):\n    close(vault, wallet)",
+        "2:5",
+        "closed once",
+    ),
     # match
     "match of a sum": (
         "match amount + 1:\n    case _:\n        pass",
