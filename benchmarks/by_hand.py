@@ -19,8 +19,8 @@ from benchmarks.yardstick import Limit
 REPO = Path(__file__).resolve().parents[1]
 FIGURES = Path(__file__).with_suffix(".json")
 PROGRAMS = ("counter", "vault", "x402")
-#: Lives of x402 that are measured: its wallets are random, and the search for an address's bump is luck.
-LIVES = 80
+#: Lives of x402 that are measured: its wallets are random, and the search for some addresses' bumps is luck.
+LIVES = 40
 #: What compiled handlers may cost more: of a call of counter and vault, of a call of x402, and of a file's size.
 CALL_RATIO, CALL_UNITS = 1.005, 2
 X402_RATIO, X402_SUM_RATIO = 1.02, 1.01

@@ -3,11 +3,12 @@
 import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Container, Generator, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
 # Assertions in helpers show their values, as those in test modules do.
@@ -94,6 +95,23 @@ def shared_idl_files(*dialects: str) -> list[Path]:
     ]
 
 
+def idl_params(files: Iterable[Path], some: Container[str] | None = None) -> list[ParameterSet]:
+    """Parameters for a test of real IDLs: a case that is skipped if there are no *files*.
+
+    With *some*, the stems of a few files, the others are left to full runs.
+    """
+    cases = [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=() if some is None or path.stem in some else pytest.mark.full,
+        )
+        for path in files
+    ]
+    absent = pytest.param(None, id="absent", marks=pytest.mark.skip(reason=SHARED_IDLS_ABSENT))
+    return cases or [absent]
+
+
 @pytest.fixture(scope="session")
 def repo() -> Path:
     """The repository's root."""
@@ -134,11 +152,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     marker = metafunc.definition.get_closest_marker("dialects")
     files = shared_idl_files(*(marker.args if marker else ()))
-    if files:
-        metafunc.parametrize("shared_idl", files, ids=lambda path: path.stem)
-    else:
-        absent = pytest.param(None, marks=pytest.mark.skip(reason=SHARED_IDLS_ABSENT), id="absent")
-        metafunc.parametrize("shared_idl", [absent])
+    metafunc.parametrize("shared_idl", idl_params(files))
 
 
 # ---------------------------------------------------------------------------------------------------- CI skips nothing

@@ -23,7 +23,7 @@ from mcpsol_py.render.crate import plan
 from mcpsol_py.render.view import CrateView, crate_view
 from mcpsol_py.render.write import write_plan
 from mcpsol_py.sources.detect import read
-from tests.conftest import shared_idl_files
+from tests.conftest import idl_params, shared_idl_files
 from tests.strategies import NoValue, Values
 
 CARGO = shutil.which("cargo")
@@ -101,11 +101,7 @@ def ask(crate: Path, library: str, lines: list[str]) -> list[str]:
 
 @pytest.mark.parametrize(
     "idl",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem in SOME else pytest.mark.full)
-        for path in shared_idl_files()
-        if read(path).instructions
-    ],
+    idl_params((path for path in shared_idl_files() if read(path).instructions), SOME),
 )
 def test_every_argument_comes_back_as_it_was_encoded(idl: Path, tmp_path: Path) -> None:
     model = read(idl)

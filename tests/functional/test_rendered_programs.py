@@ -26,7 +26,7 @@ from mcpsol_py.model.types import Struct
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.render.account_lookup import remaining_flags
 from mcpsol_py.sources.detect import read
-from tests.conftest import shared_idl_files
+from tests.conftest import idl_params, shared_idl_files
 from tests.functional.echoing import Answer, Echo, build_echo, cuts, plausible_accounts
 from tests.strategies import NoValue, Values
 
@@ -214,11 +214,7 @@ def run(idl: Path, folder: Path, toolchain: Toolchain) -> Differential:
 @pytest.mark.rust
 @pytest.mark.parametrize(
     "idl",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem in SOME else pytest.mark.full)
-        for path in shared_idl_files()
-        if read(path).instructions
-    ],
+    idl_params((path for path in shared_idl_files() if read(path).instructions), SOME),
 )
 def test_a_skeleton_takes_what_clients_of_the_original_send(
     idl: Path, tmp_path: Path, no_std_toolchain: Toolchain

@@ -13,7 +13,7 @@ from mcpsol_py.build.toolchain import Toolchain, find_toolchain
 from mcpsol_py.errors import ToolchainMissing
 from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.sources.detect import read
-from tests.conftest import shared_idl_files
+from tests.conftest import idl_params, shared_idl_files
 from tests.functional.echoing import Answer, build_echo
 from tests.support.account_resolvers import (
     ANCHOR_DIFFERS,
@@ -82,11 +82,9 @@ def asked_of(file: Path, dialect: str) -> list[Asked]:
 
 @pytest.mark.parametrize(
     "file",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem in SOME else pytest.mark.full)
-        for path in shared_idl_files("anchor", "codama")
-        if read(path).instructions
-    ],
+    idl_params(
+        (path for path in shared_idl_files("anchor", "codama") if read(path).instructions), SOME
+    ),
 )
 def test_what_the_originals_client_sends_is_taken(
     file: Path, tmp_path: Path, toolchain: Toolchain

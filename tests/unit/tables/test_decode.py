@@ -31,7 +31,7 @@ from mcpsol_py.model.types import is_bytes
 from mcpsol_py.program import Program, load
 from mcpsol_py.tables import decode as tables_decode
 from mcpsol_py.tables.decode import decode, schema
-from tests.conftest import SHARED_IDLS
+from tests.conftest import SHARED_IDLS, SHARED_IDLS_ABSENT
 from tests.strategies import Choices, Values, draw_type, programs, types
 
 TAG = bytes(range(1, 9))
@@ -529,7 +529,7 @@ def _landed_accounts() -> dict[str, list[bytes]]:
 def test_landed_accounts_are_read_as_one_by_one() -> None:
     landed_accounts = _landed_accounts()
     if not landed_accounts:
-        pytest.skip(f"no landed accounts beside {SHARED_IDLS}")
+        pytest.skip(SHARED_IDLS_ABSENT)
     compared = 0
     for file in sorted(
         [*SHARED_IDLS.glob("*.json"), *SHARED_IDLS.with_name("catalog").glob("*.json")]
