@@ -44,6 +44,7 @@ _NOTHING_TO_SERVE = """name a program to serve:
   idl2mcp serve vault                     a program that ships with this package, on an embedded chain
   idl2mcp serve --demo                    counter and vault, with wallets and tokens to play with
   idl2mcp serve --demo --paid             the same, and each call costs play money (x402)
+  idl2mcp serve --catalog catalog.db      every program of a catalogue, found by search
   idl2mcp serve --config bridge.toml      several programs, a policy, and a wallet that signs
 Add --print-config claude (or cursor, vscode, codex, gemini, …) to print your client's configuration, or let
 `idl2mcp install CLIENT serve …` write it."""
@@ -92,6 +93,11 @@ Ctrl-C ends it."""
     "--paid",
     is_flag=True,
     help="With --demo: calls cost play money, settled on the local cluster (x402).",
+)
+@click.option(
+    "--catalog",
+    metavar="FILE|URL",
+    help="Serve every program of a catalogue (idl2mcp catalog), on the chain of --url.",
 )
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
@@ -153,6 +159,7 @@ class _Options:
     wallet: str | None
     demo: bool
     paid: bool
+    catalog: str | None
     host: str | None
     port: int | None
     oauth_issuer: str | None
@@ -165,7 +172,7 @@ class _Options:
 
     def check(self) -> None:
         """Raise click.UsageError if the options do not fit together."""
-        if not self.sources and self.config is None and not self.demo:
+        if not (self.sources or self.config or self.demo or self.catalog):
             raise click.UsageError(_NOTHING_TO_SERVE)
         if "-" in self.sources and self.transport == "stdio":
             raise click.UsageError(
@@ -195,6 +202,11 @@ class _Options:
         config.surface = self.surface or config.surface
         config.wallet = self.wallet or config.wallet
         config.client = self.profile or config.client
+        config.catalog, config.catalog_url = self.catalog, self.chain.url
+        if self.catalog is not None and (self.paid or config.payments is not None):
+            raise click.UsageError(
+                "--catalog and payments do not go together: prices are for named programs."
+            )
         if self.paid and config.payments is None:
             config.payments = read_payments(DEMO_PAYMENTS)
         return config

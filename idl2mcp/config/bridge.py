@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.bridge.catalog_programs import CatalogPrograms
     from mcpsol_py.bridge.http import HttpSettings, OAuth
     from mcpsol_py.bridge.policy import AuditLog, Policy
     from mcpsol_py.calls.prepare import ServedProgram
@@ -125,6 +126,9 @@ class BridgeConfig:
     names: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
     demo: bool = False
+    #: A catalogue whose programs join when they are used, and the chain to call them on.
+    catalog: str | None = None
+    catalog_url: str | None = None
 
     def secrets(self) -> list[str]:
         """Return the names of the secret variables that may be needed."""
@@ -249,8 +253,20 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
         known_names=cluster.names if cluster is not None else None,
         client=config.client,
         address_names=config.names,
+        catalog=_catalog(config, programs),
     )
     return bridge, [source for _, source in read]
+
+
+def _catalog(config: BridgeConfig, programs: Programs) -> CatalogPrograms | None:
+    """The catalogue, on the chain of --url, or on the local cluster if there is one."""
+    if config.catalog is None:
+        return None
+    from mcpsol_py.bridge.catalog_programs import CatalogPrograms
+    from mcpsol_py.catalog import Catalog
+
+    transport, cluster = programs.chain(config.catalog_url)
+    return CatalogPrograms(Catalog.open(config.catalog), transport, cluster)
 
 
 def _schemas() -> Path | None:

@@ -165,6 +165,16 @@ class Programs:
         )
         return served, source
 
+    def chain(self, url: str | None) -> tuple[Transport | None, str]:
+        """Return the chain at *url*, or without one the local cluster, and its name in the policy."""
+        if url is None:
+            return (None, "") if self.cluster is None else (self.cluster.transport, "local")
+        if url not in self._transports:
+            from mcpsol_py.client.rpc import RpcTransport
+
+            self._transports[url] = RpcTransport(url)
+        return self._transports[url], self._cluster_at(url)
+
     def _transport(self, source: inputs.Source) -> Transport | None:
         if source.cluster is not None or source.url is None:
             return inputs.transport_of(source)
@@ -178,13 +188,14 @@ class Programs:
         """The cluster's name in the policy, by its genesis hash rather than its URL."""
         if source.cluster is not None:
             return "local"
-        if source.url is None:
-            return ""
+        return "" if source.url is None else self._cluster_at(source.url)
+
+    def _cluster_at(self, url: str) -> str:
         if not self.genesis:
             return "rpc"
         from mcpsol_py.bridge.policy import cluster_of
 
-        return cluster_of(self._genesis_at(source.url), source.url)
+        return cluster_of(self._genesis_at(url), url)
 
     def _genesis_at(self, url: str) -> str:
         """Return the genesis hash of the cluster at *url*. Raises TransportError."""

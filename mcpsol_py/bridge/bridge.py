@@ -40,6 +40,7 @@ from mcpsol_py.names import clean_text
 from mcpsol_py.solana.address_book import AddressBook
 
 if TYPE_CHECKING:
+    from mcpsol_py.bridge.catalog_programs import CatalogPrograms
     from mcpsol_py.bridge.sender import OutgoingCall, PolicySender
     from mcpsol_py.client.keys import Signer
     from mcpsol_py.client.watching import AccountWatch
@@ -63,7 +64,7 @@ class Bridge:
     *wallet*: the address that acts and pays if no other is given (its key is not needed to build). *signer*, *policy*
     and *audit* are for mode "send"; without a signer that mode is refused. *names* turns local names into addresses;
     *known_names* are those that exist, name -> address (looked up on use). *address_names* are the owner's own, for all
-    chains. *client*: as in Toolbox.
+    chains. *client*: as in Toolbox. *catalog*: programs that join when they are used.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Bridge:
         known_names: Mapping[str, str] | None = None,
         client: str = "default",
         address_names: Mapping[str, str] = MappingProxyType({}),
+        catalog: CatalogPrograms | None = None,
     ) -> None:
         if mode == "send" and signer is None:
             raise PolicyError("mode", 'mode "send" needs a wallet that signs')
@@ -98,7 +100,9 @@ class Bridge:
             known_names=known_names,
             client=client,
             address_names=address_names,
+            catalog=catalog,
         )
+        self._catalog = catalog
         #: Called after each call with the tool, "ok" or the error's reason, and the seconds that it took.
         self.observe: Callable[[str, str, float], None] | None = None
         #: Returns what a call of a tool costs, as text, or None.
@@ -252,6 +256,8 @@ class Bridge:
         confirm: Confirm | None,
         progress: CallProgress,
     ) -> Reply:
+        if self._catalog is not None:
+            await self._catalog.join_for_call(name, arguments)
         tool = self.box.tool(name)
         if tool.calls_another:
             inner, inner_arguments = _inner_call(tool, arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.arguments import (
     check_known,
@@ -22,15 +22,31 @@ from mcpsol_py.bridge.short_answers import about, definition_lines, short_defini
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.catalog.labels import label_of
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, abbr
+from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, abbr
 from mcpsol_py.items import picked, without_nulls
+from mcpsol_py.names import clean_text
+from mcpsol_py.schema.mcp_tools import safe_name, shown
+from mcpsol_py.solana.base58 import is_address
+
+if TYPE_CHECKING:
+    from mcpsol_py.bridge.catalog_programs import CatalogPrograms
+    from mcpsol_py.catalog.catalog import Hit
 
 __all__ = ["ReadTools"]
 
 #: Arguments of decode_transaction, of which exactly one is given.
 _DECODABLE = ("transaction", "signature", "data")
 _MOST_MINTS, _MOST_ACCOUNTS = 20, 256
+#: Tools of a program that use_program lists.
+_TOOLS_SHOWN = 60
+#: Mode -> what happens to a call of a program that joined.
+_SIGNING: dict[str, str] = {
+    "describe": "calls are described only",
+    "build": "calls return unsigned transactions",
+    "send": "a call is signed only if the owner's policy lists this program's address; joining changes no rule",
+}
 
 
 class ReadTools:
@@ -55,6 +71,8 @@ class ReadTools:
             "decode_transaction": self._decode,
             "get_balance": self._balances,
             "policy": self._rules,
+            "use_program": self._use_program,
+            "get_account": self._any_account,
         }
 
     async def call(self, tool: BridgeTool, arguments: dict[str, Any]) -> Reply:
@@ -143,23 +161,106 @@ class ReadTools:
             return transaction_reading.decode_raw(
                 self._registry.labelled(label, name), data, list(map(str, accounts or ()))
             )
-        served = self._registry.on_chain(label, name)
-        transport = served.transport if served is not None else None
-        programs = self._registry.box.programs
-        if kind == "transaction":
-            return await transaction_reading.decode_transaction(programs, text, transport)
-        if transport is None:
+        transport = self._chain(label, name)
+        if kind == "signature" and transport is None:
             raise DecodeError(
                 "no chain is configured; give the transaction itself", path=f"{name}.signature"
             )
-        return await transaction_reading.decode_signature(programs, transport, text)
+
+        async def decode(programs: list[ServedProgram]) -> dict[str, Any]:
+            if kind == "transaction":
+                return await transaction_reading.decode_transaction(programs, text, transport)
+            assert transport is not None
+            return await transaction_reading.decode_signature(programs, transport, text)
+
+        programs = self._registry.box.programs
+        found = await decode(programs)
+        more = self._readers(found)
+        return await decode([*programs, *more]) if more else found
+
+    def _chain(self, label: Any, where: str) -> Transport | None:
+        """Return the chain of a program, or the only one; the catalogue's if no program is served."""
+        catalog = self._registry.catalog
+        if catalog is not None and label is None and not self._registry.box.own_programs:
+            return catalog.transport
+        served = self._registry.on_chain(label, where)
+        return served.transport if served is not None else None
+
+    def _readers(self, decoded: dict[str, Any]) -> list[ServedProgram]:
+        """Return the catalogue's programs that a decoded transaction calls and that were not served."""
+        catalog = self._registry.catalog
+        if catalog is None:
+            return []
+        return catalog.readers(_addresses_in(decoded), self._registry.box.programs)
+
+    # --- the catalogue -------------------------------------------------------------------------------------------
+
+    async def _use_program(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        catalog = self._registry.catalog
+        assert catalog is not None
+        key = read_address(
+            required(arguments, "address", name), f"{name}.address", self._registry.names
+        )
+        own = [one for one in self._registry.box.own_programs if one.program_id == key]
+        if own:
+            raise NotUsable("program", str(key), f"the owner serves it already as {own[0].label}")
+        joined = await catalog.join(str(key), from_chain=True)
+        tools = self._registry.box.tools_of(joined.served, "instruction")
+        left_out = self._registry.box.reasons_left_out(joined.served)
+        rows = [{"name": tool.name, "takes": takes(tool)} for tool in tools[:_TOOLS_SHOWN]]
+        return without_nulls(
+            {
+                **joined.facts(),
+                "refused": clean_text(joined.served.refused, 500) or None,
+                "signing": _SIGNING[self._registry.mode],
+                "tools": rows,
+                "more_tools": len(tools) - len(rows) or None,
+                "cannot_be_called": left_out or None,
+            }
+        )
+
+    async def _any_account(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        catalog = self._registry.catalog
+        assert catalog is not None
+        transport = self._chain(None, name)
+        if transport is None:
+            raise DecodeError("no chain is configured", path=name)
+        key = read_address(
+            required(arguments, "address", name), f"{name}.address", self._registry.names
+        )
+        (account,) = await transport.get_accounts([key])
+        if account is None:
+            raise DecodeError(f"account {key} does not exist", path=f"{name}.address")
+        owner = str(account.owner)
+        programs = self._registry.box.programs
+        known = [one for one in programs if str(one.program_id) == owner]
+        served = next(iter(known or catalog.readers([owner], [])), None)
+        if served is None:
+            why = f"it belongs to program {owner}, which is not in the catalogue; use_program may read it"
+            raise DecodeError(why, path=f"{name}.address")
+        served.transport = transport
+        found = await reading.read_account(served, None, key)
+        return {"program": clean_text(served.program.name, 80), "program_id": owner, **found}
+
+    def _search_catalog(self, catalog: CatalogPrograms, query: str, limit: int) -> Reply:
+        hits = catalog.search(query, limit)
+        if not hits:
+            return Reply(
+                f"No program of the catalogue fits {abbr(query)}. Other words may fit, or the program is not in it.",
+                {"tools": []},
+            )
+        rows = list(map(_catalog_row, hits))
+        lines = [f"{row.get('name', 'no tool')}: {row['description']}" for row in rows]
+        return Reply("\n".join(lines), {"tools": rows})
 
     # --- finding tools -------------------------------------------------------------------------------------------
 
     def _search(self, name: str, arguments: dict[str, Any]) -> Reply:
         query = read_text(required(arguments, "query", name), f"{name}.query")
-        box = self._registry.box
-        rows = list(map(self._found, box.search(query, read_limit(arguments, name, 10, 50))))
+        box, limit = self._registry.box, read_limit(arguments, name, 10, 50)
+        if self._registry.catalog is not None:
+            return self._search_catalog(self._registry.catalog, query, limit)
+        rows = list(map(self._found, box.search(query, limit)))
         if not rows:
             programs = ", ".join(box.labels)
             return Reply(
@@ -191,6 +292,33 @@ class ReadTools:
         return Reply(
             "\n".join(definition_lines(definition)), {"tool": short_definition(definition)}
         )
+
+
+def _catalog_row(hit: Hit) -> dict[str, Any]:
+    """Return an instruction that the catalogue found; it has a tool if its program's address is known."""
+    about = f"{shown(hit.instruction)} of {shown(hit.program)}"
+    if hit.address is None:
+        return {
+            "description": f"{about} (its address is not known, so it cannot be called)",
+            "why": list(hit.why),
+        }
+    label = label_of(hit.program, hit.address)
+    return {
+        "name": safe_name(f"{label}_{hit.instruction}"),
+        "description": about,
+        "program_id": hit.address,
+        "schema_from": hit.source,
+        "why": list(hit.why),
+    }
+
+
+def _addresses_in(value: Any) -> set[str]:
+    """Return every text in a JSON value that is an address."""
+    if isinstance(value, dict):
+        return set().union(*map(_addresses_in, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(_addresses_in, value))
+    return {value} if isinstance(value, str) and is_address(value) else set()
 
 
 async def _time_or_why(transport: Transport) -> dict[str, Any]:

@@ -221,17 +221,20 @@ def common_definitions(
     *,
     local_names: bool,
     sends: bool = False,
+    catalog: bool = False,
 ) -> list[ToolDefinition]:
     """Return the tools for all programs. *labels* are the values of their argument `program`.
 
-    *sends*: the bridge signs and sends, under a policy.
+    *sends*: the bridge signs and sends, under a policy. *catalog*: programs of a catalogue join it.
     """
     label: dict[str, Any] = {"type": "string"}
     if labels:
         label["enum"] = list(labels)
     chains = chains_of(programs)
     own_tools = [_program_info(programs, label), _decode_transaction(label)]
-    if chains:
+    if catalog:
+        own_tools += [_use_program(), _get_account()]
+    if chains or catalog:
         own_tools.append(_get_balance(label, several_chains=len(chains) > 1))
     if sends:
         own_tools.append(_policy(label))
@@ -284,6 +287,27 @@ def _decode_transaction(label: dict[str, Any]) -> _OwnTool:
     )
 
 
+def _use_program() -> _OwnTool:
+    return _OwnTool(
+        "use_program",
+        "Makes the tools of a program callable, by its address. Its schema is read from the chain, or taken from the "
+        "catalogue without a chain, and checked; the answer says where the schema came from and how far to trust it",
+        {"address": {**_ADDRESS, "description": "of the program"}},
+        required=("address",),
+        output=_object_with("tools"),
+    )
+
+
+def _get_account() -> _OwnTool:
+    return _OwnTool(
+        "get_account",
+        "Reads any account of a program of the catalogue and decodes it with the schema that the program has now",
+        {"address": _ADDRESS},
+        required=("address",),
+        output={"type": "object", "properties": {"address": {"type": "string"}}},
+    )
+
+
 def _policy(label: dict[str, Any]) -> _OwnTool:
     return _OwnTool(
         "policy",
@@ -317,13 +341,22 @@ def _get_balance(label: dict[str, Any], *, several_chains: bool) -> _OwnTool:
 
 
 def lazy_definitions(
-    programs: Sequence[ServedProgram], count: int, mode: Mode
+    programs: Sequence[ServedProgram], count: int, mode: Mode, *, catalog: bool = False
 ) -> list[ToolDefinition]:
-    """Return the tools that search *count* other tools and call them."""
+    """Return the tools that search *count* other tools and call them. *catalog*: and those of a catalogue."""
+    if catalog:
+        about = (
+            "Searches the tools of every program in the owner's catalogue, in your words; "
+            "then use describe_tool and call_tool"
+        )
+    else:
+        about = (
+            f"Searches {count} tools for {_names_of(programs)} by words (ranked by BM25); "
+            "then use describe_tool and call_tool"
+        )
     search = _OwnTool(
         "search_tools",
-        f"Searches {count} tools for {_names_of(programs)} by words (ranked by BM25); "
-        "then use describe_tool and call_tool",
+        about,
         {
             "query": {"type": "string", "description": "what you want to do, in words"},
             "limit": {"type": "integer", "minimum": 1, "maximum": 50},

@@ -113,8 +113,10 @@ class Toolbox:
     """All tools of the bridge: `tools` by name, and `listed`, the definitions in tools/list.
 
     Texts like "@alice" are accepted as addresses on the local chain with *names*, and on every chain
-    with *names_everywhere*. *client* selects the limits that schemas must keep
-    (json_schema.PROFILES); "default" keeps within the limits of every supported client. The names of
+    with *names_everywhere*. *joined* are programs of a catalogue, which come and go (None: there is no
+    catalogue): they rename no tool of others, and no text of the bridge's own tools names them.
+    *client* selects the limits that schemas must keep (json_schema.PROFILES); "default" keeps
+    within the limits of every supported client. The names of
     programs and tools do not depend on the order of *programs*.
     """
 
@@ -128,8 +130,13 @@ class Toolbox:
         names: bool = False,
         names_everywhere: bool = False,
         client: str = "default",
+        joined: Sequence[ServedProgram] | None = None,
     ) -> None:
-        self.programs = list(programs)
+        self.own_programs = list(programs)
+        self.programs = [*programs, *(joined or ())]
+        #: Programs of a catalogue may join, so a tool that is not known now may be later.
+        self.grows = joined is not None
+        self._many = len(programs) > 1 or self.grows
         self.mode: Mode = mode
         self._names, self._names_everywhere = names, names_everywhere
         self._wallet = wallet
@@ -145,14 +152,17 @@ class Toolbox:
         self.labels = dict(zip(_labels(self.programs), self.programs, strict=True))
         for label, served in self.labels.items():
             served.label = label
-        made = chain.from_iterable(map(self._tools_of, self.programs))
+        made = chain.from_iterable(map(self._tools_of, self.own_programs))
         for tool in _with_distinct_names(made):
             self._add(tool)
         self._add_common()
         count = len(self.tools)
-        self.lazy = surface == "lazy" or (surface == "auto" and count > MAX_LISTED)
+        many = surface == "lazy" or (surface == "auto" and count > MAX_LISTED)
+        self.lazy = self.grows or many
         if self.lazy:
             self._add_lazy(count)
+        for tool in chain.from_iterable(map(self._tools_of, joined or ())):
+            self._add_joined(tool)
         self._index: ToolIndex | None = None
         self.listed = [tool.definition for tool in filter(self._is_listed, self.tools.values())]
 
@@ -179,6 +189,13 @@ class Toolbox:
         self.tools[name] = tool
         self._taken.add(name.lower())
 
+    def _add_joined(self, tool: BridgeTool) -> None:
+        """Add a tool of a program that joined. The name of another tool stays with the other."""
+        if tool.name.lower() in self._taken:
+            self.quarantined[f"{tool.name} of {_label_of(tool)}"] = "another tool has this name"
+        else:
+            self._add(tool)
+
     def _free_name(self, name: str) -> str:
         for number in range(2, 1000):
             numbered = safe_name(f"{name[: NAME_BUDGET - 4]}_{number}")
@@ -188,7 +205,7 @@ class Toolbox:
 
     def _tools_of(self, served: ServedProgram) -> Iterator[BridgeTool]:
         """Yield the tools of a program's instructions and account types."""
-        prefix = f"{served.label}_" if len(self.programs) > 1 else ""
+        prefix = f"{served.label}_" if self._many else ""
         tools = chain(self._instruction_tools(served, prefix), _account_tools(served, prefix))
         for tool in tools:
             yield self._marked(tool, served)
@@ -222,7 +239,7 @@ class Toolbox:
     def _marked(self, tool: BridgeTool, served: ServedProgram) -> BridgeTool:
         """Name the program in the tool's title if there are several, and allow local names."""
         definition = tool.definition
-        if len(self.programs) > 1 and tool.kind == "instruction":
+        if self._many and tool.kind == "instruction":
             definition = with_program_in_title(definition, title_of(served.label))
         if self._names_everywhere or (self._names and served.cluster == "local"):
             schema = with_local_names(definition["inputSchema"])
@@ -231,17 +248,18 @@ class Toolbox:
 
     def _add_common(self) -> None:
         definitions = common_definitions(
-            self.programs,
-            list(self.labels),
+            self.own_programs,
+            [] if self.grows else list(self.labels),
             local_names=self._names or self._names_everywhere,
             sends=self.mode == "send",
+            catalog=self.grows,
         )
         for definition in definitions:
             name = definition["name"]
             self._add(BridgeTool(name, definition, "common", name))
 
     def _add_lazy(self, count: int) -> None:
-        for definition in lazy_definitions(self.programs, count, self.mode):
+        for definition in lazy_definitions(self.own_programs, count, self.mode, catalog=self.grows):
             name = definition["name"]
             self._add(BridgeTool(name, definition, "lazy", name))
         # They come first, for clients that read only the beginning of the list.

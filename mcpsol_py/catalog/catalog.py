@@ -179,6 +179,11 @@ class Catalog:
         program = Program(self.records.model(row))
         return Version(program, row.first_slot, row.last_slot, row.origin or row.source)
 
+    def address_with_hash(self, hashed: str) -> str | None:
+        """Return the only address whose hash a label has; None if there is none, or several."""
+        found = self._index.addresses_with(hashed)
+        return found[0] if len(found) == 1 else None
+
     def has(self, key: str) -> bool:
         """Return whether a program is in the catalogue."""
         try:

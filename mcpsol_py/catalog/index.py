@@ -14,19 +14,22 @@ from functools import cached_property
 from typing import Any
 
 from mcpsol_py.catalog.documents import InstructionText, ProgramText
+from mcpsol_py.catalog.labels import hash_of
 from mcpsol_py.errors import StorageError
 
 __all__ = ["Entry", "IndexedInstruction", "IndexedProgram", "SearchIndex", "program_word"]
 
 #: Increase it when tables or words change: an older index is made anew.
-FORMAT = 1
+FORMAT = 2
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS programs (
     id INTEGER PRIMARY KEY, family TEXT NOT NULL UNIQUE, name TEXT NOT NULL, address TEXT,
-    about TEXT NOT NULL, known INTEGER NOT NULL, categories TEXT NOT NULL
+    hash TEXT, about TEXT NOT NULL, known INTEGER NOT NULL, categories TEXT NOT NULL
 );
+CREATE INDEX IF NOT EXISTS programs_address ON programs (address);
+CREATE INDEX IF NOT EXISTS programs_hash ON programs (hash);
 CREATE TABLE IF NOT EXISTS called (
     stem TEXT NOT NULL, program INTEGER NOT NULL, number INTEGER NOT NULL, stems TEXT NOT NULL,
     PRIMARY KEY (stem, program, number)
@@ -155,12 +158,14 @@ class SearchIndex:
             first.family,
             text.name,
             text.address,
+            None if text.address is None else hash_of(text.address),
             about,
             text.is_known,
             "|".join(text.categories),
         )
         program = db.execute(
-            "INSERT INTO programs (family, name, address, about, known, categories) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO programs (family, name, address, hash, about, known, categories) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
             row,
         ).lastrowid
         called = dict.fromkeys(names for entry in entries for names in entry.text.called)
@@ -234,6 +239,11 @@ class SearchIndex:
         """Return the programs at an address."""
         rows = self._of_each("SELECT id FROM programs WHERE address = {}", [text])
         return [int(row[0]) for row in rows]
+
+    def addresses_with(self, hashed: str) -> list[str]:
+        """Return the addresses with a hash (labels.hash_of)."""
+        rows = self._of_each("SELECT address FROM programs WHERE hash = {}", [hashed])
+        return [str(row[0]) for row in rows]
 
     def programs(self, ids: Sequence[int]) -> dict[int, IndexedProgram]:
         """Return programs by their ids."""

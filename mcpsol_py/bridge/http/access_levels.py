@@ -25,11 +25,12 @@ _MAX_NESTED_CALLS = 3
 
 
 def required_level(
-    method: Any, params: Any, tools: Mapping[str, BridgeTool], mode: str
+    method: Any, params: Any, tools: Mapping[str, BridgeTool], mode: str, *, grows: bool = False
 ) -> AccessLevel:
     """Return the level that an MCP request needs. Only calls of instructions need more than read.
 
-    *method* and *params* come from the client unchecked.
+    *method* and *params* come from the client unchecked. *grows*: programs may join the bridge, so a tool that is not
+    known yet may be any: it needs what an instruction's tool may need.
     """
     if method != "tools/call":
         return "read"
@@ -39,7 +40,7 @@ def required_level(
     for _ in range(_MAX_NESTED_CALLS):
         tool = _called_tool(call, tools)
         if tool is None:
-            return "read"
+            return _level_of_unknown(mode) if grows else "read"
         if not tool.calls_another:
             return _level_of_tool(tool, mode)
         call = _mapping(call.get("arguments"))
@@ -54,6 +55,10 @@ def allows(levels: Iterable[str], wanted: AccessLevel) -> bool:
 def _called_tool(call: Mapping[str, Any], tools: Mapping[str, BridgeTool]) -> BridgeTool | None:
     name = call.get("name")
     return tools.get(name) if isinstance(name, str) else None
+
+
+def _level_of_unknown(mode: str) -> AccessLevel:
+    return "send" if mode == "send" else "build"
 
 
 def _level_of_tool(tool: BridgeTool, mode: str) -> AccessLevel:

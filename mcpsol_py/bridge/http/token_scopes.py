@@ -71,11 +71,13 @@ class ScopeGate:
         except (ValueError, RecursionError):
             return "read"  # the MCP endpoint reports the error
         requests = document if isinstance(document, list) else [document]
-        tools, mode = self.bridge.box.tools, self.bridge.mode
+        box, mode = self.bridge.box, self.bridge.mode
         highest: AccessLevel = "read"
         for request in requests:
             fields: Mapping[str, Any] = request if isinstance(request, dict) else {}
-            level = required_level(fields.get("method"), fields.get("params"), tools, mode)
+            level = required_level(
+                fields.get("method"), fields.get("params"), box.tools, mode, grows=box.grows
+            )
             highest = max(highest, level, key=ACCESS_LEVELS.index)
         return highest
 
@@ -98,7 +100,8 @@ class ScopeMiddleware:
         self.bridge = bridge
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
-        wanted = required_level(ctx.method, ctx.params, self.bridge.box.tools, self.bridge.mode)
+        box, mode = self.bridge.box, self.bridge.mode
+        wanted = required_level(ctx.method, ctx.params, box.tools, mode, grows=box.grows)
         token: AccessToken | None = get_access_token()
         if wanted != "read" and (token is None or not allows(token.scopes, wanted)):
             raise MCPError(types.INVALID_REQUEST, f"this token's scopes do not include {wanted}")
