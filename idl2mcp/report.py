@@ -6,6 +6,7 @@ document on stdout. A failure is ``{"error": {"reason", "message", …}}`` on st
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -41,8 +42,10 @@ __all__ = [
     "exit_code",
     "failure",
     "fields",
+    "in_colour",
     "json_option",
     "note",
+    "on_terminal",
     "paused",
     "progress",
     "sol",
@@ -105,8 +108,30 @@ def emit(document: object, text: str | Iterable[str], *, as_json: bool) -> None:
 
 def note(text: str) -> None:
     """Print a message for people on stderr, so that it never mixes with a result."""
-    sys.stderr.write(clean_text(text, _MESSAGE).rstrip("\n") + "\n")
-    sys.stderr.flush()
+    _write(clean_text(text, _MESSAGE).rstrip("\n") + "\n")
+
+
+def _write(text: str) -> None:
+    """Write to stderr, in place of a line of progress."""
+    with _writing:
+        if _painted.is_set():
+            _painted.clear()
+            text = _CLEAR + text
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def in_colour(text: str, code: str) -> str:
+    """Return *text* in a colour (an ANSI code) if stderr is a terminal and the person wants colours ($NO_COLOR)."""
+    import os
+
+    plain = not on_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[{code}m{text}\x1b[0m"
+
+
+def on_terminal() -> bool:
+    """Return True if stderr is a terminal, where progress stays in one place."""
+    return sys.stderr.isatty()
 
 
 def exit_code(error: BaseException) -> int:
@@ -136,7 +161,8 @@ def failure(
         lines += [f"  look at: {hint}" for hint in error.hints]
         if error.logs:
             lines += ["  the last lines of its log:", *(f"    {at}" for at in error.logs[-6:])]
-    note("\n".join(lines))
+    said = clean_text("\n".join(lines), _MESSAGE).removeprefix("Error:").rstrip("\n")
+    _write(in_colour("Error:", "1;31") + said + "\n")
     if as_json:
         sys.stdout.write(as_json_text({"error": clean_json(dict(details), _MESSAGE)}) + "\n")
     return exit_code(error)
@@ -213,13 +239,24 @@ def _umask() -> int:
     return mask
 
 
-class Progress:
-    """Progress on stderr: after one second, then every five seconds, and the total time at the end.
+#: Clears the line of a terminal.
+_CLEAR = "\r\x1b[2K"
+#: A count in the words of a step: "writing: 12 of 40 parts".
+_COUNT = re.compile(r"([0-9][0-9,]*)(?: of |/)([0-9][0-9,]*)")
+_BAR = 20
+#: Set while a line of progress is on the terminal.
+_painted = threading.Event()
+_writing = threading.RLock()
 
-    Fast work prints nothing, so that scripts see a clean stderr.
+
+class Progress:
+    """Progress on stderr, after one second. Fast work prints nothing, so that scripts see a clean stderr.
+
+    On a terminal it is one line that changes in its place; a count ("12 of 40") gets a bar and an estimate. Elsewhere
+    it is a line every five seconds. At the end comes the total time.
     """
 
-    FIRST, AGAIN = 1.0, 5.0
+    FIRST, AGAIN, REPAINT = 1.0, 5.0, 0.25
 
     def __init__(self, doing: str) -> None:
         self.doing = doing
@@ -227,6 +264,9 @@ class Progress:
         self._shown = False
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self._in_place = on_terminal()
+        #: When the count was first seen, the count, and how many there are.
+        self._counted: tuple[float, int, int] | None = None
 
     def step(self, doing: str) -> None:
         """Name the current step. It is shown at once if progress was shown before."""
@@ -238,13 +278,47 @@ class Progress:
         if _asking.is_set():
             return
         self._shown = True
-        note(f"… {self.doing} ({time.monotonic() - self._started:.0f} s)")
+        text = f"… {self.doing} ({time.monotonic() - self._started:.0f} s)"
+        if self._in_place:
+            self._paint(clean_text(text, _MESSAGE) + self._estimate())
+        else:
+            note(text)
+
+    def _paint(self, text: str) -> None:
+        """Write a line in the place of the last one."""
+        import shutil
+
+        width = shutil.get_terminal_size().columns - 1
+        line = text.replace("\n", " ")
+        with _writing:
+            if _asking.is_set():
+                return
+            sys.stderr.write(_CLEAR + in_colour(line[:width], "2"))
+            sys.stderr.flush()
+            _painted.set()
+
+    def _estimate(self) -> str:
+        """Return a bar and the time that is left, if the step has a count."""
+        found = _COUNT.search(self.doing)
+        if found is None:
+            return ""
+        done, total = (int(number.replace(",", "")) for number in found.groups())
+        now = time.monotonic()
+        if self._counted is None or self._counted[2] != total or done < self._counted[1]:
+            self._counted = now, done, total
+        since, first, _ = self._counted
+        full = _BAR * min(done, total) // max(total, 1)
+        bar = f"  {'█' * full}{'░' * (_BAR - full)}"
+        if done <= first:
+            return bar
+        left = (now - since) / (done - first) * (total - done)
+        return f"{bar}  about {max(left, 0):.0f} s left"
 
     def _run(self) -> None:
         wait = self.FIRST
         while not self._done.wait(wait):
             self._show()
-            wait = self.AGAIN
+            wait = self.REPAINT if self._in_place else self.AGAIN
 
     def __enter__(self) -> Progress:
         self._thread.start()
@@ -260,6 +334,7 @@ class Progress:
         self._thread.join()
         if self._shown and error is None:
             note(f"… done in {time.monotonic() - self._started:.1f} s")
+        _write("")
 
 
 #: Set while a person is asked.
@@ -270,6 +345,7 @@ _asking = threading.Event()
 def paused() -> Iterator[None]:
     """Show no progress meanwhile, because a person is asked at the terminal."""
     _asking.set()
+    _write("")
     try:
         yield
     finally:

@@ -202,3 +202,102 @@ def test_without_a_terminal_it_says_what_to_set(home: Path) -> None:
     assert ran.returncode == 1
     assert "there is no terminal to ask" in ran.stderr
     assert "$IDL2MCP_PASSPHRASE" in ran.stderr
+
+
+# --- confirmations
+
+
+@pytest.fixture(scope="module")
+def paying(home: Path) -> Iterator[tuple[Path, str]]:
+    """A chain on which the key has money, and the folder of its keystore."""
+    transport = SvmTransport()
+    transport.airdrop(KEY.pubkey(), 50 * 10**9)
+    with listening(SvmNode(transport)) as there:
+        yield home, there
+
+
+#: Commands that ask a person to confirm, and the question. They open the key before they ask, or after.
+CONFIRMING = {
+    "sign": (("sign", PAYMENT, "--signer", "agent.json", "--url"), "Sign this? [y/N] "),
+    "sign and send": (
+        ("sign", PAYMENT, "--signer", "agent.json", "--send", "--url"),
+        "Sign and send this? [y/N] ",
+    ),
+}
+UNLOCKED = {"IDL2MCP_PASSPHRASE": WORDS}
+
+
+@pytest.mark.parametrize("typed", ["\x03", "\x04", "n\n", "\n", "maybe\n"], ids=repr)
+@pytest.mark.parametrize(("command", "question"), CONFIRMING.values(), ids=CONFIRMING)
+def test_a_confirmation_that_is_not_given_changes_nothing(
+    paying: tuple[Path, str], command: tuple[str, ...], question: str, typed: str
+) -> None:
+    home, url = paying
+    with Terminal(*complete(command, url), folder=home, env=UNLOCKED) as terminal:
+        terminal.expect(question)
+        terminal.type(typed)
+        expected = 130 if typed in ("\x03", "\x04") else 1
+        assert terminal.code() == expected, terminal.shown
+    assert "Traceback" not in terminal.shown
+    assert "sent:" not in terminal.shown
+
+
+def test_a_confirmation_that_is_given_signs(paying: tuple[Path, str]) -> None:
+    home, url = paying
+    command = complete(CONFIRMING["sign"][0], url)
+    with Terminal(*command, folder=home, env=UNLOCKED) as terminal:
+        terminal.expect("Sign this? [y/N] ")
+        terminal.type("y\n")
+        assert terminal.code() == 0, terminal.shown
+
+
+# --- progress and colour
+
+SLOW = """
+import time, sys
+from idl2mcp import report
+report.Progress.FIRST = 0.05
+report.Progress.REPAINT = 0.05
+report.Progress.AGAIN = 0.05
+with report.progress("writing: 0 of 40 parts") as running:
+    time.sleep(0.2)
+    running.doing = "writing: 10 of 40 parts"
+    time.sleep(0.3)
+    report.note("a message")
+    time.sleep(0.2)
+report.failure(ValueError("bad"), as_json=False)
+"""
+
+
+def shown_by(script: str, **env: str) -> str:
+    """What a terminal receives while a script runs."""
+    with Terminal("-c", script, folder=Path.cwd(), env=env, module=None) as terminal:
+        assert terminal.code() == 0, terminal.shown
+        return terminal.shown
+
+
+def test_progress_stays_in_its_line_with_a_bar_and_an_estimate() -> None:
+    shown = shown_by(SLOW, NO_COLOR="1", COLUMNS="100")
+    lines = [line.rsplit("\r\x1b[2K", 1)[-1] for line in shown.replace("\r\n", "\n").split("\n")]
+    assert lines[0] == "a message"  # the line of progress was cleared for it
+    assert lines[1].startswith("… done in")
+    assert lines[2] == "Error: bad"
+    assert "writing: 10 of 40 parts" in shown
+    assert "█████░░░░░░░░░░░░░░░" in shown
+    assert "s left" in shown
+    assert shown.count("\n") == 3
+
+
+def test_colours_are_for_terminals_and_people_who_want_them() -> None:
+    assert "\x1b[1;31mError:\x1b[0m bad" in shown_by(SLOW)
+    assert "\x1b[1;31m" not in shown_by(SLOW, NO_COLOR="1")
+    assert "\x1b[1;31m" not in shown_by(SLOW, TERM="dumb")
+
+
+def test_a_pipe_gets_plain_lines() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", SLOW], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "\r" not in ran.stderr
+    assert "\x1b" not in ran.stderr
+    assert ran.stderr.count("… writing: 10 of 40 parts") >= 2

@@ -20,7 +20,7 @@ _PATIENCE = 30.0
 class Terminal:
     """Runs `idl2mcp …` as a person does. Leave the context to end the process.
 
-    *piped* text is the command's stdin; without it stdin is the terminal.
+    *piped* text is the command's stdin; without it stdin is the terminal. *module* None: Python runs the arguments.
     """
 
     def __init__(
@@ -29,11 +29,12 @@ class Terminal:
         folder: Path,
         env: Mapping[str, str] = {},
         piped: str | None = None,
+        module: str | None = "idl2mcp",
     ) -> None:
         self.shown = ""
         self._seen = 0
         self._status: int | None = None
-        command = [sys.executable, "-m", "idl2mcp", *map(str, args)]
+        command = [sys.executable, *(("-m", module) if module else ()), *map(str, args)]
         environment = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
         environment.pop("IDL2MCP_PASSPHRASE", None)
         environment.update(env)
