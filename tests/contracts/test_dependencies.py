@@ -81,3 +81,49 @@ def test_every_import_is_declared(repo: Path) -> None:
                 if not (names | {HALVES[name] for name in names & set(HALVES)}) & allowed:
                     missing.add(f"{path.relative_to(repo)}: {module}")
     assert sorted(missing) == []
+
+
+#: Distribution -> the first version without the vulnerabilities that are published for it, and their names. The only
+#: database that comes as a package (safety-db) is of 2021, so this table is kept by hand, from `pip-audit` over the
+#: lowest versions (CONTRIBUTING.md).
+ADVISORIES = {
+    "cryptography": ("46.0.7", "CVE-2026-34073, CVE-2026-39892"),
+    "jinja2": ("3.1.6", "CVE-2025-27516"),
+    "mcp": ("1.29", "CVE-2026-52869, CVE-2026-52870, CVE-2026-59950"),
+    "orjson": ("3.11.6", "CVE-2025-67221"),
+    "pyarrow": ("23.0.1", "CVE-2026-25087"),
+    "pydantic": ("2.4", "CVE-2024-3772"),
+    "pyjwt": ("2.10.1", "CVE-2024-53861"),
+    "ray": ("2.55", "CVE-2025-62593, CVE-2026-27482, CVE-2026-32981"),
+    "starlette": (
+        "1.3.1",
+        "CVE-2025-62727, CVE-2026-48710, CVE-2026-48817, CVE-2026-48818, CVE-2026-54282, CVE-2026-54283",
+    ),
+}
+
+
+def lower_bounds(repo: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield each dependency of users and of developers, with the lowest version that it may have."""
+    document = tomllib.loads((repo / "pyproject.toml").read_text(encoding="utf-8"))
+    lists = [
+        document["project"]["dependencies"],
+        *document["project"]["optional-dependencies"].values(),
+        *document["dependency-groups"].values(),
+    ]
+    for item in (item for items in lists for item in items if isinstance(item, str)):
+        if found := re.match(r"([\w.-]+)(?:\[.*?\])?[>=]=([\d.]+)", item):
+            yield found[1].lower(), version(found[2])
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def test_no_lower_bound_has_a_published_vulnerability(repo: Path) -> None:
+    bounds = list(lower_bounds(repo))
+    assert {name for name, _ in bounds} >= ADVISORIES.keys()
+    assert [
+        (name, ADVISORIES[name])
+        for name, lowest in bounds
+        if name in ADVISORIES and lowest < version(ADVISORIES[name][0])
+    ] == []
