@@ -47,7 +47,8 @@ def _webhooks(database: str, merchant: str) -> Webhooks:
 @click.argument("payment_id", metavar="PAYMENT")
 @click.argument("outcome", type=click.Choice(["done", "again"]))
 @merchant_options
-def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
+@report.json_option
+def decide(payment_id: str, outcome: str, database: str, merchant: str, as_json: bool) -> None:
     """Decide the outcome of a call that the server could not finish.
 
     done: the call did its work. again: it did not, so the next request with the same payment runs it. Nothing is
@@ -63,7 +64,9 @@ def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
         raise PaymentError(
             "nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists the payments"
         )
-    report.note(f"{payment_id}: {outcome}")
+    report.emit(
+        {"payment": payment_id, "outcome": outcome}, f"{payment_id}: {outcome}", as_json=as_json
+    )
 
 
 def _known_events(
@@ -154,22 +157,24 @@ def events(state: str | None, limit: int, database: str, merchant: str, as_json:
 @webhooks.command("again")
 @click.argument("event_id", metavar="ID")
 @merchant_options
-def again(event_id: str, database: str, merchant: str) -> None:
+@report.json_option
+def again(event_id: str, database: str, merchant: str, as_json: bool) -> None:
     """Send a dead event again."""
     hooks = _webhooks(database, merchant)
     if event_id not in {d.id for d in hooks.deliveries("dead", 10_000)}:
         raise click.UsageError(f"{event_id}: no dead event has that id")
     hooks.again(event_id)
-    report.note(f"{event_id}: the worker will send it")
+    report.emit({"id": event_id}, f"{event_id}: the worker will send it", as_json=as_json)
 
 
 @webhooks.command("remove")
 @click.argument("webhook_id", metavar="ID")
 @merchant_options
-def remove(webhook_id: str, database: str, merchant: str) -> None:
+@report.json_option
+def remove(webhook_id: str, database: str, merchant: str, as_json: bool) -> None:
     """Remove a webhook."""
     _webhooks(database, merchant).remove(webhook_id)
-    report.note(f"{webhook_id}: removed")
+    report.emit({"id": webhook_id}, f"{webhook_id}: removed", as_json=as_json)
 
 
 @click.command("subscriptions")

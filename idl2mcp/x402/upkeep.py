@@ -56,18 +56,20 @@ def erase(wallet: str, receipts: bool, database: str, merchant: str, as_json: bo
 @click.command("backup")
 @click.argument("file", type=_FILE)
 @_database
-def backup(file: Path, database: str) -> None:
+@report.json_option
+def backup(file: Path, database: str, as_json: bool) -> None:
     """Copy a SQLite database to FILE, also while it is in use."""
     from mcpsol_py.x402.store.backup import back_up
 
     back_up(open_existing_database(database), file)
-    report.note(f"{file}: copied")
+    report.emit({"file": str(file)}, f"{file}: copied", as_json=as_json)
 
 
 @click.command("restore")
 @click.argument("file", type=_FILE)
 @_database
-def restore(file: Path, database: str) -> None:
+@report.json_option
+def restore(file: Path, database: str, as_json: bool) -> None:
     """Make a new SQLite database of a copy that `backup` made."""
     from mcpsol_py.x402.store.backup import restore as make
     from mcpsol_py.x402.store.database import Database
@@ -75,7 +77,11 @@ def restore(file: Path, database: str) -> None:
     made = Database(database, migrate=False)
     click.get_current_context().call_on_close(made.close)
     make(file, made)
-    report.note(f"{database}: restored; budgets of wallets begin tomorrow (UTC)")
+    report.emit(
+        {"file": str(file), "database": database},
+        f"{database}: restored; budgets of wallets begin tomorrow (UTC)",
+        as_json=as_json,
+    )
 
 
 def _table(head: str, counts: Mapping[str, int]) -> str:
