@@ -872,7 +872,7 @@ class PayMachine(Machine):
 @pytest.mark.parametrize("machine", [ChannelMachine, SubscriptionMachine, PayMachine])
 def test_the_program_is_as_its_model(machine: type[Machine]) -> None:
     machine.steps, machine.done = 0, {}
-    examples, length = (300, 80) if FULL else (20, 40)
+    examples, length = (360, 80) if FULL else (20, 40)
     run_state_machine_as_test(
         machine,
         settings=settings(
