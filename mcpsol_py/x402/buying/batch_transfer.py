@@ -22,6 +22,7 @@ from mcpsol_py.x402.exact.transaction import (
     memo,
     transfer_checked,
 )
+from mcpsol_py.x402.protocol.payment_ids import check_payment_id
 from mcpsol_py.x402.threads import in_thread
 
 __all__ = ["Transfer", "batch_spendings", "send_until_landed", "sign_batch"]
@@ -84,6 +85,8 @@ def _check_batch(batch: Sequence[Transfer]) -> None:
             "INVALID_REQUIREMENT",
             "the payments of a batch must be of one token and have different payment ids",
         )
+    for transfer in batch:
+        check_payment_id(transfer.payment_id)
 
 
 def sign_batch(

@@ -63,7 +63,7 @@ from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
-from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
+from mcpsol_py.x402.protocol.payment_ids import check_payment_id, payment_key, transaction_text
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
 from mcpsol_py.x402.protocol.proof import MessageSigner
 from mcpsol_py.x402.protocol.repeat_proof import PROOF_REQUIRED, with_repeat_proof
@@ -207,6 +207,8 @@ class CallPayer:
         more: it is not paid twice); OUTCOME_UNKNOWN (sent, but no answer says more: call again with
         the same payment id).
         """
+        if payment_id:
+            check_payment_id(payment_id)
         call = _Call(
             ask,
             payment_id or new_payment_id(),

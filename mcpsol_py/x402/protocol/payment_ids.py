@@ -5,24 +5,35 @@ a request.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER
 from x402.schemas import PaymentPayload, PaymentRequirements
 from x402.schemas.v1 import PaymentPayloadV1
 
-from mcpsol_py.errors import PaymentError
+from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.protocol.json_form import mapping_at, text_at
 from mcpsol_py.x402.protocol.payment_transaction import message_hash, read_transaction
 
-__all__ = ["Payment", "claimed_payer", "fingerprint", "named_id", "payment_key", "transaction_text"]
+__all__ = [
+    "Payment",
+    "check_payment_id",
+    "claimed_payer",
+    "fingerprint",
+    "is_payment_id",
+    "named_id",
+    "payment_key",
+    "transaction_text",
+]
 
 #: A payment as a peer sent it, in either version of the protocol.
 Payment = PaymentPayload | PaymentPayloadV1
 
 
+_PAYMENT_ID = re.compile(r"[A-Za-z0-9_-]{16,128}")
 #: The fields of a payer's payload, by scheme.
 _FIELDS: Mapping[str, frozenset[str]] = {
     "exact": frozenset({"transaction"}),
@@ -132,6 +143,24 @@ def fingerprint(resource: str, arguments: object, requirements: PaymentRequireme
         requirements.pay_to,
     ]
     return _sha256(_sorted_json([resource, arguments, terms]))
+
+
+def is_payment_id(value: object) -> TypeGuard[str]:
+    """Is *value* a payment id, 16 to 128 characters of A-Z a-z 0-9 _ -?
+
+    >>> is_payment_id("pay_0123456789ab"), is_payment_id("pay_0123456789ab\\n")
+    (True, False)
+    """
+    return isinstance(value, str) and _PAYMENT_ID.fullmatch(value) is not None
+
+
+def check_payment_id(value: str) -> None:
+    """Raise PaymentError (INVALID_PARAMETERS) unless *value* is a payment id."""
+    if not is_payment_id(value):
+        raise PaymentError(
+            "INVALID_PARAMETERS",
+            f"expected a payment id of 16 to 128 characters of A-Z a-z 0-9 _ -, got {abbr(value)}",
+        )
 
 
 def named_id(payment: Payment) -> object:

@@ -16,14 +16,19 @@ from functools import partial
 from typing import Any, Protocol
 
 from x402 import x402ResourceServer
-from x402.extensions.payment_identifier import is_valid_payment_id
 from x402.extensions.sign_in_with_x import SIWxPayload
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply, Refused, Reply
-from mcpsol_py.x402.protocol.payment_ids import Payment, fingerprint, named_id, payment_key
+from mcpsol_py.x402.protocol.payment_ids import (
+    Payment,
+    fingerprint,
+    is_payment_id,
+    named_id,
+    payment_key,
+)
 from mcpsol_py.x402.selling.facilitators import Facilitators
 from mcpsol_py.x402.selling.owned_row import OwnedRow, TakenOver
 from mcpsol_py.x402.selling.paid_call import PaidCall, SharedParts, decide_interrupted
@@ -279,7 +284,7 @@ def _identity(offer: Offer, payment: Payment) -> tuple[str, str]:
                 "this resource requires a payment-identifier, and the payment has none",
             )
         return key, key
-    if not isinstance(payment_id, str) or not is_valid_payment_id(payment_id):
+    if not is_payment_id(payment_id):
         raise PaymentError(
             "payment_id_invalid", "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -"
         )

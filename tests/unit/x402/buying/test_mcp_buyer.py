@@ -313,7 +313,9 @@ class BudgetMachine(RuleBasedStateMachine):
     """Any order of reservations, signatures, receipts, releases, sessions and days against a plain model."""
 
     @initialize(
-        per_payment=st.integers(1, 60), per_session=st.integers(1, 100), per_day=st.integers(1, 150)
+        per_payment=st.integers(20, 60),
+        per_session=st.integers(40, 200),
+        per_day=st.integers(40, 150),
     )
     def start(self, per_payment: int, per_session: int, per_day: int) -> None:
         self.ms = 1_800_000_000_000
@@ -349,7 +351,7 @@ class BudgetMachine(RuleBasedStateMachine):
             if state != "released" and session in (None, s) and day in (None, d)
         )
 
-    @rule(n=st.integers(0, 12), amount=st.integers(0, 70))
+    @rule(n=st.integers(0, 12), amount=st.sampled_from([0, 1, 5, 10, 20, 40, 70]))
     def reserve(self, n: int, amount: int) -> None:
         payment_id = f"pay_{n:016}"
         known = self.rows.get(payment_id)

@@ -18,7 +18,7 @@ from mcpsol_py.x402.buying.budget import SpendingLimit, SpendingLimits
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
-from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from tests.support.odd_numbers import NOT_UNITS
 from tests.support.x402_buyers import budget_of, buyer_of
@@ -147,3 +147,24 @@ async def test_the_next_offer_is_taken_if_the_first_exceeds_its_limit(
         bought = await buyer_of(client, shop, budget).call_tool("quote", {})
     assert (bought.asset, shop.paid) == (str(USDG), 0)
     assert [row.asset for row in budget.history()] == [str(USDG)]
+
+
+#: Ids that other software may give. Each would be another call, or could not be stored or shown as it is.
+ODD_IDS = ("short", "a" * 129, "pay_0123456789abcdef\n", "pay_0123456789abcde\0", "pay_é123456789abcdef",
+           "pay_0123456789 abcdef", "pay_0123456789\u202eabcdef", "../../0123456789abcdef")  # fmt: skip
+
+
+@pytest.mark.parametrize("payment_id", ODD_IDS)
+async def test_an_odd_payment_id_is_refused_by_both_sides(
+    shop: Shop, tmp_path: Path, payment_id: str
+) -> None:
+    budget = budget_of(shop, tmp_path)
+    async with Client(selling(shop, shop.offer())) as client:
+        with pytest.raises(PaymentError, match="expected a payment id of 16 to 128") as caught:
+            await buyer_of(client, shop, budget).call_tool("quote", {}, payment_id=payment_id)
+    assert caught.value.code == "INVALID_PARAMETERS"
+    assert budget.history() == []
+    reply = await shop.paid_calls().call(shop.offer(), shop.payment(payment_id), {}, shop.run)
+    assert isinstance(reply, PaymentRequiredReply)
+    assert reply.reason == "payment_id_invalid"
+    assert (shop.runs, shop.paid) == ([], 0)
