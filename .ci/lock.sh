@@ -32,6 +32,7 @@ lock_npm tests/oracles/x402
 lock_npm tests/oracles/x402-http
 lock_npm tests/oracles/facilitators
 lock_npm tests/oracles/apps
+lock_npm clients/typescript
 say "tests/oracles/x402-rs/Cargo.lock"
 cargo update --quiet --manifest-path tests/oracles/x402-rs/Cargo.toml
 .venv/bin/python .ci/interop_page.py

@@ -31,3 +31,4 @@ install tests/oracles/x402
 install tests/oracles/x402-http
 install tests/oracles/facilitators
 install tests/oracles/apps
+install clients/typescript
