@@ -397,8 +397,9 @@ class Instruction:
     """One instruction.
 
     `optional_accounts`: how an absent optional account is written: "program_id" (Anchor puts the program's id in its
-    place) or "omitted" (it and all accounts after it are left out). `also`: further discriminators that must match too
-    (Codama). `disabled`: why the reader found that it cannot be served; check and codec add their own reasons.
+    place) or "omitted" (it is left out, and the accounts after it move up). `also`: further discriminators that must
+    match too (Codama). `disabled`: why the reader found that it cannot be served; check and codec add their own
+    reasons.
     """
 
     name: str

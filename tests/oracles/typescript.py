@@ -70,16 +70,10 @@ class Worker:
 @contextmanager
 def worker() -> Iterator[Worker]:
     """A worker for the time of a test module."""
-    process = subprocess.Popen(
-        [node(), str(PACKAGE / "test/worker.mjs")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    try:
+    command = [node(), str(PACKAGE / "test/worker.mjs")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
         yield Worker(process)
-    finally:
         assert process.stdin is not None
-        process.stdin.close()
-        process.wait(10)
+        process.stdin.close()  # which ends it

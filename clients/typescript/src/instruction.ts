@@ -246,7 +246,6 @@ class Call {
   private restOf(each: RemainingAccounts): AccountMeta[] {
     const given = this.rest.get(each) ?? [];
     const place = `${this.place}.${each.name}`;
-    if (given.length === 0 && !each.optional) throw new AccountError(place, "expected a list of at least one account");
     return given.map((item, i) => {
       const { address, isSigner = each.signer === true, isWritable = each.writable } = isRecord(item) ? (item as { address: string; isSigner?: boolean; isWritable?: boolean }) : { address: item as string };
       addressBytes(address, `${place}[${i}]`);
