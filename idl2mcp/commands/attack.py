@@ -154,6 +154,7 @@ def _document(found: Report) -> dict[str, Any]:
         "holes": len(found.holes),
         "misnamed": len(found.misnamed),
         "unbound": found.unbound,
+        "two_roles": found.two_roles,
         "not_attacked": found.not_attacked,
         "skipped": found.skipped,
     }
@@ -174,6 +175,8 @@ def _lines(found: Report, verbose: bool) -> list[str]:
     if found.unbound:
         names = ", ".join(found.unbound)
         lines.append(f"nothing binds (any account will do, which may be meant): {names}")
+    if found.two_roles:
+        lines.append(f"may be one account (which may be meant): {', '.join(found.two_roles)}")
     return [*lines, _summary(found)]
 
 

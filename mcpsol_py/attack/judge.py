@@ -171,7 +171,7 @@ def _verdict(attack: Attack, end: _End, accepted: set[str]) -> Verdict:
 
 def _success(attack: Attack, wrong: str) -> Verdict:
     """Judge a call that succeeded."""
-    if attack.open_is_fine:
+    if attack.open_is_fine and not wrong:
         return "open"
     must_be_refused = attack.expected and not attack.may_pass
     return "hole" if wrong or must_be_refused else "held"

@@ -44,7 +44,16 @@ class Report:
     @property
     def unbound(self) -> list[str]:
         """Accounts that anyone can replace with their own, as "instruction.account"."""
-        return [f"{r.instruction}.{r.target}" for r in self._judged("open")]
+        return [name for kind, name in self._open() if kind != "two-roles"]
+
+    @property
+    def two_roles(self) -> list[str]:
+        """Accounts that may be one and the same, as "instruction.account=account"."""
+        return [name for kind, name in self._open() if kind == "two-roles"]
+
+    def _open(self) -> list[tuple[str, str]]:
+        found = [(r.kind, f"{r.instruction}.{r.target}") for r in self._judged("open")]
+        return list(dict.fromkeys(found))
 
     @property
     def misnamed(self) -> list[Result]:

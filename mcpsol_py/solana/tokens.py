@@ -33,6 +33,8 @@ __all__ = [
     "TransferFeeConfig",
     "extension_address",
     "extensions",
+    "forged_extended_account",
+    "forged_extended_mint",
     "forged_multisig",
     "highest_transfer_fee",
     "is_mint",
@@ -455,6 +457,9 @@ def nonzero_address(data: bytes) -> Pubkey | None:
     return Pubkey(data) if len(data) == 32 and any(data) else None
 
 
+#: Bytes of extensions in a forged account: any, so that it is longer than an account without.
+_FORGED_EXTENSIONS = 34
+
 # --- writing ---------------------------------------------------------------------------------
 
 
@@ -480,6 +485,17 @@ def _patch(data: bytes, fields: _Fields, changes: dict[str, Pubkey | int]) -> by
         offset, form = fields[name]
         form.pack_into(out, offset, bytes(value) if isinstance(value, Pubkey) else value)
     return bytes(out)
+
+
+def forged_extended_account(token_account: bytes) -> bytes:
+    """Return a mint with extensions that also reads as the given token account: the type byte is a mint's."""
+    return token_account[:TOKEN_ACCOUNT_SIZE] + bytes([_MINT_TYPE]) + bytes(_FORGED_EXTENSIONS)
+
+
+def forged_extended_mint(mint: bytes) -> bytes:
+    """Return a token account with extensions that also reads as the given mint: the type byte is an account's."""
+    padded = mint[:MINT_SIZE].ljust(TOKEN_ACCOUNT_SIZE, b"\0")
+    return padded + bytes([_TOKEN_ACCOUNT_TYPE]) + bytes(_FORGED_EXTENSIONS)
 
 
 def forged_multisig(token_account: bytes) -> bytes:

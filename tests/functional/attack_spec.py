@@ -159,5 +159,6 @@ class Everything:
         self,
         note: Mut[Note, has_one("authority", error=NotYours), close("authority")],
         authority: Mut[Unchecked, ...],
+        *voters: Signer,
     ) -> None:
         """Close a note; anyone may."""

@@ -273,7 +273,7 @@ def everything(target: str, folder: Path, toolchain: Toolchain) -> Report:
 def stands(report: Report) -> None:
     assert [str(r) for r in report.results if not r.fine] == []
     assert report.not_attacked == {}
-    assert report.unbound == ["checks.owned", "coins.other"]
+    assert report.unbound == ["checks.owned", "coins.other", "coins.pool"]
 
 
 @pytest.mark.rust

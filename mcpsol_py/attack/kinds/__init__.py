@@ -33,6 +33,13 @@ from mcpsol_py.attack.kinds.data import (
     unknown_discriminator,
 )
 from mcpsol_py.attack.kinds.lifecycle import dust, re_initialise, resize, revival
+from mcpsol_py.attack.kinds.strangers import (
+    bump_argument,
+    left_out,
+    remaining_accounts,
+    strangers_state,
+    two_roles,
+)
 from mcpsol_py.attack.kinds.token_accounts import wrong_tokens
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations
 
@@ -48,12 +55,16 @@ KINDS: tuple[Callable[[Variations], Iterator[Attack]], ...] = (
     short_account,
     wrong_address,
     other_bump,
+    bump_argument,
     other_address,
     fake_program,
     fake_sysvar,
     has_one_of_another,
     unbound,
+    strangers_state,
+    left_out,
     duplicate,
+    two_roles,
     wrong_tokens,
     re_initialise,
     dust,
@@ -64,6 +75,7 @@ KINDS: tuple[Callable[[Variations], Iterator[Attack]], ...] = (
     trailing_data,
     bad_values,
     too_few_accounts,
+    remaining_accounts,
 )
 
 

@@ -113,17 +113,15 @@ def look_alike(calls: Variations) -> Iterator[Attack]:
     for leaf, account in state_accounts(calls.base):
         own = _state_type(calls, leaf)
         size = len(own.discriminator.value)
-        if not size:
-            continue
         strange = bytes(byte ^ 0xA5 for byte in own.discriminator.value)
-        kinds = [(strange, "holds a type that does not exist")]
+        kinds = [(strange, "holds a type that does not exist")] if size else []
         kinds += [
             (other.discriminator.value, f"holds the type {other.name}")
             for other in types
-            if other.name != own.name and len(other.discriminator.value) == size
+            if other.name != own.name and size in (0, len(other.discriminator.value))
         ]
         for discriminator, what in kinds:
-            trial = calls.holding(leaf, discriminator + bytes(account.data)[size:])
+            trial = calls.holding(leaf, discriminator + bytes(account.data)[len(discriminator) :])
             yield calls.attack(
                 kind="look-alike",
                 target=leaf,

@@ -127,7 +127,7 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
     """Attack the *target* that gets the lamports of a closed account."""
     key = calls.base.addresses[leaf.index]
     lamports = lamports_of(calls.base.account(leaf))
-    paid = _has_received(calls.scene, calls.base.addresses[target.index], lamports)
+    paid = _has_received(calls.scene, calls.base.addresses[_end(calls, target).index], lamports)
     what = f"is closed: all its lamports go to {target.name}"
     yield calls.attack(
         kind="close",
@@ -139,7 +139,9 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
 
     is_free = target.account.address is None and not has_address(target)
     if is_free and not must_sign(target):
-        expected = {"ConstraintClose"} | calls.names.depending_on(target)
+        expected = (
+            {"ConstraintClose"} | calls.names.depending_on(target) | _of_another_kind(calls, target)
+        )
         trial = calls.trial(calls.at(target, key))
         what = f"is itself the {target.name} that gets its lamports"
         yield calls.attack(
@@ -149,6 +151,29 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
             expected=expected,
             trial=trial,
         )
+
+
+def _of_another_kind(calls: Variations, target: Leaf) -> set[str]:
+    """Return the errors by which a target's own constraints refuse an account of the program in its place."""
+    constraints = constraints_of(target)
+    errors = set() if constraints.owner is None else {calls.names.owner(target)}
+    if constraints.has_known_data:
+        errors |= {
+            "ConstraintDuplicateMutableAccount",
+            "AccountDiscriminatorMismatch",
+            "AccountOwnedByWrongProgram",
+        }
+    return errors
+
+
+def _end(calls: Variations, target: Leaf) -> Leaf:
+    """Return the account that keeps the lamports: *target*, or the one that gets them when *target* is closed too."""
+    for _ in calls.base.present:
+        following = calls.base.find(constraints_of(target).close, target)
+        if following is None:
+            break
+        target = following
+    return target
 
 
 def _closing(scene: Scene, key: Pubkey) -> str:

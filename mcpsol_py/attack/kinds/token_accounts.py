@@ -42,6 +42,8 @@ def _forged_mints(token: TokenConstraint, data: bytes, stranger: Pubkey) -> Iter
     yield "not-a-mint", "is not initialized", uninitialized, _BAD_LAYOUT
     token_account = tokens.TokenAccount(stranger, stranger, 1).to_bytes()
     yield "not-a-mint", "is a token account", token_account, _BAD_LAYOUT
+    extended = tokens.forged_extended_mint(data)
+    yield "not-a-mint", "is a token account with extensions", extended, _BAD_LAYOUT
     if token.authority is not None:
         expected = "ConstraintMintMintAuthority"
         other = tokens.patch_mint(data, mint_authority=stranger)
@@ -59,6 +61,8 @@ def _forged_accounts(token: TokenConstraint, data: bytes, stranger: Pubkey) -> I
     mint = tokens.Mint(supply=10**15, decimals=6).to_bytes()
     yield "not-a-token-account", "is a mint", mint, _BAD_LAYOUT
     yield "not-a-token-account", "is a multisig", tokens.forged_multisig(data), _BAD_LAYOUT
+    extended = tokens.forged_extended_account(data)
+    yield "not-a-token-account", "is a mint with extensions", extended, _BAD_LAYOUT
     # an associated address depends on the mint, so no account of another mint can be made there
     if token.mint is not None and token.kind != "associated":
         other = tokens.patch_token_account(data, mint=stranger)

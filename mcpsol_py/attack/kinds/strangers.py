@@ -1,0 +1,214 @@
+"""Attacks by what the constraints leave open: somebody else's state, accounts left out, one key in two roles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+from solders.instruction import AccountMeta
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.attack.derivation import (
+    NoBaseline,
+    constraints_of,
+    has_address,
+    has_fixed_address,
+    is_created,
+    must_sign,
+)
+from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, copy_at, state_accounts
+from mcpsol_py.errors import McpsolError
+from mcpsol_py.model.program import AccountBumpValue, AccountSeed, ArgSeed
+from mcpsol_py.solana.lamports import lamports_of
+
+__all__ = ["bump_argument", "left_out", "remaining_accounts", "strangers_state", "two_roles"]
+
+#: More accounts than any instruction reads.
+_MANY = 40
+
+
+def strangers_state(calls: Variations) -> Iterator[Attack]:
+    """State of somebody else is in the place of state that neither an address nor a field binds to the caller.
+
+    It is a hole if the state loses its lamports, as it does when it is closed. Else the author decides whether
+    everybody may use it.
+    """
+    for leaf, account in state_accounts(calls.base):
+        if _is_bound(calls, leaf):
+            continue
+        values = calls.base.fields(leaf, account) or {}
+        signers = {
+            calls.base.addresses[other.index] for other in calls.base.present if must_sign(other)
+        }
+        named = {field: calls.stranger(field) for field, at in values.items() if at in signers}
+        forged = calls.with_state(leaf, account, {**values, **named}) if named else account
+        key = calls.base.addresses[leaf.index]
+        metas = calls.base.metas()
+        if not has_address(leaf):
+            key = calls.stranger(f"{leaf.name} of another")
+            metas = calls.at(leaf, key)
+        trial = calls.trial(
+            metas, accounts=copy_at(key, forged), after=_keeps_lamports(calls, key, forged.lamports)
+        )
+        yield _open(calls, "unbound", leaf, "is somebody else's state", trial)
+
+
+def _is_bound(calls: Variations, leaf: Leaf) -> bool:
+    """Does a constraint bind this state to an account that signs, or to one address?"""
+    if has_fixed_address(leaf) or must_sign(leaf):
+        return True
+    named = [calls.base.find(target, leaf) for _, target in constraints_of(leaf).has_one]
+    if leaf.account.pda is not None:
+        seeds = leaf.account.pda.seeds_of(AccountSeed)
+        located = [
+            calls.base.instruction.plan.locate(seed.account, leaf)
+            for seed in seeds
+            if not seed.field
+        ]
+        named += [other for other in calls.base.present if other.index in located]
+        if all(not isinstance(seed, (AccountSeed, ArgSeed)) for seed in leaf.account.pda.seeds):
+            return True  # there is one such account
+    return bool(list(filter(None, named))) or bool(_names_state(calls, leaf))
+
+
+def _names_state(calls: Variations, leaf: Leaf) -> list[Leaf]:
+    """Return the other state whose `has_one` names this account."""
+    return [
+        other
+        for other in calls.base.present
+        for _, target in constraints_of(other).has_one
+        if other.index != leaf.index and calls.base.find(target, other) == leaf
+    ]
+
+
+def _keeps_lamports(calls: Variations, key: Pubkey, before: int) -> Callable[[], str]:
+    def check() -> str:
+        left = lamports_of(calls.scene.account(key))
+        return "" if left >= before else "a stranger took its lamports"
+
+    return check
+
+
+def left_out(calls: Variations) -> Iterator[Attack]:
+    """An optional account is left out. If a constraint names it, the call must be refused."""
+    if calls.base.instruction.model.optional_accounts != "program_id":
+        return
+    for leaf in calls.base.present:
+        if not leaf.account.optional:
+            continue
+        metas = calls.base.metas()
+        metas[leaf.index] = AccountMeta(calls.scene.program_id, False, False)
+        expected = calls.names.depending_on(leaf)
+        yield calls.attack(
+            kind="left-out",
+            target=leaf,
+            what="is left out",
+            expected=expected | {"ConstraintAccountIsNone"} if expected else expected,
+            trial=calls.trial(metas),
+            may_pass=not expected,
+        )
+
+
+def bump_argument(calls: Variations) -> Iterator[Attack]:
+    """An argument is the bump of an address, and names another bump than the canonical one.
+
+    For an account that is created, the same seeds would then have two accounts.
+    """
+    arguments = {
+        value.account: name
+        for name, value in calls.base.instruction.model.arg_values
+        if isinstance(value, AccountBumpValue)
+    }
+    for leaf in calls.base.present:
+        if leaf.path not in arguments:
+            continue
+        found = _second_bump(calls, leaf)
+        if found is None:
+            continue
+        key, bump = found
+        metas, placed = calls.moved(leaf, key)
+        data = bytes(calls.base.instruction.encode({**calls.base.args, arguments[leaf.path]: bump}))
+        yield Attack(
+            kind="other-bump",
+            target=leaf.name,
+            what="is at the address of its seeds with another bump, which the argument names",
+            expected=frozenset({calls.names.seeds(leaf)}),
+            trial=calls.trial(metas, data, placed),
+            open_is_fine=not is_created(leaf),
+        )
+
+
+def _second_bump(calls: Variations, leaf: Leaf) -> tuple[Pubkey, int] | None:
+    """Return the next address off the curve below a leaf's canonical bump, and its bump."""
+    derivation = calls.base.derivation()
+    try:
+        _, canonical = derivation.derive(leaf)
+        seeds, program = derivation.seeds(leaf), derivation.program(leaf)
+    except (NoBaseline, McpsolError):
+        return None
+    for bump in range(canonical - 1, -1, -1):
+        try:
+            return Pubkey.create_program_address([*seeds, bytes([bump])], program), bump
+        except ValueError:  # an address on the curve
+            continue
+    return None
+
+
+def two_roles(calls: Variations) -> Iterator[Attack]:
+    """One account is in two places: one key signs for two roles, or one account is read and written as two."""
+    for one, other in combinations(calls.base.present, 2):
+        key = calls.base.addresses[one.index]
+        if key == calls.base.addresses[other.index] or not _may_be_one(one, other):
+            continue
+        metas = calls.at(other, key)
+        trial = calls.trial(metas)
+        yield _open(calls, "two-roles", f"{other.name}={one.name}", "are one account", trial)
+
+
+def _may_be_one(one: Leaf, other: Leaf) -> bool:
+    """Are these two roles of one kind, that neither an address nor the check for duplicates keeps apart?"""
+    if any(
+        has_address(leaf) or has_fixed_address(leaf) or is_created(leaf) for leaf in (one, other)
+    ):
+        return False
+    first, second = constraints_of(one), constraints_of(other)
+    if must_sign(one) and must_sign(other):
+        return True
+    both_written = one.account.writable and other.account.writable
+    is_same_kind = (first.state, first.token_kind) == (second.state, second.token_kind)
+    return first.has_known_data and is_same_kind and not both_written
+
+
+def remaining_accounts(calls: Variations) -> Iterator[Attack]:
+    """Accounts after the named ones are not what the spec says, or more than the program reads."""
+    for rest in calls.base.instruction.model.remaining:
+        key = calls.stranger(f"{rest.name} after the named ones")
+        if rest.signer is True:
+            unsigned = AccountMeta(key, False, rest.writable)
+            yield _after(calls, rest.name, "does not sign", "AccountNotSigner", [unsigned])
+        if rest.writable:
+            fixed = AccountMeta(calls.scene.payer.pubkey(), True, False)
+            flags = AccountMeta(key, False, False) if rest.signer is not True else fixed
+            yield _after(calls, rest.name, "is read-only", "ConstraintMut", [flags])
+        payer = AccountMeta(calls.scene.payer.pubkey(), rest.signer is True, rest.writable)
+        trial = _with_more(calls, [payer, payer])
+        yield _open(calls, "two-roles", f"{rest.name}={rest.name}", "are one account", trial)
+
+
+def _after(
+    calls: Variations, name: str, what: str, expected: str, metas: list[AccountMeta]
+) -> Attack:
+    return calls.attack(
+        kind="remaining", target=name, what=what, expected=expected, trial=_with_more(calls, metas)
+    )
+
+
+def _with_more(calls: Variations, metas: list[AccountMeta]) -> Trial:
+    return calls.trial([*calls.base.metas(), *metas])
+
+
+def _open(calls: Variations, kind: str, target: Leaf | str, what: str, trial: Trial) -> Attack:
+    """Make an attack that the program may withstand or not, as its author decides."""
+    name = target if isinstance(target, str) else target.name
+    return Attack(kind, name, what, frozenset(), trial, may_pass=True, open_is_fine=True)

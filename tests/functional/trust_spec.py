@@ -1,0 +1,133 @@
+"""Instructions with a hole, each beside a twin without it, for the test of the attacks."""
+
+from mcpsol_py.spec import (
+    Account,
+    Mut,
+    Payer,
+    Pubkey,
+    Ref,
+    Signer,
+    SystemProgram,
+    TokenAccount,
+    TokenInterface,
+    Wallet,
+    close,
+    has_one,
+    init,
+    instruction,
+    program,
+    seeds,
+    token,
+    u8,
+    u64,
+)
+
+
+class Vault(Account):
+    """A vault."""
+
+    authority: Pubkey
+    total: u64
+    bump: u8
+
+
+class Part(Account):
+    """A part that is closed with its vault."""
+
+    authority: Pubkey
+    total: u64
+    bump: u8
+
+
+class Receipt(Account):
+    """A receipt, which a payer has once."""
+
+    payer: Pubkey
+    bump: u8
+
+
+@program(name="trust", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", version="1.0.0")
+class Trust:
+    """Holes and their twins."""
+
+    @instruction
+    def shut_any(self, vault: Mut[Vault, close("authority")], authority: Payer) -> None:
+        """Close a vault of anybody."""
+        return
+
+    @instruction
+    def shut_own(
+        self, vault: Mut[Vault, has_one("authority"), close("authority")], authority: Payer
+    ) -> None:
+        """Close the authority's vault."""
+        return
+
+    @instruction
+    def use_any(self, vault: Mut[Vault, ...], authority: Signer, amount: u64) -> None:
+        """Count in a vault of anybody."""
+        vault.total += amount
+
+    @instruction
+    def shut_chain(
+        self,
+        part: Mut[Part, has_one("authority"), close("vault")],
+        vault: Mut[Vault, has_one("authority"), close("authority")],
+        authority: Payer,
+    ) -> None:
+        """Close a part to a vault, and the vault to a wallet."""
+        return
+
+    @instruction
+    def shut_to_wallet(
+        self,
+        vault: Mut[Vault, has_one("authority"), close("to")],
+        authority: Signer,
+        to: Mut[Wallet, ...],
+    ) -> None:
+        """Close a vault to any wallet."""
+        return
+
+    @instruction
+    def keep(
+        self,
+        receipt: Mut[Receipt, init(payer="payer"), seeds(b"receipt", "payer", bump="bump")],
+        payer: Payer,
+        system_program: SystemProgram,
+    ) -> None:
+        """Make the one receipt of a payer."""
+        receipt.payer = payer.address
+
+    @instruction
+    def approve(self, maker: Signer, checker: Signer) -> None:
+        """Four eyes, if they are of two."""
+        return
+
+    @instruction
+    def maybe(self, vault: Mut[Vault, has_one("authority")], authority: Signer | None) -> None:
+        """Use a vault as its authority."""
+
+    @instruction
+    def tally(
+        self, vault: Mut[Vault, has_one("authority")], authority: Signer, *voters: Signer
+    ) -> None:
+        """Count voters."""
+
+    @instruction
+    def spend(
+        self,
+        purse: Ref[TokenAccount, token(authority="owner")],
+        owner: Signer,
+        token_program: TokenInterface,
+    ) -> None:
+        """Look at tokens of either program."""
+        return
+
+    @instruction
+    def by_bump(
+        self,
+        receipt: Ref[Receipt, seeds(b"receipt", "payer", bump="receipt_bump")],
+        payer: Signer,
+        receipt_bump: u8,
+    ) -> None:
+        """Read a receipt at an address whose bump is an argument."""
+        return
