@@ -133,6 +133,9 @@ class Oracle:
         self.calls += 1
         self.errors[here.error] = self.errors.get(here.error, 0) + 1
         self._compare(f"{name}({args})", here, chain)
+        if isinstance(here.returned, words.Struct) and isinstance(chain, TransactionMetadata):
+            found = self.program.instruction(name).decode_return(bytes(chain.return_data().data))
+            assert plain(here.returned) == plain(found), f"{name}: {here.returned}, {found}"
         for key in {meta.pubkey for meta in ix.accounts}:
             self._compare_account(name, key)
         return here.error

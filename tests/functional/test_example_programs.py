@@ -1,0 +1,191 @@
+"""The programs in examples/: random lives, in the simulator and in LiteSVM at once, and what must hold in them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from mcpsol_py.build import build_program
+from mcpsol_py.build.toolchain import Toolchain
+from mcpsol_py.render import render
+from mcpsol_py.sources.spec import read_spec
+from tests.functional.targets import REPO
+from tests.support.oracle import Oracle
+
+CALLS = 2_000
+pytestmark = [pytest.mark.slow, pytest.mark.rust]
+
+
+def built(name: str, folder: Path) -> Oracle:
+    spec = REPO / "examples" / f"{name}.py"
+    render(read_spec(spec), out=folder, source=spec.name)
+    return Oracle(spec, build_program(folder).so.read_bytes())
+
+
+def compare(oracle: Oracle, life: Callable[[Oracle, random.Random], None]) -> None:
+    """Run lives until enough calls were compared. Every error of the spec is among their outcomes."""
+    r = random.Random(7)
+    while oracle.calls < CALLS:
+        oracle.start()
+        life(oracle, r)
+    assert {error.name for error in oracle.program.model.errors} <= set(oracle.errors)
+
+
+def at(oracle: Oracle, *seeds: bytes) -> Pubkey:
+    return Pubkey.find_program_address(list(seeds), oracle.address)[0]
+
+
+def held(oracle: Oracle, key: Pubkey) -> int:
+    """The tokens in an account, 0 if there is none."""
+    try:
+        return oracle.simulator.tokens(key)
+    except KeyError:
+        return 0
+
+
+# --- escrow ---------------------------------------------------------------------------------------
+
+
+class Swap:
+    """A maker and a taker, each with tokens of one mint, and up to three offers."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        self.maker, self.taker = oracle.wallet(), oracle.wallet()
+        self.given, self.wanted = oracle.mint(), oracle.mint()
+        owners, mints = (self.maker, self.taker), (self.given, self.wanted)
+        self.accounts = {
+            (owner.pubkey(), mint): oracle.tokens(mint, owner.pubkey(), 100)
+            for owner in owners
+            for mint in mints
+        }
+
+    def step(self) -> None:
+        r, number = self.r, self.r.randrange(3)
+        offer = at(self.oracle, b"offer", bytes(self.maker.pubkey()), number.to_bytes(8, "little"))
+        vault = at(self.oracle, b"vault", bytes(offer))
+        common = {"offer": offer, "vault": vault, "maker": self.maker.pubkey()}
+        name = r.choice(["make", "make", "take", "take", "take", "cancel"])
+        vars(Swap)[name](self, common, number)
+        assert self.total(self.given) == self.total(self.wanted) == 200
+
+    def total(self, mint: Pubkey) -> int:
+        """The tokens of a mint, in all accounts."""
+        ledger = self.oracle.simulator.ledger
+        return sum(
+            int(each.amount) for each in ledger.tokens.values() if str(each.mint) == str(mint)
+        )
+
+    def mine(self, owner: Keypair, mint: Pubkey) -> Pubkey:
+        return self.accounts[owner.pubkey(), mint]
+
+    def make(self, common: dict[str, Pubkey], number: int) -> None:
+        wanted = self.r.choice([self.wanted, self.wanted, self.wanted, self.given])
+        accounts = common | {"source": self.mine(self.maker, self.given)}
+        accounts |= {"given_mint": self.given, "wanted_mint": wanted}
+        args = {
+            "offer_id": number,
+            "given": self.r.choice([0, 5, 30, 101]),
+            "wanted": self.r.choice([0, 7, 40]),
+        }
+        self.oracle.call("make", accounts, args, self.maker)
+
+    def take(self, common: dict[str, Pubkey], number: int) -> None:
+        wanted = self.r.choice([self.wanted, self.wanted, self.wanted, self.given])
+        accounts = common | {
+            "payment": self.mine(self.taker, wanted),
+            "income": self.mine(self.maker, wanted),
+            "destination": self.mine(self.taker, self.given),
+            "taker": self.taker.pubkey(),
+            "given_mint": self.given,
+            "wanted_mint": wanted,
+        }
+        args = {"most": self.r.choice([6, 50, 2**64 - 1]), "least": self.r.choice([0, 5, 31])}
+        self.oracle.call("take", accounts, args, self.taker)
+
+    def cancel(self, common: dict[str, Pubkey], number: int) -> None:
+        who = self.r.choice([self.maker, self.maker, self.taker])
+        accounts = common | {"maker": who.pubkey(), "given_mint": self.given}
+        accounts["destination"] = self.mine(self.maker, self.given)
+        self.oracle.call("cancel", accounts, {}, who)
+
+
+def test_the_escrow_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    def life(oracle: Oracle, r: random.Random) -> None:
+        swap = Swap(oracle, r)
+        for _ in range(40):
+            swap.step()
+
+    compare(built("escrow", tmp_path), life)
+
+
+# --- vesting --------------------------------------------------------------------------------------
+
+
+class Granting:
+    """A grantor and a beneficiary, and a clock that goes on."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        self.grantor, self.beneficiary = oracle.wallet(), oracle.wallet()
+        self.mint = oracle.mint()
+        self.source = oracle.tokens(self.mint, self.grantor.pubkey(), 2**62)
+        self.purse = oracle.tokens(self.mint, self.beneficiary.pubkey(), 0)
+        who, mint = bytes(self.beneficiary.pubkey()), bytes(self.mint)
+        self.grant = at(oracle, b"grant", who, mint)
+        self.vault = at(oracle, b"vault", bytes(self.grant))
+        self.now = 0
+        self.common = {"grant": self.grant, "vault": self.vault, "mint": self.mint}
+
+    def step(self) -> None:
+        r = self.r
+        self.now += r.choice([0, 1, 10, 40, 2**62 if r.random() < 0.03 else 3])
+        self.now = min(self.now, 2**63 - 1)
+        self.oracle.set_clock(unix_timestamp=self.now, slot=5)
+        name = r.choice(["give", "release", "release", "finish", "status"])
+        vars(Granting)[name](self)
+        tokens = (held(self.oracle, key) for key in (self.source, self.vault, self.purse))
+        assert sum(tokens) == 2**62
+
+    def give(self) -> None:
+        r = self.r
+        start = r.choice([0, self.now, -(2**63), self.now + 5])
+        args: dict[str, Any] = {"total": r.choice([0, 1, 7, 1000, 2**61]), "start": start}
+        args |= {"cliff": start + r.choice([0, 5, 20]), "end": start + r.choice([-1, 0, 20, 100])}
+        if r.random() < 0.3:
+            args |= {"cliff": self.now, "end": 2**63 - 1}
+        args["end"] = max(args["end"], -(2**63))
+        accounts = self.common | {"source": self.source, "grantor": self.grantor.pubkey()}
+        accounts["beneficiary"] = self.beneficiary.pubkey()
+        self.oracle.call("give", accounts, args, self.grantor)
+
+    def release(self) -> None:
+        before = held(self.oracle, self.purse)
+        who = self.r.choice([self.beneficiary, self.beneficiary, self.grantor])
+        accounts = self.common | {"destination": self.purse, "beneficiary": who.pubkey()}
+        error = self.oracle.call("release", accounts, {}, who)
+        assert who is self.beneficiary or error
+        assert held(self.oracle, self.purse) >= before
+
+    def finish(self) -> None:
+        who = self.r.choice([self.grantor, self.grantor, self.beneficiary])
+        accounts = self.common | {"spare": self.source, "grantor": who.pubkey()}
+        self.oracle.call("finish", accounts, {}, who)
+
+    def status(self) -> None:
+        self.oracle.call("status", {"grant": self.grant}, {})
+
+
+def test_vesting_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    def life(oracle: Oracle, r: random.Random) -> None:
+        granting = Granting(oracle, r)
+        for _ in range(40):
+            granting.step()
+
+    compare(built("vesting", tmp_path), life)
