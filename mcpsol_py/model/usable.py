@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from mcpsol_py.model.program import (
     LIST_TOOLS,
@@ -14,9 +15,18 @@ from mcpsol_py.model.program import (
     ProgramModel,
 )
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.types import Link, Type
+from mcpsol_py.model.visit import walk
 from mcpsol_py.names import snake
 
-__all__ = ["account_leaves", "answers_schema", "only_itself", "unusable"]
+__all__ = [
+    "account_leaves",
+    "answers_schema",
+    "for_callers",
+    "only_itself",
+    "unusable",
+    "without_schema",
+]
 
 
 def unusable(model: ProgramModel) -> dict[str, str]:
@@ -52,6 +62,48 @@ def answers_schema(ix: Instruction) -> bool:
         and ix.discriminator.value == LIST_TOOLS
         and snake(ix.name) == "list_tools"
     )
+
+
+def without_schema(model: ProgramModel) -> ProgramModel:
+    """Return *model* without list_tools itself and the type of its cursor, which `anchor build` writes into an IDL."""
+    return _without(model, [ix for ix in model.instructions if answers_schema(ix)])
+
+
+def for_callers(model: ProgramModel) -> ProgramModel:
+    """Return *model* without what only the program itself can call, and without types that nothing else uses."""
+    own = [ix for ix in model.instructions if only_itself(ix, model.facade_of) is not None]
+    return _without(model, own)
+
+
+def _without(model: ProgramModel, dropped: list[Instruction]) -> ProgramModel:
+    """Return *model* without some instructions, and without the types that only they use."""
+    if not dropped:
+        return model
+    kept = tuple(ix for ix in model.instructions if ix not in dropped)
+    others = [account.type for account in model.accounts]
+    others += [event.type for event in model.events]
+    others += [constant.type for constant in model.constants]
+    gone = _used(model, _types(dropped)) - _used(model, [*_types(kept), *others])
+    types = tuple(definition for definition in model.types if definition.name not in gone)
+    return replace(model, instructions=kept, types=types)
+
+
+def _types(instructions: Iterable[Instruction]) -> list[Type]:
+    """Return the types of the arguments and results of instructions."""
+    found = [arg.type for ix in instructions for arg in ix.args]
+    return found + [ix.returns for ix in instructions if ix.returns is not None]
+
+
+def _used(model: ProgramModel, types: Iterable[Type]) -> set[str]:
+    """Return the names of the defined types that these types use, also through one another."""
+    defined = {definition.name: definition.type for definition in model.types}
+    waiting, names = list(types), set[str]()
+    while waiting:
+        for node in walk(waiting.pop()):
+            if isinstance(node, Link) and node.name not in names:
+                names.add(node.name)
+                waiting += filter(None, [defined.get(node.name)])
+    return names
 
 
 def only_itself(ix: Instruction, facade_of: str | None = None) -> str | None:

@@ -27,6 +27,7 @@ import orjson
 
 from mcpsol_py.errors import SourceError, UnknownDialect, abbr
 from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.usable import without_schema
 from mcpsol_py.sources.files import load_bytes, parse_json
 from mcpsol_py.sources.reader import kind_of, named_objects, object_or_empty, objects_in
 from mcpsol_py.sources.same_names import tell_apart
@@ -91,7 +92,7 @@ def read_document(doc: Any, origin: str = "") -> ProgramModel:
     except SourceError as error:
         error.at(path=path).at(origin)
         raise
-    return tell_apart(model)
+    return without_schema(tell_apart(model))
 
 
 # --- opening -----------------------------------------------------------------------------------
