@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import report
+from idl2mcp import inputs, report
 from mcpsol_py.utc import time_of
 
 if TYPE_CHECKING:
@@ -75,6 +75,75 @@ def export(file: Path, place: str, as_json: bool) -> None:
         count, sha256 = exchange.export(catalog, file)
     text = f"{file}: {report.count(count, 'version')}, sha256 {sha256}"
     report.emit({"file": str(file), "versions": count, "sha256": sha256}, text, as_json=as_json)
+
+
+@command.command("crawl")
+@inputs.url_option(required=True)
+@click.option(
+    "--at-once",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Programs that this process reads at the same time.",
+)
+@click.option(
+    "--per-second",
+    type=click.FloatRange(0, min_open=True),
+    help="Programs that this process begins in a second, for nodes that limit requests.",
+)
+@click.option(
+    "--worker",
+    is_flag=True,
+    help="With PostgreSQL: only take jobs that another process listed.",
+)
+@_catalog_option
+def crawl(
+    url: str, at_once: int, per_second: float | None, worker: bool, place: str, as_json: bool
+) -> None:
+    """Read the schema of every program of a chain that was deployed since the last crawl.
+
+    With SQLite the jobs run in this process. With PostgreSQL they are in a queue, and any number of machines take them.
+    """
+    import asyncio
+
+    from mcpsol_py.catalog import Catalog
+    from mcpsol_py.catalog.crawl import Crawl
+    from mcpsol_py.catalog.crawl_queue import run_crawl
+
+    shown = _Every(5.0)
+
+    async def run(catalog: Catalog) -> dict[str, Any]:
+        crawling = Crawl(
+            catalog,
+            inputs.endpoint(url),
+            at_once=at_once,
+            per_second=per_second,
+            report=lambda progress: shown.note(progress.text()),
+        )
+        try:
+            queued = catalog.database_url.startswith("postgresql")
+            done = await (run_crawl(crawling, lists=not worker) if queued else crawling.run())
+        finally:
+            await crawling.close()
+        return {"text": done.text(), **report.fields(done)}
+
+    with Catalog.open(place) as catalog:
+        result = asyncio.run(run(catalog))
+    report.emit(result, result["text"], as_json=as_json)
+
+
+class _Every:
+    """Notes for people, at most one in so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._next = seconds, 0.0
+
+    def note(self, text: str) -> None:
+        import time
+
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._seconds
+            report.note(text)
 
 
 @command.command("search")

@@ -88,6 +88,11 @@ class Catalog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def database_url(self) -> str:
+        """The URL of the database, with its password."""
+        return self._database.url
+
     # --- adding ------------------------------------------------------------------------------------------------------
 
     def add(self, sources: Iterable[str | os.PathLike[str]], *, lint: bool = True) -> Recorded:

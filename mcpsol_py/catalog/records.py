@@ -16,7 +16,7 @@ import orjson
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from mcpsol_py.catalog.store.database import CatalogDatabase, now_ms
-from mcpsol_py.catalog.store.schema import faults, programs, settings, versions
+from mcpsol_py.catalog.store.schema import deployments, faults, programs, settings, versions
 from mcpsol_py.errors import McpsolError, SourceError, UnknownName
 from mcpsol_py.model.identity import form_hash
 from mcpsol_py.model.program import ProgramModel
@@ -176,6 +176,44 @@ class Records:
             connection.execute(insert(faults), values)
 
         self._db.run(work, writes=True)
+
+    def record_read(
+        self,
+        chain: str,
+        address: str,
+        slot: int,
+        new: NewVersion | None,
+        outcome: str,
+        why: str = "",
+    ) -> bool:
+        """Record in one transaction that a program was read at *slot*, and its version. Return whether that is new."""
+        try:
+            row = None if new is None else _prepared(new)
+        except SourceError as error:
+            row, outcome, why = None, "faulty", str(error)
+        if why:
+            self.record_faults({address: why})
+        values = {"slot": slot, "mark": str(slot), "outcome": outcome, "read_ms": now_ms()}
+        here = (deployments.c.chain == chain) & (deployments.c.address == address)
+
+        def work(connection: Connection) -> bool:
+            done = Recorded() if row is None else _record_all(connection, [row])
+            if not connection.execute(update(deployments).where(here).values(values)).rowcount:
+                mine = {"chain": chain, "address": address, **values}
+                connection.execute(insert(deployments).values(mine))
+            return bool(done.added)
+
+        return self._db.run(work, writes=True)
+
+    def read_slots(self, chain: str, addresses: Sequence[str] | None = None) -> dict[str, int]:
+        """Return the slot at which each program of a chain was read; only those at *addresses*, if given."""
+        query = select(deployments.c.address, deployments.c.slot).where(
+            deployments.c.chain == chain
+        )
+        if addresses is not None:
+            query = query.where(deployments.c.address.in_(addresses))
+        rows = self._db.run(lambda connection: connection.execute(query).all())
+        return {row.address: row.slot for row in rows}
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,11 @@ __all__ = [
     "read_program",
     "upgrade",
     "write",
+    "PROGRAM_HEAD",
+    "PROGRAMDATA_HEAD",
+    "SLOT_END",
+    "data_address",
+    "slot_of",
 ]
 
 LOADER = UPGRADEABLE_LOADER
@@ -73,6 +78,9 @@ LARGEST_HEADER = _V4_HEADER
 #: The largest ELF: an account holds 10 MiB.
 MAX_ELF = 10 * 1024 * 1024 - PROGRAMDATA_HEADER
 _BUFFER_TAG, _PROGRAM_TAG, _PROGRAMDATA_TAG = 1, 2, 3
+#: The first bytes of Program accounts and of ProgramData accounts, and how many bytes of each tell a deployment.
+PROGRAM_HEAD, PROGRAMDATA_HEAD = (n.to_bytes(4, "little") for n in (_PROGRAM_TAG, _PROGRAMDATA_TAG))
+SLOT_END = 12
 _V4_FINALIZED = (2).to_bytes(8, "little")
 
 
@@ -188,9 +196,19 @@ def _read_v4(program_id: Pubkey, account: Account) -> DeployedProgram:
 
 def deployment_slot(programdata: Account | None) -> int | None:
     """Return the slot of the last deployment from the head of a ProgramData account."""
-    if programdata is None or programdata.owner != LOADER or len(programdata.data) < 12:
+    if programdata is None or programdata.owner != LOADER or len(programdata.data) < SLOT_END:
         return None
-    return int.from_bytes(programdata.data[4:12], "little")
+    return slot_of(programdata.data)
+
+
+def data_address(program: bytes) -> bytes:
+    """Return the address of the ProgramData account that the head of a Program account names."""
+    return program[4:PROGRAM_SIZE]
+
+
+def slot_of(programdata: bytes) -> int:
+    """Return the slot of the last deployment from the head of a ProgramData account."""
+    return int.from_bytes(programdata[4:SLOT_END], "little")
 
 
 def is_program(account: Account | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from mcpsol_py.x402.store.engine import read_url
 from mcpsol_py.x402.worker.periodic_jobs import PeriodicJob, PeriodicJobs, run_job
 
-__all__ = ["run_on_procrastinate"]
+__all__ = ["create_tables", "run_on_procrastinate", "schema_options"]
 
 _SCHEMA = "procrastinate"
 #: The lock that workers which start together queue for.
@@ -33,8 +33,8 @@ async def run_on_procrastinate(
     from procrastinate import PsycopgConnector
 
     conninfo = read_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-    await _create_tables(conninfo)
-    connector = PsycopgConnector(conninfo=conninfo, kwargs={"options": f"-c search_path={_SCHEMA}"})
+    await create_tables(conninfo)
+    connector = PsycopgConnector(conninfo=conninfo, kwargs={"options": schema_options()})
     app = procrastinate.App(connector=connector)
     for job in jobs:
         _register(app, job, f"{tenant}:{job.name}")
@@ -58,6 +58,11 @@ async def run_on_procrastinate(
                 raise ended
 
 
+def schema_options() -> str:
+    """Return the options of a connection that works in procrastinate's schema."""
+    return f"-c search_path={_SCHEMA}"
+
+
 def _cron(every: float) -> str:
     """procrastinate's cron, whose sixth field is seconds: every 1 to 59 seconds, or every whole
     minutes.
@@ -79,7 +84,7 @@ def _register(app: Any, job: PeriodicJob, name: str) -> None:
     app.periodic(cron=_cron(job.every), periodic_id=name)(task)
 
 
-async def _create_tables(conninfo: str) -> None:
+async def create_tables(conninfo: str) -> None:
     """Create procrastinate's tables once, however many workers start together."""
     import procrastinate
     import psycopg
