@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.explorer import Section
+    from mcpsol_py.bridge.explorer.site import PlaySender
     from mcpsol_py.bridge.http import App, HttpSettings
     from mcpsol_py.bridge.mcp.probing import EarlyProbes
     from mcpsol_py.x402.worker import Worker
@@ -313,8 +314,17 @@ class _Service:
             pages,
             sections=self.sections,
             names=self.bridge.known_names,
+            play=self._play(),
             sockets=self.sockets,
         )
+
+    def _play(self) -> PlaySender | None:
+        """Return the sender of the local cluster's play money, unless a policy decides what is sent."""
+        if self.cluster is None or self.bridge.mode == "send":
+            return None
+        from idl2mcp.play_money import play_sender
+
+        return play_sender(self.cluster)
 
     async def _close(self) -> None:
         if self.worker is not None:

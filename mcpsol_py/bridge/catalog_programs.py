@@ -69,7 +69,7 @@ class Joined:
             "program": served.label,
             "name": clean_text(served.program.name, 80),
             "program_id": str(served.program_id),
-            "schema_from": served.how,
+            "schema_from": served.shown_source,
             "trust": self.trust,
             "deployed_slot": served.slot,
             "lint": {

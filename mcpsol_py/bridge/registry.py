@@ -175,7 +175,7 @@ class ProgramRegistry:
     def instructions(self) -> str:
         """The server's instructions to a client's model."""
         programs = ", ".join(
-            f"{shown(served.program.name)} (schema from {clean_text(served.how, 160) or 'its caller'})"
+            f"{shown(served.program.name)} (schema from {clean_text(served.shown_source, 160) or 'its caller'})"
             for served in self.box.own_programs
         )
         known = ", ".join(f"@{name}" for name in list(self.known_names)[:_NAMES_SHOWN])
@@ -289,7 +289,7 @@ def _health_row(served: ServedProgram) -> dict[str, Any]:
 def _origin(served: ServedProgram) -> dict[str, Any]:
     """Return the source of a program's schema, its chain, and the note about them."""
     return {
-        "schema_from": served.how,
+        "schema_from": served.shown_source,
         "chain": served.cluster or "none",
         "deployed_slot": served.slot,
         "note": served.note or None,

@@ -6,6 +6,7 @@ The MCP tools and `idl2mcp call` use `prepare`, which takes JSON. `ProgramClient
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,6 +46,10 @@ __all__ = [
 ]
 
 
+#: The folders of a whole path.
+_FOLDERS = re.compile(r"(?<![\w:/])(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
+
+
 @dataclass(slots=True)
 class ServedProgram:
     """A program that can be called. Without a chain `transport` is None, and calls are built but not simulated.
@@ -74,6 +79,14 @@ class ServedProgram:
     on_chain: bool = False
     book: AddressBook = field(default_factory=AddressBook, compare=False)
     versions: Versions | None = None
+
+    @property
+    def shown_source(self) -> str:
+        """The source of the schema without folders of this machine, for clients and pages."""
+        text = self.how
+        for file in self.files:
+            text = text.replace(str(file), file.name).replace(str(file.absolute()), file.name)
+        return _FOLDERS.sub("", text)
 
     def read_instruction(
         self, data: bytes, *, slot: int | None = None, accounts: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -44,11 +45,11 @@ async def accounts_page(site: Site, renderer: Renderer, label: str) -> HtmlPage:
 async def account_page(site: Site, renderer: Renderer, query: Mapping[str, str]) -> HtmlPage:
     """Return the page of the account that *query* names by `program` and `address`."""
     labels = site.box.labels
+    text = query.get("address", "").strip()[:100]
     label = query.get("program", "")
     if label not in labels:
-        label = next(iter(labels))
+        label = await _owner(site, text)
     served = labels[label]
-    text = query.get("address", "").strip()[:100]
     name = clean_text(served.program.name, 100)
     back = [(f"/programs/{quote(label)}", name), (f"/accounts/{quote(label)}", "Accounts")]
     try:
@@ -58,6 +59,20 @@ async def account_page(site: Site, renderer: Renderer, query: Mapping[str, str])
         content = PageContent("Account", str(error), [facts], state="bad")
         return renderer.content(content, status=404, back=back, here="/")
     return renderer.content(content, back=back, here="/")
+
+
+async def _owner(site: Site, text: str) -> str:
+    """Return the label of the program that owns the account at an address, or the first one."""
+    labels = site.box.labels
+    with suppress(McpsolError):
+        key = read_address(site.build.names(text), "address")
+        for label, served in labels.items():
+            if served.transport is None:
+                continue
+            (account,) = await served.transport.get_accounts([key])
+            if account is not None and account.owner == served.program_id:
+                return label
+    return next(iter(labels))
 
 
 def _shown_fields(row: Mapping[str, Any]) -> Any:
@@ -97,6 +112,9 @@ async def _account(site: Site, served: ServedProgram, text: str) -> PageContent:
         return PageContent(name, about, [TextBlock("", price_notice(price))])
     found = await read_account(served, name, key)
     facts: list[tuple[str, Cell]] = [("Address", site.address_cell(str(key)))]
+    page = site.public_page(served, "address", str(key))
+    if page:
+        facts.append(("Elsewhere", Cell("Solana Explorer", href=page)))
     if account is not None:
         facts.append(("Balance", Cell(f"{ui_amount(account.lamports, 9)} SOL")))
         facts.append(("Size", Cell(f"{len(bytes(account.data)):,} bytes")))

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from mcpsol_py.bridge.explorer.content import Cell, CellKind, PageContent, PageState, TableBlock
+from mcpsol_py.bridge.explorer.content import (
+    Cell,
+    CellKind,
+    FactsBlock,
+    PageContent,
+    PageState,
+    TableBlock,
+)
 from mcpsol_py.bridge.explorer.site import MAX_CALLS, Site
 from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
 from mcpsol_py.errors import McpsolError
@@ -17,8 +24,8 @@ _MAX_LINES = 200
 _EVENT_KINDS: dict[str, CellKind] = {"sent": "good", "failed": "bad", "unknown": "bad"}
 
 
-def calls_page(site: Site) -> PageContent:
-    """Return the page of recent calls."""
+def calls_page(site: Site, is_live: bool = False) -> PageContent:
+    """Return the page of recent calls. *is_live*: it is loaded again every few seconds."""
     known = site.box.tools
     rows = [
         (
@@ -32,7 +39,9 @@ def calls_page(site: Site) -> PageContent:
     ]
     table = TableBlock("", ("Time (UTC)", "Tool", "Outcome", "Duration", "By"), rows)
     about = f"The last {MAX_CALLS} calls at most, newest first."
-    return PageContent("Recent calls", about, [table])
+    switch = Cell("Stop", href="/calls") if is_live else Cell("Watch live", href="/calls?live=1")
+    live = FactsBlock("", [("Live" if is_live else "Now", switch)])
+    return PageContent("Recent calls", about, [live, table])
 
 
 def audit_page(audit: AuditLog) -> PageContent:

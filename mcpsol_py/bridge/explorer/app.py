@@ -1,7 +1,8 @@
 """The explorer: HTML pages to browse programs, call tools and read accounts in a browser.
 
 The pages are rendered on the server and have no script. They build and simulate in mode "build"
-even if the bridge's own mode is another, so no request that a browser can be made to send signs anything.
+even if the bridge's own mode is another, so no request that a browser can be made to send signs anything of value: only
+a private server on a local chain sends, with that chain's play money.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
 from mcpsol_py.bridge.bridge import Bridge
@@ -17,11 +18,17 @@ from mcpsol_py.bridge.explorer.access import check_access, read_form
 from mcpsol_py.bridge.explorer.account_pages import account_page, accounts_page
 from mcpsol_py.bridge.explorer.activity_pages import audit_page, calls_page
 from mcpsol_py.bridge.explorer.content import Section
-from mcpsol_py.bridge.explorer.program_pages import index_page, program_page, search_page
+from mcpsol_py.bridge.explorer.program_pages import (
+    Connection,
+    index_page,
+    program_page,
+    search_page,
+)
 from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer
-from mcpsol_py.bridge.explorer.site import Site
+from mcpsol_py.bridge.explorer.site import PlaySender, Site
 from mcpsol_py.bridge.explorer.tool_page import tool_page
-from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send
+from mcpsol_py.bridge.explorer.transaction_page import is_signature, transaction_page
+from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, header
 from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.errors import McpsolError
@@ -40,7 +47,9 @@ _HEADERS = (
     (b"referrer-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-_PATHS = r"explorer\.css|icon\.svg|(programs|tools|accounts)/[^/]+|account|search|calls|audit"
+#: How often the live page of recent calls is loaded again.
+_LIVE_SECONDS = 3
+_PATHS = r"explorer\.css|icon\.svg|(programs|tools|accounts)/[^/]+|account|transaction|lookup|search|calls|audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,8 @@ class Explorer:
     """ASGI middleware that serves the explorer's pages and passes other paths on to *app*.
 
     *sections* are pages of other parts of the bridge. *names* are local names of addresses
-    ("alice" -> address), which may be typed and are shown.
+    ("alice" -> address), which may be typed and are shown. *play* sends with the wallets of a local
+    chain, if only the owner of this machine uses the server.
     """
 
     def __init__(
@@ -81,10 +91,11 @@ class Explorer:
         *,
         sections: Sequence[Section] = (),
         names: Mapping[str, str] | None = None,
+        play: PlaySender | None = None,
     ) -> None:
         self.app, self.settings = app, settings
         self.operators = operators or Operators(settings, None)
-        self.site = Site(bridge, names)
+        self.site = Site(bridge, names, play if settings.is_private else None)
         self.sections = {section.slug: section for section in sections}
         section_paths = "".join(rf"|{re.escape(slug)}(/.*)?" for slug in self.sections)
         #: First steps of the paths that only operators see.
@@ -92,7 +103,7 @@ class Explorer:
         self._own_paths = re.compile(rf"/({_PATHS}{section_paths})?")
         navigation = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
         navigation += [(f"/{section.slug}", section.title) for section in sections]
-        self._renderer = Renderer(navigation, bridge.mode)
+        self._renderer = Renderer(navigation, bridge.mode, plays=self.site.play is not None)
         #: First step of a path -> the function that makes the page.
         self._pages: dict[str, Callable[[_PageRequest], Awaitable[HtmlPage | None]]] = {
             "": self._index,
@@ -100,6 +111,8 @@ class Explorer:
             "tools": self._tool,
             "accounts": self._accounts,
             "account": self._account,
+            "transaction": self._transaction,
+            "lookup": self._lookup,
             "search": self._search,
             "calls": self._calls,
             "audit": self._audit,
@@ -112,7 +125,7 @@ class Explorer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         path = str(scope.get("path", ""))
-        if scope["type"] != "http" or not self._own_paths.fullmatch(path):
+        if scope["type"] != "http" or not self._shows(scope, path):
             await self.app(scope, receive, send)
             return
         first = path.split("/")[1]
@@ -128,13 +141,23 @@ class Explorer:
             page = self._renderer.not_found(clean_text(str(error), 1000))
         await _send(send, page)
 
+    def _shows(self, scope: Scope, path: str) -> bool:
+        """Return True for the explorer's paths, and for those that a browser asks for and nobody serves."""
+        if self._own_paths.fullmatch(path):
+            return True
+        is_served = path == self.settings.path or path.startswith("/.well-known/")
+        by_browser = "text/html" in header(scope, b"accept") and scope["method"] in ("GET", "HEAD")
+        return by_browser and not is_served
+
     async def _page(self, scope: Scope, path: str, receive: Receive) -> HtmlPage:
         query = dict(parse_qsl(bytes(scope.get("query_string", b"")).decode("latin-1")))
         first, *rest = list(filter(None, path.split("/"))) or [""]
         if first in self._renderer.files:
             return self._renderer.files[first]
         request = _PageRequest(scope, receive, query, first, rest)
-        page = await self._pages.get(first, self._section)(request)
+        page = None
+        if self._own_paths.fullmatch(path):
+            page = await self._pages.get(first, self._section)(request)
         if page is None:
             return self._renderer.not_found(f"Page {path[:100]} does not exist.")
         return page
@@ -142,12 +165,24 @@ class Explorer:
     # --- the pages: each returns None for an unknown path ---------------------------------------
 
     async def _index(self, request: _PageRequest) -> HtmlPage:
-        return index_page(self.site, self._renderer)
+        show = request.query.get("show", "")[:200]
+        return index_page(self.site, self._renderer, self._connection(request), show)
+
+    def _connection(self, request: _PageRequest) -> Connection:
+        """Return how a client reaches this server, by the name by which the browser did."""
+        settings = self.settings
+        needs_token = bool(settings.tokens) and not settings.public
+        if settings.oauth is not None:
+            return Connection(settings.oauth.resource, token=False)
+        host = header(request.scope, b"host")
+        scheme = "http" if host in settings.own_hosts else "https"
+        return Connection(f"{scheme}://{host}{settings.path}", needs_token)
 
     async def _program(self, request: _PageRequest) -> HtmlPage | None:
         if request.name not in self.site.box.labels:
             return None
-        return program_page(self.site, self._renderer, request.name)
+        show = request.query.get("show", "")[:200]
+        return program_page(self.site, self._renderer, request.name, show)
 
     async def _tool(self, request: _PageRequest) -> HtmlPage:
         tool = self.site.box.tool(request.name)
@@ -161,11 +196,24 @@ class Explorer:
     async def _account(self, request: _PageRequest) -> HtmlPage:
         return await account_page(self.site, self._renderer, request.query)
 
+    async def _transaction(self, request: _PageRequest) -> HtmlPage:
+        signature = request.query.get("signature", "").strip()[:100]
+        return await transaction_page(self.site, self._renderer, signature)
+
+    async def _lookup(self, request: _PageRequest) -> HtmlPage:
+        """Return the page of a transaction or an account, whichever the text is."""
+        text = request.query.get("what", "").strip()[:100]
+        if is_signature(text):
+            return await transaction_page(self.site, self._renderer, text)
+        return await account_page(self.site, self._renderer, {"address": text})
+
     async def _search(self, request: _PageRequest) -> HtmlPage:
         return search_page(self.site, self._renderer, request.query.get("q", "")[:200])
 
     async def _calls(self, request: _PageRequest) -> HtmlPage:
-        return self._renderer.content(calls_page(self.site), here="/calls")
+        is_live = request.query.get("live") == "1"
+        page = self._renderer.content(calls_page(self.site, is_live), here="/calls")
+        return replace(page, refresh=_LIVE_SECONDS) if is_live else page
 
     async def _audit(self, request: _PageRequest) -> HtmlPage:
         content = await asyncio.to_thread(audit_page, self.site.bridge.audit)
@@ -182,6 +230,8 @@ class Explorer:
 
 async def _send(send: Send, page: HtmlPage, extra: Iterable[tuple[bytes, bytes]] = ()) -> None:
     body = page.body.encode()
+    if page.refresh:
+        extra = [*extra, (b"refresh", str(page.refresh).encode())]
     headers = [
         *_HEADERS,
         *extra,

@@ -28,26 +28,30 @@ _MAX_FIELDS = 30
 
 @dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """A response of the explorer. `kind` is its content type."""
+    """A response of the explorer. `kind` is its content type; `refresh`: seconds after which it is loaded again."""
 
     body: str
     status: int = 200
     kind: str = "text/html; charset=utf-8"
+    refresh: int = 0
 
 
 class Renderer:
     """Fills the templates in templates/explorer.
 
-    *navigation* is a list of (path, title). *mode* is shown at the foot of each page.
+    *navigation* is a list of (path, title). *mode* is shown at the foot of each page, and with
+    *plays* that the pages send play money.
     """
 
-    def __init__(self, navigation: Sequence[tuple[str, str]], mode: str) -> None:
+    def __init__(
+        self, navigation: Sequence[tuple[str, str]], mode: str, *, plays: bool = False
+    ) -> None:
         folder = templates_folder() / "explorer"
         self.files = {
             name: HtmlPage((folder / name).read_text(encoding="utf-8"), kind=kind)
             for name, kind in _FILES.items()
         }
-        self._frame = {"nav": navigation, "mode": mode, "query": "", "state": ""}
+        self._frame = {"nav": navigation, "mode": mode, "plays": plays, "query": "", "state": ""}
         self._templates = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,

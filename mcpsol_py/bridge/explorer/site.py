@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal
+from urllib.parse import quote
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.content import Cell
@@ -15,12 +16,19 @@ from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
+from mcpsol_py.solana.clusters import CLUSTER_URLS
 from mcpsol_py.telemetry import metrics
 
-__all__ = ["MAX_CALLS", "RecentCall", "Site", "price_notice"]
+__all__ = ["MAX_CALLS", "PlaySender", "RecentCall", "Site", "price_notice"]
 
+#: Public clusters -> what follows the path of a page of Solana Explorer.
+_PUBLIC = {"mainnet": "", "devnet": "?cluster=devnet", "testnet": "?cluster=testnet"}
 #: Recent calls that are remembered.
 MAX_CALLS = 200
+
+
+#: Signs a transaction (base64) with the play-money wallets of the local chain and sends it. Returns its signature.
+PlaySender = Callable[[str], Awaitable[str]]
 
 
 def price_notice(price: str) -> str:
@@ -42,11 +50,17 @@ class RecentCall:
 class Site:
     """The programs that the pages show, with names of addresses, prices and recent calls.
 
-    *names* are local names of addresses ("alice" -> address), which may be typed and are shown.
+    *names* are local names of addresses ("alice" -> address), which may be typed and are shown. *play* sends with the
+    wallets of a local chain; None: the pages send nothing.
     """
 
-    def __init__(self, bridge: Bridge, names: Mapping[str, str] | None = None) -> None:
-        self.bridge = bridge
+    def __init__(
+        self,
+        bridge: Bridge,
+        names: Mapping[str, str] | None = None,
+        play: PlaySender | None = None,
+    ) -> None:
+        self.bridge, self.play = bridge, play
         self.calls: deque[RecentCall] = deque(maxlen=MAX_CALLS)
         self._names = names if names is not None else {}
         self._built: tuple[Toolbox, Bridge] | None = None
@@ -106,6 +120,16 @@ class Site:
         name = local_names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, "")
         return Cell(text, "code", href, name)
 
+    def public_page(self, served: ServedProgram, kind: Literal["address", "tx"], text: str) -> str:
+        """Return the page of Solana Explorer for an address or a transaction, or "" for a chain that is not there."""
+        cluster = served.cluster
+        if cluster not in _PUBLIC:
+            url = getattr(served.transport, "url", None)
+            cluster = next((name for name in _PUBLIC if CLUSTER_URLS[name] == url), "")
+        if not cluster:
+            return ""
+        return f"https://explorer.solana.com/{kind}/{quote(text)}{_PUBLIC[cluster]}"
+
     def program_facts(self, label: str) -> dict[str, Any]:
         """Return what the templates show of a program."""
         served = self.box.labels[label]
@@ -115,7 +139,7 @@ class Site:
             "name": clean_text(served.program.name, 100),
             "docs": clean_text("\n".join(model.docs), 600),
             "address": str(served.program_id or "not given"),
-            "how": served.how,
+            "how": served.shown_source,
             "chain": served.cluster,
             "instructions": len(model.instructions),
             "accounts": [clean_text(a.name, 100) for a in model.accounts],

@@ -12,9 +12,15 @@ from mcpsol_py.bridge.explorer.forms import FormGroup, FormPart, form_parts
 from mcpsol_py.bridge.explorer.program_pages import tool_facts
 from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer
 from mcpsol_py.bridge.explorer.site import Site, price_notice
+from mcpsol_py.bridge.replies import error_reply
 from mcpsol_py.bridge.tools import BridgeTool
+from mcpsol_py.errors import McpsolError
+from mcpsol_py.items import without
 
 __all__ = ["tool_page"]
+
+#: The name of the button that sends.
+SEND = "~send"
 
 _FOLDED = "Accounts that are filled in if left empty"
 #: (required, account) -> heading, in the order of the page.
@@ -34,17 +40,31 @@ async def tool_page(
     A paid tool is not called, because these pages do not take payments.
     """
     price = site.bridge.price(tool.name)
-    texts: Mapping[str, str] = posted or {}
+    texts: Mapping[str, str] = without(posted or {}, SEND)
+    signature = ""
     reply: Reply | None = None
     if posted is not None:
-        changed_form = edited(posted)
+        changed_form = edited(texts)
         if changed_form is not None:
             texts = changed_form
         elif price is not None:
             reply = Reply(price_notice(price), is_error=True)
         else:
-            reply = await site.build.call(tool.name, arguments_of(tool, posted))
-    return _page(site, renderer, tool, form_parts(tool, texts), reply, price)
+            reply = await site.build.call(tool.name, arguments_of(tool, texts))
+            if SEND in posted:
+                reply, signature = await _sent(site, reply)
+    return _page(site, renderer, tool, form_parts(tool, texts), reply, price, signature)
+
+
+async def _sent(site: Site, reply: Reply) -> tuple[Reply, str]:
+    """Send a reply's transaction with the local chain's wallets. Return the reply or an error, and the signature."""
+    transaction = (reply.structured or {}).get("transaction")
+    if site.play is None or transaction is None:
+        return reply, ""
+    try:
+        return reply, await site.play(transaction)
+    except McpsolError as error:
+        return error_reply(error), ""
 
 
 def _page(
@@ -54,6 +74,7 @@ def _page(
     parts: list[FormPart],
     reply: Reply | None,
     price: str | None,
+    signature: str,
 ) -> HtmlPage:
     first_error, result, transaction = "", None, ""
     if reply is not None:
@@ -76,9 +97,15 @@ def _page(
         first=first_error,
         reply=reply,
         result=result,
-        transaction=transaction,
+        transaction="" if signature else transaction,
+        signature=signature,
+        send=SEND if _can_send(site, tool) else "",
         named=site.local_names,
     )
+
+
+def _can_send(site: Site, tool: BridgeTool) -> bool:
+    return site.play is not None and tool.sends_in("send") and site.bridge.price(tool.name) is None
 
 
 def _grouped(parts: Sequence[FormPart]) -> list[tuple[str, list[FormPart], bool]]:

@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.app import Explorer
 from mcpsol_py.bridge.explorer.content import Section
+from mcpsol_py.bridge.explorer.site import PlaySender
 from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, bearer_token, peer_of
 from mcpsol_py.bridge.http.auth import Tokens, Verifier
 from mcpsol_py.bridge.http.connections import serve_app
@@ -49,10 +50,11 @@ def http_app(
     *,
     sections: Sequence[Section] = (),
     names: Mapping[str, str] | None = None,
+    play: PlaySender | None = None,
 ) -> App:
     """Return the ASGI app that serves *bridge* over HTTP.
 
-    *other_apps* are added by their path. *sections* and *names* are passed to the explorer.
+    *other_apps* are added by their path. *sections*, *names* and *play* are passed to the explorer.
 
     Raises SourceError if anyone on the network could use the server, or a setting is wrong.
     """
@@ -66,7 +68,7 @@ def http_app(
     if clients is not None:
         server.middleware.append(ScopeMiddleware(bridge))
         app = ScopeGate(app, bridge, settings, clients)
-    explorer = Explorer(app, bridge, settings, operators, sections=sections, names=names)
+    explorer = Explorer(app, bridge, settings, operators, sections=sections, names=names, play=play)
 
     def observe(tool: str, outcome: str, seconds: float) -> None:
         metrics.observe_call(tool, outcome, seconds)
@@ -89,10 +91,11 @@ async def run_http(
     *,
     sections: Sequence[Section] = (),
     names: Mapping[str, str] | None = None,
+    play: PlaySender | None = None,
     sockets: Sequence[socket.socket] | None = None,
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`, and *sockets* of `listening`."""
-    app = http_app(server, bridge, settings, other_apps, sections=sections, names=names)
+    app = http_app(server, bridge, settings, other_apps, sections=sections, names=names, play=play)
     await _serve(app, settings, sockets)
 
 
