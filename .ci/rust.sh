@@ -6,7 +6,7 @@ if [ -x /usr/bin/cargo ]; then export PATH=/usr/bin:$PATH RUSTC=/usr/bin/rustc; 
 command -v cargo >/dev/null || die "cargo is missing: install Rust 1.96 or newer with rustfmt and clippy"
 export CARGO_TARGET_DIR=$MCPSOL_CACHE/cargo-target
 (cd tests/canaries && cargo fmt --all --check)
-for target in native anchor; do
+for target in native pinocchio anchor; do
     (cd tests/targets/$target && cargo fmt --all --check && cargo clippy --workspace --locked --quiet -- --deny warnings)
 done
 (cd tests/oracles/x402-rs && cargo fmt --check) # `make peers` compiles it

@@ -1,4 +1,6 @@
-"""`idl2mcp render SOURCE --target pinocchio|native|anchor|anchor-module --out DIR`."""
+"""`idl2mcp render SOURCE --target TARGET --out DIR`: the Rust crate of a program, or the module that adds list_tools to
+one that exists.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,12 @@ from idl2mcp import inputs, report
 @inputs.source_argument
 @click.option(
     "--target",
-    type=click.Choice(["pinocchio", "native", "anchor", "anchor-module"]),
+    type=click.Choice(
+        ["pinocchio", "native", "anchor", "pinocchio-module", "native-module", "anchor-module"]
+    ),
     default="pinocchio",
     show_default=True,
-    help="The framework; anchor-module only adds list_tools to an existing Anchor program.",
+    help="The framework; a module only adds list_tools to a program that exists.",
 )
 @click.option(
     "--out",

@@ -13,16 +13,17 @@ from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.names import snake
-from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
+from mcpsol_py.render.anchor import anchor_plan, anchor_view, pages_view
 from mcpsol_py.render.anchor.handlers import anchor_handlers
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.facade import facade_plan, facade_view
 from mcpsol_py.render.handlers.build import ProgramHandlers
 from mcpsol_py.render.handlers.crates import crate_handlers
 from mcpsol_py.render.imports import Imports
+from mcpsol_py.render.module import module_files
 from mcpsol_py.render.prune import Usage, bare, prune
 from mcpsol_py.render.rust import Rust, code
-from mcpsol_py.render.targets import target_of
+from mcpsol_py.render.targets import MODULES, target_of
 from mcpsol_py.render.view import CrateView, InstructionView, crate_view
 from mcpsol_py.render.write import Planned, RenderResult, author_files, format_rust, write_plan
 from mcpsol_py.schema.pages import Descriptions, Form
@@ -57,8 +58,8 @@ def render_crate(
 
     Args:
         program: What `load` returns, or the model of a source.
-        target: One of TARGETS. "anchor-module" writes only the module that adds list_tools to an existing Anchor
-            program.
+        target: One of TARGETS. "pinocchio-module", "native-module" and "anchor-module" write only the module that adds
+            list_tools to an existing program.
         facade: The address of the program that *program* describes. If given, a small program is written that serves
             list_tools for it and passes every other call on (only with target "pinocchio").
         out: The crate's folder.
@@ -78,8 +79,8 @@ def render_crate(
         if target != "pinocchio":
             raise RenderError(f"a facade needs target pinocchio, not {target}.")
         return _write(facade_plan(facade_view(model, facade, **pages)), out, source)
-    if target == "anchor-module":
-        planned = module_plan(pages_view(model, **pages), model.name)
+    if target in MODULES:
+        planned = module_files(target, pages_view(model, **pages), model.name)
         files, formatted = format_rust(planned, root="src/list_tools.rs")
         return write_plan(files, out, source, formatted=formatted)
     shared = (out / _SHARED).is_file()

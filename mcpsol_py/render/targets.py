@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mcpsol_py.errors import RenderError
 from mcpsol_py.render.rust import Rust, code
 
-__all__ = ["NATIVE", "PINOCCHIO", "TARGETS", "Target", "target_of"]
+__all__ = ["MODULES", "NATIVE", "PINOCCHIO", "TARGETS", "Target", "target_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,9 @@ NATIVE = Target(
 _LIBRARIES = (PINOCCHIO, NATIVE)
 
 #: The targets that `render_crate` takes. Anchor has views of its own: render/anchor.
-TARGETS = ("pinocchio", "native", "anchor", "anchor-module")
+#: Those that end in "-module" only add list_tools to a program that exists: render/module.py.
+MODULES = ("pinocchio-module", "native-module", "anchor-module")
+TARGETS = ("pinocchio", "native", "anchor", *MODULES)
 
 
 def target_of(name: str) -> Target:

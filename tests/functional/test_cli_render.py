@@ -12,6 +12,8 @@ MARKS = {
     "native": ("Cargo.toml", "solana-program = "),
     "anchor": ("Cargo.toml", "anchor-lang = "),
     "anchor-module": ("src/list_tools.md", "pub fn list_tools("),
+    "native-module": ("src/list_tools.rs", "use solana_program::"),
+    "pinocchio-module": ("src/list_tools.rs", "use pinocchio::"),
 }
 
 
@@ -26,7 +28,7 @@ def test_each_target_is_written_and_handlers_are_kept(cli: Cli, target: str) -> 
     assert first["kept"] == []
     again = cli(*call).json
     assert set(again["kept"]) == (
-        set() if target == "anchor-module" else {"Cargo.toml", "src/processor/go.rs"}
+        set() if target.endswith("-module") else {"Cargo.toml", "src/processor/go.rs"}
     )
     assert set(again["written"]) == set(first["written"]) - set(again["kept"])
 

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -28,7 +29,8 @@ from mcpsol_py.model.program import LIST_TOOLS, ProgramModel
 from mcpsol_py.schema.pages import page_set
 from mcpsol_py.sources.detect import read
 from tests.functional.canaries import Ability
-from tests.functional.targets import REPO, TARGETS, built, failure
+from tests.functional.targets import REPO, TARGETS, built, built_crate, failure
+from tests.golden.targets.regen import EXISTING
 from tests.support import counter_chain as counter
 from tests.support import vault_chain as vault
 from tests.support.chains import Chain, Outcome
@@ -189,7 +191,7 @@ def model_of(program: str) -> ProgramModel:
 
 
 def ask(
-    chain: Counted | Filled,
+    chain: Chain,
     program: Pubkey,
     cursor: bytes,
     accounts: list[AccountMeta] | None = None,
@@ -197,7 +199,7 @@ def ask(
     return chain.run(Instruction(program, LIST_TOOLS + cursor, accounts or []))
 
 
-def same_pages(chain: Counted | Filled, program: Pubkey, model: ProgramModel) -> None:
+def same_pages(chain: Chain, program: Pubkey, model: ProgramModel) -> None:
     pages = page_set(model)
     asked = dict(enumerate(pages.json_pages)) | dict(
         enumerate(pages.stream_pages, pages.stream_base)
@@ -268,9 +270,43 @@ def test_the_module_gives_a_program_that_exists_its_tools(able: Toolchain) -> No
     assert failure(chain2) == "already in use"
 
 
-def test_the_lines_to_add_are_those_of_the_program() -> None:
+@pytest.mark.parametrize("library", ["pinocchio", "native"])
+def test_the_module_gives_a_program_without_a_framework_its_tools(
+    library: str, able: Toolchain
+) -> None:
+    model = read(REPO / "tests/targets/tally.json")
+    program = Pubkey.from_string(model.address or "")
+    transport = SvmTransport(features="all")
+    so = built_crate(REPO / "tests/targets" / library / "tally", able)
+    transport.svm.add_program(program, so.read_bytes())
+    wallet = Keypair()
+    transport.svm.airdrop(wallet.pubkey(), 10**10)
+    chain = Chain(transport.svm, wallet)
+
+    same_pages(chain, program, model)
+    found = discover_sync(transport, program).program
+    assert found.model.instructions == model.instructions
+
+    tally = Pubkey(bytes([9] * 32))
+    state = Account(10**9, (41).to_bytes(8, "little"), program)
+    transport.svm.set_account(tally, state)
+    metas = [AccountMeta(tally, False, True)]
+    asked = chain.run(Instruction(program, LIST_TOOLS, metas))
+    assert isinstance(asked, TransactionMetadata)
+    assert bytes(asked.return_data().data) == page_set(model).json_pages[0]
+    add = found.instruction("add").encode({"amount": 1})
+    assert isinstance(chain.run(Instruction(program, add, metas)), TransactionMetadata)
+    outcome = chain.run(Instruction(program, found.instruction("read").encode({}), metas))
+    assert isinstance(outcome, TransactionMetadata)
+    assert bytes(outcome.return_data().data).ljust(8, b"\0") == u64(42)
+    unknown = chain.run(Instruction(program, b"\x02", metas))
+    assert "InvalidInstructionData" in failure(unknown)
+
+
+@pytest.mark.parametrize("crate", EXISTING)
+def test_the_lines_to_add_are_those_of_the_program(crate: str) -> None:
     """list_tools.md says what was added by hand to the program that the test above runs."""
-    folder = REPO / "tests/targets/anchor/notes/src"
+    folder = REPO / "tests/targets" / crate / "src"
     lib = (folder / "lib.rs").read_text(encoding="utf-8")
     text = (folder / "list_tools.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```rust\n(.*?)```", text, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Renders counter and vault for the native and the Anchor target, and the module of the Anchor program that exists.
+"""Renders counter and vault for the native and the Anchor target, and the modules of programs that exist.
 
 python tests/golden/targets/regen.py [FOLDER]      FOLDER holds native/, anchor/ (tests/targets if not given)
 """
@@ -22,7 +22,11 @@ CRATES = (
         for name in ("counter", "vault")
     ),
     ("anchor/notes", TARGETS / "anchor/notes/idl.json", "anchor-module"),
+    ("native/tally", TARGETS / "tally.json", "native-module"),
+    ("pinocchio/tally", TARGETS / "tally.json", "pinocchio-module"),
 )
+#: programs that exist: only their module is rendered
+EXISTING = ("anchor/notes", "native/tally", "pinocchio/tally")
 
 
 def regenerate(crate: str, out: Path) -> RenderResult:

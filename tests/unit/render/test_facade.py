@@ -87,7 +87,7 @@ def test_what_can_be_no_program_behind_is_refused(
 
 def test_other_targets_models_and_folders_are_refused(tmp_path: Path) -> None:
     model = program("x", "n")
-    for target in ("native", "anchor", "anchor-module"):
+    for target in ("native", "anchor", "anchor-module", "native-module"):
         with pytest.raises(RenderError, match="a facade needs target pinocchio"):
             render(model, target=target, facade=ID, out=tmp_path)
     with pytest.raises(RenderError, match="has no instruction"):

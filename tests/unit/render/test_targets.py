@@ -43,15 +43,16 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.model.types import Tuple as TupleType
 from mcpsol_py.render import render
-from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
+from mcpsol_py.render.anchor import anchor_plan, anchor_view, pages_view
 from mcpsol_py.render.crate import plan
-from mcpsol_py.render.targets import NATIVE
+from mcpsol_py.render.module import module_files
+from mcpsol_py.render.targets import MODULES, NATIVE
 from mcpsol_py.render.view import crate_view
 from mcpsol_py.render.write import Planned
 from mcpsol_py.sources.detect import read
 from mcpsol_py.sources.spec import read_spec
 from tests.golden.programs.regen import specs
-from tests.golden.targets.regen import CRATES, REPO, regenerate
+from tests.golden.targets.regen import CRATES, EXISTING, REPO, regenerate
 from tests.support.nasty_programs import NASTY, program
 from tests.unit.render.rust_lexer import tokens
 
@@ -75,7 +76,7 @@ def test_the_committed_crate_is_what_its_source_renders_to(crate: str, tmp_path:
             assert committed.read_bytes() == (tmp_path / path).read_bytes(), (
                 f"{path}: run `make regen`"
             )
-    if crate != "anchor/notes":  # whose other files are its author's
+    if crate not in EXISTING:  # whose other files are its author's
         there = {
             p.relative_to(COMMITTED / crate)
             for p in (COMMITTED / crate / "src").rglob("*")
@@ -104,7 +105,7 @@ def files(target: str, model: ProgramModel) -> list[Planned]:
         return plan(crate_view(model, NATIVE, lossless=False))
     if target == "anchor":
         return anchor_plan(anchor_view(model, lossless=False))
-    return module_plan(pages_view(model, lossless=False), model.name)
+    return module_files(target, pages_view(model, lossless=False), model.name)
 
 
 def rendered(target: str, model: ProgramModel) -> list[list[tuple[str, str]]]:
@@ -123,7 +124,7 @@ def rendered(target: str, model: ProgramModel) -> list[list[tuple[str, str]]]:
     return out
 
 
-@pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
+@pytest.mark.parametrize("target", ["native", "anchor", *MODULES])
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_hostile_text_changes_no_token(target: str, text: str) -> None:
     assert rendered(target, program(text, "name_")) == rendered(
@@ -131,7 +132,7 @@ def test_hostile_text_changes_no_token(target: str, text: str) -> None:
     )
 
 
-@pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
+@pytest.mark.parametrize("target", ["native", "anchor", *MODULES])
 @pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
 def test_hostile_names_become_identifiers(target: str, text: str) -> None:
     assert rendered(target, program("A plain text.", text)) == rendered(
@@ -139,12 +140,11 @@ def test_hostile_names_become_identifiers(target: str, text: str) -> None:
     )
 
 
+@pytest.mark.parametrize("target", MODULES)
 @pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
-def test_a_hostile_name_stays_in_its_line_of_the_readme(text: str) -> None:
+def test_a_hostile_name_stays_in_its_line_of_the_readme(target: str, text: str) -> None:
     plain, hostile = (
-        next(
-            f for f in files("anchor-module", program("x", name)) if f.path.endswith(".md")
-        ).data.decode()
+        next(f for f in files(target, program("x", name)) if f.path.endswith(".md")).data.decode()
         for name in ("name_", text)
     )
     assert plain.splitlines()[1:] == hostile.splitlines()[1:]
@@ -292,7 +292,7 @@ def names_of_rust() -> ProgramModel:
     )
 
 
-@pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
+@pytest.mark.parametrize("target", ["native", "anchor", *MODULES])
 @pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
 def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path: Path) -> None:
     result = render(read_spec(spec), target=target, out=tmp_path)
