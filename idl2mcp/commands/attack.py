@@ -10,6 +10,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.program_files import build_record, built_in, read_elf
+from mcpsol_py.errors import SourceError
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -59,6 +60,11 @@ _WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
     help="Exit 0 even if no good call of an instruction was found.",
 )
 @click.option(
+    "--skeleton",
+    is_flag=True,
+    help="Write attack.py beside the spec: a function to complete for each instruction that needs a scenario.",
+)
+@click.option(
     "--verbose", "-v", is_flag=True, help="Show every attack and the error that refused it."
 )
 @report.json_option
@@ -72,6 +78,7 @@ def command(
     features: str | None,
     token_2022: bool,
     allow_missing: bool,
+    skeleton: bool,
     verbose: bool,
     as_json: bool,
 ) -> int:
@@ -102,14 +109,38 @@ def command(
             token_program=TOKEN_2022_PROGRAM if token_2022 else TOKEN_PROGRAM,
             progress=running.step,
         )
-    if _is_older(elf, found, source.model):
+    place = spec or folder / "spec.py"
+    changed = so is None and _has_changed(place, record)
+    if changed or _is_older(elf, found, source.model):
         report.note(
-            f"{built} describes itself differently than {source.how}: build it again, or give its own spec"
+            f"{built} was built from another spec than {source.how}: build it again, or give its own spec"
         )
-    report.emit(_document(found), _lines(found, verbose), as_json=as_json)
-    withstood = all(result.fine for result in found.results)
+    document = {**_document(found), "built_from_another_spec": changed}
+    report.emit(document, _lines(found, verbose), as_json=as_json)
+    if skeleton and found.not_attacked:
+        _write_skeleton(place.with_name("attack.py"), program, found.not_attacked)
+    withstood = all(result.fine for result in found.results) and not changed
     complete = allow_missing or not found.not_attacked
     return report.OK if withstood and complete else report.INPUT
+
+
+def _has_changed(spec: Path, record: dict[str, Any]) -> bool:
+    """Is the spec another one than the program was built from? False if the record does not say."""
+    from mcpsol_py.build import spec_sha256
+
+    return record.get("spec_sha256") not in (None, spec_sha256(spec))
+
+
+def _write_skeleton(path: Path, program: Program, needed: dict[str, str]) -> None:
+    """Write a scenario with a function for each instruction in *needed*. Raises SourceError if the file exists."""
+    from mcpsol_py.attack.skeleton import skeleton_of
+
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(skeleton_of(program, needed))
+    except FileExistsError as error:
+        raise SourceError("exists; --skeleton overwrites nothing", origin=str(path)) from error
+    report.note(f"{path}: complete its functions, then attack again")
 
 
 def _program_id(given: str | None, record: dict[str, Any]) -> Pubkey | None:

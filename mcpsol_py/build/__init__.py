@@ -18,7 +18,15 @@ from mcpsol_py.errors import BuildError, WrongArithmetic
 from mcpsol_py.folders import link_below
 from mcpsol_py.solana.rent import deploy_rent
 
-__all__ = ["BuildResult", "ListToolsCost", "Progress", "Route", "Toolchain", "build_program"]
+__all__ = [
+    "BuildResult",
+    "ListToolsCost",
+    "Progress",
+    "Route",
+    "Toolchain",
+    "build_program",
+    "spec_sha256",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +48,14 @@ class BuildResult:
     seconds: float
     wrong: tuple[WrongOperation, ...]
     program_id: str | None
+    spec_sha256: str | None = None
 
     def record(self) -> dict[str, str]:
-        """Return the content of ``<name>.build.json``: route, compiler, linker, sha256 in hex, declared id."""
-        declared = {"program_id": self.program_id} if self.program_id else {}
-        return {**self.toolchain.record(), "sha256": self.sha256, **declared}
+        """Return the content of ``<name>.build.json``: route, compiler, linker, sha256 in hex, declared id, and the
+        sha256 of the spec beside the crate."""
+        declared = {"program_id": self.program_id, "spec_sha256": self.spec_sha256}
+        known = {key: value for key, value in declared.items() if value}
+        return {**self.toolchain.record(), "sha256": self.sha256, **known}
 
 
 def build_program(
@@ -98,11 +109,19 @@ def build_program(
         program_id=crate.program_id,
         seconds=time.monotonic() - started,
         wrong=wrong,
+        spec_sha256=spec_sha256(crate_dir / "spec.py"),
     )
     if out is not None:
         record = json.dumps(result.record(), indent=2, sort_keys=True) + "\n"
         _place(out, f"{crate.name}.build.json").write_text(record, encoding="utf-8")
     return result
+
+
+def spec_sha256(spec: Path) -> str | None:
+    """Return the sha256 of a spec in hex, without regard to line ends; None if there is no such file."""
+    if not spec.is_file():
+        return None
+    return hashlib.sha256(spec.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _place(out: Path, name: str) -> Path:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from mcpsol_py import load
+from mcpsol_py.attack.run import read_scenario
+from mcpsol_py.build import spec_sha256
 from tests.functional.cli import Cli
 
 REPO = Path(__file__).resolve().parents[2]
@@ -111,3 +115,30 @@ def test_mistakes_in_a_scenario_are_told(cli: Cli, vault: Path, text: str, said:
     assert ran.code == 1
     assert said in ran.err, ran.err
     assert "attack.py" in ran.err
+
+
+def test_a_spec_that_changed_after_the_build_is_a_failure(cli: Cli, vault: Path) -> None:
+    spec, record = vault / "spec.py", vault / "vault.build.json"
+    known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    record.write_text(json.dumps({**known, "spec_sha256": spec_sha256(spec)}), encoding="utf-8")
+    assert cli("attack", vault, "--only", "deposit").code == 0
+    spec.write_text(spec.read_text(encoding="utf-8") + "\n# another body\n", encoding="utf-8")
+    stale = cli("attack", vault, "--only", "deposit", "--json")
+    assert (stale.code, stale.json["built_from_another_spec"]) == (1, True)
+    assert "build it again" in stale.err
+
+
+def test_a_skeleton_is_written_once_and_can_be_run(cli: Cli) -> None:
+    folder = cli.folder / "x402"
+    folder.mkdir()
+    for name in ("spec.py", "x402.so"):
+        shutil.copyfile(REPO / "programs/x402" / name, folder / name)
+    line = ("attack", folder, "--only", "settle", "--skeleton")
+    assert cli(*line).code == 1
+    scenario = folder / "attack.py"
+    text = scenario.read_text(encoding="utf-8")
+    assert "def settle(scene: Scene) -> Call:" in text
+    assert set(read_scenario(scenario, load(folder / "spec.py")).calls) == {"settle"}
+    again = cli(*line)
+    assert (again.code, "overwrites nothing" in again.err) == (1, True)
+    assert scenario.read_text(encoding="utf-8") == text
