@@ -24,7 +24,7 @@ from mcpsol_py.bodies.scope import (
 )
 from mcpsol_py.bodies.tree import NOTHING, UNKNOWN, Expression, Statement
 from mcpsol_py.errors import suggest
-from mcpsol_py.model.program import ErrorCode, Event
+from mcpsol_py.model.program import Account, ErrorCode, Event
 from mcpsol_py.model.types import U64, Int, Link, Type
 from mcpsol_py.solana import ids
 
@@ -71,6 +71,10 @@ _HOW: dict[str, tuple[Literal["wrapping", "saturating"], Literal["add", "sub", "
     "saturating_sub": ("saturating", "sub"),
     "saturating_mul": ("saturating", "mul"),
 }
+
+
+#: In place of an account that is not there.
+_NO_ACCOUNT = Account("")
 
 
 class Calls:
@@ -188,21 +192,23 @@ class Calls:
 
     def _argument(self, node: ast.expr, kind: Type | tree.StateParameter) -> Expression:
         if isinstance(kind, tree.StateParameter):
-            return self._state(node, kind)
+            with suppress(Stopped):
+                return self._state(node, kind)
+            return tree.Unknown()
         return self.expressions.typed(node, kind)
 
     def _state(self, node: ast.expr, kind: tree.StateParameter) -> Expression:
         """Return the state of an account, for a helper that takes it."""
-        account = self.context.accounts.get(ast.unparse(node))
-        if account is None or account.rules.state != kind.name or account.optional:
-            return self.refuse(node, f"expected an account with the state {kind.name}")
-        if self.context.scope.state_fields(account) is None:
-            why = f"the state of {account.name} has no fixed size: bodies cannot read it yet"
-            return self.refuse(node, why)
-        if account.name in self.context.closed:
-            return self.refuse(node, f"{account.name} is closed: it has no state any more")
-        if kind.writable and not account.writable:
-            return self.refuse(node, f"{account.name} is written there: declare it as Mut[…]")
+        account = self.context.accounts.get(ast.unparse(node), _NO_ACCOUNT)
+        is_held = (account.rules.state, account.optional) == (kind.name, False)
+        self.need(is_held, node, f"expected an account with the state {kind.name}")
+        has_size = self.context.scope.state_fields(account) is not None
+        why = f"the state of {account.name} has no fixed size: bodies cannot read it yet"
+        self.need(has_size, node, why)
+        is_closed = account.name in self.context.closed
+        self.need(not is_closed, node, f"{account.name} is closed: it has no state any more")
+        can_write = account.writable >= kind.writable
+        self.need(can_write, node, f"{account.name} is written there: declare it as Mut[…]")
         return tree.StateArgument(account.name, kind)
 
     def _need_different_accounts(self, node: ast.Call, values: tuple[Expression, ...]) -> None:

@@ -363,9 +363,8 @@ class BodyChecker:
             self.need(case.guard is None, case.guard or node, why)
             test = None if _is_rest(case.pattern) else self._test(node.subject, case)
             if test is not None and variants and not left:
-                self.expressions.condition(
-                    test
-                )  # the last variant needs no condition, but has a type
+                # the last variant needs no condition, but its type is checked
+                self.expressions.condition(test)
                 test = None
             if test is None:
                 block += case.body

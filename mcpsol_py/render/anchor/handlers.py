@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from operator import attrgetter
 
 from mcpsol_py.bodies.tree import ProgramBodies
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import (
     Account,
     AccountSeed,
@@ -104,9 +106,9 @@ class _AnchorCrate:
 def _parts(body: Struct | Enum, view: TypeView) -> dict[str, str]:
     """The fields or variants in Rust, by the source's names."""
     if isinstance(body, Struct):
-        return {n: str(rust) for n, rust in fields_of(body.fields).items()}
-    pairs = zip(body.variants, view.variants, strict=True)
-    return {source.name: str(shown.declaration) for source, shown in pairs}
+        return dict(zip(names_of(body.fields), names_of(view.fields), strict=True))
+    declared = map(attrgetter("declaration"), view.variants)
+    return dict(zip(names_of(body.variants), declared, strict=True))
 
 
 def _struct(state: StateStruct) -> StructNames:

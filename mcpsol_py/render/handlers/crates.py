@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import compress
+from operator import attrgetter
 
 from mcpsol_py.bodies.tree import ProgramBodies
 from mcpsol_py.errors import RenderError
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Enum, Link, Struct
 from mcpsol_py.render.handlers.build import ProgramHandlers, program_handlers
@@ -96,16 +99,15 @@ class _Crate:
 
 
 def _struct(rust: str, body: Struct, view: StructView) -> StructNames:
-    pairs = [(source.name, shown) for source, shown in zip(body.fields, view.fields, strict=True)]
-    references = frozenset(name for name, shown in pairs if shown.type.startswith("&"))
-    return StructNames(
-        rust, {name: str(shown.name) for name, shown in pairs}, references=references
-    )
+    names = names_of(body.fields)
+    is_reference = [field.type.startswith("&") for field in view.fields]
+    fields = dict(zip(names, map(str, names_of(view.fields)), strict=True))
+    return StructNames(rust, fields, references=frozenset(compress(names, is_reference)))
 
 
 def _enum(rust: str, body: Enum, view: EnumView) -> StructNames:
-    pairs = zip(body.variants, view.variants, strict=True)
-    return StructNames(rust, {source.name: str(shown.declaration) for source, shown in pairs})
+    declared = map(attrgetter("declaration"), view.variants)
+    return StructNames(rust, dict(zip(names_of(body.variants), declared, strict=True)))
 
 
 def _state(view: StateView) -> StructNames:

@@ -62,6 +62,9 @@ def _calls_programs(statement: Statement) -> bool:
     return any(find([statement], _CALLS))
 
 
+#: The variables that keep what is evaluated before borrows end.
+_HEADS: dict[type, str] = {tree.If: "condition", tree.For: "bounds"}
+
 #: The path of a block: the number of each `if` around it, and the side.
 _Path: TypeAlias = tuple[tuple[int, str], ...]
 
@@ -171,25 +174,27 @@ class _Writer:
         give_back = [
             line for account in sorted(held) for line in self.dialect.give_back(self.names, account)
         ]
-        if isinstance(statement, tree.If):
-            if not held:
-                return self._if(
-                    statement, self.expressions.code(statement.test), frozenset(), is_tail
-                )
-            test = self.names.variables.take("condition")
-            evaluated = f"let {test} = {self.expressions.code(statement.test)};"
-            return [evaluated, *give_back, *self._if(statement, test, frozenset(), is_tail)]
-        if isinstance(statement, tree.For):
-            if not held:
-                return self._for(statement, self._bounds(statement), frozenset())
-            bounds = self.names.variables.take("bounds")
-            evaluated = f"let {bounds} = {self._bounds(statement)};"
-            return [evaluated, *give_back, *self._for(statement, bounds, frozenset())]
+        if isinstance(statement, (tree.If, tree.For)):
+            return self._block_with_calls(statement, give_back, is_tail=is_tail)
         if isinstance(statement, tree.CloseAccount):
             accounts = self.names.accounts
             closing = accounts[statement.account], accounts[statement.destination]
             return [*give_back, self.dialect.close(*closing)]
         assert isinstance(statement, tree.CallProgram)
+        return self._program_call(statement, give_back)
+
+    def _block_with_calls(
+        self, statement: tree.If | tree.For, give_back: list[str], *, is_tail: bool
+    ) -> list[str]:
+        """An `if` or a loop with calls inside. What it evaluates first may read state that is borrowed until then."""
+        head = self._head(statement)
+        if not give_back:
+            return self._compound(statement, head, frozenset(), is_tail=is_tail)
+        name = self.names.variables.take(_HEADS[type(statement)])
+        lines = self._compound(statement, name, frozenset(), is_tail=is_tail)
+        return [f"let {name} = {head};", *give_back, *lines]
+
+    def _program_call(self, statement: tree.CallProgram, give_back: list[str]) -> list[str]:
         lines, values = [], {}
         for name, value in statement.values:
             values[name] = self.expressions.code(value)
@@ -205,11 +210,10 @@ class _Writer:
     def _statement(
         self, statement: Statement, held: frozenset[str] | set[str], *, is_tail: bool
     ) -> list[str]:
-        if isinstance(statement, tree.If):
-            test = self.expressions.code(statement.test)
-            return self._if(statement, test, frozenset(held), is_tail)
-        if isinstance(statement, tree.For):
-            return self._for(statement, self._bounds(statement), frozenset(held))
+        if isinstance(statement, (tree.If, tree.For)):
+            return self._compound(
+                statement, self._head(statement), frozenset(held), is_tail=is_tail
+            )
         if isinstance(statement, (tree.Return, tree.Raise)):
             result = self._result(statement)
             return [result if is_tail else f"return {result};"]
@@ -225,10 +229,19 @@ class _Writer:
             return [*lines, f"}} else {other[0]}", *other[1:]]
         return [*lines, "} else {", *other, "}"]
 
-    def _bounds(self, statement: tree.For) -> str:
-        """The range of a loop."""
+    def _head(self, statement: tree.If | tree.For) -> str:
+        """What an `if` or a loop evaluates first: its condition, or its range."""
+        if isinstance(statement, tree.If):
+            return self.expressions.code(statement.test)
         start = self.expressions.text(statement.start).at(Level.ATOM)
         return f"{start}..{self.expressions.typed(statement.stop).at(Level.ATOM)}"
+
+    def _compound(
+        self, statement: tree.If | tree.For, head: str, held: frozenset[str], *, is_tail: bool
+    ) -> list[str]:
+        if isinstance(statement, tree.If):
+            return self._if(statement, head, held, is_tail)
+        return self._for(statement, head, held)
 
     def _for(self, statement: tree.For, bounds: str, held: frozenset[str]) -> list[str]:
         first = f"for {self.names.locals[statement.name]} in {bounds} {{"
