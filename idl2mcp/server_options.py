@@ -53,7 +53,7 @@ class Wanted:
         *secrets* names the secret variables that the server needs. Raises SourceError if the client could not start
         it.
         """
-        from idl2mcp import trial_start
+        from idl2mcp.serving import trial_start
 
         arguments = click.get_current_context().find_root().obj or sys.argv[1:]
         if settings is None:

@@ -265,7 +265,7 @@ class _Service:
 
     def announce(self) -> None:
         """Print what is served and where, and what the owner should look at."""
-        from idl2mcp.start_checks import findings
+        from idl2mcp.serving.start_checks import findings
 
         box = self.bridge.box
         for source in self.loaded:
@@ -322,7 +322,7 @@ class _Service:
         """Return the sender of the local cluster's play money, unless a policy decides what is sent."""
         if self.cluster is None or self.bridge.mode == "send":
             return None
-        from idl2mcp.play_money import play_sender
+        from idl2mcp.serving.play_money import play_sender
 
         return play_sender(self.cluster)
 

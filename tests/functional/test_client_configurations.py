@@ -14,9 +14,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import get_default_environment
 from solders.keypair import Keypair
 
-from idl2mcp import trial_start
 from idl2mcp.config.client_files import install
 from idl2mcp.config.mcp_clients import CLIENTS, command_of, user_file
+from idl2mcp.serving import trial_start
 from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.errors import SourceError
 from tests.functional.cli import Cli
