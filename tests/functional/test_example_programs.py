@@ -189,3 +189,118 @@ def test_vesting_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> Non
             granting.step()
 
     compare(built("vesting", tmp_path), life)
+
+
+# --- pool -----------------------------------------------------------------------------------------
+
+
+class Trading:
+    """A pool of two mints, and two wallets that put tokens in, take them out and swap."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        self.wallets = (oracle.wallet(), oracle.wallet())
+        self.mints = (oracle.mint(), oracle.mint())
+        self.market = at(oracle, b"market", *map(bytes, self.mints))
+        self.vaults = [at(oracle, b"vault", bytes(self.market), bytes(mint)) for mint in self.mints]
+        self.purses = {
+            (owner.pubkey(), i): oracle.tokens(mint, owner.pubkey(), 2**60)
+            for owner in self.wallets
+            for i, mint in enumerate(self.mints)
+        }
+        self.create(dict(zip(("mint_a", "mint_b"), self.mints, strict=True)))
+        for owner in self.wallets:
+            accounts = {"position": self.position(owner), "market": self.market}
+            oracle.call("open_position", accounts | {"owner": owner.pubkey()}, {}, owner)
+
+    def create(self, mints: dict[str, Pubkey]) -> None:
+        payer = self.wallets[0]
+        market = at(self.oracle, b"market", *map(bytes, mints.values()))
+        vaults = [at(self.oracle, b"vault", bytes(market), bytes(mint)) for mint in mints.values()]
+        accounts = mints | {"market": market, "payer": payer.pubkey()}
+        accounts |= dict(zip(("vault_a", "vault_b"), vaults, strict=True))
+        fee = self.r.choice([0, 30, 1_000])
+        self.oracle.call("create", accounts, {"fee_bps": fee}, payer)
+
+    def position(self, owner: Keypair) -> Pubkey:
+        return at(self.oracle, b"position", bytes(self.market), bytes(owner.pubkey()))
+
+    def amount(self) -> int:
+        return self.r.choice([0, 1, 2, 10, 1000, self.r.randrange(2**40), 2**61, 2**64 - 1])
+
+    def reserves(self) -> tuple[int, int]:
+        return held(self.oracle, self.vaults[0]), held(self.oracle, self.vaults[1])
+
+    def step(self) -> None:
+        owner, other = self.r.sample(self.wallets, 2)
+        name = self.r.choice(["join", "join", "leave", "swap", "swap", "swap", "refused"])
+        before, shares = self.reserves(), self.shares()
+        vars(Trading)[name](self, owner, other)
+        after, left = self.reserves(), self.shares()
+        if shares and left:  # nobody's share is worth less than before
+            assert after[0] * after[1] * shares**2 >= before[0] * before[1] * left**2
+
+    def shares(self) -> int:
+        return int(self.oracle.simulator.state(self.market).shares)
+
+    def held_by(self, owner: Keypair, names: tuple[str, str]) -> dict[str, Pubkey]:
+        """The accounts of the pool, and the purses of a wallet under these names."""
+        purses = [self.purses[owner.pubkey(), i] for i in (0, 1)]
+        return {
+            "market": self.market,
+            "vault_a": self.vaults[0],
+            "vault_b": self.vaults[1],
+            "mint_a": self.mints[0],
+            "mint_b": self.mints[1],
+            "position": self.position(owner),
+            "owner": owner.pubkey(),
+            **dict(zip(names, purses, strict=True)),
+        }
+
+    def join(self, owner: Keypair, other: Keypair) -> None:
+        accounts = self.held_by(owner, ("source_a", "source_b"))
+        args = {"shares": self.amount(), "most_a": self.amount(), "most_b": self.amount()}
+        self.oracle.call("join", accounts, args, owner)
+
+    def leave(self, owner: Keypair, other: Keypair) -> None:
+        accounts = self.held_by(owner, ("to_a", "to_b"))
+        least = self.r.choice([0, 0, 0, 5])
+        args = {"shares": self.amount(), "least_a": least, "least_b": least}
+        self.oracle.call("leave", accounts, args, owner)
+
+    def swap(self, owner: Keypair, other: Keypair) -> None:
+        i = self.r.randrange(2)
+        accounts = {
+            "market": self.market,
+            "vault_in": self.vaults[i],
+            "vault_out": self.vaults[1 - i],
+            "source": self.purses[owner.pubkey(), i],
+            "destination": self.purses[owner.pubkey(), 1 - i],
+            "mint_in": self.mints[i],
+            "mint_out": self.mints[1 - i],
+            "owner": owner.pubkey(),
+        }
+        args = {"amount": self.amount(), "least": self.r.choice([0, 0, 3])}
+        self.oracle.call("swap", accounts, args, owner)
+
+    def refused(self, owner: Keypair, other: Keypair) -> None:
+        """Somebody else's position, and pools that cannot be."""
+        accounts = self.held_by(owner, ("to_a", "to_b")) | {"position": self.position(other)}
+        args = {"shares": 1, "least_a": 0, "least_b": 0}
+        assert self.oracle.call("leave", accounts, args, owner) == "WrongAccount"
+        new = self.oracle.mint()
+        payer = self.wallets[0]
+        market = at(self.oracle, b"market", bytes(new), bytes(self.mints[0]))
+        common = {"market": market, "payer": payer.pubkey(), "mint_a": new, "mint_b": self.mints[0]}
+        for name, mint in (("vault_a", new), ("vault_b", self.mints[0])):
+            common[name] = at(self.oracle, b"vault", bytes(market), bytes(mint))
+        assert self.oracle.call("create", common, {"fee_bps": 1_001}, payer) == "FeeTooHigh"
+
+
+def test_the_pool_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    def life(oracle: Oracle, r: random.Random) -> None:
+        trading = Trading(oracle, r)
+        for _ in range(50):
+            trading.step()
+
+    compare(built("pool", tmp_path), life)

@@ -174,6 +174,27 @@ def test_what_is_written_is_not_read_under_another_name(
     assert check not in handler("        return other.total + state.total\n")
 
 
+def test_state_that_a_helper_writes_is_not_read_under_another_name(tmp_path: Path) -> None:
+    helper = """\
+def copy(to: "Mut[Fees.State, ...]", of: "Fees.State") -> None:
+    to.total = of.total
+
+
+@program"""
+    text = HEAD.replace("        to: Mut", "        other: Ref[State, ...],\n        to: Mut")
+    text = text.replace("@program", helper, 1)
+    body = "        copy(state, other)\n        return amount\n"
+    render(model(tmp_path, text + body), out=tmp_path)
+    made = (tmp_path / "src/processor/take.rs").read_text()
+    assert "checks::different(accounts.state_2, accounts.other)?;" in made or (
+        "checks::different(accounts.state, accounts.other)?;" in made
+    )
+    assert (
+        "pub fn copy(to: &mut crate::state::State, of: &crate::state::State)"
+        in (tmp_path / "src/helpers.rs").read_text()
+    )
+
+
 def test_a_method_with_only_pass_is_by_hand(tmp_path: Path) -> None:
     text = HEAD + "        pass\n        ...\n"
     assert model(tmp_path, text).bodies is None
