@@ -14,7 +14,13 @@ import click
 from idl2mcp import report
 from idl2mcp.server_options import Wanted, server_options, set_up_telemetry
 from idl2mcp.x402.csv_output import csv_text
-from idl2mcp.x402.storage import database_option, open_chain, open_database, open_existing_database
+from idl2mcp.x402.storage import (
+    database_option,
+    open_chain,
+    open_database,
+    open_existing_database,
+    open_wallet,
+)
 from idl2mcp.x402.times import span_ms, span_options
 from mcpsol_py.items import without_nulls
 
@@ -169,7 +175,7 @@ def _pay(options: _PayOptions) -> None:
 
     wanted = options.purchase()
     chain = open_chain(options.cluster)
-    keypair = _payer(options.wallet_file, chain)
+    keypair = open_wallet(options.wallet_file, chain)
     mint, limit = options.limit(chain.network)
     opened = open_database(options.database)
     budget = Budget(
@@ -234,23 +240,6 @@ def _shown(done: Bought[Any], network: str) -> str:
     from mcpsol_py.x402.protocol.price import format_amount
 
     return format_amount(done.amount, network, str(done.asset))
-
-
-def _payer(wallet: str, chain: PaymentChain) -> Keypair:
-    """The key of --wallet. "@name" is the play-money wallet of that name, on a local cluster only."""
-    from idl2mcp.local_cluster import is_local_name
-    from idl2mcp.local_cluster import wallet as local_wallet
-    from idl2mcp.passphrases import passphrase
-    from mcpsol_py.client.keys import open_keypair
-
-    if not wallet.startswith("@"):
-        path = Path(wallet)
-        return open_keypair(path, passphrase(path))
-    if not chain.embedded or not is_local_name(wallet):
-        raise click.BadParameter(
-            f"{wallet}: such names are wallets of a local cluster", param_hint="--wallet"
-        )
-    return local_wallet(wallet[1:])
 
 
 async def _reconcile(budget: Budget, chain: PaymentChain) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +11,7 @@ import click
 from idl2mcp import report
 from idl2mcp.x402.csv_output import csv_text
 from idl2mcp.x402.merchant import merchant_options
-from idl2mcp.x402.storage import KEY_FILE, open_chain, open_existing_database
+from idl2mcp.x402.storage import open_chain, open_existing_database, open_wallet
 from idl2mcp.x402.times import span_ms, span_options
 from mcpsol_py.utc import time_of
 
@@ -77,7 +76,10 @@ def sales(
 @click.argument("payment_id", metavar="PAYMENT")
 @click.option("--url", required=True, help="The cluster's JSON-RPC, on which the payment was made.")
 @click.option(
-    "--wallet", type=KEY_FILE, required=True, help="The key file that pays the refund and its fee."
+    "--wallet",
+    required=True,
+    metavar="FILE",
+    help='The key file that pays the refund and its fee, or "@merchant" of a local cluster.',
 )
 @click.option("--amount", metavar="PRICE", help="Less than all of it, such as $0.0005.")
 @click.option("--reason", default="", help="For the merchant's log.")
@@ -86,7 +88,7 @@ def sales(
 def refund(
     payment_id: str,
     url: str,
-    wallet: Path,
+    wallet: str,
     amount: str | None,
     reason: str,
     database: str,
@@ -97,8 +99,6 @@ def refund(
 
     If its outcome is not known, the same command tells it later.
     """
-    from idl2mcp.passphrases import passphrase
-    from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.selling.refunds import Refunds
     from mcpsol_py.x402.store.receipts import Receipts
     from mcpsol_py.x402.store.refund_log import RefundLog
@@ -107,8 +107,8 @@ def refund(
     receipts = Receipts(kept, merchant)
     receipt = receipts.get(payment_id)
     units = None if amount is None else _base_units(amount, payment_id, receipt)
-    key = open_keypair(wallet, passphrase(wallet))
-    refunds = Refunds(receipts, RefundLog(kept, merchant), open_chain(url), key)
+    chain = open_chain(url)
+    refunds = Refunds(receipts, RefundLog(kept, merchant), chain, open_wallet(wallet, chain))
     made = asyncio.run(refunds.refund(payment_id, units, reason=reason))
     text = f"{payment_id}: {_money(receipt, made.amount)} sent back to {made.payer}, transaction {made.signature}"
     report.emit(

@@ -1,4 +1,4 @@
-"""Open the database of payments and the cluster they settle on, for the `idl2mcp x402` commands."""
+"""Open the database, the cluster and the wallet that pays, for the `idl2mcp x402` commands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from solders.keypair import Keypair
+
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.store.database import Database
 
-__all__ = ["KEY_FILE", "database_option", "open_chain", "open_database", "open_existing_database"]
+__all__ = [
+    "KEY_FILE",
+    "database_option",
+    "open_chain",
+    "open_database",
+    "open_existing_database",
+    "open_wallet",
+]
 
 #: An existing key file.
 KEY_FILE = click.Path(dir_okay=False, path_type=Path, exists=True)
@@ -67,3 +76,20 @@ def open_chain(url: str) -> PaymentChain:
     chain = payment_chain(url)
     click.get_current_context().call_on_close(chain.close)
     return chain
+
+
+def open_wallet(wallet: str, chain: PaymentChain) -> Keypair:
+    """Return the key of ``--wallet``: a key file, or "@name", a play-money wallet of a local cluster."""
+    from idl2mcp.local_cluster import is_local_name
+    from idl2mcp.local_cluster import wallet as local_wallet
+    from idl2mcp.passphrases import passphrase
+    from mcpsol_py.client.keys import open_keypair
+
+    if not wallet.startswith("@"):
+        path = Path(wallet)
+        return open_keypair(path, passphrase(path))
+    if not chain.embedded or not is_local_name(wallet):
+        raise click.BadParameter(
+            f"{wallet}: such names are wallets of a local cluster", param_hint="--wallet"
+        )
+    return local_wallet(wallet[1:])

@@ -68,6 +68,8 @@ class Refunds:
         known = await self._settled(payment_id)
         left = (receipt.amount or 0) - sum(r.amount for r in known if r.state == "landed")
         asked = left if amount is None else amount
+        if left == 0:
+            raise PaymentError("refund_too_large", f"{payment_id} was refunded in full")
         if not 0 < asked <= left:
             raise PaymentError(
                 "refund_too_large",
