@@ -259,6 +259,43 @@ settle resolve finalize conclude
 expire expired stale old
 insurance protection
 liquidate
+recenter rebalance
+ladder multi
+tax fee
+soulbound nontransferable
+seize clawback
+artist creator
+picture image uri logo
+edit update change
+earnings fee reward revenue income
+earn reward interest yield fee
+unlock release withdraw
+join enter deposit create
+leave exit withdraw
+pending request
+queue request
+certificate attestation credential
+guardian signature
+wallet owner account
+bot keeper
+ltv elevation emode
+health refresh pulse
+hide confidential private
+secret confidential private
+badge nft
+allocation weight
+profit pnl gain
+loss bad debt
+lender supplier creditor
+borrower debtor
+trader user
+creator deployer launcher
+volume accumulator
+leftover surplus remaining
+peer contract trusted
+rent lamport
+sync refresh update crank
+crank refresh consume
 leverage lever
 aggregator router
 mark symbol
@@ -473,6 +510,227 @@ unpause = resume after emergency
 collect protocol fee = treasury revenue of the protocol
 withdraw excess lamport = surplus lamports
 extend program = more space for program
+settle pnl = realize profit loss cash pnl
+settle funding = pay funding payment perp
+initialize user = sign up open trading account first time register trader
+register trader = sign up open trading account first time
+delete user = close trading account
+update user delegate = let somebody else trade for me
+delegate trader = let somebody else trade for me
+place spot order = buy sell spot limit
+place order = buy sell limit
+modify order = change price size of resting order
+reduce order = shrink resting order
+cancel up to = cancel several orders
+liquidate perp = force close underwater trader
+liquidate spot = force close underwater borrower
+transfer deposit = move collateral between my subaccounts
+transfer collateral = move margin between my accounts
+add insurance fund stake = stake insurance earn fees
+remove insurance fund stake = unstake insurance
+deposit fund = add margin collateral to trade
+withdraw fund = take margin out
+increase position length = more bins wider position
+claim swap fee = earned trading fees lp
+collect reward = farm incentive of lp position
+two hop swap = trade through two pools via an intermediate token
+swap exact out = receive exact amount of tokens
+swap exact in = spend exact amount of tokens
+withdraw liquidity = exit pool take out lp
+provide liquidity = lp into pool
+deposit all token type = lp into pool both sides
+withdraw all token type = exit pool both sides
+withdraw single token type = exit pool in only one token
+bootstrap liquidity = first liquidity of new pool
+create market = list new market pair
+create position = open new lp position
+initialize position = open new lp position
+initialize tick array = prepare price range ticks account
+initialize bin array = prepare bins account
+split position = divide lp position between wallets
+open bundled position = several positions in one nft
+initialize reward = add farm incentive to pool
+fund reward = top up incentive of pool farm
+set reward emission = how much reward per second
+request elevation group = higher ltv emode efficiency mode
+flash borrow reserve liquidity = flash loan
+flash repay reserve liquidity = flash loan return
+refresh obligation = update loan health values
+refresh reserve = update interest of lending market
+init obligation = open loan account
+withdraw obligation collateral and redeem = take lent money back out
+redeem reserve collateral = take lent money back out of lending ctoken
+deposit and withdraw = swap collateral of loan
+lending account withdraw = take lent money back out
+lending account borrow = take loan debt
+lending account repay = pay back loan debt
+lending account liquidate = unhealthy underwater
+initialize account = open account
+create loan = start borrow
+close loan = finish repaid loan
+create strategy = lender offers terms
+refinance ledger = change lender better rate loan
+sell ledger = lender exits loan
+extend loan = more time to repay
+request redemption = ask to redeem later
+create redemption request = ask to redeem later queue exit
+fulfill redemption request = pay out exit
+take offer = buy at offered price invest
+make offer = create terms sale
+buy yt = long yield leverage yield
+sell yt = exit yield position
+trade pt = buy sell principal token fixed rate
+buy pt = lock in fixed rate
+sell pt = exit fixed rate early
+collect interest = earned yield payout
+claim emission = earned incentive
+claim farm emission = earned incentive
+resolve = outcome decided
+finalize proposal = end vote decide outcome
+execute transaction = carry out passed proposal
+cancel proposal = withdraw motion
+withdraw governing token = leave dao get tokens back
+create governance = new treasury rules account control
+create native treasury = dao sol wallet
+insert transaction = add action to proposal
+sign off proposal = ready for vote
+activate proposal = start vote
+queue proposal = wait before execution timelock
+multisig set time lock = delay before execution
+multisig add spending limit = allowance without votes pocket money
+batch create = several transactions together
+transaction buffer create = large transaction in pieces
+proposal cancel = withdraw approved proposal
+stake = lock earn rewards
+unstake = stop staking cool down
+withdraw unstaked deposit = collect after cooldown
+withdraw stake = get sol or stake back after cool down
+split = divide stake in two
+authorize = change staker withdrawer authority of stake
+move stake = shift between stake accounts
+redelegate = change validator
+set preferred validator = which validator gets stake
+update stake pool balance = epoch update pool
+withdraw sol = cash out pool tokens for sol instantly
+change authority = new admin owner
+create metadata account v3 = name picture symbol of token
+create master edition = limited prints of nft
+mint new edition from master edition via token = print copy numbered
+print = numbered copy of nft
+verify creator = sign as artist
+set collection = put into collection
+approve collection authority = let another verify collection
+utilize = consume use of nft
+lock = freeze nft while staked listed
+delegate = let another move or lock
+add config line = load items names uris into machine
+update candy machine = change settings price
+create agreement = terms
+create attestation = issue certificate
+close attestation = revoke certificate
+change authorized signer = who may issue
+initialize mint close authority = mint can be deleted
+initialize transfer fee config = tax on each transfer
+set transfer fee = change tax on each transfer
+withdraw withheld token = collect tax of transfers
+harvest withheld token = collect tax of transfers
+initialize permanent delegate = clawback seize burn from any holder
+initialize transfer hook = run program on each transfer
+initialize non transferable mint = soulbound badge
+initialize interest bearing mint = balance grows rate
+initialize default account state = new accounts start frozen
+enable memo transfer = require note on incoming transfer
+enable cpi guard = protect from programs
+confidential transfer = private hidden amount
+configure confidential transfer account = private hidden balance setup
+initialize multisig = several signers for token account m of n
+deactivate lookup table = retire table before closing
+freeze lookup table = table never changes
+close lookup table = get rent back of table
+create lookup table = shorter transactions list of addresses
+withdraw nonce account = get lamports out of nonce
+authorize nonce account = change nonce authority
+initialize nonce account = offline signing setup
+allocate = reserve space bytes
+assign = change owner program
+create account = new account space rent
+set data = replace content of metadata
+trim = shrink get rent back
+write = store bytes data
+append = add bytes
+redeem = bridge in from another chain receive exchange
+release inbound mint = receive tokens after delay bridge
+release inbound unlock = receive tokens after delay bridge
+set peer = trust contract on other chain
+set pause = emergency stop halt
+post message = publish message to other chain
+verify hash = check guardian signatures
+post signature = upload guardian signatures
+reclaim event account = rent back of message
+replace message = change destination of message
+aggregator add job = new data source for feed
+aggregator open round = request new value oracle
+aggregator save result = oracle reports value
+vrf request randomness = random number
+pull feed init = create oracle feed
+oracle heartbeat = keep oracle alive
+set price = update oracle
+add validator to pool = validator joins
+create fee tier = new fee level
+set fee = change fee
+set default fee rate = base fee of new pools
+set protocol fee rate = share of protocol
+collect coin creator fee = creator earnings royalties coin
+claim cashback = money back traders reward
+claim token incentive = volume reward traders
+sync user volume accumulator = update my trading volume
+close user volume accumulator = rent back volume account
+set creator = who receives creator fees
+migrate bonding curve creator = who receives creator fees
+claim vested token = locked launch tokens over time
+claim creator trading fee = creator earnings
+transfer pool creator = hand over launch pool earnings
+withdraw leftover = unsold tokens after launch
+withdraw migration fee = fee after graduation
+create virtual pool metadata = website logo of launched token
+insert address = add to tree
+append leaf = add to tree
+nullify leaf = spend from tree
+new rewarder = start reward program
+create quarry = new staking farm for token
+create miner = join farm first time
+rescue token = recover tokens sent by mistake
+set annual reward = reward rate yearly
+new minter = allow to print allowance
+redeem all token = exchange iou for real tokens
+transfer = hand over send to another owner
+delete = remove give up get rent back
+update = change content
+propose boss = hand over control new boss
+accept boss = take over control
+set kill switch = emergency stop
+flash fill order = fill with borrowed funds keeper
+fill order = execute order keeper taker
+close position request = cancel pending position request
+create token ledger = record balance before swap
+create open order = account for order book
+place multi limit order = ladder of orders
+consume event = crank order book
+tokenize = turn share into token
+invest = put idle vault funds to work
+rebalance = adjust allocation
+update allocation = change strategy weights
+pause deposit withdrawal = stop in and out of fund
+refund deposit = give back pending deposit
+request deposit = ask to join fund
+process deposit = manager admits deposits
+manager withdraw = manager takes out
+apply profit share = manager fee on profit
+repay bad debt = cover loss lenders
+rebalance position = recenter range price
+collect and compound fee = reinvest auto compound lp fees
+set limit order = stop loss take profit on lp
+remove liquidity = reduce leveraged lp
 create name = reserve register domain
 """
 
