@@ -23,6 +23,13 @@ HTTP, MCP, BRIDGE, TOKENS = (
     for folder in ("x402-http/", "x402/", "", "facilitators/")
 )
 PYPI, CRATES = "requirements/x402peer.txt", "tests/oracles/x402-rs/Cargo.lock"
+DEV, ON_SDK2, ON_SDK1 = (
+    f"requirements/{name}.txt" for name in ("dev", "frameworks", "frameworks1")
+)
+FRAMEWORKS = "tests/oracles/frameworks"
+AGENTS, RUST, GO = (
+    f"{FRAMEWORKS}/{lock}" for lock in ("package-lock.json", "rmcp/Cargo.lock", "go/go.mod")
+)
 OVER_HTTP, UPTO = "test_x402_http_peers", "test_x402_http_upto"
 TYPESCRIPT, PLAY_MONEY = "test_x402_typescript", "test_x402_play_money"
 
@@ -50,6 +57,12 @@ def _row(table: str, package: str, lock: str, does: str, *tests: tuple[str, str]
 def _over_http(registry: str, package: str, lock: str, does: str, *more: tuple[str, str]) -> Row:
     named = re.escape(f"[{registry}: {package}") + r"(\]|-| v1)"
     return _row("http", package, lock, does, (OVER_HTTP, named), *more)
+
+
+def _framework(kind: str, package: str, lock: str, does: str) -> Row:
+    """A row about a client of the bridge. *kind*: how its tests begin, such as "PyPI"."""
+    name = re.escape(f"[{kind}: {package if kind != 'built' else package.rpartition('/')[2]}-")
+    return _row("frameworks", package, lock, does, ("test_bridge_frameworks", name))
 
 
 _BUYS, _SELLS, _SETTLES = "pays our shop", "sells to our buyer", "settles for our shop"
@@ -159,6 +172,19 @@ ROWS = (
         "makes the same tokens for PayAI's facilitator",
         ("test_facilitator_auth", "payai"),
     ),
+    _framework("PyPI", "fastmcp", DEV, "client"),
+    _framework("PyPI", "pydantic-ai-slim", ON_SDK2, "an agent with a scripted model"),
+    _framework("PyPI", "openai-agents", ON_SDK2, "function tools with strict schemas"),
+    _framework("PyPI", "llama-index-tools-mcp", ON_SDK2, "tools of an agent"),
+    _framework("PyPI", "langchain-mcp-adapters", ON_SDK1, "LangChain tools"),
+    _framework("PyPI", "smolagents", ON_SDK1, "a tool collection (mcpadapt)"),
+    _framework("PyPI", "autogen-ext", ON_SDK1, "AutoGen tools"),
+    _framework("PyPI", "mcp-use", ON_SDK1, "LangChain tools"),
+    _framework("npm", "@ai-sdk/mcp", AGENTS, "tools of Vercel's AI SDK"),
+    _framework("npm", "@mastra/mcp", AGENTS, "tools of a Mastra agent"),
+    _framework("built", "github.com/modelcontextprotocol/go-sdk", GO, "client"),
+    _framework("built", "github.com/mark3labs/mcp-go", GO, "client"),
+    _framework("built", "rmcp", RUST, "client"),
 )
 
 
@@ -169,14 +195,20 @@ def locked_version(lock: str, package: str) -> str:
         return str(json.loads(text)["packages"][f"node_modules/{package}"]["version"])
     if lock.endswith(".lock"):
         return next(p["version"] for p in tomllib.loads(text)["package"] if p["name"] == package)
-    found = re.search(rf"^{re.escape(package)}==(\S+)", text, re.MULTILINE)
+    if lock.endswith(".mod"):
+        found = re.search(rf"^\s+{re.escape(package)} v(\S+)", text, re.MULTILINE)
+    else:
+        found = re.search(rf"^{re.escape(package)}==(\S+)", text, re.MULTILINE)
     assert found is not None, f"{package} is not in {lock}"
     return found[1]
 
 
 def registry(lock: str) -> str:
     """Where the packages of a lock file come from."""
-    return {PYPI: "PyPI", CRATES: "crates.io"}.get(lock, "npm")
+    kinds = {"requirements": "PyPI", ".lock": "crates.io", ".mod": "Go"}
+    return next(
+        (kind for part, kind in kinds.items() if part in lock and "package" not in lock), "npm"
+    )
 
 
 def results(file: Path) -> list[tuple[str, str, bool]]:

@@ -16,6 +16,8 @@ compile anchorpy pyproject.toml --extra anchorpy --group test --group build --re
 compile docs --group docs
 compile fuzz --group fuzz
 compile x402peer --group x402peer
+compile frameworks --group frameworks
+compile frameworks1 --group frameworks1
 
 lock_npm() {
     say "$1/package-lock.json"
@@ -31,8 +33,13 @@ lock_npm tests/oracles
 lock_npm tests/oracles/x402
 lock_npm tests/oracles/x402-http
 lock_npm tests/oracles/facilitators
+lock_npm tests/oracles/frameworks
 lock_npm tests/oracles/apps
 lock_npm clients/typescript
-say "tests/oracles/x402-rs/Cargo.lock"
-cargo update --quiet --manifest-path tests/oracles/x402-rs/Cargo.toml
+for crate in tests/oracles/x402-rs tests/oracles/frameworks/rmcp; do
+    say "$crate/Cargo.lock"
+    cargo update --quiet --manifest-path $crate/Cargo.toml
+done
+say "tests/oracles/frameworks/go/go.sum"
+(cd tests/oracles/frameworks/go && go get -u ./... && go mod tidy)
 .venv/bin/python .ci/interop_page.py

@@ -26,9 +26,7 @@ install() {
 }
 mkdir -p "$MCPSOL_CACHE/node"
 exec 9>"$MCPSOL_CACHE/node/.lock" && flock 9 # other checkouts on this machine install into the same cache
-install tests/oracles
-install tests/oracles/x402
-install tests/oracles/x402-http
-install tests/oracles/facilitators
-install tests/oracles/apps
-install clients/typescript
+if [ $# = 0 ]; then
+    set -- tests/oracles tests/oracles/{x402,x402-http,facilitators,apps} clients/typescript
+fi
+for folder in "$@"; do install "$folder"; done

@@ -15,6 +15,32 @@ build_x402_rs() {
     export RUST_PEER=$MCPSOL_CACHE/peers/cargo/debug/x402-rs-peer
 }
 
+# Clients of the bridge in Go and Rust. Go is left out where it is missing: nothing else here needs it.
+build_clients() {
+    if command -v go >/dev/null; then
+        say "mcp-go and go-sdk: building"
+        (cd tests/oracles/frameworks/go && nice go build -o "$MCPSOL_CACHE/peers/go-peer" .)
+        export GO_PEER=$MCPSOL_CACHE/peers/go-peer
+    else
+        not_run "mcp-go, go-sdk" "install Go 1.25 or newer"
+    fi
+    say "rmcp: building (five minutes the first time)"
+    CARGO_TARGET_DIR=$MCPSOL_CACHE/peers/cargo CARGO_BUILD_JOBS=${CARGO_BUILD_JOBS:-1} \
+        nice cargo build --quiet --locked --manifest-path tests/oracles/frameworks/rmcp/Cargo.toml
+    export RMCP_PEER=$MCPSOL_CACHE/peers/cargo/debug/bridge-peer
+}
+
+# Agent frameworks, each in the environment that its pins need.
+frameworks() {
+    .ci/node.sh tests/oracles/frameworks
+    .ci/python.sh frameworks
+    .ci/python.sh frameworks1
+    say "agent frameworks: the bridge under each"
+    HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest -q --no-header --junit-xml "$MCPSOL_CACHE/peers/frameworks.xml" \
+        tests/functional/test_bridge_frameworks.py "$@" || return
+    .venv/bin/python .ci/interop_page.py "$MCPSOL_CACHE/peers/frameworks.xml"
+}
+
 from_registries() {
     local results=$MCPSOL_CACHE/peers/results.xml tests=tests/functional verdict=0
     say "the packages of npm, PyPI and crates.io"
@@ -51,5 +77,7 @@ ray_data() {
 
 payment_channels "$@"
 ray_data "$@"
+build_clients
+frameworks "$@"
 build_x402_rs
 from_registries "$@"

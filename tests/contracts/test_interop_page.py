@@ -47,7 +47,8 @@ def test_a_run_is_written_beside_its_package(interop_page: ModuleType) -> None:
         ("test_x402_http_peers", "t.test_x[npm: @x402/fetch-underpaid]", False),
         ("test_x402_http_peers", "t.test_x[npm: x402-fetch-underpaid]", True),
     ]
-    page = "<!-- http -->\n\n\n\n<!-- end of http -->\n\n<!-- mcp -->\n\n\n\n<!-- end of mcp -->\n"
+    tables = ("http", "mcp", "frameworks")
+    page = "".join(f"<!-- {name} -->\n\n\n\n<!-- end of {name} -->\n" for name in tables)
     written = interop_page.written(page, ran, "2026-01-02")
     said = {
         line.split("`")[1]: line.rsplit("| ", 1)[1] for line in written.splitlines() if "`" in line

@@ -10,15 +10,14 @@ ORACLES = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol"))
 
 
-def node() -> str:
-    """The Node binary to run scripts of this folder with: the one locked here, else one from 22 on that is on PATH.
+def node(folder: Path = ORACLES) -> str:
+    """The Node binary to run scripts of *folder* with: the one locked here, else one from 22 on that is on PATH.
 
     The test is skipped where the node modules are missing.
     """
-    modules = ORACLES / "node_modules"
-    if not modules.is_dir():
-        pytest.skip("the Node oracles are not installed: run `make oracles`")
-    locked = modules / ".bin" / "node"
+    if not (folder / "node_modules").is_dir():
+        pytest.skip(f"the node modules of {folder.name} are not installed: run `make oracles`")
+    locked = ORACLES / "node_modules" / ".bin" / "node"
     found = str(locked) if locked.exists() else shutil.which("node")
     if found is None:
         pytest.skip("no Node on PATH, and none is locked for this platform: install Node 22")
@@ -33,6 +32,11 @@ def anchorpy_python() -> str:
 def x402_python() -> str:
     """The Python of the environment that has x402's own mechanisms and MCP layer; skipped where it is missing."""
     return _python_of("x402peer")
+
+
+def framework_python(name: str) -> str:
+    """The Python of the environment *name* of agent frameworks; skipped where it is missing (`make peers`)."""
+    return _python_of(name)
 
 
 def _python_of(name: str) -> str:
