@@ -185,17 +185,22 @@ class ChannelSellerMachine(RuleBasedStateMachine):
     def terms(self, scheme: str) -> PaymentRequirements:
         return self.merchants["one"].terms(PRICE, scheme)
 
+    # What these rules ask about depends on how fast calls were, so it is no precondition: Hypothesis wants the same
+    # choice of rules when it runs the same steps again.
+
     @rule()
-    @precondition(lambda self: len(self.payments) < 40)
     def buyer_signs_a_ceiling(self) -> None:
+        if len(self.payments) >= 40:
+            return
         terms = self.terms("upto")
         payload = self.world.upto_client().create_payment_payload(terms)
         self.payments.append(signed(payload, terms))
 
     @rule()
-    @precondition(lambda self: len(self.buyer.channels.all()) < 3)
     def buyer_opens_a_channel(self) -> None:
         """A record without its earlier channels opens another one."""
+        if len(self.buyer.channels.all()) >= 3:
+            return
         fresh = batch_client(self.world, most=10**6)
         terms = self.terms("batch-settlement")
         self.payments.append(signed(fresh.create_payment_payload(terms), terms))
@@ -345,9 +350,10 @@ class ChannelSellerMachine(RuleBasedStateMachine):
         asyncio.run(leave())
 
     @rule(n=indexes, tenant=tenants, args=st.integers(0, 1))
-    @precondition(lambda self: bool(self.bought))
     def a_stranger_copies_what_was_paid(self, n: int, tenant: str, args: int) -> None:
         sold = [one for one in self.payments if one.key in self.bought]
+        if not sold:
+            return
         one = sold[n % len(sold)]
         for call in self.bought[one.key]:
             first, number, *name = call.split(" ")
