@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mcpsol_py.errors import EditedByHand, RenderError
-from mcpsol_py.folders import link_below
+from mcpsol_py.folders import link_below, write_below
 
 __all__ = [
     "Planned",
@@ -208,8 +208,7 @@ def _write_files(
             _hand_over(path)
             kept.append(file.path)
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_with_header(file, source))
+        write_below(out, file.path, _with_header(file, source))
         written.append(file.path)
     return tuple(written), tuple(kept)
 
