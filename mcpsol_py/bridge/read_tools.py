@@ -110,13 +110,19 @@ class ReadTools:
         return await reading.accounts_of(served, tool.target, names(without_nulls(where)), limit)
 
     async def _balances(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        served = self._registry.on_chain(arguments.get("program"), name)
-        if served is None or served.transport is None:
+        label, catalog = arguments.get("program"), self._registry.catalog
+        transport = self._chain(label, name)
+        if transport is None:
             raise DecodeError("no chain is configured for this program", path=f"{name}.program")
-        names = self._registry.names_of(served)
+        served = self._registry.on_chain(label, name)
+        names = self._registry.names if served is None else self._registry.names_of(served)
+        cluster = catalog.cluster if served is None and catalog is not None else ""
         key = read_address(required(arguments, "address", name), f"{name}.address", names)
         mints = read_address_list(arguments.get("mints"), f"{name}.mints", _MOST_MINTS, names)
-        return {"chain": served.cluster, **await reading.balances(served.transport, key, mints)}
+        return {
+            "chain": cluster if served is None else served.cluster,
+            **await reading.balances(transport, key, mints),
+        }
 
     # --- programs and transactions -------------------------------------------------------------------------------
 

@@ -136,6 +136,11 @@ async def test_an_account_and_a_transaction_of_any_program_are_read(scene: Scene
     assert told(account)["fields"]["count"] == "5", account.text
 
 
+async def test_a_balance_is_read_on_the_chain_of_the_catalogue(scene: Scene) -> None:
+    reply = await scene.bridge().call("get_balance", {"address": key("alice")})
+    assert told(reply)["chain"] == "local"
+
+
 # --- hostile programs ------------------------------------------------------------------------------------------------
 
 
