@@ -133,6 +133,37 @@ def test_layouts_in_memory_are_the_same(
     compared(asked, model, target, to_json(codecs.layouts, target, value))
 
 
+# --- pages of a stranger ----------------------------------------------------------------------------------------------
+
+PAGES: list[dict[str, Any]] = json.loads((LAYOUTS.parent / "pages.json").read_text())
+
+
+@quick
+@given(st.data())
+def test_changed_pages_are_refused_or_read(asked: Worker, data: st.DataObject) -> None:
+    """No change of a byte makes the reader fail in another way: the worker ends at any other error."""
+    vector = data.draw(st.sampled_from(PAGES))
+    json_pages = [page.encode() for page in vector["json_pages"]]
+    stream = [bytes.fromhex(page) for page in vector["stream_pages"]]
+    pages = data.draw(st.sampled_from([json_pages, stream]))
+    place = data.draw(st.integers(0, len(pages) - 1))
+    changed = bytearray(pages[place])
+    for _ in range(data.draw(st.integers(1, 3))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    is_changed = changed.rstrip(b"\0") != pages[place].rstrip(b"\0")
+    pages[place] = bytes(changed)
+    answer = asked.ask(
+        "load",
+        program="changed",
+        pages=[page.hex() for page in json_pages],
+        stream=[page.hex() for page in stream],
+        base=vector["stream_base"],
+    )
+    if is_changed and pages is stream:
+        assert answer["kind"] == "PageError"
+    assert answer.keys() in ({"tools"}, {"refused", "kind"})
+
+
 # --- real programs ----------------------------------------------------------------------------------------------------
 
 

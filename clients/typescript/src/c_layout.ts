@@ -2,7 +2,7 @@
 
 import { NotUsableError } from "./errors.js";
 import { type TypeNode, typeText } from "./nodes.js";
-import type { TypeTable } from "./type_table.js";
+import { keyOf, type TypeTable } from "./type_table.js";
 
 /** A type with its padding, its size and its alignment in bytes. */
 export interface LaidOut {
@@ -67,12 +67,17 @@ export function lowered(types: TypeTable, node: TypeNode, layout: string): LaidO
       return { node: { ...node, item: inside }, size, align };
     }
     case "link": {
+      const key = `${layout} ${keyOf(node)}`;
+      const known = types.laidOut.get(key);
+      if (known) return known;
       const definition = types.definition(node);
       const own = definition.layout === "c" || definition.layout === "packed";
       const body = lowered(types, types.expand(node), own ? definition.layout : layout);
       const align = Math.max(definition.layout === "packed" ? 1 : body.align, definition.align ?? 1);
       const size = roundedUp(body.size, align);
-      return { node: padded(body.node, 0, size - body.size), size, align };
+      const found = { node: padded(body.node, 0, size - body.size), size, align };
+      types.laidOut.set(key, found);
+      return found;
     }
     case "before":
     case "after":

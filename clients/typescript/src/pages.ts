@@ -15,7 +15,8 @@ export type FetchPage = (cursor: number) => Promise<Uint8Array | null | undefine
 /** The most bytes of return data. */
 export const PAGE_LIMIT = 1024;
 export const LAST_CURSOR = 0xffff;
-/** The most rows of one program, and the most characters of rows that are split. */
+/** The most JSON pages, and the most rows of one program, and the most characters of rows that are split. */
+const MOST_PAGES = 2048;
 const MOST_ROWS = 8192;
 const MOST_SPLIT = 4 * 1024 * 1024;
 const LIST_TOOLS = Uint8Array.of(0x42, 0x19, 0x5e, 0x6a, 0x55, 0xfd, 0x41, 0xc0);
@@ -81,6 +82,7 @@ async function allPages(fetchPage: FetchPage): Promise<Page[]> {
   let rows = 0;
   for (let cursor: number | null = 0; cursor !== null; ) {
     if (seen.has(cursor)) throw new PageError(`page ${cursor}`, "the list names a page that was read before");
+    if (seen.size === MOST_PAGES) throw new PageError(`page ${cursor}`, `the list has more than ${MOST_PAGES} pages`);
     seen.add(cursor);
     const page = readPage(await fetchBytes(fetchPage, cursor), cursor);
     for (const key of ["tools", "more", "types"]) rows += listOn(page, key).length;

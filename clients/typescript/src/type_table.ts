@@ -2,7 +2,7 @@
 
 import { NotUsableError } from "./errors.js";
 import { children, fieldKeys, isU8, type LinkNode, mapChildren, type TypeDefinition, type TypeNode, typeText } from "./nodes.js";
-import { lowered } from "./c_layout.js";
+import { type LaidOut, lowered } from "./c_layout.js";
 
 /** How deep types and values may nest, and how many types one may be made of. */
 export const DEEPEST_VALUE = 64;
@@ -21,6 +21,8 @@ export class TypeTable {
   private readonly nullables = new Map<TypeNode, boolean>();
   private readonly movers = new Map<TypeNode, boolean>();
   private readonly usable = new Set<TypeNode>();
+  /** Links as a C layout has them, by their text and the layout around them. */
+  readonly laidOut = new Map<string, LaidOut>();
 
   constructor(definitions: readonly TypeDefinition[]) {
     for (const definition of definitions) {
@@ -87,12 +89,18 @@ export class TypeTable {
   /** Throws NotUsableError, with the reason, for a type that cannot be encoded. */
   check(node: TypeNode): void {
     if (this.usable.has(node)) return;
-    const seen = new Set<string>();
-    this.checkWithin(node, 0, seen);
+    const parts = new Set<TypeNode>();
+    this.checkWithin(node, 0, new Set(), parts);
+    // Sizes come last: the walk has shown that the type is made of few others.
+    for (const part of parts) {
+      if ((this.fixedSize(part) ?? 0) > MOST_BYTES) throw new NotUsableError(typeText(part), `it takes over ${MOST_BYTES} bytes`);
+    }
     this.usable.add(node);
   }
 
-  private checkWithin(node: TypeNode, depth: number, seen: Set<string>): void {
+  /** `seen`: the links so far; `parts`: all types so far. */
+  private checkWithin(node: TypeNode, depth: number, seen: Set<string>, parts: Set<TypeNode>): void {
+    parts.add(node);
     const refuse = (why: string): never => {
       throw new NotUsableError(typeText(node), why);
     };
@@ -102,9 +110,8 @@ export class TypeTable {
     if ("count" in node && typeof node.count === "object" && node.count?.kind === "generic") {
       refuse(`the const parameter ${node.count.name} has no argument here`);
     }
-    if ((this.fixedSize(node) ?? 0) > MOST_BYTES) refuse(`it takes over ${MOST_BYTES} bytes`);
     if (node.kind !== "link") {
-      for (const child of children(node)) this.checkWithin(child, depth + 1, seen);
+      for (const child of children(node)) this.checkWithin(child, depth + 1, seen, parts);
       return;
     }
     const key = keyOf(node);
@@ -114,7 +121,7 @@ export class TypeTable {
     const { layout } = this.definition(node);
     if (this.ambiguous.has(node.name)) refuse("two different types have this name");
     if (!LAYOUTS.has(layout)) refuse(`it has the layout ${layout}, which only the program knows`);
-    this.checkWithin(this.expand(node), depth + 1, seen);
+    this.checkWithin(this.expand(node), depth + 1, seen, parts);
   }
 
   /** The bytes that every value takes, or null if values differ. */
@@ -247,7 +254,7 @@ function times(size: number | null, count: number): number | null {
 }
 
 /** Text that equal nodes share. */
-function keyOf(value: TypeNode | TypeDefinition): string {
+export function keyOf(value: TypeNode | TypeDefinition): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part));
 }
 

@@ -179,3 +179,43 @@ test("errors name the place", async () => {
   assert.throws(() => buildInstruction(names, { pool: 1, vault_w: 2 }, {}, { programAddress: PROGRAM }), { name: "AccountError", place: "names.pool_w" });
   assert.throws(() => buildInstruction(names, { pool: 1, vault_w: 2 }, { nobody: KEY }, { programAddress: PROGRAM }), { name: "UnknownNameError" });
 });
+
+// --- types that a malicious program may define ------------------------------------------------------------------------
+
+const encode = (definitions, type, value) =>
+  encodeValue(new TypeTable(definitions.map((each) => readDefinition(each, new Budget("test")))), readType(type, new Budget("test")), value);
+const T = ["generic", "T"];
+
+test("generic types that grow without end are refused at once", () => {
+  const grows = { name: "G", generics: [["T"]], type: ["tuple", [["link", "G", [["vec", T]]], ["link", "G", [["option", T]]]]] };
+  assert.throws(() => encode([grows], ["link", "G", ["u8"]], []), { name: "NotUsableError" });
+  const doubles = { name: "G", generics: [["T"]], type: ["vec", ["link", "G", [["tuple", [T, T]]]]] };
+  assert.throws(() => encode([doubles], ["link", "G", ["u8"]], []), { name: "NotUsableError" });
+});
+
+test("types that share parts in many ways take no time", () => {
+  const levels = Array.from({ length: 60 }, (_, i) => ({ name: `L${i}`, layout: "c", type: ["tuple", i ? [`@L${i - 1}`, `@L${i - 1}`] : []] }));
+  const bytes = (type, last) => encode([...levels, { name: "Last", layout: "c", type }], last, {});
+  assert.equal(bytes(["struct", []], "@Last").length, 0);
+  const table = new TypeTable(levels.map((each) => readDefinition(each, new Budget("test"))));
+  assert.equal(table.fixedSize(table.root(readType("@L20", new Budget("test")))), 0);
+});
+
+test("types that hold themselves, and values over 16 MiB, are refused", () => {
+  assert.throws(() => encode([{ name: "S", type: ["tuple", ["@S"]] }], "@S", [[[]]]), { name: "EncodeError" });
+  assert.throws(() => encode([{ name: "A", type: "@A" }], "@A", 1), { name: "EncodeError" });
+  assert.throws(() => encode([], ["fixed", "raw", 2 ** 40], "0x"), { name: "NotUsableError" });
+  assert.throws(() => encode([], ["offset", "u8", 2 ** 40, "pre", "relative"], 1), { name: "EncodeError" });
+  assert.throws(() => encode([], ["option", ["array", "u64", 2 ** 30], "u8", true], null), { name: "NotUsableError" });
+});
+
+test("two types of one name, and layouts that only the program knows, are refused", () => {
+  const two = [{ name: "A", type: "u8" }, { name: "A", type: "u16" }];
+  assert.throws(() => encode(two, "@A", 1), { name: "NotUsableError", message: /two different types/ });
+  assert.throws(() => encode([{ name: "A", type: "u8", layout: "rkyv" }], "@A", 1), { name: "NotUsableError", message: /rkyv/ });
+});
+
+test("a list of pages without end is refused", async () => {
+  const page = (cursor) => utf8.encode(`{${head},"tools":[],"nextCursor":"${cursor + 1}"}`);
+  await assert.rejects(() => listTools(page), { name: "PageError", message: /more than 2048 pages/ });
+});
