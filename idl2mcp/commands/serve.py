@@ -254,7 +254,7 @@ class _Service:
     cluster: LocalCluster | None
     sections: list[Section] = field(default_factory=list)
     worker: Worker | None = None
-    #: Sockets that listen already, for --transport http.
+    #: Sockets of the ports, for --transport http.
     sockets: list[socket.socket] | None = None
     #: Whether the configuration has a policy.
     policy: bool = False
@@ -272,6 +272,10 @@ class _Service:
             report.note(f"{source.model.name}: schema from {source.how}")
         for line in (*self.sales, *findings(self.bridge, self.policy)):
             report.note(line)
+        if self.sockets is not None:
+            from mcpsol_py.bridge.http import listen
+
+            listen(self.sockets)  # the next line says that clients can connect
         place = "stdio" if self.settings is None else self.settings.url
         how = " (found by search_tools)" if box.lazy else ""
         report.note(f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}")
@@ -348,7 +352,7 @@ def _prepare(given: _Options) -> _Service:
     config = given.bridge_config()
     settings = given.http_settings(config)
     resources = ExitStack()
-    sockets = None if settings is None else resources.enter_context(_listening(settings))
+    sockets = None if settings is None else resources.enter_context(_taken_ports(settings))
     bridge, loaded = make_bridge(config)
     state_key = settings.state_key if settings is not None else None
     server = make_server(bridge, version=mcpsol_py.__version__, state_key=state_key)
@@ -362,11 +366,11 @@ def _prepare(given: _Options) -> _Service:
     return service
 
 
-def _listening(settings: HttpSettings) -> AbstractContextManager[list[socket.socket]]:
-    """Listen before the programs are read: a port that is taken is reported first."""
-    from mcpsol_py.bridge.http import listening
+def _taken_ports(settings: HttpSettings) -> AbstractContextManager[list[socket.socket]]:
+    """Take the port before the programs are read: if another has it, that is reported first."""
+    from mcpsol_py.bridge.http import taken_ports
 
-    return listening(settings.host, settings.port, settings.operator_port)
+    return taken_ports(settings.host, settings.port, settings.operator_port)
 
 
 def _sell(service: _Service, config: BridgeConfig) -> None:

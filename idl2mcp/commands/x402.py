@@ -57,7 +57,7 @@ def facilitator(
 ) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     from idl2mcp.passphrases import passphrase
-    from mcpsol_py.bridge.http import listening, serve_app
+    from mcpsol_py.bridge.http import serve_app, taken_ports
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
@@ -68,7 +68,7 @@ def facilitator(
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.worker import PeriodicJobs, Worker, add_vouchers
 
-    sockets = click.get_current_context().with_resource(listening(host, port))
+    sockets = click.get_current_context().with_resource(taken_ports(host, port))
     keys = [open_keypair(file, passphrase(file)) for file in wallet]
     routes: dict[str, Any] = {}
     node: LocalNode | None = None

@@ -373,7 +373,7 @@ def wallet(
     from mcp.server import Server
 
     from idl2mcp.config.agent_wallet import open_agent_wallet, wallet_http
-    from mcpsol_py.bridge.http import listening
+    from mcpsol_py.bridge.http import taken_ports
     from mcpsol_py.bridge.http.app import run_owner_app
     from mcpsol_py.bridge.mcp import run_stdio
 
@@ -386,7 +386,7 @@ def wallet(
     with ExitStack() as opened:
         sockets = None
         if settings is not None:
-            sockets = opened.enter_context(listening(settings.host, settings.port))
+            sockets = opened.enter_context(taken_ports(settings.host, settings.port))
         tools = open_agent_wallet(config, opened)
         server: Server[Any] = Server(
             "idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools

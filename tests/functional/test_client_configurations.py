@@ -351,6 +351,7 @@ def test_the_tables_of_codex_stay(tmp_path: Path) -> None:
         ("config.toml", b'mcp_servers = { idl2mcp = { command = "x" } }\n'),
         ("config.toml", b'mcp_servers.idl2mcp.command = "x"\n'),
         ("config.toml", b'text = """\n[mcp_servers.idl2mcp]\n"""\n'),
+        ("config.toml", b'text = """\n[mcp_servers.idl2mcp]\nkeep\n[other]\n"""\n'),
     ],
 )
 def test_a_file_that_cannot_be_changed_safely_stays_as_it_is(

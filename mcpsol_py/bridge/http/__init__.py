@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mcpsol_py.bridge.http.app import http_app, run_http
     from mcpsol_py.bridge.http.asgi import App
     from mcpsol_py.bridge.http.auth import Tokens, Verifier
-    from mcpsol_py.bridge.http.connections import listening, serve_app
+    from mcpsol_py.bridge.http.connections import listen, serve_app, taken_ports
     from mcpsol_py.bridge.http.oauth import OAuth, is_loopback
     from mcpsol_py.bridge.http.rate_limit import RateLimit
     from mcpsol_py.bridge.http.settings import HttpSettings
@@ -23,7 +23,8 @@ __all__ = [
     "Verifier",
     "http_app",
     "is_loopback",
-    "listening",
+    "taken_ports",
+    "listen",
     "run_http",
     "serve_app",
 ]
@@ -38,7 +39,8 @@ _MODULES = {
     "Verifier": "auth",
     "http_app": "app",
     "is_loopback": "oauth",
-    "listening": "connections",
+    "taken_ports": "connections",
+    "listen": "connections",
     "run_http": "app",
     "serve_app": "connections",
 }

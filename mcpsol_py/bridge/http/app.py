@@ -94,7 +94,7 @@ async def run_http(
     play: PlaySender | None = None,
     sockets: Sequence[socket.socket] | None = None,
 ) -> None:
-    """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`, and *sockets* of `listening`."""
+    """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`, and *sockets* of `taken_ports`."""
     app = http_app(server, bridge, settings, other_apps, sections=sections, names=names, play=play)
     await _serve(app, settings, sockets)
 
@@ -120,7 +120,7 @@ def owner_app(server: Server[Any], settings: HttpSettings) -> App:
 async def run_owner_app(
     server: Server[Any], settings: HttpSettings, sockets: Sequence[socket.socket] | None = None
 ) -> None:
-    """Serve `owner_app` until SIGINT or SIGTERM. *sockets* are those of `listening`."""
+    """Serve `owner_app` until SIGINT or SIGTERM. *sockets* are those of `taken_ports`."""
     await _serve(owner_app(server, settings), settings, sockets)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import signal
 import socket
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ from mcpsol_py.errors import SourceError
 if TYPE_CHECKING:
     import uvicorn
 
-__all__ = ["listening", "serve_app"]
+__all__ = ["listen", "serve_app", "taken_ports"]
 
 _HEAD_SECONDS, _BODY_SECONDS, _IDLE_SECONDS = 20.0, 60.0, 75
 #: Seconds that running requests get after a stop signal. A person at the terminal waits for the end.
@@ -58,7 +59,7 @@ async def serve_app(
     After SIGTERM running requests have 30 seconds to end, after SIGINT (Ctrl-C) one. Left alone, uvicorn would wait for
     open streams, raise the signal again, and the caller could not clean up.
 
-    *sockets* are those of `listening`, which replaces *host*, *port* and *operator_port*.
+    *sockets* are those of `taken_ports`, which replaces *host*, *port* and *operator_port*.
 
     *proxies* are addresses and networks of proxies whose X-Forwarded-For header is believed.
     *operator_port* is a second port, of 127.0.0.1 only; a request's scope says where it arrived.
@@ -82,7 +83,8 @@ async def serve_app(
         forwarded_allow_ips=list(proxies),
     )
     with ExitStack() as stack:
-        opened = sockets or stack.enter_context(listening(host, port, operator_port))
+        opened = sockets or stack.enter_context(taken_ports(host, port, operator_port))
+        listen(opened)
         stack.enter_context(on_stop_signal(lambda: None))
         await _serve(_server(config), opened)
 
@@ -113,31 +115,51 @@ def _server(config: uvicorn.Config) -> uvicorn.Server:
 
 
 @contextmanager
-def listening(
+def taken_ports(
     host: str, port: int, operator_port: int | None = None
 ) -> Iterator[list[socket.socket]]:
-    """Listen inside the block. Clients may connect at once, and are served when `serve_app` runs.
+    """Take the ports inside the block. Clients can connect from `listen` on, which `serve_app` calls too.
 
     Raises SourceError if it cannot listen there.
     """
     with ExitStack() as stack:
-        sockets = [stack.enter_context(_listening(host, port))]
+        sockets = [stack.enter_context(_bound(host, port))]
         if operator_port is not None:
-            sockets.append(stack.enter_context(_listening("127.0.0.1", operator_port)))
+            sockets.append(stack.enter_context(_bound("127.0.0.1", operator_port)))
         yield sockets
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family)
     try:
-        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        if os.name == "posix":  # as socket.create_server: a port is free again at once
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((host, port))
     except OSError as error:
-        why = error.strerror or str(error)
-        advice = ". Choose another one with --port" if error.errno == errno.EADDRINUSE else ""
-        raise SourceError(f"cannot listen on {host}, port {port}: {why}{advice}") from error
+        made.close()
+        raise _cannot_listen(f"{host}, port {port}", error) from error
     # Connections inherit it. asyncio sets it only for sockets that it makes, and without it an answer waits 40 ms.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
+def listen(sockets: Sequence[socket.socket]) -> None:
+    """Let clients connect from now on. Raises SourceError if the ports cannot be listened on."""
+    for one in sockets:
+        try:
+            one.listen(_BACKLOG)
+        except OSError as error:
+            host, port = one.getsockname()[:2]
+            raise _cannot_listen(f"{host}, port {port}", error) from error
+
+
+def _cannot_listen(where: str, error: OSError) -> SourceError:
+    why = error.strerror or str(error)
+    advice = ". Choose another one with --port" if error.errno == errno.EADDRINUSE else ""
+    return SourceError(f"cannot listen on {where}: {why}{advice}")
 
 
 def _raise_open_files() -> None:
