@@ -68,6 +68,8 @@ def test_every_import_is_declared(repo: Path) -> None:
                 allowed |= extras[
                     "bridge"
                 ]  # keystores and long watches: imported where a bridge or a payer wants them
+            if part == "catalog":  # imported for a catalogue in PostgreSQL, and for Parquet
+                allowed |= extras["postgres"] | extras["arrow"]
             if part in ("tables", "pipelines"):
                 allowed |= extras["arrow"]
             if part == "x402":

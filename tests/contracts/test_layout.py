@@ -20,6 +20,7 @@ WHOLE_PACKAGE = {
     "afterwards",
     "durations",
     "fuzz",
+    "landed_variations",
     "moved",
     "odd_answers",
     "ports",
@@ -59,9 +60,16 @@ MOST_MODULES = 25
 
 
 def crowded(root: Path) -> dict[str, int]:
-    """Return the folders that hold too many modules side by side, with their number."""
+    """Return the folders that hold too many modules side by side, with their number.
+
+    `commands` may: its modules are the list of `idl2mcp --help`.
+    """
     folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
-    counts = {str(folder.relative_to(root)): len([*folder.glob("*.py")]) for folder in folders}
+    counts = {
+        str(folder.relative_to(root)): len([*folder.glob("*.py")])
+        for folder in folders
+        if folder.name != "commands"
+    }
     return {folder: count for folder, count in counts.items() if count > MOST_MODULES}
 
 
