@@ -7,7 +7,8 @@ before 0.22 logged `Program log: <base64>`. `emit_cpi!` sends an event as data o
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -20,34 +21,39 @@ from mcpsol_py.program import Program
 
 __all__ = ["event_data", "events_of", "logged_data", "read_events"]
 
+_DATA, _TEXT = "Program data", "Program log"
 #: The bytes of an Anchor discriminator. Base64 with fewer may as well be a word.
 _ANCHOR_TAG = 8
 
 
-def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
-    """Yield the data that *program_id* itself logged (`sol_log_data`), not data of the programs that it called."""
-    return (data for data, is_text in _logged(logs, program_id) if not is_text)
+def logged_data(logs: Sequence[str], program_id: str) -> list[bytes]:
+    """Return the data that *program_id* itself logged (`sol_log_data`), not data of the programs that it called."""
+    return _logged(logs, program_id)[_DATA]
 
 
-def _logged(logs: Sequence[str], program_id: str) -> list[tuple[bytes, bool]]:
-    """Return the data of *program_id*'s own lines, and whether each is a text line that is base64."""
+def _logged(logs: Sequence[str], program_id: str) -> dict[str, list[bytes]]:
+    """Return the data of *program_id*'s own lines by their label."""
     found = dict(_candidates(logs))
-    own: list[tuple[bytes, bool]] = []
+    own: dict[str, list[bytes]] = {label: [] for label in _READERS}
     stack = CallStack()
     for number, line in enumerate(logs[: max(found, default=-1) + 1]):
         stack.read(line)
         if number in found and stack.current == program_id:
-            own.append(found[number])
+            label, data = found[number]
+            own[label].append(data)
     return own
 
 
-def _candidates(logs: Sequence[str]) -> Iterator[tuple[int, tuple[bytes, bool]]]:
+def _candidates(logs: Sequence[str]) -> Iterator[tuple[int, tuple[str, bytes]]]:
     for number, line in enumerate(logs):
         label, _, text = line.partition(": ")
-        read = _READERS.get(label)
-        data = None if read is None else read(text)
+        data = _READERS.get(label, _no_data)(text)
         if data is not None:
-            yield number, (data, read is _from_text)
+            yield number, (label, data)
+
+
+def _no_data(text: str) -> None:
+    return None
 
 
 def _from_slices(text: str) -> bytes | None:
@@ -68,7 +74,7 @@ def _from_base64(text: str) -> bytes | None:
 
 
 #: How to read the lines that may have an event. Anchor before 0.22 logged events as text.
-_READERS = {"Program data": _from_slices, "Program log": _from_text}
+_READERS: dict[str, Callable[[str], bytes | None]] = {_DATA: _from_slices, _TEXT: _from_text}
 
 
 def read_events(
@@ -95,9 +101,8 @@ def event_data(
     """Yield what may be the events of program *behind*, as `read_events` does, and whether it was logged as text."""
     emitted = [data for called, data in inner if called == behind and data[:8] == EVENT_CPI_TAG]
     logged = _logged(logs, str(behind))
-    yield from ((data, False) for data, is_text in logged if not is_text)
-    yield from ((data, False) for data in emitted)
-    yield from ((data, True) for data, is_text in logged if is_text)
+    yield from zip([*logged[_DATA], *emitted], repeat(False))
+    yield from zip(logged[_TEXT], repeat(True))
 
 
 def _event(program: Program, data: bytes) -> Iterator[Reading]:
