@@ -125,7 +125,9 @@ def crawl(
             done = await (run_crawl(crawling, lists=not worker) if queued else crawling.run())
         finally:
             await crawling.close()
-        return {"text": done.text(), **report.fields(done)}
+        counts = report.fields(done)
+        del counts["started"]  # of this process's own clock
+        return {"text": done.text(), **counts}
 
     with Catalog.open(place) as catalog:
         result = asyncio.run(run(catalog))

@@ -84,9 +84,10 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
     so = build_program(tmp_path).so
     report = attack_program(Program(model), so.read_bytes())
     assert report.fine
-    assert {result.got for result in report.results if result.kind == "other-bump"} == {
-        "ConstraintSeeds"
-    }
+    # The vault is created with its canonical bump, so nobody can have one at the bump that an argument names.
+    bumps = [result for result in report.results if result.kind == "other-bump"]
+    assert {one.got for one in bumps if one.verdict != "open"} == {"ConstraintSeeds"}
+    assert all("which the argument names" in one.what for one in bumps if one.verdict == "open")
     chain = vault.VaultChain(so)
     chain.ok(chain.initialize())
     deposit = Program(model).instruction("deposit")

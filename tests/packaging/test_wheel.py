@@ -142,11 +142,13 @@ IMPORTS = {
     "anchorpy": "mcpsol_py, anchorpy",
     "arrow": "mcpsol_py.tables, mcpsol_py.pipelines, pyarrow",
     "bridge": "mcpsol_py.bridge.mcp.server, mcpsol_py.bridge.http.app",
+    "catalog": "mcpsol_py.catalog, sqlalchemy, alembic",
     "keyring": "mcpsol_py, keyring",
     "otlp": "mcpsol_py.telemetry, opentelemetry.exporter.otlp.proto.http",
     "postgres": "mcpsol_py.x402, psycopg, procrastinate",
     "ray": "mcpsol_py.pipelines.decoders, ray.data",
     "telemetry": "mcpsol_py.telemetry, structlog, prometheus_client, opentelemetry.sdk",
+    "testing": "mcpsol_py.testing, pytest, hypothesis",
     "x402": "mcpsol_py.x402, mcpsol_py.x402.selling.mcp_seller, mcpsol_py.x402.store.database",
 }
 
