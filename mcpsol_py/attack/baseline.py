@@ -7,6 +7,7 @@ zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import filterfalse
 
 from mcpsol_py.attack.call_maker import CallMaker
 from mcpsol_py.attack.derivation import (
@@ -78,7 +79,7 @@ def made_up(scene: Scene, name: str) -> Baseline:
 
 def failure_text(outcome: Outcome) -> str:
     """Return the last lines of a failed call's log."""
-    lines = [line for line in outcome.logs if not _is_routine(line)]
+    lines = list(filterfalse(_is_routine, outcome.logs))
     return " | ".join(lines[-2:]) or str(outcome.error)
 
 

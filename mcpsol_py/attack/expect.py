@@ -96,24 +96,25 @@ class Names:
 
     def _naming(self, leaf: Leaf, other: Leaf) -> Iterator[str]:
         """Yield the errors of those constraints of *other* that name *leaf*."""
-        constraints = constraints_of(other)
-        for field, target in constraints.has_one:
+        token = None if is_created(other) else constraints_of(other).token
+        named = self._named(other)
+        if token is not None:
+            named += _token_names(other, token)
+        for error, target in named:
             if self._is(target, other, leaf):
-                yield self.has_one(other, field)
-        if constraints.token is not None and not is_created(other):
-            yield from self._token_naming(leaf, other, constraints.token)
-        if self._is(constraints.owner or None, other, leaf):
-            yield self.owner(other)
+                yield error
+        if token is not None and token_program_of(other, self.base.instruction) == leaf:
+            yield "AccountOwnedByWrongProgram"
         if self.seeds_use(other, leaf):
             yield self.seeds(other)
 
-    def _token_naming(self, leaf: Leaf, other: Leaf, token: TokenConstraint) -> Iterator[str]:
-        if self._is(token.mint, other, leaf):
-            yield "ConstraintTokenMint"
-        if self._is(token.authority, other, leaf):
-            yield "ConstraintMintMintAuthority" if is_mint(other) else "ConstraintTokenOwner"
-        if token_program_of(other, self.base.instruction) == leaf:
-            yield "AccountOwnedByWrongProgram"
+    def _named(self, leaf: Leaf) -> list[tuple[str, str | None]]:
+        """Return the accounts that `has_one` and the owner of *leaf* name, each with its error."""
+        constraints = constraints_of(leaf)
+        named: list[tuple[str, str | None]] = [(self.owner(leaf), constraints.owner or None)]
+        for field, target in constraints.has_one:
+            named.append((self.has_one(leaf, field), target))
+        return named
 
     def seeds_use(self, leaf: Leaf, other: Leaf, field: str | None = None) -> bool:
         """Do the seeds of *leaf* have the address of *other*, or with *field* that field of its state?"""
@@ -133,6 +134,15 @@ class Names:
     def _is(self, name: str | None, beside: Leaf, leaf: Leaf) -> bool:
         found = self.base.find(name, beside)
         return found is not None and found.index == leaf.index
+
+
+def _token_names(leaf: Leaf, token: TokenConstraint) -> list[tuple[str, str | None]]:
+    """Return the mint and the authority that the constraint names, each with its error."""
+    authority = "ConstraintMintMintAuthority" if is_mint(leaf) else "ConstraintTokenOwner"
+    return [
+        ("ConstraintTokenMint", token.mint),
+        (authority, token.authority),
+    ]
 
 
 def failure_name(model: ProgramModel, program_id: str, outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from solders.pubkey import Pubkey
@@ -72,8 +73,11 @@ class Result:
     def _end(self) -> str:
         if self.verdict != "hole":
             return self.got or "it went through"
-        changed = f"{', '.join(self.changed)} changed" if self.changed else "it went through"
-        return self.wrong or changed
+        if self.wrong:
+            return self.wrong
+        if self.changed:
+            return f"{', '.join(self.changed)} changed"
+        return "it went through"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +157,9 @@ class Judge:
 
 
 def _keys(trial: Trial) -> set[Pubkey]:
-    instructions = [each for transaction in trial.transactions for each in transaction]
-    return {meta.pubkey for each in instructions for meta in each.accounts}
+    instructions = chain.from_iterable(trial.transactions)
+    metas = chain.from_iterable(each.accounts for each in instructions)
+    return {meta.pubkey for meta in metas}
 
 
 def _verdict(attack: Attack, end: _End, accepted: set[str]) -> Verdict:
@@ -164,14 +169,18 @@ def _verdict(attack: Attack, end: _End, accepted: set[str]) -> Verdict:
         return _success(attack, end.wrong)
     if end.changed:
         return "hole"
+    is_named = end.got in accepted
     if attack.may_pass:
-        return "misnamed" if end.got.startswith(_STOPPED) else "refused"
-    return "refused" if end.got in accepted else "misnamed"
+        is_named = not end.got.startswith(_STOPPED)
+    return "refused" if is_named else "misnamed"
 
 
 def _success(attack: Attack, wrong: str) -> Verdict:
     """Judge a call that succeeded."""
-    if attack.open_is_fine and not wrong:
+    if wrong:
+        return "hole"
+    if attack.open_is_fine:
         return "open"
-    must_be_refused = attack.expected and not attack.may_pass
-    return "hole" if wrong or must_be_refused else "held"
+    if attack.may_pass or not attack.expected:
+        return "held"
+    return "hole"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 
 from solders.pubkey import Pubkey
@@ -96,9 +97,7 @@ def attack_program(
     names = [program.instruction(name).name for name in only] or program.instructions
     report = Report(program.name, key, features)
 
-    def scene() -> Scene:
-        return Scene(program, key, elf, features=features, token_program=token_program)
-
+    scene = partial(Scene, program, key, elf, features=features, token_program=token_program)
     for name in names:
         if name in scenario.skip:
             report.skipped[name] = scenario.skip[name]

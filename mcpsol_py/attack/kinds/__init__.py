@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
+from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.attack.derivation import must_sign
 from mcpsol_py.attack.good_call import Baseline
 from mcpsol_py.attack.kinds.accounts import (
@@ -90,11 +92,17 @@ def own_call_attacks(base: Baseline) -> Iterator[Attack]:
     """Yield the attacks on an instruction that only the program itself can call, because one of its own addresses must
     sign: a stranger calls it without that signature, or with another key's."""
     calls = Variations(base)
-    for leaf in base.present:
-        pda = leaf.account.pda
-        if must_sign(leaf) and pda is not None and pda.program is None:
-            for kind in (missing_signer, wrong_address):
-                yield from (attack for attack in kind(calls) if attack.target == leaf.name)
+    for leaf in filter(_signs_by_seeds, base.present):
+        found = chain(missing_signer(calls), wrong_address(calls))
+        yield from (attack for attack in found if attack.target == leaf.name)
+
+
+def _signs_by_seeds(leaf: Leaf) -> bool:
+    """Must one of the program's own addresses sign?"""
+    pda = leaf.account.pda
+    if pda is None or pda.program is not None:
+        return False
+    return must_sign(leaf)
 
 
 def unknown_instructions(base: Baseline) -> Iterator[Attack]:

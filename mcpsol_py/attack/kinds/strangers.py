@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
+from solders.account import Account
 from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
@@ -37,12 +38,7 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
     for leaf, account in state_accounts(calls.base):
         if _is_bound(calls, leaf):
             continue
-        values = calls.base.fields(leaf, account) or {}
-        signers = {
-            calls.base.addresses[other.index] for other in calls.base.present if must_sign(other)
-        }
-        named = {field: calls.stranger(field) for field, at in values.items() if at in signers}
-        forged = calls.with_state(leaf, account, {**values, **named}) if named else account
+        forged = _naming_strangers(calls, leaf, account)
         key = calls.base.addresses[leaf.index]
         metas = calls.base.metas()
         if not has_address(leaf):
@@ -54,22 +50,56 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
         yield _open(calls, "unbound", leaf, "is somebody else's state", trial)
 
 
+def _naming_strangers(calls: Variations, leaf: Leaf, account: Account) -> Account:
+    """Return a leaf's state with strangers in the fields that name an account which signs."""
+    values = calls.base.fields(leaf, account) or {}
+    signing = filter(must_sign, calls.base.present)
+    signers = {calls.base.addresses[other.index] for other in signing}
+    named = [field for field, value in values.items() if value in signers]
+    if not named:
+        return account
+    strangers = dict(zip(named, map(calls.stranger, named), strict=True))
+    return calls.with_state(leaf, account, values | strangers)
+
+
 def _is_bound(calls: Variations, leaf: Leaf) -> bool:
     """Does a constraint bind this state to an account that signs, or to one address?"""
-    if has_fixed_address(leaf) or must_sign(leaf):
+    is_fixed = has_fixed_address(leaf) or _has_fixed_seeds(leaf)
+    if is_fixed or must_sign(leaf):
         return True
-    named = [calls.base.find(target, leaf) for _, target in constraints_of(leaf).has_one]
-    if leaf.account.pda is not None:
-        seeds = leaf.account.pda.seeds_of(AccountSeed)
-        located = [
-            calls.base.instruction.plan.locate(seed.account, leaf)
-            for seed in seeds
-            if not seed.field
-        ]
-        named += [other for other in calls.base.present if other.index in located]
-        if all(not isinstance(seed, (AccountSeed, ArgSeed)) for seed in leaf.account.pda.seeds):
-            return True  # there is one such account
-    return bool(list(filter(None, named))) or bool(_names_state(calls, leaf))
+    bound_to = [
+        *_named_by_state(calls, leaf),
+        *_named_by_seeds(calls, leaf),
+        *_names_state(calls, leaf),
+    ]
+    return bool(bound_to)
+
+
+def _has_fixed_seeds(leaf: Leaf) -> bool:
+    """Is there one such account, because no seed depends on the call?"""
+    pda = leaf.account.pda
+    if pda is None:
+        return False
+    return not pda.seeds_of(AccountSeed) and not pda.seeds_of(ArgSeed)
+
+
+def _named_by_state(calls: Variations, leaf: Leaf) -> list[Leaf]:
+    """Return the accounts that the `has_one` of this state names."""
+    targets = [target for _, target in constraints_of(leaf).has_one]
+    found = [calls.base.find(target, leaf) for target in targets]
+    return list(filter(None, found))
+
+
+def _named_by_seeds(calls: Variations, leaf: Leaf) -> list[Leaf]:
+    """Return the accounts whose addresses are seeds of this one."""
+    pda = leaf.account.pda
+    if pda is None:
+        return []
+    seeds = pda.seeds_of(AccountSeed)
+    paths = [seed.account for seed in seeds if not seed.field]
+    plan = calls.base.instruction.plan
+    located = [plan.locate(path, leaf) for path in paths]
+    return [other for other in calls.base.present if other.index in located]
 
 
 def _names_state(calls: Variations, leaf: Leaf) -> list[Leaf]:
@@ -168,16 +198,21 @@ def two_roles(calls: Variations) -> Iterator[Attack]:
 
 def _may_be_one(one: Leaf, other: Leaf) -> bool:
     """Are these two roles of one kind, that neither an address nor the check for duplicates keeps apart?"""
-    if any(
-        has_address(leaf) or has_fixed_address(leaf) or is_created(leaf) for leaf in (one, other)
-    ):
+    if not _is_chosen_by_caller(one) or not _is_chosen_by_caller(other):
         return False
-    first, second = constraints_of(one), constraints_of(other)
     if must_sign(one) and must_sign(other):
         return True
+    first, second = constraints_of(one), constraints_of(other)
     both_written = one.account.writable and other.account.writable
     is_same_kind = (first.state, first.token_kind) == (second.state, second.token_kind)
     return first.has_known_data and is_same_kind and not both_written
+
+
+def _is_chosen_by_caller(leaf: Leaf) -> bool:
+    """Is this an existing account at any address?"""
+    if is_created(leaf):
+        return False
+    return not has_address(leaf) and not has_fixed_address(leaf)
 
 
 def remaining_accounts(calls: Variations) -> Iterator[Attack]:
