@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, TypeVar
 
 from solders.pubkey import Pubkey as Key
@@ -124,7 +123,7 @@ def _address(given: Given, a: Account, address: Pubkey, constraints: Constraints
 
 def _duplicates(given: Given) -> None:
     held = [address for a, address, c in given.each() if a.writable and c.has_known_data]
-    if any(one == other for one, other in combinations(held, 2)):
+    if len(set(held)) < len(held):
         raise CheckFailure("ConstraintDuplicateMutableAccount")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -71,12 +72,11 @@ class ProgramMachine(RuleBasedStateMachine):
 
         A machine whose program needs more overrides this.
         """
-        if any(_is_token(account) for account in self._accounts()):
+        if any(map(_is_token, self._accounts())):
             self.mints = [self.program.mint(name, authority=self.wallets[0]) for name in "ab"]
-        for wallet in self.wallets:
-            for mint in self.mints:
-                purse = self.program.token_account(mint, wallet, _PURSE)
-                self.token_accounts.append(purse)
+        for wallet, mint in product(self.wallets, self.mints):
+            purse = self.program.token_account(mint, wallet, _PURSE)
+            self.token_accounts.append(purse)
 
     def called(self, instruction: str, outcome: CallOutcome) -> None:
         """Take note of a call that was made. Override it to keep sums for an invariant."""
@@ -159,9 +159,12 @@ class _Choice:
         """Addresses of this kind of state; a derived one is mostly left to follow from its seeds."""
         ledger = self.program.simulator.ledger
         known = [address(at) for at, s in ledger.states.items() if type(s).__name__ == kind]
-        if leaf.account.pda is not None and not _seeds_of_itself(leaf):
-            return known if known and self.data.draw(_mostly(False, True), label="other") else []
-        return known or self.users
+        if leaf.account.pda is None or _seeds_of_itself(leaf):
+            return known or self.users
+        if not known:
+            return []
+        is_other = self.data.draw(_mostly(False, True), label="other")
+        return known if is_other else []
 
     def _token_accounts(self, leaf: Leaf) -> list[Pubkey]:
         if leaf.account.pda is not None:

@@ -144,10 +144,11 @@ class Simulator:
 
     def _named_value(self, kind: Link, value: Any) -> Any:
         body, cls = self._resolver.target(kind), self._classes.get(kind.name)
-        if isinstance(body, Enum) and isinstance(value, str):
-            return getattr(cls, value)
-        if isinstance(body, Struct) and isinstance(value, Mapping) and cls is not None:
-            return cls(**{f.name: self.value(f.type, value[f.name]) for f in body.fields})
+        match body, value:
+            case Enum(), str():
+                return getattr(cls, value)
+            case Struct(), Mapping() if cls is not None:
+                return cls(**{f.name: self.value(f.type, value[f.name]) for f in body.fields})
         return value
 
     def _zero(self, kind: Type) -> Any:

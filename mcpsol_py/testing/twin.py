@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -81,7 +81,7 @@ class TwinProgram:
         """Return the key pair of that name, with lamports on both sides if it has no account yet."""
         key = key_pair(name)
         if not self.simulator.lamports(key.pubkey()):
-            self._put_wallet(key.pubkey(), lamports)
+            self._on_each_side(lambda side: side.put_wallet(key.pubkey(), lamports))
         return key
 
     def mint(self, name: str = "mint", *, authority: object = None, decimals: int = 6) -> Pubkey:
@@ -89,9 +89,9 @@ class TwinProgram:
         at = key_pair(f"mint {name}").pubkey()
         if Address(at) not in self.simulator.ledger.mints:
             owner = address(authority or key_pair("mint authority"))
-            self.simulator.put_mint(at, authority=owner, supply=SUPPLY, decimals=decimals)
-            if self.svm is not None:
-                self.svm.put_mint(at, authority=owner, supply=SUPPLY, decimals=decimals)
+            self._on_each_side(
+                lambda side: side.put_mint(at, authority=owner, supply=SUPPLY, decimals=decimals)
+            )
             self._same_lamports(at)
         return at
 
@@ -101,9 +101,7 @@ class TwinProgram:
         """Put a token account on both sides, by default at the owner's associated address, and return its address."""
         holder, of = address(owner), address(mint)
         key = associated_token(holder, of, TOKEN_PROGRAM) if at is None else address(at)
-        self.simulator.put_tokens(key, mint=of, owner=holder, amount=amount)
-        if self.svm is not None:
-            self.svm.put_tokens(key, mint=of, owner=holder, amount=amount)
+        self._on_each_side(lambda side: side.put_tokens(key, mint=of, owner=holder, amount=amount))
         self._same_lamports(key)
         return key
 
@@ -113,12 +111,10 @@ class TwinProgram:
         Without *kind*, the type of the state that is there. Raises KeyError without one.
         """
         key = address(at)
-        there = self.simulator.ledger.states.get(Address(key))
         name = kind or type(self.simulator.state(key)).__name__
-        state: Any = there if type(there).__name__ == name else self.simulator.new_state(name)
+        state = self._state_at(key, name)
         for field, value in fields.items():
-            old = getattr(state, field)
-            setattr(state, field, value if value is None or old is None else type(old)(value))
+            setattr(state, field, _as_before(getattr(state, field), value))
         self.simulator.put_state(key, state)
         if self.svm is not None:
             self.svm.put_state(key, name, plain(state))
@@ -126,14 +122,20 @@ class TwinProgram:
 
     def set_clock(self, *, unix_timestamp: int | None = None, slot: int | None = None) -> None:
         """Set what the clock shows."""
-        self.simulator.set_clock(unix_timestamp=unix_timestamp, slot=slot)
-        if self.svm is not None:
-            self.svm.set_clock(unix_timestamp=unix_timestamp, slot=slot)
+        self._on_each_side(lambda side: side.set_clock(unix_timestamp=unix_timestamp, slot=slot))
 
-    def _put_wallet(self, at: Pubkey, lamports: int) -> None:
-        self.simulator.put_wallet(at, lamports)
+    def _state_at(self, at: Pubkey, name: str) -> Any:
+        """Return the simulator's state of type *name* at an address, else new state."""
+        there = self.simulator.ledger.states.get(Address(at))
+        if type(there).__name__ == name:
+            return there
+        return self.simulator.new_state(name)
+
+    def _on_each_side(self, put: Callable[[Simulator | SvmProgram], None]) -> None:
+        """Put the same on both sides."""
+        put(self.simulator)
         if self.svm is not None:
-            self.svm.put_wallet(at, lamports)
+            put(self.svm)
 
     def _same_lamports(self, at: Pubkey) -> None:
         if self.svm is not None:
@@ -175,10 +177,12 @@ class TwinProgram:
         here = self.simulator.call(instruction, accounts=known, args=values, signers=signing)
         mine = CallOutcome(here.error, _events(here), plain(here.returned), known)
         if self.svm is not None:
-            shown = {name: plain(value) for name, value in values.items()}
+            shown = plain(values)
             there = self.svm.call(instruction, accounts=whole, args=shown, signers=signing)
             note_call("svm", there.error)
-            self._compare(f"{instruction}({shown})", mine, there)
+            _compare(f"{instruction}({shown})", mine, there)
+            for at in set(mine.accounts.values()):
+                self._compare_account(self.svm, f"{instruction}({shown})", at)
         return mine
 
     def complete(
@@ -190,8 +194,7 @@ class TwinProgram:
         """
         known = self.program.instruction(instruction)
         given = {name: None if key is None else address(key) for name, key in accounts.items()}
-        shown = {name: plain(value) for name, value in args.items()}
-        resolution = known.plan.resolve(shown, given, program_id=self.program_id, online=True)
+        resolution = known.plan.resolve(plain(args), given, program_id=self.program_id, online=True)
         while wanted := resolution.wanted():
             resolution.supply((key, self._read(key)) for key in wanted)
         return resolution.addresses(), {**resolution.complete_args(), **args}
@@ -199,55 +202,74 @@ class TwinProgram:
     def _read(self, at: Pubkey) -> _Read | None:
         """Return an account of the simulator as bytes, for addresses that depend on its data."""
         ledger, key = self.simulator.ledger, Address(at)
-        if key in ledger.states:
-            state = ledger.states[key]
+        state, held, mint = (
+            ledger.states.get(key),
+            ledger.tokens.get(key),
+            ledger.mints.get(key),
+        )
+        if state is not None:
             data = self.program.encode_account(type(state).__name__, plain(state))
             return _Read(self.program_id, data)
-        if key in ledger.tokens:
-            held = ledger.tokens[key]
+        if held is not None:
             account = TokenAccount(address(held.mint), address(held.owner), int(held.amount))
             return _Read(TOKEN_PROGRAM, account.to_bytes())
-        if key in ledger.mints:
-            return _Read(TOKEN_PROGRAM, Mint(decimals=int(ledger.mints[key].decimals)).to_bytes())
+        if mint is not None:
+            return _Read(TOKEN_PROGRAM, Mint(decimals=int(mint.decimals)).to_bytes())
         return _Read(SYSTEM_PROGRAM, b"") if key in ledger.lamports else None
 
     # --- comparing
 
-    def _compare(self, what: str, here: CallOutcome, there: SvmOutcome) -> None:
-        pairs = {
-            "ends with": (here.error, there.error),
-            "logs": (here.events, _plain_events(there.events)),
-            "returns": (here.returned, plain(there.returned)),
-        }
-        for verb, (mine, other) in pairs.items():
-            if mine != other:
-                log = "\n".join(there.logs)
-                raise Difference(
-                    f"{what} {verb} {mine!r} in Python, {other!r} in the SVM. Its log:\n{log}"
-                )
-        for key in set(here.accounts.values()):
-            self._compare_account(what, key)
-
-    def _compare_account(self, what: str, at: Pubkey) -> None:
-        assert self.svm is not None
-        found = self.svm.account(at)
+    def _compare_account(self, svm: SvmProgram, what: str, at: Pubkey) -> None:
+        found = svm.account(at)
         if found is not None and found.executable:
             return
-        ledger, key = self.simulator.ledger, Address(at)
-        mine: dict[str, object] = {"lamports": self.simulator.lamports(at)}
-        other: dict[str, object] = {"lamports": self.svm.lamports(at)}
-        if key in ledger.states:
-            mine["state"] = plain(ledger.states[key])
-            other["state"] = None if found is None else _fields(self.program, found.data)
-        tokens, mint = read_token_account(found), read_mint(found)
-        if key in ledger.tokens or tokens is not None:
-            mine["tokens"] = plain(getattr(ledger.tokens.get(key), "amount", None))
-            other["tokens"] = None if tokens is None else tokens.amount
-        if key in ledger.mints or mint is not None:
-            mine["supply"] = plain(getattr(ledger.mints.get(key), "supply", None))
-            other["supply"] = None if mint is None else mint.supply
+        mine = self._in_python(at)
+        has_state = mine["state"] is not None
+        other: dict[str, object] = {
+            "lamports": svm.lamports(at),
+            "state": _fields(self.program, found.data) if found is not None and has_state else None,
+            "tokens": getattr(read_token_account(found), "amount", None),
+            "supply": getattr(read_mint(found), "supply", None),
+        }
         if mine != other:
-            raise Difference(f"after {what}, {at} has {mine} in Python, {other} in the SVM.")
+            absent = {name for name in mine if mine[name] is other[name] is None}
+            here, there = _without(mine, absent), _without(other, absent)
+            raise Difference(f"after {what}, {at} has {here} in Python, {there} in the SVM.")
+
+    def _in_python(self, at: Pubkey) -> dict[str, object]:
+        """Return all that the simulator holds at an address."""
+        ledger, key = self.simulator.ledger, Address(at)
+        return {
+            "lamports": self.simulator.lamports(at),
+            "state": plain(ledger.states.get(key)),
+            "tokens": plain(getattr(ledger.tokens.get(key), "amount", None)),
+            "supply": plain(getattr(ledger.mints.get(key), "supply", None)),
+        }
+
+
+def _compare(what: str, here: CallOutcome, there: SvmOutcome) -> None:
+    pairs = {
+        "ends with": (here.error, there.error),
+        "logs": (here.events, _plain_events(there.events)),
+        "returns": (here.returned, plain(there.returned)),
+    }
+    for verb, (mine, other) in pairs.items():
+        if mine != other:
+            log = "\n".join(there.logs)
+            raise Difference(
+                f"{what} {verb} {mine!r} in Python, {other!r} in the SVM. Its log:\n{log}"
+            )
+
+
+def _without(shown: dict[str, object], names: set[str]) -> dict[str, object]:
+    return {name: value for name, value in shown.items() if name not in names}
+
+
+def _as_before(old: Any, value: Any) -> Any:
+    """Return a field's new value in the type of its old one."""
+    if value is None or old is None:
+        return value
+    return type(old)(value)
 
 
 def _events(outcome: Outcome) -> tuple[Event, ...]:

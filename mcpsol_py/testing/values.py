@@ -189,8 +189,10 @@ class Values(TypeVisitor[[int], Strategy]):
         return st.fixed_dictionaries({key: self.visit(f.type, depth) for key, f in shown.items()})
 
     def visit_enum(self, node: Enum, depth: int) -> Strategy:
-        ending = [v for v in node.variants if v.payload is None or not _has_links(v.payload)]
-        variants = ending if depth >= _DEEPEST and ending else node.variants
+        variants = list(node.variants)
+        if depth >= _DEEPEST:
+            ending = list(filter(_ends, node.variants))
+            variants = ending or variants
         return st.one_of([self._variant(variant, depth) for variant in variants])
 
     def _variant(self, variant: Variant, depth: int) -> Strategy:
@@ -206,6 +208,11 @@ class Values(TypeVisitor[[int], Strategy]):
         return st.nothing()
 
     visit_unsupported = visit_generic
+
+
+def _ends(variant: Variant) -> bool:
+    """Does a variant lead to no other type?"""
+    return variant.payload is None or not _has_links(variant.payload)
 
 
 def _has_links(node: Type) -> bool:
