@@ -154,7 +154,7 @@ class Catalog:
         for some in _batches(families, _AT_ONCE):
             entries = [self._entries(family, texts or {}) for family in some]
             self._index.write(filter(None, entries), known)
-        self._index.write([], revision)
+        self._index.finish(revision)
 
     def _entries(self, family: str, texts: dict[str, ProgramText]) -> list[Entry]:
         found = []

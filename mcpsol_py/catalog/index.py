@@ -20,7 +20,7 @@ from mcpsol_py.errors import StorageError
 __all__ = ["Entry", "IndexedInstruction", "IndexedProgram", "SearchIndex", "program_word"]
 
 #: Increase it when tables or words change: an older index is made anew.
-FORMAT = 3
+FORMAT = 4
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -45,6 +45,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co'"
 );
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, 'row');
+CREATE TABLE IF NOT EXISTS counts (stem TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = {FORMAT};
 """
 #: The weights of BM25 for the columns of `words`.
@@ -127,6 +128,14 @@ class SearchIndex:
         with self._turn:
             row = self._db.execute("SELECT value FROM state WHERE key = 'revision'").fetchone()
         return "" if row is None else str(row[0])
+
+    def finish(self, revision: str) -> None:
+        """Note the revision that the index now has, and count each word, which takes too long in a search."""
+        with self._turn:
+            self._db.executescript(
+                "BEGIN; DELETE FROM counts; INSERT INTO counts SELECT term, doc FROM vocabulary; COMMIT"
+            )
+        self.write([], revision)
 
     def write(self, families: Iterable[Sequence[Entry]], revision: str) -> None:
         """Replace *families*, each the versions of one program, the preferred one first."""
@@ -224,7 +233,7 @@ class SearchIndex:
 
     def frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """Return how many instructions have each of *stems*; those that none has are left out."""
-        found = self._of_each("SELECT term, doc FROM vocabulary WHERE term IN ({})", stems)
+        found = self._of_each("SELECT stem, number FROM counts WHERE stem IN ({})", stems)
         return {str(term): int(count) for term, count in found}
 
     def names_with(self, stems: Sequence[str], limit: int) -> list[tuple[int, tuple[str, ...]]]:

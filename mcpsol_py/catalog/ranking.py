@@ -48,7 +48,7 @@ _TICKER = 0.3
 #: What a further match of one phrase adds.
 _FURTHER = 0.25
 _MAX_ASKS = 24
-_CANDIDATES = 260
+_CANDIDATES = 160
 #: Above this many expected matches, an expression asks for two words at once.
 _MOST_MATCHES = 6000
 #: An answer explains at least this share of the question.
@@ -80,7 +80,8 @@ class Question:
     asks: list[_Ask]
     letters: str
     programs: dict[int, float] = field(default_factory=dict)
-    named: str = ""
+    #: All words that satisfy an ask.
+    words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,7 @@ def _weigh(index: SearchIndex, question: Question, known: Mapping[str, int]) -> 
         counts = [own] if own else [known[m] for m in ask.meanings]
         often = max(counts, default=index.size / 50)
         ask.rarity = math.log(1 + index.size / (1 + often))
+    question.words = frozenset(m for ask in question.asks for m in ask.meanings)
 
 
 def _mend(index: SearchIndex, ask: _Ask, known: dict[str, int]) -> None:
@@ -280,23 +282,41 @@ def _expressions(
 ) -> Iterable[tuple[str, bool]]:
     """Yield expressions that find the best matches without ranking too many."""
     words = [group for group, _ in groups]
-    if not words:
-        return
     if min(sum(counts.values()), size) <= _MOST_MATCHES:
-        yield " OR ".join(words), True
-        return
-    rare = [word for word in words if counts[word] <= _MOST_MATCHES // 4]
+        rare = words
+    else:
+        rare = [word for word in words if counts[word] <= _MOST_MATCHES // 4]
     if rare:
         yield " OR ".join(rare), True
-    for number in (3, 2):
-        together = [" AND ".join(some) for some in combinations(words[:4], number)]
-        if together:
-            yield "{stems meaning} : (" + " OR ".join(f"({one})" for one in together) + ")", True
-    if len(words) == 1:
-        yield "stems : " + words[0], False
+    if rare == words:
+        return
+    # BM25 would read every match of every word, so these matches are taken as they come.
+    for number in (min(3, len(words)), min(2, len(words))):
+        together = [f"({' AND '.join(some)})" for some in combinations(words[:4], number)]
+        yield "{stems meaning} : (" + " OR ".join(together) + ")", False
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
+
+#: Where a word may be in an instruction, the best place last, with its weight.
+_PLACES = (
+    ("parts", _PARTS),
+    ("program", _PROGRAM),
+    ("docs", _DOCS),
+    ("meaning", _MEANING),
+    ("name", _NAME),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a word is in an instruction, and the weight of that place."""
+
+    where: str
+    weight: float
+
+
+_KNOWN_PLACES = {where: _Place(where, weight) for where, weight in _PLACES}
 
 
 def _scored(
@@ -305,74 +325,73 @@ def _scored(
     program: IndexedProgram,
     total: float,
 ) -> Found | None:
-    match = _Match()
-    for ask in question.asks:
-        if ask.weight > 0:
-            _add(match, ask, one, program)
+    match = _matched(question, one, program)
     strength = question.programs.get(one.program, 0.0)
     covered = match.matched / total
-    explained = sum(match.explained.get(word, 0.0) for word in one.stems)
-    precision = min(1.0, explained / (len(one.stems) or 1))
     is_named = question.letters == letters(one.name)
     if not (is_named or strength or covered >= _ENOUGH):
         return None
+    explained = sum(match.explained.get(word, 0.0) for word in one.stems)
+    precision = min(1.0, explained / (len(one.stems) or 1))
     score = (match.score / total) * (0.35 + 0.65 * covered) * (0.5 + 0.5 * precision)
     score += 0.002 * precision
-    if question.programs:
-        score *= 0.35 + 1.15 * strength if strength else 0.35
-        score += 0.03 * strength
-    for word in set(one.stems) & _FOR_OPERATORS.keys():
-        if word not in match.explained:
-            score *= _FOR_OPERATORS[word]
-    if program.is_known:
-        score *= 1.12
-    if is_named:
-        score += 1.0
-    if strength:
-        match.why.insert(0, f"names the program {program.name}")
-    if is_named:
-        match.why.insert(0, "is the instruction's name")
-    return Found(one, program, round(score, 5), tuple(match.why[:6]))
+    score = _for_program(question, score, strength) * _for_people(match, one)
+    score *= 1.12 if program.is_known else 1.0
+    score += 1.0 if is_named else 0.0
+    reasons = {
+        "is the instruction's name": is_named,
+        f"names the program {program.name}": strength,
+    }
+    why = [reason for reason, holds in reasons.items() if holds] + match.why
+    return Found(one, program, round(score, 5), tuple(why[:6]))
 
 
-def _add(match: _Match, ask: _Ask, one: IndexedInstruction, program: IndexedProgram) -> None:
-    """Add what *ask* finds in an instruction."""
-    best, place, further = 0.0, "", 0.0
-    word_found = ""
-    for word, weight in ask.meanings.items():
-        value, where = _place(word, one, program)
-        if not value:
-            continue
-        value *= weight
-        if where == "name":
-            match.explained[word] = max(match.explained.get(word, 0.0), min(1.0, weight + 0.15))
-        if where in ("name", "meaning"):
-            further += value
-        if value > best:
-            best, place, word_found = value, where, word
-    if not best:
-        return
+def _for_program(question: Question, score: float, strength: float) -> float:
+    """Return the score of an instruction whose program the question names with a strength (0: it does not)."""
+    if not question.programs:
+        return score
+    return score * (0.35 + 1.15 * strength) + 0.03 * strength
+
+
+def _for_people(match: _Match, one: IndexedInstruction) -> float:
+    """Return the factor for words of operators in an instruction's name that nobody asked for."""
+    unasked = (_FOR_OPERATORS.keys() & one.stems) - match.explained.keys()
+    return math.prod(_FOR_OPERATORS[word] for word in unasked)
+
+
+def _matched(question: Question, one: IndexedInstruction, program: IndexedProgram) -> _Match:
+    """Return how an instruction matches all asks of a question."""
+    words = question.words
+    columns = (one.parts, program.about, one.docs, one.meaning, one.stems)
+    places: dict[str, _Place] = {}
+    for (where, _), column in zip(_PLACES, columns, strict=True):
+        places |= dict.fromkeys(words.intersection(column), _KNOWN_PLACES[where])
+    match = _Match()
+    for ask in question.asks:
+        there = ask.meanings.keys() & places.keys()
+        if ask.weight > 0 and there:
+            _add(match, ask, {word: places[word] for word in ask.meanings if word in there})
+    return match
+
+
+def _add(match: _Match, ask: _Ask, places: Mapping[str, _Place]) -> None:
+    """Add what *ask* finds in an instruction: its words there, each with its place."""
+    values = {word: ask.meanings[word] * place.weight for word, place in places.items()}
+    word_found = max(values, key=values.__getitem__)
+    best = values[word_found]
+    for word, place in places.items():
+        if place.where == "name":
+            sure = min(1.0, ask.meanings[word] + 0.15)
+            match.explained[word] = max(match.explained.get(word, 0.0), sure)
     if " " in ask.text:
+        further = sum(
+            values[w] for w, place in places.items() if place.where in ("name", "meaning")
+        )
         best += _FURTHER * max(0.0, further - best)
     match.score += ask.weight * best
     match.matched += ask.weight * min(1.0, best + 0.35)
     means = "" if word_found == ask.text else f" for {ask.text!r}"
-    match.why.append(f"{place}: {word_found}{means}")
-
-
-def _place(word: str, one: IndexedInstruction, program: IndexedProgram) -> tuple[float, str]:
-    """Return the weight and the name of the best column that has *word*."""
-    if word in one.stems:
-        return _NAME, "name"
-    if word in one.meaning:
-        return _MEANING, "meaning"
-    if word in one.docs:
-        return _DOCS, "docs"
-    if word in program.about:
-        return _PROGRAM, "program"
-    if word in one.parts:
-        return _PARTS, "parts"
-    return 0.0, ""
+    match.why.append(f"{places[word_found].where}: {word_found}{means}")
 
 
 def _spread(found: Sequence[Found]) -> list[Found]:
