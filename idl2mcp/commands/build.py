@@ -76,6 +76,7 @@ def _document(result: BuildResult) -> dict[str, Any]:
         "list_tools": None if result.list_tools is None else _list_tools(result.list_tools),
         "seconds": round(result.seconds, 1),
         "wrong_arithmetic": [str(w) for w in result.wrong],
+        "left_out": list(result.left_out),
     }
 
 
@@ -134,4 +135,9 @@ def _lines(result: BuildResult) -> list[str]:
             )
             lines.append(f"    --descriptions {name:<5} {here}")
     lines += [f"  translated wrong by this compiler: {w}" for w in result.wrong]
+    lines += [
+        f'  WARNING: {name} has code for target_os = "solana", which route no-std leaves out. The program may be '
+        "broken: use another version, or `cargo build-sbf`"
+        for name in result.left_out
+    ]
     return lines

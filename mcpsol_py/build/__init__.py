@@ -36,7 +36,8 @@ class BuildResult:
     `size` is in bytes, `rent_lamports` what deploying it locks, `list_tools` what its pages cost (None: it has none),
     `seconds` what the build took, `program_id` the address that it declares, if any: an Anchor program runs nowhere
     else. `wrong` is what the compiler translates wrong and is built all the same: functions of more than five
-    arguments, which an SVM with stack gaps stops, and with route "std" arithmetic of 128 bits.
+    arguments, which an SVM with stack gaps stops, and with route "std" arithmetic of 128 bits. `left_out` names the
+    dependencies with code for ``target_os = "solana"`` alone, which route "no-std" does not compile.
     """
 
     so: Path
@@ -49,6 +50,7 @@ class BuildResult:
     wrong: tuple[WrongOperation, ...]
     program_id: str | None
     spec_sha256: str | None = None
+    left_out: tuple[str, ...] = ()
 
     def record(self) -> dict[str, str]:
         """Return the content of ``<name>.build.json``: route, compiler, linker, sha256 in hex, declared id, and the
@@ -110,6 +112,7 @@ def build_program(
         seconds=time.monotonic() - started,
         wrong=wrong,
         spec_sha256=spec_sha256(crate_dir / "spec.py"),
+        left_out=compiled.left_out,
     )
     if out is not None:
         record = json.dumps(result.record(), indent=2, sort_keys=True) + "\n"

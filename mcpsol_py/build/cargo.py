@@ -40,10 +40,14 @@ class Crate:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What a build left behind: the program, and the LLVM IR it was made from (``cargo build-sbf`` keeps it: None)."""
+    """What a build left behind: the program, and the LLVM IR it was made from (``cargo build-sbf`` keeps it: None).
+
+    `left_out`: dependencies with code for ``target_os = "solana"`` alone, which this target does not compile.
+    """
 
     so: Path
     ir: Path | None
+    left_out: tuple[str, ...] = ()
 
 
 def read_crate(directory: Path) -> Crate:
@@ -120,7 +124,36 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
             str(crate.directory),
             f"the linker wrote no IR below {ir}, so its arithmetic cannot be checked; install the toolchain again",
         )
-    return Compiled(so, dumps[0])
+    left_out = solana_only(crate, metadata) if toolchain.route == "no-std" else ()
+    return Compiled(so, dumps[0], left_out)
+
+
+#: An attribute for the target of ``cargo build-sbf`` that does not name ``target_arch = "bpf"`` beside it.
+_SOLANA_ONLY = re.compile(r'^\s*#!?\[cfg\(\s*target_os\s*=\s*"solana"\s*\)\]', re.MULTILINE)
+
+
+def solana_only(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return "name version" of each dependency of *crate* with code for ``target_os = "solana"`` alone."""
+    packages = {package["id"]: package for package in metadata["packages"]}
+    needs = {
+        node["id"]: [
+            dep["pkg"] for dep in node["deps"] if any(k["kind"] is None for k in dep["dep_kinds"])
+        ]
+        for node in metadata["resolve"]["nodes"]
+    }
+    waiting = [key for key, package in packages.items() if package["name"] == crate.package]
+    seen: set[str] = set()
+    while waiting:
+        key = waiting.pop()
+        waiting += [need for need in needs.get(key, ()) if need not in seen]
+        seen.add(key)
+    used = [packages[key] for key in seen if packages[key]["source"] is not None]
+    return tuple(sorted(f"{p['name']} {p['version']}" for p in used if _has_solana_only(p)))
+
+
+def _has_solana_only(package: Mapping[str, Any]) -> bool:
+    files = (Path(package["manifest_path"]).parent / "src").rglob("*.rs")
+    return any(_SOLANA_ONLY.search(file.read_text("utf-8", errors="replace")) for file in files)
 
 
 def _metadata(crate: Crate, toolchain: Toolchain) -> dict[str, Any]:

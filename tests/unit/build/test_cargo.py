@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py.build import build_program
-from mcpsol_py.build.cargo import Crate, compile_crate, read_crate
+from mcpsol_py.build.cargo import Crate, compile_crate, read_crate, solana_only
 from mcpsol_py.build.toolchain import BuildSbf
 from mcpsol_py.errors import BuildError
 
@@ -113,3 +113,28 @@ def test_an_error_carries_the_compilers_words_from_the_first_error_on(
         compile_crate(crate, solana)
     assert caught.value.output == "error[E0425]: broken"
     assert "101" in caught.value.why
+
+
+@pytest.mark.parametrize(
+    ("cfg", "kind", "found"),
+    [
+        ('target_os = "solana"', None, ("dep 1.2.3",)),
+        ('any(target_os = "solana", target_arch = "bpf")', None, ()),
+        ('not(target_os = "solana")', None, ()),
+        ('target_os = "solana"', "dev", ()),
+    ],
+)
+def test_code_that_the_no_std_route_leaves_out_is_found(
+    tmp_path: Path, cfg: str, kind: str | None, found: tuple[str, ...]
+) -> None:
+    folder = write(tmp_path / "dep", source=f"#[cfg({cfg})]\nfn call() {{}}\n")
+    manifest = str(folder / "Cargo.toml")
+    dependency = {"id": "d", "name": "dep", "version": "1.2.3", "source": "registry+x"}
+    program = {"id": "p", "name": "my-program", "version": "0.1.0", "source": None}
+    link = {"pkg": "d", "dep_kinds": [{"kind": kind}]}
+    metadata = {
+        "packages": [{**p, "manifest_path": manifest} for p in (dependency, program)],
+        "resolve": {"nodes": [{"id": "p", "deps": [link]}, {"id": "d", "deps": []}]},
+    }
+    crate = Crate(tmp_path, "my_program", "my-program", std=False)
+    assert solana_only(crate, metadata) == found
