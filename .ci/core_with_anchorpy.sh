@@ -11,6 +11,7 @@ export PYTHONPATH=$PWD HYPOTHESIS_PROFILE="${HYPOTHESIS_PROFILE:-again}"
 left_out=(
     tests/unit/attack
     tests/unit/bridge
+    tests/unit/catalog
     tests/unit/client/test_keys.py
     tests/unit/client/test_subscriptions.py
     tests/unit/idl2mcp/config/test_bridge_http.py

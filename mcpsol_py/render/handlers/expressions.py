@@ -120,7 +120,7 @@ class Expressions:
 
     def make_struct(self, node: tree.MakeStruct) -> Text:
         names = self.names.types[node.type.name]
-        parts = [f"{names.fields[name]}: {self.code(value)}" for name, value in node.values]
+        parts = [_field(names.fields[name], self.code(value)) for name, value in node.values]
         return Text(f"{names.type} {{ {', '.join(parts)} }}", Level.BINARY)
 
     def field_of(self, node: tree.FieldOf) -> Text:
@@ -201,6 +201,11 @@ class Expressions:
         error = self.error(node.error)
         renamed = f"if error == {self.dialect.overflow} {{ {error}.into() }} else {{ error }}"
         return Text(f"{call}.map_err(|error| {renamed})?")
+
+
+def _field(name: str, value: str) -> str:
+    """Return a field of a struct that is made, short as rustfmt asks."""
+    return name if value == name else f"{name}: {value}"
 
 
 def _maybe_dereferenced(text: str) -> Text:

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d0e5c4684b45f188]
+// Rendered by idl2mcp from spec.py; edit the source. [6530b999b874767a]
 //! Return the state of a channel. Changes nothing.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
@@ -35,11 +35,11 @@ pub fn process(accounts: &mut Accounts, _args: &Args) -> Result<ChannelReport, P
             .ok_or(X402Error::RefundCalculationOverflow)?
     };
     Ok(crate::types::ChannelReport {
-        state: state,
+        state,
         deposit: channel_state.deposit.get(),
         settled: channel_state.settled.get(),
-        undistributed: undistributed,
-        unspent: unspent,
+        undistributed,
+        unspent,
         seal_at: if channel_state.status == 2 {
             crate::helpers::seal_deadline(channel_state)?
         } else {

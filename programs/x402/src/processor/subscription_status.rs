@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [da55d8e968667093]
+// Rendered by idl2mcp from spec.py; edit the source. [4bc6fe2af88b47fe]
 //! Return the state of a subscription. Changes nothing.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
@@ -20,7 +20,7 @@ pub fn process(accounts: &mut Accounts, _args: &Args) -> Result<SubscriptionRepo
         subscription_state,
     )?;
     Ok(crate::types::SubscriptionReport {
-        state: state,
+        state,
         chargeable: state == crate::types::SubscriptionState::PastDue,
         price: subscription_state.price.get(),
         charges: subscription_state.charges.get(),
