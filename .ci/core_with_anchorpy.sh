@@ -6,7 +6,7 @@ export PYTHONPATH=$PWD HYPOTHESIS_PROFILE="${HYPOTHESIS_PROFILE:-again}"
 # What is slow compiles Rust or runs type checkers, which know nothing of these versions.
 # anchorpy's pytest plugin wants a package that anchorpy does not depend on; mypy is not in this environment; the command
 # line's local cluster and some readings list accounts by owner, which solders' LiteSVM can from 0.27 on, and it minds rent from
-# then on; `attack` and what `build` measures run on the newest; tables need the extra arrow; solana-py 0.36 uses websockets' old names; keys, telemetry, what serves and the old names of all parts need the
+# then on; `attack`, twins of programs and what `build` measures run on the newest; tables need the extra arrow; solana-py 0.36 uses websockets' old names; keys, telemetry, what serves and the old names of all parts need the
 # extras of the bridge.
 left_out=(
     tests/unit/attack
@@ -22,6 +22,9 @@ left_out=(
     tests/unit/tables
     tests/unit/telemetry
     tests/unit/test_build.py
+    tests/unit/testing/test_machine.py
+    tests/unit/testing/test_plugin.py
+    tests/unit/testing/test_twin.py
     tests/unit/test_durations.py
     tests/unit/test_moved.py
     tests/unit/test_sync_client.py
