@@ -65,7 +65,9 @@ def _check_name(name: str, folder: Path) -> None:
 def _check_free(folder: Path) -> None:
     """Raise SourceError if *folder* is a file, or has files in it."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise SourceError("exists and is no folder: choose another name", origin=str(folder))
+        raise SourceError(
+            "expected a folder or nothing, found a file: choose another name", origin=str(folder)
+        )
     if folder.is_dir() and any(folder.iterdir()):
         raise SourceError(
             "exists and is not empty: choose another name, or an empty folder", origin=str(folder)

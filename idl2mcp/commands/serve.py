@@ -323,7 +323,7 @@ class _Service:
         )
 
     def _play(self) -> PlaySender | None:
-        """Return the sender of the local cluster's play money, unless a policy decides what is sent."""
+        """Return the sender of the local cluster's play money, or None in mode "send", where the policy decides."""
         if self.cluster is None or self.bridge.mode == "send":
             return None
         from idl2mcp.serving.play_money import play_sender

@@ -266,8 +266,8 @@ def _check_secrets(client: str, server: Command | Endpoint) -> None:
     if isinstance(server, Endpoint):
         advice = "Let the client start the server itself (--transport stdio)"
     raise SourceError(
-        f"{known.title} reads no variables in its configuration, so {', '.join(secrets)} would have to stand in the "
-        f"file. {advice}, or choose another client"
+        f"{known.title} does not read variables in its configuration, so its file would hold {', '.join(secrets)}. "
+        f"{advice}, or choose another client"
     )
 
 

@@ -30,7 +30,9 @@ def play_sender(cluster: LocalCluster) -> PlaySender:
         names = {address: f"@{name}" for name, address in cluster.names.items()}
         others = [str(key) for key in foreign.missing if str(key) not in names]
         if others:
-            raise CannotSign(f"{' and '.join(others)} must sign, which is no wallet of this chain")
+            raise CannotSign(
+                f"expected signers among this chain's wallets, got {' and '.join(others)}. Sign with their keys"
+            )
         signers = named_signers([names[str(key)] for key in foreign.missing], (), cluster)
         done = await sign_foreign(foreign, signers)
         lifetime = await lifetime_of(transport, done.transaction)

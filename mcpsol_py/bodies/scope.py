@@ -191,7 +191,7 @@ class ProgramScope:
 
 
 def is_usable(node: BodyType) -> bool:
-    """Return whether bodies can hold a value of this type, which is no struct or enum."""
+    """Return whether bodies can hold a value of this type. Structs and enums are checked by their fields."""
     if isinstance(node, Int):
         return node.bits <= 128 and not node.big_endian
     return isinstance(node, (Bool, Pubkey)) or is_bytes(node)

@@ -108,10 +108,10 @@ class Approvals:
         return token, call
 
     def take(self, token: str, digest: str, client: str) -> WaitingCall:
-        """Return the call that *token* is for. It never waits again, whatever comes of it.
+        """Return the call that *token* is for, and stop its waiting.
 
-        Raises PolicyError if there is none, if it was asked long ago or by another client, or if *digest* is not what
-        was asked.
+        Raises PolicyError if no such call waits, if it waited too long, if another client asked, or if *digest* belongs
+        to another question.
         """
         call = self._waiting.pop(token, None)
         if call is None or call.client != client:

@@ -39,7 +39,7 @@ _FINDINGS = 10
 
 #: Source -> how far its schema can be trusted.
 _TRUST = {
-    "list_tools": "the program itself says so on chain; whoever may upgrade it vouches for the schema",
+    "list_tools": "the program itself returns it on chain; its upgrade authority vouches for it",
     "Program Metadata": "published on chain by the program's own authority",
     "Program Metadata (Foundation)": "published on chain by the Solana Foundation, not by the program",
     "Anchor IDL account": "published on chain by the authority of its IDL account",

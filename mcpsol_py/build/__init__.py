@@ -121,7 +121,7 @@ def build_program(
 
 
 def spec_sha256(spec: Path) -> str | None:
-    """Return the sha256 of a spec in hex, without regard to line ends; None if there is no such file."""
+    """Return the sha256 of a spec in hex, or None if the file does not exist. Line ends do not count."""
     if not spec.is_file():
         return None
     return hashlib.sha256(spec.read_bytes().replace(b"\r\n", b"\n")).hexdigest()

@@ -1,4 +1,4 @@
-"""Finds a program's files: the spec that belongs to a test, and the compiled program beside it."""
+"""Finds the spec of a test, and the compiled program beside the spec."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_a_client_without_variables_gets_no_secret(
 ) -> None:
     ran = printed_with_keystore(cli, client, monkeypatch, WORDS)
     assert ran.code == 1
-    assert "IDL2MCP_PASSPHRASE would have to stand in the file" in ran.err
+    assert "its file would hold IDL2MCP_PASSPHRASE" in ran.err
     assert "wallet remember" in ran.err
     assert ran.out == ""
 
