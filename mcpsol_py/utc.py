@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
-__all__ = ["date_of", "milliseconds", "read_time", "seconds_text", "time_of"]
+__all__ = ["date_of", "milliseconds", "now_ms", "read_time", "seconds_text", "time_of"]
+
+
+def now_ms() -> int:
+    """Return this machine's clock: UTC milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def date_of(ms: int) -> str:

@@ -15,13 +15,14 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from mcpsol_py.catalog.store.database import CatalogDatabase, now_ms
+from mcpsol_py.catalog.store.database import CatalogDatabase
 from mcpsol_py.catalog.store.schema import deployments, faults, programs, settings, versions
 from mcpsol_py.errors import McpsolError, SourceError, UnknownName
 from mcpsol_py.model.identity import form_hash
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.serial import model_from_json, model_to_json
 from mcpsol_py.names import clean_text, letters
+from mcpsol_py.utc import now_ms
 
 __all__ = [
     "MOST_INSTRUCTIONS",

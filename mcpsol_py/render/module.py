@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from mcpsol_py.render.anchor.files import module_plan
 from mcpsol_py.render.anchor.pages import PagesView
-from mcpsol_py.render.environment import environment
-from mcpsol_py.render.rust import Rust, code, ident
+from mcpsol_py.render.rust import Rust, code
 from mcpsol_py.render.write import Planned
 
 __all__ = ["module_files"]
@@ -48,13 +47,4 @@ def module_files(target: str, pages: PagesView, program: str) -> list[Planned]:
     """The files of *target*, one of MODULES, before rustfmt: the module, its pages, and a text for the author."""
     if target not in _VIEWS:
         return module_plan(pages, program)
-    env = environment("module")
-    module = env.get_template("src/list_tools.rs.jinja").render(pages=pages, module=_VIEWS[target])
-    readme = env.get_template("list_tools.md.jinja").render(
-        program=ident(program or "your program")
-    )
-    return [
-        Planned("src/list_tools.rs", module.encode()),
-        Planned("src/list_tools.bin", pages.blob),
-        Planned("src/list_tools.md", readme.encode()),
-    ]
+    return module_plan(pages, program, templates="module", view=_VIEWS[target])

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from mcpsol_py.errors import StorageError
 from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
 
-__all__ = ["CatalogDatabase", "database_url", "now_ms"]
+__all__ = ["CatalogDatabase", "database_url"]
 
 T = TypeVar("T")
 
@@ -26,11 +26,6 @@ _BUSY_MS = 30_000
 #: How often a transaction is run again whose connection broke or that met another.
 _TRIES = 6
 _ADVICE = "Check the catalogue's URL and that its database is running, then repeat the command."
-
-
-def now_ms() -> int:
-    """Return this machine's clock: UTC milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def database_url(text: str) -> str:

@@ -71,13 +71,15 @@ def _file(
     return Planned(path, text.encode(), owned)
 
 
-def module_plan(pages: PagesView, program: str) -> list[Planned]:
-    """The files that add list_tools to an existing Anchor program, before rustfmt.
+def module_plan(
+    pages: PagesView, program: str, *, templates: str = "anchor", view: object = None
+) -> list[Planned]:
+    """The files that add list_tools to an existing program, before rustfmt: for Anchor, or what *templates* are for.
 
-    They are the module, its pages, and a text with the lines that the author adds.
+    They are the module, its pages, and a text with the lines that the author adds. *view* is `module` in templates.
     """
-    env = environment("anchor")
-    module = env.get_template("src/list_tools.rs.jinja").render(pages=pages)
+    env = environment(templates)
+    module = env.get_template("src/list_tools.rs.jinja").render(pages=pages, module=view)
     readme = env.get_template("list_tools.md.jinja").render(
         program=ident(program or "your program")
     )

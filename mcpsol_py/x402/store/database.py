@@ -20,6 +20,7 @@ from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalErr
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from mcpsol_py.errors import StorageError
+from mcpsol_py.utc import now_ms
 from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
 from mcpsol_py.x402.store.group_commit import GroupCommitThread
 from mcpsol_py.x402.store.rows import one_row
@@ -58,11 +59,6 @@ _BECOME = text(
     "SELECT may_act_as('merchant', :tenant) FROM set_config('app.merchant', :tenant, true)"
 )
 _TAKE_ROLE = text("SELECT set_config('role', :role, true)")
-
-
-def now_ms() -> int:
-    """Return this machine's clock: UTC milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def _has_content(file: Path) -> bool:
