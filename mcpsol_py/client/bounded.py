@@ -6,6 +6,7 @@ A few kilobytes can unpack to gigabytes, so that a limit on the unpacked body co
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib
 import inspect
@@ -14,6 +15,7 @@ import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -25,6 +27,7 @@ __all__ = [
     "AnswerRefused",
     "BoundedBody",
     "bound_answers",
+    "fetch_json",
     "http_session",
     "read_json",
     "without_proxy",
@@ -32,7 +35,8 @@ __all__ = [
 
 #: The value of `accept-encoding` in requests.
 ACCEPTED_ENCODINGS = "gzip, deflate"
-#: The `mounts` of clients of httpx that ask this machine without a proxy, whatever the environment says.
+#: The `mounts` of clients of httpx that ask this machine without a proxy, whatever the environment says. httpx compares
+#: names, so a client of one URL adds the URL's own host (`http_session`).
 NO_PROXY_HERE: dict[str, None] = dict.fromkeys(
     ("all://127.0.0.1", "all://localhost", "all://[::1]")
 )
@@ -116,17 +120,35 @@ class BoundedBody:
 # --- sessions of httpx and httpx2 --------------------------------------------------------------------------------
 
 
-def http_session(timeout: float) -> Any:
+def http_session(timeout: float, url: str = "") -> Any:
     """Return an AsyncClient of the HTTP library that solana-py brings: httpx2, or httpx in older versions.
 
-    It asks this machine without a proxy, and other machines as the environment says.
+    It asks this machine without a proxy, and other machines as the environment says. *url* is what it will ask, and may
+    name this machine in another form, such as 127.0.0.2. It follows no redirect.
     """
     try:
         library = importlib.import_module("httpx2")
     except ImportError:
         library = importlib.import_module("httpx")
-    session: Any = library.AsyncClient(timeout=timeout, mounts=NO_PROXY_HERE)
+    here = {f"all://{urlsplit(url).netloc}": None} if is_on_this_machine(url) else {}
+    session: Any = library.AsyncClient(timeout=timeout, mounts=NO_PROXY_HERE | here)
     return session
+
+
+async def fetch_json(url: str, *, limit: int, seconds: float) -> Any:
+    """Return the JSON value at *url*: at most *limit* bytes, in *seconds* from the first to the last.
+
+    Raises AnswerRefused for any other answer, a redirect too. Its text has no URL, which may hold a key.
+    """
+    try:
+        async with asyncio.timeout(seconds), http_session(seconds, url) as session:
+            bound_answers(session, limit)
+            answer = await session.get(url)
+            answer.raise_for_status()
+            return read_json(answer.content)
+    except Exception as error:  # httpx's or httpx2's, of many kinds
+        why = f"expected JSON from {urlsplit(url).hostname}, got {type(error).__name__}"
+        raise AnswerRefused(why) from error
 
 
 def bound_answers(session: Any, limit: int) -> None:

@@ -253,7 +253,7 @@ class RpcTransport:
                 text: str = await _provider(self._given).make_request_unparsed(_Body(body))
                 return text
             if self._own is None:
-                self._own = http_session(self._timeout)
+                self._own = http_session(self._timeout, self.url)
                 bound_answers(self._own, self._max_answer)
             answer = await self._own.post(
                 self.url, content=body, headers={"content-type": "application/json"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from mcpsol_py.errors import TransportError, abbr, suggest
 
-__all__ = ["CLUSTER_URLS", "cluster_url", "is_on_this_machine"]
+__all__ = ["CLUSTER_URLS", "cluster_url", "is_loopback", "is_on_this_machine"]
 
 _LOCAL = "http://127.0.0.1:8899"
 _MAINNET = "https://api.mainnet-beta.solana.com"
@@ -22,9 +24,28 @@ CLUSTER_URLS = {
 }
 
 
+def is_loopback(host: str) -> bool:
+    """Return True if *host* can be reached only from this machine: localhost, 127.0.0.0/8 or ::1.
+
+    Resolvers read short forms of IPv4 addresses too.
+
+    >>> is_loopback("127.1"), is_loopback("::ffff:127.0.0.1"), is_loopback("127.0.0.1.example")
+    (True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    if host.split() != [host]:  # inet_aton reads what is before a space
+        return False
+    try:
+        address = ip_address(host if ":" in host else socket.inet_aton(host))
+    except (OSError, ValueError):  # another name
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
 def is_on_this_machine(url: str) -> bool:
     """Return True if *url* names this machine, where no public cluster is."""
-    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 def cluster_url(name_or_url: str) -> str:

@@ -7,19 +7,20 @@ metadata at /.well-known/oauth-protected-resource names the issuer. It accepts J
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
+import anyio.from_thread
 import anyio.to_thread
 from mcp.server.auth.provider import AccessToken
 
 from mcpsol_py import telemetry
 from mcpsol_py.bridge.http.access_levels import ACCESS_LEVELS, AccessLevel
+from mcpsol_py.client.bounded import AnswerRefused, fetch_json
 from mcpsol_py.errors import SourceError, abbr, suggest
+from mcpsol_py.solana.clusters import is_loopback, is_on_this_machine
 
 __all__ = ["CLOCK_SKEW_SECONDS", "IssuerTokens", "OAuth", "is_loopback"]
 
@@ -38,13 +39,9 @@ _ALGORITHMS = (
 )
 #: How far the issuer's clock may differ from ours.
 CLOCK_SKEW_SECONDS = 30.0
+#: Most seconds and bytes that the issuer's answers take.
 _FETCH_SECONDS = 10.0
-_MAX_METADATA_BYTES = 1 << 20
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if *host* can be reached only from this machine."""
-    return host in ("127.0.0.1", "localhost", "::1")
+_MAX_ANSWER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +99,8 @@ def _check_url(name: str, url: str) -> None:
 
 def _is_trusted_url(url: str) -> bool:
     """Return True for https, and for plain http on this machine."""
-    parts = urlsplit(url)
-    if parts.scheme == "https":
-        return True
-    return parts.scheme == "http" and is_loopback(parts.hostname or "")
+    scheme = urlsplit(url).scheme
+    return scheme == "https" or (scheme == "http" and is_on_this_machine(url))
 
 
 #: Claims that name the client, the first one that is given counts.
@@ -159,9 +154,7 @@ class IssuerTokens:
         if header.get("alg") not in self._oauth.algorithms:
             raise jwt.InvalidAlgorithmError("this algorithm is not configured")
         if self._client is None:
-            self._client = jwt.PyJWKClient(
-                self._jwks_url(), lifespan=600, timeout=_FETCH_SECONDS, cooldown_duration=30
-            )
+            self._client = _key_client(self._jwks_url())
         key = self._client.get_signing_key_from_jwt(token)
         claims: dict[str, Any] = jwt.decode(
             token,
@@ -190,12 +183,11 @@ class IssuerTokens:
             f"{host}/.well-known/oauth-authorization-server{parts.path}",
             f"{issuer}/.well-known/openid-configuration",
         ):
-            metadata = _fetch_json(url)
+            metadata = _metadata(url)
             if str(metadata.get("issuer", "")).rstrip("/") != issuer:
                 continue
             jwks_url = str(metadata.get("jwks_uri", ""))
-            parts = urlsplit(jwks_url)
-            if parts.scheme == "https" or is_loopback(parts.hostname or ""):
+            if _is_trusted_url(jwks_url):
                 return jwks_url
         raise jwt.PyJWKClientError("the issuer's metadata has no usable jwks_uri")
 
@@ -217,11 +209,30 @@ class IssuerTokens:
         return list(ACCESS_LEVELS[: highest + 1])
 
 
-def _fetch_json(url: str) -> Mapping[str, Any]:
+def _key_client(url: str) -> Any:
+    """Return PyJWT's client of the keys at *url*, which keeps them for ten minutes, but fetches them as we do."""
+    import jwt
+
+    class KeyClient(jwt.PyJWKClient):
+        def fetch_data(self) -> Any:
+            return _fetch(self.uri)
+
+    return KeyClient(url, lifespan=600, cooldown_duration=30)
+
+
+def _metadata(url: str) -> Mapping[str, Any]:
     """Return the JSON object at *url*, or an empty one if there is none."""
     try:
-        with urlopen(Request(url), timeout=_FETCH_SECONDS) as response:
-            found = json.loads(response.read(_MAX_METADATA_BYTES))
-    except (OSError, ValueError):
+        found = _fetch(url)
+    except AnswerRefused:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _fetch(url: str) -> Any:
+    """Return the JSON value at *url*. Runs in one of anyio's threads."""
+
+    async def fetched() -> Any:
+        return await fetch_json(url, limit=_MAX_ANSWER, seconds=_FETCH_SECONDS)
+
+    return anyio.from_thread.run(fetched)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import threading
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +21,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from websockets.asyncio.server import serve
 
-from mcpsol_py.client.bounded import AnswerRefused, http_session, read_json
+from mcpsol_py.client.bounded import AnswerRefused, fetch_json, http_session, read_json
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.subscriptions import account_changes
 from mcpsol_py.client.transport import run
@@ -40,10 +42,12 @@ def node(reply: Reply, asked: list[str] | None = None) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
+            self.rfile.read(int(self.headers.get("content-length", 0)))
             if asked is not None:
                 asked.append(self.headers["accept-encoding"])
             reply(self)
+
+        do_GET = do_POST
 
         def log_message(self, *_: Any) -> None:
             """Silent."""
@@ -263,7 +267,7 @@ def proxied(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         yield seen
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1"])
 @pytest.mark.parametrize("way", WAYS[:2], ids=["url", "blocking"])
 def test_a_node_on_this_machine_is_not_asked_through_a_proxy(
     proxied: list[str], way: dict[str, bool], host: str
@@ -271,6 +275,55 @@ def test_a_node_on_this_machine_is_not_asked_through_a_proxy(
     with node(body(ANSWER)) as url:
         assert ask(url.replace("127.0.0.1", host), **way) == 7
     assert not proxied
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1"])
+async def test_json_of_this_machine_is_not_fetched_through_a_proxy(
+    proxied: list[str], host: str
+) -> None:
+    with node(body(b"[1]")) as url:
+        there = url.replace("127.0.0.1", host)
+        assert await fetch_json(there, limit=10, seconds=5) == [1]
+    assert not proxied
+
+
+def _trickle(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        for _ in range(100):
+            handler.wfile.write(b" ")
+            time.sleep(0.05)
+
+
+def _elsewhere(handler: BaseHTTPRequestHandler) -> None:
+    """Redirects to itself, where the answer would be good."""
+    if handler.path == "/there":
+        return body(b"[1]")(handler)
+    handler.send_response(302)
+    handler.send_header("location", "/there")
+    handler.end_headers()
+    return None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        body(b"[" + b"1," * 999 + b"1]"),
+        body(zlib.compress(b" " * MEGABYTE), "deflate"),
+        body(b"{"),
+        body(b"[1]", "br"),
+        _trickle,
+        _elsewhere,
+        lambda handler: handler.send_error(503),
+    ],
+    ids=["long", "bomb", "not json", "coding", "slow", "redirect", "error"],
+)
+async def test_json_is_fetched_within_limits_or_refused(reply: Reply) -> None:
+    started = time.monotonic()
+    with node(reply) as url, pytest.raises(AnswerRefused, match=r"expected JSON from 127\.0\.0\.1"):
+        await fetch_json(f"{url}/?key=secret", limit=1_000, seconds=0.5)
+    assert time.monotonic() - started < 4
 
 
 async def test_another_machine_is_asked_as_the_environment_says(proxied: list[str]) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
 
 from mcpsol_py.bridge.http.auth import Verifier
 from mcpsol_py.bridge.http.oauth import OAuth
@@ -39,6 +43,82 @@ def test_the_metadata_stand_between_host_and_path() -> None:
     assert oauth.names_up_to("build") == ["read", "build"]
 
 
+@contextmanager
+def issuer(status: int, keys: bytes, location: str = "") -> Iterator[tuple[str, list[str]]]:
+    """The URL of an issuer that gives every request this answer, and the paths that were asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            if location and self.path != location:
+                self.send_header("location", location)
+            self.send_header("content-length", str(len(keys)))
+            self.end_headers()
+            self.wfile.write(keys)
+
+        def log_message(self, *_: Any) -> None:
+            """Silent."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+def token(url: str, signer: Any, algorithm: str = "RS256") -> str:
+    claims = {
+        "iss": url,
+        "aud": f"{url}/mcp",
+        "exp": 2**40,
+        "client_id": "agent",
+        "scope": "send",
+    }
+    return jwt.encode(claims, signer, algorithm=algorithm, headers={"kid": "k"})
+
+
+PRIVATE = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+KEYS = json.dumps(
+    {"keys": [{**json.loads(RSAAlgorithm.to_jwk(PRIVATE.public_key())), "kid": "k"}]}
+).encode()
+
+
+def verifier(url: str) -> Verifier:
+    return Verifier(None, OAuth(issuer=url, resource=f"{url}/mcp", jwks=f"{url}/keys"))
+
+
+async def test_an_issuer_on_this_machine_is_not_asked_through_a_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with issuer(503, b"") as (proxy, through_proxy), issuer(200, KEYS) as (url, asked):
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy)
+        verify = verifier(url).verify_token
+        found = await verify(token(url, PRIVATE))
+        again = await verify(token(url, PRIVATE) + "x")
+    assert (found and found.client_id, again) == ("agent", None)
+    assert (through_proxy, asked) == ([], ["/keys"])  # the keys are kept
+
+
+async def test_the_keys_of_an_issuer_are_not_taken_from_where_it_redirects() -> None:
+    with issuer(302, KEYS, "/there") as (url, asked):
+        assert await verifier(url).verify_token(token(url, PRIVATE)) is None
+    assert "/there" not in asked
+
+
+async def test_keys_that_are_too_long_are_not_read() -> None:
+    with issuer(200, KEYS + b" " * (1 << 20)) as (url, _):
+        assert await verifier(url).verify_token(token(url, PRIVATE)) is None
+
+
 @pytest.mark.parametrize(
     ("status", "keys"),
     [
@@ -53,36 +133,8 @@ def test_the_metadata_stand_between_host_and_path() -> None:
     ],
 )
 async def test_an_issuer_whose_keys_are_none_lets_nobody_in(status: int, keys: bytes) -> None:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("content-length", str(len(keys)))
-            self.end_headers()
-            self.wfile.write(keys)
-
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_address[1]}"
-        verifier = Verifier(None, OAuth(issuer=url, resource=f"{url}/mcp", jwks=f"{url}/keys"))
-        private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        claims = {
-            "iss": url,
-            "aud": f"{url}/mcp",
-            "exp": 2**40,
-            "client_id": "agent",
-            "scope": "send",
-        }
-        for signed in (
-            jwt.encode(claims, private, algorithm="RS256", headers={"kid": "k"}),
-            jwt.encode(claims, "secret" * 10, algorithm="HS256", headers={"kid": "k"}),
-        ):
-            assert await verifier.verify_token(signed) is None
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    with issuer(status, keys) as (url, _):
+        verify = verifier(url).verify_token
+        assert await verify(token(url, stranger)) is None
+        assert await verify(token(url, "secret" * 10, "HS256")) is None
