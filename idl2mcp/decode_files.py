@@ -55,7 +55,9 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="IDL[@SLOT]",
             help="With --format: an older version of the program, and its first slot. Repeatable.",
         ),
-        click.option("--replace", is_flag=True, help="With --format: replace what is at --out."),
+        click.option(
+            "--replace", is_flag=True, help="With --format: replace the file or folder at --out."
+        ),
         click.option(
             "--out",
             metavar="PATH",

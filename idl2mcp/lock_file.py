@@ -104,7 +104,7 @@ def lock_document(
 ) -> dict[str, Any]:
     """Return the content of a lock file. *how* describes the origin of the schema.
 
-    The facts are for people who review a change of the file; what is compared is the model.
+    The facts are for people who review a change of the file. The comparison uses the model.
     """
     found = facts(model)
     locked = Locked(model, model_hash(model), found, program_id, deployed)

@@ -45,11 +45,12 @@ class Version:
         """The version as the source writes it, or the source's name."""
         return self.program.model.version or self.source
 
-    def was_deployed(self, slot: int) -> bool:
-        """Return whether this version was certainly deployed at *slot*."""
-        if self.first_slot is None or slot < self.first_slot:
+    def was_deployed(self, slot: int | None) -> bool:
+        """Return whether this version was certainly deployed at *slot*. Without a slot, nothing is certain."""
+        if slot is None or self.first_slot is None:
             return False
-        return self.last_slot is None or slot <= self.last_slot
+        last = slot if self.last_slot is None else self.last_slot
+        return self.first_slot <= slot <= last
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class Versions:
 
     def at(self, slot: int | None) -> Version:
         """Return the version that was deployed at *slot*, or the newest if nobody knows."""
-        deployed = [one for one in self.versions if slot is not None and one.was_deployed(slot)]
-        return deployed[-1] if deployed else self.newest
+        deployed = (one for one in reversed(self.versions) if one.was_deployed(slot))
+        return next(deployed, self.newest)
 
     def read_instruction(
         self, data: bytes, *, slot: int | None = None, accounts: int | None = None
@@ -90,11 +91,11 @@ class Versions:
         def lacks(version: Version, reading: Reading) -> int:
             return _missing_accounts(version.program, reading.name, accounts)
 
-        return self._read(lambda program: program.read_instruction(data), slot, data, lacks)
+        return self._read(lambda program: program.read_instruction(data), slot, lacks)
 
     def read_event(self, data: bytes, *, slot: int | None = None) -> VersionReading:
         """Read an event. Raises DecodeError if no version has such an event."""
-        return self._read(lambda program: program.read_event(data), slot, data)
+        return self._read(lambda program: program.read_event(data), slot)
 
     def read_account(
         self, data: bytes, name: str | None = None, *, slot: int | None = None
@@ -104,36 +105,26 @@ class Versions:
         Accounts are often older than the program's last deployment, so a slot that is given must be the one of the
         last write.
         """
-        return self._read(lambda program: program.read_account(data, name), slot, data)
+        return self._read(lambda program: program.read_account(data, name), slot)
 
     def _read(
         self,
         read: Callable[[Program], Reading],
         slot: int | None,
-        data: bytes,
         lacks: Callable[[Version, Reading], int] = lambda _version, _reading: 0,
     ) -> VersionReading:
-        readings, failure = self._readings(read)
-        if not readings:
-            raise failure
         ranked = [
-            (_rank(data, reading, lacks(version, reading)), version, reading)
-            for version, reading in readings
+            _Ranked(_rank(reading, lacks(version, reading)), version, reading)
+            for version, reading in self._readings(read)
         ]
-        deployed = [row for row in ranked if slot is not None and row[1].was_deployed(slot)]
-        best = min(rank for rank, *_ in ranked)
-        if deployed and all(rank > best and version.is_published for rank, version, _ in deployed):
-            deployed = []  # a schema that was published too late, or too early, explains less
-        best = min(rank for rank, *_ in deployed or ranked)
-        fitting = [
-            (version, reading) for rank, version, reading in deployed or ranked if rank == best
-        ]
-        version, reading = fitting[-1]  # of equals, the newest
-        return VersionReading(reading, version, bool(deployed) or _agree(fitting))
+        deployed = _deployed(ranked, slot)
+        fitting = _best(deployed or ranked)
+        newest = fitting[-1]
+        is_sure = bool(deployed) or _agree([one.reading for one in fitting])
+        return VersionReading(newest.reading, newest.version, is_sure)
 
-    def _readings(
-        self, read: Callable[[Program], Reading]
-    ) -> tuple[list[tuple[Version, Reading]], DecodeError]:
+    def _readings(self, read: Callable[[Program], Reading]) -> list[tuple[Version, Reading]]:
+        """Return what each version reads. Raises the newest version's DecodeError if none can."""
         found: list[tuple[Version, Reading]] = []
         failure = DecodeError("no version can be read")
         for version in self.versions:
@@ -141,7 +132,34 @@ class Versions:
                 found.append((version, read(version.program)))
             except DecodeError as error:
                 failure = error
-        return found, failure
+        if not found:
+            raise failure
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """What one version reads. `rank`: how much it leaves unexplained; the least is best."""
+
+    rank: tuple[bool, int, int, int]
+    version: Version
+    reading: Reading
+
+
+def _best(ranked: Sequence[_Ranked]) -> list[_Ranked]:
+    best = min(one.rank for one in ranked)
+    return [one for one in ranked if one.rank == best]
+
+
+def _deployed(ranked: Sequence[_Ranked], slot: int | None) -> list[_Ranked]:
+    """Return the readings of the versions that were deployed at *slot*.
+
+    A schema that was published too late, or too early, explains less than another: then no slot counts.
+    """
+    deployed = [one for one in ranked if one.version.was_deployed(slot)]
+    best = _best(ranked)
+    counts = any(one in best or not one.version.is_published for one in deployed)
+    return deployed if counts else []
 
 
 def _missing_accounts(program: Program, name: str, given: int | None) -> int:
@@ -152,17 +170,16 @@ def _missing_accounts(program: Program, name: str, given: int | None) -> int:
     return max(0, sum(not leaf.account.optional for leaf in leaves) - given)
 
 
-def _rank(data: bytes, reading: Reading, lacking: int) -> tuple[bool, int, int, int]:
-    """Return how much a version leaves unexplained; the least is best."""
+def _rank(reading: Reading, lacking: int) -> tuple[bool, int, int, int]:
     return reading.missing, lacking, len(reading.rest), len(reading.notes)
 
 
-def _agree(fitting: Sequence[tuple[Version, Reading]]) -> bool:
+def _agree(readings: Sequence[Reading]) -> bool:
     """Return whether all versions say the same of the data, in names of any case style."""
-    if len(fitting) == 1:
+    if len(readings) == 1:
         return True
-    meanings = [(letters(reading.name), _in_letters(reading.json())) for _, reading in fitting]
-    return all(meaning == meanings[0] for meaning in meanings)
+    meanings = [(letters(one.name), _in_letters(one.json())) for one in readings]
+    return meanings.count(meanings[0]) == len(meanings)
 
 
 def _in_letters(value: Any) -> Any:

@@ -214,7 +214,7 @@ class _Job:
         report.note(_lines(plan, "will ")[0])
         if final and cluster.check is None:
             report.note(
-                "what is made final is what one endpoint shows; a second one, --check-url, would compare it"
+                "one endpoint alone shows the code that becomes final; give a second one with --check-url to compare"
             )
         if plan.affordable and plan.action == "deploy":
             self.program.save()

@@ -264,7 +264,7 @@ class _Service:
     resources: ExitStack = field(default_factory=ExitStack)
 
     def announce(self) -> None:
-        """Print what is served and where, and what the owner should look at."""
+        """Print the tools, where they are served, and the points that the owner should look at."""
         from idl2mcp.serving.start_checks import findings
 
         box = self.bridge.box

@@ -78,7 +78,7 @@ def _run_pytest(folder: Path, args: tuple[str, ...], reports: Path, as_json: boo
 
 @dataclass
 class _Found:
-    """What a run of the tests reached of a spec, and what it did not."""
+    """The parts of a spec that a run of the tests reached, and the others."""
 
     spec: Path
     reports: Path

@@ -180,7 +180,7 @@ class _Parser:
         return True
 
     def _comma(self, closing: str) -> None:
-        """Take the comma after a value, or see the end of what it is in."""
+        """Take the comma after a value, or see the end of its object or list."""
         token = self._tokens[self._at]
         if token.text == ",":
             self._next()

@@ -95,7 +95,7 @@ def refund(
     merchant: str,
     as_json: bool,
 ) -> None:
-    """Send a payment back to its payer, at most once and at most what was paid. The merchant's log keeps it.
+    """Send a payment back to its payer, at most once and at most its amount. The merchant's log keeps it.
 
     If its outcome is not known, the same command tells it later.
     """

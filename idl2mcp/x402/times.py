@@ -40,7 +40,7 @@ class Moment(click.ParamType[datetime]):
 
 
 def span_ms(since: datetime | None, until: datetime | None) -> dict[str, int]:
-    """Return what was given of a span, as `since_ms` and `until_ms`."""
+    """Return the ends of a span that the user gave, as `since_ms` and `until_ms`."""
     given = {"since_ms": since, "until_ms": until}
     return {name: milliseconds(moment) for name, moment in given.items() if moment is not None}
 

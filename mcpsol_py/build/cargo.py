@@ -135,25 +135,28 @@ _SOLANA_ONLY = re.compile(r'^\s*#!?\[cfg\(\s*target_os\s*=\s*"solana"\s*\)\]', r
 def solana_only(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
     """Return "name version" of each dependency of *crate* with code for ``target_os = "solana"`` alone."""
     packages = {package["id"]: package for package in metadata["packages"]}
-    needs = {
-        node["id"]: [
-            dep["pkg"] for dep in node["deps"] if any(k["kind"] is None for k in dep["dep_kinds"])
-        ]
-        for node in metadata["resolve"]["nodes"]
-    }
+    needs = {node["id"]: _needed(node) for node in metadata["resolve"]["nodes"]}
     waiting = [key for key, package in packages.items() if package["name"] == crate.package]
     seen: set[str] = set()
     while waiting:
         key = waiting.pop()
-        waiting += [need for need in needs.get(key, ()) if need not in seen]
         seen.add(key)
-    used = [packages[key] for key in seen if packages[key]["source"] is not None]
-    return tuple(sorted(f"{p['name']} {p['version']}" for p in used if _has_solana_only(p)))
+        waiting += needs.get(key, set()) - seen
+    used = filter(_has_solana_only, map(packages.__getitem__, seen))
+    return tuple(sorted(f"{package['name']} {package['version']}" for package in used))
+
+
+def _needed(node: Mapping[str, Any]) -> set[str]:
+    """Return the packages that a package of cargo's metadata needs when it runs: no build or test dependencies."""
+    kinds = {dep["pkg"]: [use["kind"] for use in dep["dep_kinds"]] for dep in node["deps"]}
+    return {package for package, uses in kinds.items() if None in uses}
 
 
 def _has_solana_only(package: Mapping[str, Any]) -> bool:
+    """Return whether a package from elsewhere has such code."""
     files = (Path(package["manifest_path"]).parent / "src").rglob("*.rs")
-    return any(_SOLANA_ONLY.search(file.read_text("utf-8", errors="replace")) for file in files)
+    texts = (file.read_text("utf-8", errors="replace") for file in files)
+    return package["source"] is not None and any(map(_SOLANA_ONLY.search, texts))
 
 
 def _metadata(crate: Crate, toolchain: Toolchain) -> dict[str, Any]:

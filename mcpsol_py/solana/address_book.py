@@ -101,13 +101,15 @@ class AddressBook:
         With *known_only*, all texts stay but the names that the owner and the local chain gave: *value* may hold texts
         that are no addresses.
         """
-        if isinstance(value, str):
-            stays = not value.startswith("@") or (known_only and not self._is_given(value))
-            return value if stays else self.address(value)
-        if isinstance(value, list):
-            return [self.resolve(item, known_only=known_only) for item in value]
-        if isinstance(value, dict):
-            return {key: self.resolve(item, known_only=known_only) for key, item in value.items()}
+        match value:
+            case list():
+                return [self.resolve(item, known_only=known_only) for item in value]
+            case dict():
+                resolved = [self.resolve(item, known_only=known_only) for item in value.values()]
+                return dict(zip(value, resolved, strict=True))
+            case str() if value.startswith("@"):
+                is_name = self._is_given(value) or not known_only
+                return self.address(value) if is_name else value
         return value
 
     def _is_given(self, name: str) -> bool:

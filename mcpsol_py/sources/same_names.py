@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 from mcpsol_py.errors import abbr
@@ -32,7 +33,7 @@ class _Names:
         self.model = model
         self.taken = set(names_of(model.instructions))
         #: every instruction that is kept, by its name in the source
-        self.kept: dict[str, list[int]] = {}
+        self.kept: defaultdict[str, list[int]] = defaultdict(list)
         self.out: list[Instruction] = []
         self.findings = list(model.findings)
 
@@ -42,21 +43,31 @@ class _Names:
         return replace(self.model, instructions=tuple(self.out), findings=tuple(self.findings))
 
     def _add(self, ix: Instruction, path: str) -> None:
-        same = [self.out[index] for index in self.kept.get(ix.name, ())]
-        if any(_is_same(ix, other) for other in same):
+        same = self.kept[ix.name]
+        if not same:
+            self._keep(ix, ix)
+        elif any(_is_same(ix, self.out[index]) for index in same):
             message = f"instruction {abbr(ix.name, 60)} is listed twice, and read once"
             self.findings.append((path, "warning", message))
+        else:
+            self._add_second(ix, path, [i for i in same if _data_alike(self.out[i], ix)])
+
+    def _add_second(self, ix: Instruction, path: str, twins: list[int]) -> None:
+        """Add another instruction of the same name. If data cannot tell it from its *twins*, all are disabled."""
+        name = self._free_name(ix.name)
+        called = f"a second instruction {abbr(ix.name, 60)} is called {abbr(name, 60)} here"
+        if not twins:
+            self.findings.append((path, "warning", called))
+            self._keep(ix, replace(ix, name=name))
             return
-        twins = [i for i in self.kept.get(ix.name, ()) if _data_alike(self.out[i], ix)]
-        self.kept.setdefault(ix.name, []).append(len(self.out))
-        name = self._free_name(ix.name) if same else ix.name
+        self.findings.append((path, "error", f"{called}; {_AMBIGUOUS}"))
         for index in twins:
             self.out[index] = replace(self.out[index], disabled=_AMBIGUOUS)
-        self.out.append(replace(ix, name=name, disabled=_AMBIGUOUS if twins else ix.disabled))
-        if same:
-            called = f"a second instruction {abbr(ix.name, 60)} is called {abbr(name, 60)} here"
-            level = "error" if twins else "warning"
-            self.findings.append((path, level, f"{called}; {_AMBIGUOUS}" if twins else called))
+        self._keep(ix, replace(ix, name=name, disabled=_AMBIGUOUS))
+
+    def _keep(self, ix: Instruction, shown: Instruction) -> None:
+        self.kept[ix.name].append(len(self.out))
+        self.out.append(shown)
 
     def _free_name(self, name: str) -> str:
         number = 2

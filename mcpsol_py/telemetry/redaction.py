@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 __all__ = ["clean", "clean_fields", "hide"]
@@ -54,21 +55,26 @@ def hide(secret: str) -> None:
 
 def clean(value: Any, *, name: str = "", depth: int = 0) -> Any:
     """Return *value* with secrets masked, in containers too, and long texts and deep nesting cut."""
-    if isinstance(value, str):
-        return _text(value, name)
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return f"{len(value)} bytes"
+    match value:
+        case str():
+            return _text(value, name)
+        case None | bool() | int() | float():
+            return value
+        case bytes() | bytearray() | memoryview():
+            return f"{len(value)} bytes"
     if depth > _MAX_DEPTH:
         return "…"
-    if isinstance(value, dict):
-        return clean_fields(value, depth=depth + 1)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        if len(value) in (32, 64) and all(isinstance(item, int) for item in value):
-            return MASK  # a key as a list of numbers
-        return [clean(item, depth=depth + 1) for item in value]
+    match value:
+        case dict():
+            return clean_fields(value, depth=depth + 1)
+        case list() | tuple() | set() | frozenset():
+            return MASK if _is_key(value) else [clean(item, depth=depth + 1) for item in value]
     return _text(str(value), name)
+
+
+def _is_key(items: Collection[object]) -> bool:
+    """Return whether *items* may be the bytes of a key as numbers."""
+    return len(items) in (32, 64) and set(map(type, items)) == {int}
 
 
 def clean_fields(fields: dict[str, Any], *, depth: int = 0) -> dict[str, Any]:
