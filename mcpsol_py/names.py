@@ -201,7 +201,7 @@ class ByName(Generic[_Value]):
 
     def get(self, name: str) -> _Value | None:
         """Return the value under *name*, or None."""
-        found = self.name(name)
+        found = name if name in self.values else self.name(name)
         return None if found is None else self.values[found]
 
     def name(self, name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcpsol_py.model.program import Account
 
@@ -14,13 +14,15 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One account of the flat list. `index` is its place, `path` its name after those of its groups."""
+    """One account of the flat list. `index` is its place, `path` its name after those of its groups.
+
+    `name` is the dotted path.
+    """
 
     index: int
     path: tuple[str, ...]
     account: Account
+    name: str = field(init=False)
 
-    @property
-    def name(self) -> str:
-        """The dotted path, for messages."""
-        return ".".join(self.path)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", ".".join(self.path))

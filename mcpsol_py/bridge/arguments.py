@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, Protocol
 
@@ -52,16 +52,15 @@ def check_depth(arguments: Any) -> None:
     """Raise EncodeError for arguments that nest too deep."""
     layer = [arguments]
     for _ in range(_DEPTH):
-        layer = list(chain.from_iterable(map(_items, layer)))
-        if not layer:
+        holders = [value for value in layer if isinstance(value, (dict, list))]
+        if not holders:
             return
+        layer = list(chain.from_iterable(map(_items, holders)))
     raise EncodeError(f"the arguments nest over {_DEPTH} levels deep", path="arguments")
 
 
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _items(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def check_known(arguments: Mapping[str, Any], tool: BridgeTool) -> None:

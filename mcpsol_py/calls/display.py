@@ -40,8 +40,8 @@ class Words:
 
 def has_words(ix: ProgramInstruction) -> bool:
     """Return whether a call has words of its author, or arguments that are shown with a unit or as a time."""
-    args = (ix.plan.arg_type((arg.name,)) for arg in ix.model.args)
-    return ix.model.display is not None or any(map(_shown_type, args))
+    shown = [arg for arg in ix.model.args if _shown_type(arg.type)]
+    return ix.model.display is not None or bool(shown)
 
 
 def words_for(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from solders.account import Account
@@ -110,15 +110,9 @@ async def simulate(
     others = [meta.pubkey for meta in metas]
     before = await _read_before(transport, [*writable, *prepared.payers], others, exact)
     outcome = await _run(prepared, transport, transaction, before, exact)
-    programs = [instruction.program_id for instruction in prepared.instructions]
-    failure = explain(outcome, programs=programs, own=prepared.errors)
-    simulated = await _measured(transport, before, outcome, failure, exact)
-    if failure is not None:
-        failure.returned = _returned_by_failure(prepared, outcome)
-        return simulated
-    returned, return_error = _returned(prepared, outcome)
-    events = _events(prepared, outcome)
-    return replace(simulated, returned=returned, return_error=return_error, events=events)
+    failure = _failure(prepared, outcome)
+    results = _results(prepared, outcome) if failure is None else {}
+    return await _measured(transport, before, outcome, failure, exact, **results)
 
 
 @telemetry.traced("simulate")
@@ -162,8 +156,9 @@ async def _measured(
     outcome: Outcome,
     failure: ProgramFailed | None,
     exact: bool,
+    **results: Any,
 ) -> SimulatedCall:
-    """Return what a simulation changed. Nothing is measured if it failed."""
+    """Return what a simulation changed, with *results*. Nothing is measured if it failed."""
     telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
     if failure is not None:
         return SimulatedCall(outcome, failure, (), before.written, before.written)
@@ -183,6 +178,7 @@ async def _measured(
         aside=before.aside,
         again=again,
         decimals=decimals,
+        **results,
     )
 
 
@@ -244,10 +240,28 @@ async def _decimals(
     return dict(readable(zip(names, await transport.get_accounts(mints), strict=True), decimals_of))
 
 
+def _failure(prepared: PreparedCall, outcome: Outcome) -> ProgramFailed | None:
+    """Return why a call failed, with what it returned, or None."""
+    if outcome.err is None:
+        return None
+    programs = [instruction.program_id for instruction in prepared.instructions]
+    failure = explain(outcome, programs=programs, own=prepared.errors)
+    if failure is not None:
+        failure.returned = _returned_by_failure(prepared, outcome)
+    return failure
+
+
+def _results(prepared: PreparedCall, outcome: Outcome) -> dict[str, Any]:
+    """Return the fields of SimulatedCall with what a call returned and its events."""
+    returned, return_error = _returned(prepared, outcome)
+    events = _events(prepared, outcome)
+    return {"returned": returned, "return_error": return_error, "events": events}
+
+
 def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], ...]:
     program, key = prepared.served.program, prepared.instruction.program_id
     found = events_of(program, key, outcome.logs, outcome.inner, json=True)
-    return tuple((name, clean_json(fields)) for name, fields in found)
+    return tuple([(name, clean_json(fields)) for name, fields in found])
 
 
 def _return_data(prepared: PreparedCall, outcome: Outcome) -> bytes | None:

@@ -78,7 +78,7 @@ def with_budget(
     cannot hold, and if one thing is set twice, which the runtime refuses.
     """
     own = budget_settings(instructions)
-    twice = [setting for setting, count in own.items() if count > 1]
+    twice = [setting for setting in own if own.count(setting) > 1]
     if twice:
         raise InvalidTransaction(
             f"several instructions set the {twice[0]}; a transaction may set it once"
@@ -89,6 +89,8 @@ def with_budget(
         raise InvalidTransaction(
             f"expected compute units of 32 bits and a fee of 64 bits, got {units!r} and {price!r}"
         ) from error
+    if not budget:
+        return list(instructions)
     start = 0 if nonce_account_of(instructions) is None else 1
     return [*instructions[:start], *budget, *instructions[start:]]
 
@@ -156,7 +158,7 @@ def check_counts(payer: Pubkey, instructions: Sequence[Instruction]) -> None:
     longest = 0
     for instruction in instructions:
         metas = instruction.accounts
-        keys.update(meta.pubkey for meta in metas)
+        keys.update([meta.pubkey for meta in metas])
         keys.add(instruction.program_id)
         longest = max(longest, len(metas), len(instruction.data))
     if longest > _MAX_LENGTH:

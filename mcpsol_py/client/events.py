@@ -47,13 +47,11 @@ def _logged(logs: Sequence[str], program_id: str) -> dict[str, list[bytes]]:
 def _candidates(logs: Sequence[str]) -> Iterator[tuple[int, tuple[str, bytes]]]:
     for number, line in enumerate(logs):
         label, _, text = line.partition(": ")
-        data = _READERS.get(label, _no_data)(text)
+        if label not in _READERS:
+            continue
+        data = _READERS[label](text)
         if data is not None:
             yield number, (label, data)
-
-
-def _no_data(text: str) -> None:
-    return None
 
 
 def _from_slices(text: str) -> bytes | None:
@@ -91,8 +89,10 @@ def read_events(
     if not program.model.events:
         return
     for data, is_text in event_data(program.behind(program_id), logs, inner):
+        event = _read_event(program, data)
         # Text may be base64 by accident, so only a whole event counts.
-        yield from (one for one in _event(program, data) if one.is_whole or not is_text)
+        if event is not None and (event.is_whole or not is_text):
+            yield event
 
 
 def event_data(
@@ -105,11 +105,11 @@ def event_data(
     yield from zip(logged[_TEXT], repeat(True))
 
 
-def _event(program: Program, data: bytes) -> Iterator[Reading]:
+def _read_event(program: Program, data: bytes) -> Reading | None:
     try:
-        yield program.read_event(data)
+        return program.read_event(data)
     except DecodeError:
-        return
+        return None
 
 
 def events_of(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.compiled import Codecs, Data, as_bytes, left_over
 from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
-from mcpsol_py.codec.flat_arguments import nest_arguments
+from mcpsol_py.codec.flat_arguments import FlatArguments
 from mcpsol_py.errors import CodecError, DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Struct
@@ -95,14 +96,21 @@ class InstructionCodec:
             raise error.under(self.instruction.name) from None
 
     def _encode_arguments(self, args: Any, strict: bool) -> bytes:
-        node = self.codec.node
         interpreted = self._codecs.interpreted
-        if self._codecs.layouts.moves_cursor(node):
-            return interpreted.encode(node, args, strict=strict)
+        if self._moves_cursor:
+            return interpreted.encode(self.codec.node, args, strict=strict)
         args = leaf.container_of(args, strict)
         if isinstance(args, Mapping):
-            args = nest_arguments(args, self.instruction.args, self._codecs.layouts.resolver)
+            args = self._flat.nest(args)
         return interpreted.encode_arguments(self.instruction.args, args, strict=strict)
+
+    @cached_property
+    def _moves_cursor(self) -> bool:
+        return self._codecs.layouts.moves_cursor(self.codec.node)
+
+    @cached_property
+    def _flat(self) -> FlatArguments:
+        return FlatArguments(self.instruction.args, self._codecs.layouts.resolver)
 
     def decode(self, data: Data) -> dict[str, Any]:
         """Return the arguments in *data*. Raises DecodeError, also for bytes that are left over."""

@@ -22,6 +22,8 @@ def match_names(
     unknown key, for two keys of one name, and for a *required* name without a key.
     """
     known = list(names)
+    if known == list(given):
+        return {name: name for name in known}
     spellings = by_name(known)
     found: dict[str, object] = {}
     for key in given:

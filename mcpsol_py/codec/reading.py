@@ -186,7 +186,7 @@ def _read_as(known: Known, one: Kind, data: bytes) -> Reading:
         return Reading(one.name, None, data, (note,), fits=False, missing=True)
     except CodecError:
         return _read_leniently(known.codecs, one.name, codec.node, data, start)
-    notes = _rest_notes(one, data, end, codec.fixed_size)
+    notes = _rest_notes(one, data, end, codec)
     return Reading(one.name, value, data[end:], notes, _to_json=codec.to_json)
 
 
@@ -207,11 +207,11 @@ def node_of(one: Kind) -> Type:
     return one.type
 
 
-def _rest_notes(one: Kind, data: bytes, end: int, fixed_size: int | None) -> tuple[str, ...]:
+def _rest_notes(one: Kind, data: bytes, end: int, codec: Codec) -> tuple[str, ...]:
     size = one.discriminator.size
     # the size of a type that varies, such as a mint with extensions, is that of its shortest form
-    odd_size = None not in (size, fixed_size) and len(data) != size and end == len(data)
-    if odd_size:
+    odd_size = size not in (None, len(data)) and codec.fixed_size is not None
+    if odd_size and end == len(data):
         return (f"{one.name}: expected {size} bytes of data, got {len(data)}",)
     return left_over_notes(one.name, data[end:], end)
 

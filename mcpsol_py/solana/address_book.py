@@ -149,10 +149,7 @@ class AddressBook:
         if len(names) <= _FEW and not any(map(text.__contains__, names)):
             return text
         addresses = _MINTS if "mint " in text else _ADDRESSES
-        return addresses.sub(self._named_address, text)
-
-    def _named_address(self, found: re.Match[str]) -> str:
-        return self.name_of(found[1]) or found[0]
+        return addresses.sub(lambda found: names.get(found[1], found[0]), text)
 
     def _amount_text(self, found: re.Match[str]) -> str:
         mint = found["mint"] or _SOL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
@@ -37,10 +36,10 @@ _SETTINGS = {
 }
 
 
-def budget_settings(instructions: Iterable[Instruction]) -> Counter[str]:
-    """Return which settings the Compute Budget instructions among *instructions* make, and how often."""
-    own = (bytes(ix.data[:1]) for ix in instructions if ix.program_id == COMPUTE_BUDGET)
-    return Counter(_SETTINGS[tag] for tag in own if tag in _SETTINGS)
+def budget_settings(instructions: Iterable[Instruction]) -> list[str]:
+    """Return the settings that the Compute Budget instructions among *instructions* make, in order."""
+    own = [bytes(ix.data[:1]) for ix in instructions if ix.program_id == COMPUTE_BUDGET]
+    return [_SETTINGS[tag] for tag in own if tag in _SETTINGS]
 
 
 def compute_unit_limit(units: int) -> Instruction:

@@ -271,7 +271,8 @@ def parse_mint(data: bytes) -> Mint | None:
 
 def read_token_account(account: OwnedData | None) -> TokenAccount | None:
     """Return *account* as an initialized token account, or None if it is something else."""
-    return parse_token_account(_token_data(account))
+    data = _token_data(account)
+    return parse_token_account(data) if data else None
 
 
 def read_mint(account: OwnedData | None) -> Mint | None:
