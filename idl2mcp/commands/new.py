@@ -10,6 +10,7 @@ import click
 
 from idl2mcp import report
 from mcpsol_py.errors import SourceError
+from mcpsol_py.folders import write_below
 from mcpsol_py.names import RUST_KEYWORDS, pascal
 
 #: A crate's name, which is the name of a Python module and of a Rust crate too.
@@ -34,10 +35,7 @@ def command(folder: Path, as_json: bool) -> None:
     files = _files(name)
     try:
         for path, text in files.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("x", encoding="utf-8") as file:
-                file.write(text)
+            write_below(folder, path, text.encode(), new=True)
     except OSError as error:
         raise SourceError(
             f"{error.strerror}: the project is not whole", origin=str(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from mcpsol_py.build.ir_check import WrongOperation, check_ir
 from mcpsol_py.build.report import ListToolsCost, measure_list_tools
 from mcpsol_py.build.toolchain import Route, Toolchain, find_toolchain
 from mcpsol_py.errors import BuildError, WrongArithmetic
-from mcpsol_py.folders import link_below
+from mcpsol_py.folders import write_below
 from mcpsol_py.solana.rent import deploy_rent
 
 __all__ = [
@@ -96,9 +95,7 @@ def build_program(
     so = compiled.so
     content = so.read_bytes()
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        so = _place(out, f"{crate.name}.so")
-        shutil.copyfile(compiled.so, so)
+        so = _written(out, f"{crate.name}.so", content)
     result = BuildResult(
         so=so,
         size=len(content),
@@ -116,7 +113,7 @@ def build_program(
     )
     if out is not None:
         record = json.dumps(result.record(), indent=2, sort_keys=True) + "\n"
-        _place(out, f"{crate.name}.build.json").write_text(record, encoding="utf-8")
+        _written(out, f"{crate.name}.build.json", record.encode())
     return result
 
 
@@ -127,9 +124,10 @@ def spec_sha256(spec: Path) -> str | None:
     return hashlib.sha256(spec.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
-def _place(out: Path, name: str) -> Path:
-    """Return the path of a file to write. Raises BuildError for a symbolic link, which may lead out of *out*."""
-    if link_below(out, name) is not None:
-        why = f"{name} is a symbolic link, and no file is written through one. Remove it"
-        raise BuildError(str(out), why)
+def _written(out: Path, name: str, data: bytes) -> Path:
+    """Write a file to *out*, and return its path. Raises BuildError, for a symbolic link too."""
+    try:
+        write_below(out, name, data)
+    except OSError as error:
+        raise BuildError(str(out), f"{name} cannot be written: {error.strerror}") from error
     return out / name

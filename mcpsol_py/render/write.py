@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mcpsol_py.errors import EditedByHand, RenderError
-from mcpsol_py.folders import link_below, write_below
+from mcpsol_py.folders import obstacle_below, remove_below, write_below
 
 __all__ = [
     "Planned",
@@ -72,7 +72,7 @@ def author_files(out: Path) -> dict[str, str]:
     """The Rust files of the crate in *out* that the author wrote, by their path from its root."""
     found: dict[str, str] = {}
     for folder in ("src", "tests", "examples", "benches"):
-        for path in sorted((out / folder).rglob("*.rs")):
+        for path in sorted(filter(Path.is_file, (out / folder).rglob("*.rs"))):
             data = path.read_bytes()
             if not _HEADER.match(data):
                 found[path.relative_to(out).as_posix()] = data.decode(errors="replace")
@@ -154,7 +154,7 @@ def write_plan(
     """
     planned = {file.path for file in files}
     for file in files:
-        _refuse_link(out, file.path)
+        _refuse_obstacle(out, file.path)
         if not file.owned:
             _check_handler(out, file.path, handlers)
             _check(out, file.path)
@@ -163,7 +163,7 @@ def write_plan(
     unplanned = sorted(_crate_files(out, handlers) - planned)
     stale = [path for path in unplanned if _HEADER.match((out / path).read_bytes())]
     for path in stale:
-        _refuse_link(out, path)
+        _refuse_obstacle(out, path)
     for path in stale:  # generated for something that the source no longer has
         _check(out, path)
     authors = sorted(set(unplanned) - set(stale))
@@ -171,25 +171,24 @@ def write_plan(
     try:
         written, kept = _write_files(files, out, source)
         for path in stale:
-            (out / path).unlink()
+            remove_below(out, path)
     except OSError as error:
         raise RenderError(f"{error.filename}: it cannot be written: {error.strerror}.") from error
     return RenderResult(written, kept, orphans, formatted)
 
 
-def _refuse_link(out: Path, name: str) -> None:
-    link = link_below(out, name)
-    if link is not None:
-        raise RenderError(
-            f"{link} is a symbolic link, and no file is written through one. Remove it."
-        )
+def _refuse_obstacle(out: Path, name: str) -> None:
+    obstacle = obstacle_below(out, name)
+    if obstacle is not None:
+        raise RenderError(f"{obstacle}. Remove it.")
 
 
 def _crate_files(out: Path, handlers: str | None) -> set[str]:
     """The paths of the .rs files of a whole crate in *out*."""
     if handlers is None:
         return set()
-    return {path.relative_to(out).as_posix() for path in (out / "src").rglob("*.rs")}
+    found = (path for path in (out / "src").rglob("*.rs") if path.is_file())
+    return {path.relative_to(out).as_posix() for path in found}
 
 
 def _is_in(path: str, folder: str | None) -> bool:
@@ -205,7 +204,7 @@ def _write_files(
     for file in files:
         path = out / file.path
         if file.owned and path.exists():
-            _hand_over(path)
+            _hand_over(out, file.path)
             kept.append(file.path)
             continue
         write_below(out, file.path, _with_header(file, source))
@@ -213,12 +212,12 @@ def _write_files(
     return tuple(written), tuple(kept)
 
 
-def _hand_over(path: Path) -> None:
+def _hand_over(out: Path, name: str) -> None:
     """Make a generated file the author's: its instruction had a body, and has none any more."""
-    data = path.read_bytes()
+    data = (out / name).read_bytes()
     found = _HEADER.match(data)
     if found is not None:
-        path.write_bytes(data[found.end() :])
+        write_below(out, name, data[found.end() :])
 
 
 def _with_header(file: Planned, source: str) -> bytes:

@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from idl2mcp.commands import new
+from mcpsol_py.errors import SourceError
 from mcpsol_py.render import is_older_than_spec, render
 from mcpsol_py.sources.detect import read
 from tests.functional.cli import Cli
@@ -52,6 +55,23 @@ def test_what_exists_is_never_overwritten(cli: Cli) -> None:
     assert (cli.folder / "taken").read_text() == "a file"
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
     assert list(elsewhere.iterdir()) == []
+
+
+def test_a_link_that_comes_while_a_project_is_made_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, theirs = tmp_path / "tip_jar", tmp_path / "theirs"
+    theirs.mkdir()
+
+    def plant(_: Path) -> None:
+        folder.mkdir()
+        (folder / "tests").symlink_to(theirs)
+
+    monkeypatch.setattr(new, "_check_free", plant)
+    made = CliRunner().invoke(new.command, [str(folder)])
+    assert isinstance(made.exception, SourceError)
+    assert "is a symbolic link" in str(made.exception)
+    assert not list(theirs.iterdir())
 
 
 def idl2mcp_test(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
