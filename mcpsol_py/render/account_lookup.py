@@ -95,6 +95,14 @@ class AccountLookup:
             )
         return found
 
+    def need_given(self, name: str | None, beside: NamedAccount, change: str) -> NamedAccount:
+        """Like `need`, but raises RenderError too if one of the two may be absent. `change`: what is done with them."""
+        found = self.need(name, beside)
+        if beside.model.optional or found.model.optional:
+            why = f"an account that may be absent cannot be {change}, nor be needed for that"
+            raise self.refusal(beside, why)
+        return found
+
     def bump_argument(self, account: NamedAccount) -> str:
         """The argument that gives the bump of the account's address. "" without one, and for accounts of an IDL."""
         if account.model.constraints is None:

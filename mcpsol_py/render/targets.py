@@ -154,6 +154,7 @@ NATIVE = Target(
         "AccountMeta": "solana_program::instruction",
         "Instruction": "solana_program::instruction",
         "MAX_PERMITTED_DATA_INCREASE": "solana_program::entrypoint",
+        "MAX_SEED_LEN": "solana_program::pubkey",
         "Rent": "solana_program::rent",
         "Sysvar": "solana_program::sysvar",
         "invoke": "solana_program::program",

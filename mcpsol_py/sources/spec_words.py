@@ -660,7 +660,7 @@ class Flag(Constraint):
 
 #: The account signs, in addition to its kind.
 signer = Flag("signer")
-#: The account is executable.
+#: The account is executable. One with a fixed address is compared with that alone.
 executable = Flag("executable")
 
 

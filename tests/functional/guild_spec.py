@@ -2,18 +2,23 @@
 
 from mcpsol_py.spec import (
     Account,
+    Mint,
     Mut,
     Pubkey,
     Ref,
     Signer,
     TokenAccount,
+    TokenInterface,
+    TokenProgram,
     Unchecked,
     error,
     executable,
     has_one,
     instruction,
+    mint,
     owner,
     program,
+    signer,
     token,
 )
 
@@ -52,6 +57,23 @@ class Guild:
         self, thing: Ref[Unchecked, owner("maker")], maker: Ref[Unchecked, executable] | None
     ) -> None:
         """Look at something that a program made."""
+
+    @instruction
+    def keep(
+        self,
+        purse: Mut[TokenAccount, token(mint="coin", program="maker")],
+        coin: Mint | None,
+        maker: TokenProgram | None,
+    ) -> None:
+        """Keep tokens of one mint and one token program."""
+
+    @instruction
+    def issue(self, coin: Mut[Mint, mint(authority="who")], who: Signer | None) -> None:
+        """Issue tokens, as the mint's authority."""
+
+    @instruction
+    def carry(self, purse: Ref[TokenAccount, signer], program: Ref[TokenInterface, signer]) -> None:
+        """Do something that a token account and a program sign."""
 
     @instruction
     def vote(self, vault: Ref[Vault, ...], *voters: Signer) -> None:

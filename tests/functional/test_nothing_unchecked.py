@@ -5,98 +5,51 @@ The handlers are not written, so a call that passes every check ends with Instru
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from solders.account import Account
-from solders.instruction import AccountMeta, Instruction
+from solders.instruction import AccountMeta
 from solders.keypair import Keypair
-from solders.message import Message
 from solders.pubkey import Pubkey
-from solders.transaction import VersionedTransaction
 
-from mcpsol_py import load
 from mcpsol_py.build.toolchain import Toolchain
-from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.program import Program
-from mcpsol_py.render import render_crate
 from mcpsol_py.solana.ids import TOKEN_PROGRAM
-from tests.functional.targets import REPO, TARGETS, built_crate, failure
-from tests.support.vault_chain import token_data
+from tests.functional.rendered_chain import PASSED, RenderedProgram, read, signer, written
+from tests.functional.targets import TARGETS
+from tests.support.vault_chain import mint_data, token_data
 
 SPEC = Path(__file__).with_name("guild_spec.py")
-PASSED = "InstructionNotWritten"
 
 pytestmark = [pytest.mark.slow, pytest.mark.rust]
-
-
-def crate(program: Program, target: str, folder: Path) -> Path:
-    """The rendered crate in a workspace like those of tests/targets."""
-    out = folder / target / program.name
-    render_crate(program, target=target, out=out, source="a spec")
-    like = REPO / "tests/targets" / target
-    workspace = '[workspace]\nresolver = "2"\nmembers = ["{}"]\n[profile.release]\nlto = "fat"\n'
-    (out.parent / "Cargo.toml").write_text(workspace.format(program.name), encoding="utf-8")
-    if like.is_dir():
-        shutil.copy(like / "Cargo.lock", out.parent)
-    return out
 
 
 @dataclass
 class Guild:
     """The program on a chain, with a vault, its authority and its guardian."""
 
-    program: Program
-    transport: SvmTransport
-    payer: Keypair
+    chain: RenderedProgram
     vault: Pubkey
     authority: Keypair
     guardian: Keypair
 
     @classmethod
-    def start(cls, program: Program, so: Path) -> Guild:
-        transport = SvmTransport(features="all")
-        assert program.address is not None
-        transport.add_program(program.address, so.read_bytes())
-        payer, authority, guardian = Keypair(), Keypair(), Keypair()
-        transport.svm.airdrop(payer.pubkey(), 10**12)
-        guild = cls(program, transport, payer, Pubkey.new_unique(), authority, guardian)
-        fields = {"authority": authority.pubkey(), "guardian": guardian.pubkey()}
-        guild.put(guild.vault, program.encode_account("Vault", fields), program.address)
+    def start(cls, chain: RenderedProgram) -> Guild:
+        guild = cls(chain, Pubkey.new_unique(), Keypair(), Keypair())
+        fields = {"authority": guild.authority.pubkey(), "guardian": guild.guardian.pubkey()}
+        chain.put(guild.vault, chain.program.encode_account("Vault", fields))
         return guild
 
     def put(self, key: Pubkey, data: bytes, owner: Pubkey) -> None:
-        self.transport.set_account(key, Account(10**9, data, owner))
+        self.chain.put(key, data, owner)
 
     @property
     def absent(self) -> AccountMeta:
-        assert self.program.address is not None
-        return AccountMeta(self.program.address, False, False)
+        return self.chain.absent
 
     def call(self, name: str, *metas: AccountMeta, signers: Sequence[Keypair] = ()) -> str:
-        """The name of the error that a call ends with."""
-        assert self.program.address is not None
-        data = self.program.instruction(name).model.discriminator.value
-        call = Instruction(self.program.address, data, list(metas))
-        svm = self.transport.svm
-        svm.expire_blockhash()
-        message = Message.new_with_blockhash([call], self.payer.pubkey(), svm.latest_blockhash())
-        return failure(svm.send_transaction(VersionedTransaction(message, [self.payer, *signers])))
-
-
-def written(key: Pubkey) -> AccountMeta:
-    return AccountMeta(key, False, True)
-
-
-def read(key: Pubkey) -> AccountMeta:
-    return AccountMeta(key, False, False)
-
-
-def signer(key: Keypair) -> AccountMeta:
-    return AccountMeta(key.pubkey(), True, False)
+        return self.chain.call(name, *metas, signers=signers)
 
 
 @pytest.fixture(scope="module", params=TARGETS)
@@ -105,9 +58,8 @@ def guild(
     tmp_path_factory: pytest.TempPathFactory,
     std_toolchain: Toolchain,
 ) -> Guild:
-    program = load(SPEC)
     folder = tmp_path_factory.mktemp("guild")
-    return Guild.start(program, built_crate(crate(program, request.param, folder), std_toolchain))
+    return Guild.start(RenderedProgram.build(SPEC, request.param, folder, std_toolchain))
 
 
 @pytest.mark.parametrize(
@@ -131,6 +83,35 @@ def test_the_authority_of_a_token_account_cannot_be_left_out(guild: Guild) -> No
     )
     assert guild.call("spend", written(purse), signer(owner), signers=[owner]) == PASSED
     assert guild.call("spend", written(purse), guild.absent) == "ConstraintAccountIsNone"
+
+
+def test_the_mint_and_the_token_program_cannot_be_left_out(guild: Guild) -> None:
+    token_program = Pubkey.from_string(TOKEN_PROGRAM)
+    purse, coin = Pubkey.new_unique(), Pubkey.new_unique()
+    guild.put(purse, token_data(coin, Pubkey.new_unique(), 5), token_program)
+    guild.put(coin, mint_data(Pubkey.new_unique()), token_program)
+    whole = written(purse), read(coin), read(token_program)
+    assert guild.call("keep", *whole) == PASSED
+    assert guild.call("keep", whole[0], guild.absent, whole[2]) == "ConstraintAccountIsNone"
+    assert guild.call("keep", whole[0], whole[1], guild.absent) == "ConstraintAccountIsNone"
+
+
+def test_the_authority_of_a_mint_cannot_be_left_out(guild: Guild) -> None:
+    coin, owner = Pubkey.new_unique(), Keypair()
+    guild.put(coin, mint_data(owner.pubkey()), Pubkey.from_string(TOKEN_PROGRAM))
+    assert guild.call("issue", written(coin), signer(owner), signers=[owner]) == PASSED
+    assert guild.call("issue", written(coin), guild.absent) == "ConstraintAccountIsNone"
+
+
+def test_a_token_account_signs_if_it_must(guild: Guild) -> None:
+    token_program, purse = Pubkey.from_string(TOKEN_PROGRAM), Keypair()
+    guild.put(
+        purse.pubkey(), token_data(Pubkey.new_unique(), Pubkey.new_unique(), 5), token_program
+    )
+    silent = read(purse.pubkey()), read(token_program)
+    assert guild.call("carry", *silent) == "AccountNotSigner"
+    signed = signer(purse), read(token_program)
+    assert guild.call("carry", *signed, signers=[purse]) == "AccountNotSigner"
 
 
 def test_an_owner_cannot_be_left_out(guild: Guild) -> None:

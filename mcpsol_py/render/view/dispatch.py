@@ -11,6 +11,9 @@ from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, commen
 
 __all__ = ["ArmView", "DispatchView", "dispatch_view"]
 
+#: Names in the entry's file: its own, and that of the allocator, which the frameworks' macros define.
+_TAKEN = ("MAX_ACCOUNTS", "A")
+
 #: Sizes of discriminators, in bytes, that are compared as one number.
 _WORD_SIZES = (1, 2, 4, 8)
 
@@ -41,7 +44,7 @@ class DispatchView:
 def dispatch_view(instructions: Sequence[Instruction], modules: Sequence[Rust]) -> DispatchView:
     """The dispatcher of *instructions*, whose code is in *modules*."""
     size = _word_size(instructions)
-    constants = IdentifierPool("MAX_ACCOUNTS")
+    constants = IdentifierPool(*_TAKEN)
     if size == 0:  # the longest conditions first
         pairs = sorted(zip(instructions, modules, strict=True), key=lambda pair: -_weight(pair[0]))
     else:

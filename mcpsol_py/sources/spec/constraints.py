@@ -15,7 +15,13 @@ from mcpsol_py.model.program import Account, Constraints, Init, Pda, TokenConstr
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import PUBKEY
 from mcpsol_py.sources import spec_words as words
-from mcpsol_py.sources.spec.parameters import AccountParameter, Parameters, check_address
+from mcpsol_py.sources.spec.ignored import refuse_ignored
+from mcpsol_py.sources.spec.parameters import (
+    TOKEN_PROGRAMS,
+    AccountParameter,
+    Parameters,
+    check_address,
+)
 from mcpsol_py.sources.spec.seeds import SeedReader
 
 __all__ = ["ConstraintReader", "ErrorName"]
@@ -95,6 +101,7 @@ class ConstraintReader:
 
     def account(self, p: AccountParameter) -> Account:
         """Read all constraints of the account *p*. Raises SourceError."""
+        refuse_ignored(p)
         draft = self._by_kind(p)
         for remark in p.remarks:
             read = _CONSTRAINTS.get(type(remark))
@@ -234,13 +241,13 @@ class ConstraintReader:
         p = draft.parameter
         _check_base(p, words.TokenAccount, "token")
         draft.token = TokenConstraint("account", word.mint, word.authority, None, word.program)
-        self.parameters.need_all(p.path, word.mint, word.authority, word.program)
+        self._need_parts(p, word.program, word.mint, word.authority)
 
     def associated(self, draft: AccountDraft, word: words.associated) -> None:
         p = draft.parameter
         _check_base(p, words.TokenAccount, "associated")
         draft.token = TokenConstraint("associated", word.mint, word.authority, None, word.program)
-        self.parameters.need_all(p.path, word.mint, word.authority, word.program)
+        self._need_parts(p, word.program, word.mint, word.authority)
         draft.pda = self.seed_reader.associated_pda(word, p)
 
     def mint(self, draft: AccountDraft, word: words.mint) -> None:
@@ -249,7 +256,18 @@ class ConstraintReader:
         if decimals is not None and not 0 <= decimals <= 255:
             raise SourceError(f"decimals are 0 to 255, not {decimals}.")
         draft.token = TokenConstraint("mint", None, word.authority, decimals, word.program)
-        self.parameters.need_all(p.path, word.authority, word.program)
+        self._need_parts(p, word.program, word.authority)
+
+    def _need_parts(self, p: AccountParameter, program: str | None, *names: str | None) -> None:
+        """Check that the accounts of a token constraint are there, and that *program* is a token program."""
+        self.parameters.need_all(p.path, *names)
+        if program is None:
+            return
+        if not issubclass(self.parameters.need(program, p.path).base, TOKEN_PROGRAMS):
+            raise SourceError(
+                f"anybody can write a program that owns accounts like these, so {program!r} must be a"
+                " TokenProgram, Token2022Program or TokenInterface."
+            )
 
     def _check_new_token(self, token: TokenConstraint) -> None:
         """Check that a token account or mint can be created: its programs, mint, authority, decimals."""

@@ -66,6 +66,10 @@ class Definitions:
         """Return the account types read so far."""
         return tuple(self._states.values())
 
+    def class_names(self) -> list[str]:
+        """Return the qualified names of the classes of the types read so far."""
+        return [cls.__qualname__ for cls, _ in self._types.values()]
+
     def resolver(self) -> Resolver:
         """Return a resolver for the definitions read so far."""
         return Resolver(ProgramModel("", types=self.type_defs()))

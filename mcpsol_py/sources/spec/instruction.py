@@ -24,6 +24,7 @@ from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec.constraints import ConstraintReader, ErrorName
 from mcpsol_py.sources.spec.definitions import Definitions, discriminator_of
 from mcpsol_py.sources.spec.docstrings import docs_of
+from mcpsol_py.sources.spec.ignored import refuse_ignored_remaining
 from mcpsol_py.sources.spec.parameters import AccountParameter, Parameters, Unwrapped, unwrap
 
 __all__ = ["SpecInstructionReader"]
@@ -148,10 +149,7 @@ class SpecInstructionReader:
 
     def _add_remaining(self, name: str, found: Unwrapped) -> None:
         """Add the accounts of `*name`."""
-        if not found.is_subclass_of(words.Kind):
-            raise SourceError(
-                f"remaining accounts are Signer, Payer or Unchecked, as in `*{name}: Signer`."
-            )
+        refuse_ignored_remaining(name, found)
         docs = self.docs.lines_of(name)
         p = AccountParameter((name,), found.base, found.remarks, found.optional, docs)
         self.remaining.append(RemainingAccounts(name, p.writable, p.signs, True, docs))

@@ -186,8 +186,8 @@ class Parameters:
             ) from error
 
     def need_program(self, kind: type, why: str) -> AccountParameter:
-        """Return the account of a program, such as the system program."""
-        found = self._accounts_of(kind)
+        """Return the account of a program, such as the system program, that is always given."""
+        found = [p for p in self._accounts_of(kind) if not p.optional]
         if found:
             return found[0]
         raise SourceError(f"{why}: add the parameter `{snake(kind.__name__)}: {kind.__name__}`.")

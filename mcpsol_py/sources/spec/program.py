@@ -43,6 +43,9 @@ __all__ = ["read_spec"]
 
 T = TypeVar("T")
 
+#: What a class holds under the name of a method.
+_METHODS = (types.FunctionType, staticmethod, classmethod, property)
+
 #: Anchor numbers a program's own errors from here.
 _FIRST_ERROR = 6000
 _MAX_ERROR = 2**32 - 1
@@ -90,12 +93,13 @@ class SpecProgramReader:
         if self.options.address is not None:
             with self.problems.at(self.name):
                 check_address(self.options.address)
-        self._check_names()
+        self._check_methods()
         errors = self._errors()
         constants = self._constants()
         events = self._events()
         self._read_types()
         instructions = self._instructions()
+        self._check_repeated_names()
         model = ProgramModel(
             name=self.options.name or snake(self.name),
             instructions=instructions,
@@ -128,16 +132,25 @@ class SpecProgramReader:
             if _is_instruction(function)
         }
 
-    def _check_names(self) -> None:
-        """Report names that are given twice, and methods that would be left out without a word."""
+    def _check_repeated_names(self) -> None:
+        """Report names that the program or one of its types gives twice."""
+        classes = {self.name, *self.definitions.class_names()}
         for path, line in self.lines.repeated:
-            if path.startswith(f"{self.name}."):
+            if path.rpartition(".")[0] in classes:
                 message = f"the name is given twice, first on line {line}: rename one of the two."
                 self.problems.add(path, message)
-        for name, value in self._members_of(types.FunctionType).items():
-            if not _is_instruction(value) and not name.startswith("_"):
+
+    def _check_methods(self) -> None:
+        """Report methods that would be left out without a word."""
+        for name, value in vars(self.cls).items():
+            if isinstance(value, _METHODS) and not _is_instruction(value) and name[:1] != "_":
                 message = "the method has no @instruction: put it above, or start the name with _."
                 self.problems.add(f"{self.name}.{name}", message)
+        for base in self.cls.__mro__[1:]:
+            inherited = [name for name, value in vars(base).items() if _is_instruction(value)]
+            for name in inherited:
+                message = f"{base.__name__}.{name} is inherited, and left out: write it in the class itself."
+                self.problems.add(self.name, message)
 
     def _members_of(self, kind: type[T]) -> dict[str, T]:
         """Return the attributes of the program class that are instances of *kind*."""
@@ -225,7 +238,9 @@ def _is_type(value: type) -> bool:
     return issubclass(value, (words.Struct, words.Enum)) and not issubclass(value, words.Event)
 
 
-def _is_instruction(value: types.FunctionType) -> bool:
+def _is_instruction(value: object) -> TypeGuard[types.FunctionType]:
+    if not isinstance(value, types.FunctionType):
+        return False
     return isinstance(vars(value).get("mcpsol_instruction"), words.InstructionOptions)
 
 

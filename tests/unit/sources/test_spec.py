@@ -412,6 +412,92 @@ MISTAKES = {
         "go.s",
         "is for a TokenAccount",
     ),
+    "has_one of a new account": (
+        'def go(self, s: Mut[S, init(payer="owner"), has_one("owner")], owner: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "init and has_one exclude each other",
+    ),
+    "owner of a new account": (
+        'def go(self, s: Mut[S, init(payer="p"), owner("p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "init and owner exclude each other",
+    ),
+    "a new account resized": (
+        'def go(self, s: Mut[S, init(payer="p"), realloc(99, payer="p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "init and realloc exclude each other",
+    ),
+    "two derivations": (
+        'def go(self, t: Mut[TokenAccount, seeds(b"t"), associated("m", "o")], m: Mint, o: Signer): ...',
+        "go.t",
+        "an account has one address",
+    ),
+    "derived and fixed": (
+        'def go(self, s: Ref[S, seeds(b"t"), address("11111111111111111111111111111111")]): ...',
+        "go.s",
+        "an account has one address",
+    ),
+    "two token constraints": (
+        'def go(self, t: Mut[TokenAccount, token(mint="m"), associated("m", "o")], m: Mint, o: Signer): ...',
+        "go.t",
+        "token and associated exclude each other",
+    ),
+    "a token program of anybody": (
+        'def go(self, t: Mut[TokenAccount, token(program="x")], x: Unchecked): ...',
+        "go.t",
+        "'x' must be a TokenProgram",
+    ),
+    "a wallet of another owner": (
+        'def go(self, w: Ref[Wallet, owner("x")], x: Unchecked): ...',
+        "go.w",
+        "owned by the system program already",
+    ),
+    "an error without its check": (
+        'def go(self, w: Ref[Unchecked, otherwise(signer=error("x"))]): ...',
+        "go.w",
+        "is for an account that signs",
+    ),
+    "an error without an address": (
+        'def go(self, w: Ref[Signer, otherwise(address=error("x"))]): ...',
+        "go.w",
+        "with a fixed address",
+    ),
+    "executable state": (
+        "def go(self, s: Ref[S, executable]): ...",
+        "go.s",
+        "never executable",
+    ),
+    "close to itself": (
+        'def go(self, s: Mut[S, close("s")]): ...',
+        "go.s",
+        "cannot get its own lamports",
+    ),
+    "a system program that may be absent": (
+        'def go(self, s: Mut[S, init(payer="p")], p: Payer, sp: SystemProgram | None): ...',
+        "go.s",
+        "add the parameter `system_program: SystemProgram`",
+    ),
+    "many token accounts": (
+        "def go(self, *xs: TokenAccount): ...",
+        "go.xs",
+        "is checked to sign and to be writable, and nothing else",
+    ),
+    "many wallets": ("def go(self, *xs: Wallet): ...", "go.xs", "and nothing else"),
+    "many with an owner": (
+        'def go(self, *xs: Ref[Unchecked, owner("11111111111111111111111111111111")]): ...',
+        "go.xs",
+        "and nothing else",
+    ),
+    "many programs": (
+        "def go(self, *xs: Ref[Unchecked, executable]): ...",
+        "go.xs",
+        "and nothing else",
+    ),
+    "many that may be absent": (
+        "def go(self, *xs: Signer | None): ...",
+        "go.xs",
+        "leave `| None` out",
+    ),
     "docs of nobody": (
         'def go(self, a: u8):\n    """Go.\n\n    Args:\n        b: What?\n    """',
         "go",
@@ -524,6 +610,15 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             "the name is given twice, first on line ",
         ),
         ("X = constant(u8, 300)\n@instruction\ndef a(self): ...", "300 does not fit u8"),
+        (
+            "class A(Struct):\n    a: u8\n    a: u16\n@instruction\ndef a(self, x: A): ...",
+            "Demo.A.a: the name is given twice, first on line ",
+        ),
+        (
+            "@instruction\ndef a(self): ...\n@staticmethod\ndef b(): ...",
+            "the method has no @instruction",
+        ),
+        ("@property\n@instruction\ndef b(self): ...", "the method has no @instruction"),
         ("class A(Struct):\n    a: 'A'\n@instruction\ndef a(self, x: A): ...", ""),
     ],
 )
@@ -536,6 +631,16 @@ def test_clashes_are_found(tmp_path: Path, body: str, words: str) -> None:
     with pytest.raises((SourceError, InvalidProgram)) as caught:
         spec(tmp_path, body)
     assert words in str(caught.value)
+
+
+def test_an_inherited_instruction_is_not_left_out_without_a_word(tmp_path: Path) -> None:
+    head = HEAD.replace(
+        "@program",
+        'class Base:\n    @instruction\n    def a(self):\n        """A."""\n\n\n@program',
+        1,
+    ).replace("class Demo:", "class Demo(Base):")
+    with pytest.raises(SourceError, match=r"Base\.a is inherited, and left out"):
+        spec(tmp_path, "@instruction\ndef b(self): ...", head)
 
 
 def test_a_name_inside_the_class_is_explained(tmp_path: Path) -> None:

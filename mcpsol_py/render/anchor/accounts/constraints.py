@@ -9,6 +9,7 @@ from mcpsol_py.render.account_lookup import NamedAccount
 from mcpsol_py.render.anchor.accounts.field_types import FieldType
 from mcpsol_py.render.anchor.accounts.scope import Scope
 from mcpsol_py.render.faults import address_check
+from mcpsol_py.render.rust import Rust
 from mcpsol_py.solana import ids
 
 __all__ = [
@@ -26,7 +27,7 @@ def creation(scope: Scope, a: NamedAccount) -> Iterator[str]:
     """Whether the account is created and by whom, or else whether it is writable."""
     init = a.constraints.init
     if init is not None:
-        payer = scope.lookup.need(init.payer, a)
+        payer = scope.lookup.need_given(init.payer, a, "created")
         scope.need_called(a, "system_program", ids.SYSTEM_PROGRAM)
         scope.view.init_if_needed |= init.if_needed
         yield "init_if_needed" if init.if_needed else "init"
@@ -119,10 +120,9 @@ _TOKEN_WORDS = {"account": "token", "mint": "mint", "associated": "associated_to
 def _token(scope: Scope, a: NamedAccount, token: TokenConstraint) -> Iterator[str]:
     word = _TOKEN_WORDS[token.kind]
     program = _token_program(scope, a)
-    if token.mint is not None:
-        yield f"{word}::mint = {scope.lookup.need(token.mint, a).name}"
-    if token.authority is not None:
-        yield f"{word}::authority = {scope.lookup.need(token.authority, a).name}"
+    for part, name in (("mint", token.mint), ("authority", token.authority)):
+        if name is not None:
+            yield f"{word}::{part} = {_token_part(scope, a, name)}"
     if token.decimals is not None:
         yield f"{word}::decimals = {token.decimals}"
     if program is not None:
@@ -131,11 +131,18 @@ def _token(scope: Scope, a: NamedAccount, token: TokenConstraint) -> Iterator[st
         scope.need_called(a, "associated_token_program", ids.ASSOCIATED_TOKEN_PROGRAM)
 
 
+def _token_part(scope: Scope, a: NamedAccount, name: str) -> Rust:
+    """The mint or the authority of a token account or mint, by its name."""
+    if a.constraints.init is not None:
+        return scope.lookup.need_given(name, a, "created").name
+    return scope.lookup.need(name, a).name
+
+
 def _token_program(scope: Scope, a: NamedAccount) -> NamedAccount | None:
     """The token program, if Anchor does not find it itself."""
     program = scope.lookup.token_program(a)
     is_created = a.constraints.init is not None
-    if program is None and is_created:
+    if is_created and (program is None or program.model.optional):
         raise scope.refusal(a, "the constraint does not say which token program creates it")
     if program is None or scope.has_both_token_programs or not scope.is_classic_token(a):
         return program
@@ -151,7 +158,7 @@ def resizing(scope: Scope, a: NamedAccount) -> Iterator[str]:
     if constraints.realloc is None or constraints.realloc_payer is None:
         return
     scope.need_called(a, "system_program", ids.SYSTEM_PROGRAM)
-    payer = scope.lookup.need(constraints.realloc_payer, a)
+    payer = scope.lookup.need_given(constraints.realloc_payer, a, "resized")
     yield f"realloc = {constraints.realloc}"
     yield f"realloc::payer = {payer.name}"
     yield "realloc::zero = false"
@@ -160,4 +167,4 @@ def resizing(scope: Scope, a: NamedAccount) -> Iterator[str]:
 def closing(scope: Scope, a: NamedAccount) -> Iterator[str]:
     """The account that gets the rent when this one is closed."""
     if a.constraints.close is not None:
-        yield f"close = {scope.lookup.need(a.constraints.close, a).name}"
+        yield f"close = {scope.lookup.need_given(a.constraints.close, a, 'closed').name}"

@@ -47,10 +47,12 @@ def derived_address(scope: Scope, a: NamedAccount) -> Iterator[str]:
     associated token account itself.
     """
     pda = a.model.pda
-    if pda is None or a.constraints.token_kind == "associated":
+    if pda is None:
         return
     try:
         seeds = [_seed(scope, seed) for seed in pda.seeds]
+        if a.constraints.token_kind == "associated":
+            return
         program = _program(scope, a, pda)
     except CannotCheck as why:
         if a.model.constraints is not None:

@@ -59,26 +59,33 @@ def _find(scope: Scope, a: NamedAccount) -> FieldType:
 
 def _state(scope: Scope, a: NamedAccount) -> FieldType:
     name = scope.state(a).view.name
-    items: tuple[str, ...] = ()
-    if a.model.signer is True and a.constraints.init is None:
-        items = (f"signer{scope.fault(a, 'signer', 'AccountNotSigner')}",)
-    return FieldType(f"Account<'info, {name}>", items=items, path=f"crate::state::{name}")
+    path = f"crate::state::{name}"
+    return FieldType(f"Account<'info, {name}>", items=_signing(scope, a), path=path)
+
+
+def _signing(scope: Scope, a: NamedAccount) -> tuple[str, ...]:
+    """The constraint that an existing account signs, if its type does not check that."""
+    if a.model.signer is not True or a.constraints.init is not None:
+        return ()
+    return (f"signer{scope.fault(a, 'signer', 'AccountNotSigner')}",)
 
 
 def _token(scope: Scope, a: NamedAccount) -> FieldType:
     name = "Mint" if a.constraints.token_kind == "mint" else "TokenAccount"
     if scope.is_classic_token(a) and not scope.has_both_token_programs:
-        return FieldType(f"Account<'info, {name}>", path=f"anchor_spl::token::{name}")
-    path = f"anchor_spl::token_interface::{name}"
-    return FieldType(f"InterfaceAccount<'info, {name}>", path=path)
+        kind, module = "Account", "token"
+    else:
+        kind, module = "InterfaceAccount", "token_interface"
+    path = f"anchor_spl::{module}::{name}"
+    return FieldType(f"{kind}<'info, {name}>", items=_signing(scope, a), path=path)
 
 
 def _program(scope: Scope, a: NamedAccount) -> FieldType | None:
     """The type of a known program, or of either token program, if Anchor's error is the right one."""
-    if scope.has_own_error(a, "address"):
+    if scope.has_own_error(a, "address") or a.model.signer is True:
         return None
     known = _PROGRAMS.get(a.model.address or "")
-    if known is not None and a.constraints.executable and a.model.signer is not True:
+    if known is not None and a.constraints.executable:
         name, path = known
         return FieldType(f"Program<'info, {name}>", checks_program=True, path=path)
     if set(a.constraints.one_of) == set(ids.TOKEN_PROGRAMS):

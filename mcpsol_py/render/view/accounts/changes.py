@@ -25,21 +25,14 @@ def _resize(scope: Scope, a: NamedAccount) -> None:
     size, payer_name = a.constraints.realloc, a.constraints.realloc_payer
     if size is None or payer_name is None:
         return
-    payer = scope.lookup.need(payer_name, a)
-    _refuse_absent(scope, a, payer, "resized")
+    payer = scope.lookup.need_given(payer_name, a, "resized")
     scope.view.changes.append(code(f"checks::resize({a.name}, {payer.name}, {size})?;"))
-
-
-def _refuse_absent(scope: Scope, a: NamedAccount, other: NamedAccount, change: str) -> None:
-    """Raises RenderError if one of the two accounts of a change is optional."""
-    if a.model.optional or other.model.optional:
-        raise scope.refusal(a, f"an account that may be absent cannot be {change}")
 
 
 def _creation(scope: Scope, a: NamedAccount, init: Init) -> list[str]:
     """Statements that create an account, with a comment."""
     scope.view.is_heavy = True
-    payer = scope.lookup.need(init.payer, a)
+    payer = scope.lookup.need_given(init.payer, a, "created")
     token = a.constraints.token
     if token is None:
         statements = _create_state(scope, a, init, payer)
@@ -93,16 +86,16 @@ def _create_token(
 ) -> str:
     """Creates a token account, an associated token account or a mint."""
     program = scope.lookup.token_program(a)
-    if program is None:
+    if program is None or program.model.optional:
         raise scope.refusal(a, "the constraint does not say which token program creates it")
     if token.kind == "associated":
         return _create_associated(scope, a, payer, token, program)
     create = _create(scope, a, payer, "0", scope.address(program))
     if token.kind == "mint":
-        authority = scope.address(scope.lookup.need(token.authority, a))
+        authority = scope.address(scope.lookup.need_given(token.authority, a, "created"))
         return f"checks::create_mint({create}, {authority}, {token.decimals})?;"
-    mint = scope.lookup.need(token.mint, a)
-    authority = scope.address(scope.lookup.need(token.authority, a))
+    mint = scope.lookup.need_given(token.mint, a, "created")
+    authority = scope.address(scope.lookup.need_given(token.authority, a, "created"))
     return f"checks::create_token_account({create}, {mint.name}, {authority})?;"
 
 
@@ -113,8 +106,8 @@ def _create_associated(
     token: TokenConstraint,
     token_program: NamedAccount,
 ) -> str:
-    wallet = scope.lookup.need(token.authority, a)
-    mint = scope.lookup.need(token.mint, a)
+    wallet = scope.lookup.need_given(token.authority, a, "created")
+    mint = scope.lookup.need_given(token.mint, a, "created")
     given: dict[str, str] = {
         "account": a.name,
         "payer": payer.name,
@@ -128,7 +121,7 @@ def _create_associated(
 
 def _system_program(scope: Scope, a: NamedAccount) -> NamedAccount:
     for account in scope.accounts:
-        if account.model.address == ids.SYSTEM_PROGRAM:
+        if account.model.address == ids.SYSTEM_PROGRAM and not account.model.optional:
             return account
     raise scope.refusal(a, "creating it needs the system program's account")
 
@@ -138,11 +131,10 @@ def add_closings(scope: Scope) -> None:
     for account in scope.accounts:
         target = account.constraints.close
         if target is not None:
-            _close(scope, account, scope.lookup.need(target, account))
+            _close(scope, account, scope.lookup.need_given(target, account, "closed"))
 
 
 def _close(scope: Scope, a: NamedAccount, destination: NamedAccount) -> None:
-    _refuse_absent(scope, a, destination, "closed")
     scope.view.is_heavy = True
     statement = f"checks::close(accounts.{a.name}, accounts.{destination.name})?;"
     scope.view.finish.append(code(statement))
