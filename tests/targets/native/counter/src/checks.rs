@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [daf25781453abc08]
+// Rendered by idl2mcp from spec.py; edit the source. [996326e38236a286]
 //! Checks of accounts. Each fails with the error that names the fault, and logs it.
 
 use {
@@ -9,7 +9,7 @@ use {
         instruction::{AccountMeta, Instruction},
         program::{invoke, invoke_signed},
         program_error::ProgramError,
-        pubkey::Pubkey as Address,
+        pubkey::{Pubkey as Address, MAX_SEED_LEN},
         rent::Rent,
         sysvar::Sysvar,
     },
@@ -61,6 +61,11 @@ fn wrong_owner(account: &AccountInfo) -> ProgramError {
     }
 }
 
+/// Is a seed longer than the SVM takes? It would stop the program without a name for the fault.
+fn are_long(seeds: &[&[u8]]) -> bool {
+    seeds.iter().any(|seed| seed.len() > MAX_SEED_LEN)
+}
+
 /// The account's address is derived from these seeds and this bump, which the program stored.
 pub fn derived<const N: usize, E: Into<ProgramError>>(
     account: &AccountInfo,
@@ -69,6 +74,9 @@ pub fn derived<const N: usize, E: Into<ProgramError>>(
     program_id: &Address,
     otherwise: E,
 ) -> ProgramResult {
+    if are_long(seeds) {
+        return Err(otherwise.into());
+    }
     let bump = [bump];
     let mut all = seeds.to_vec();
     all.push(&bump);
@@ -85,6 +93,9 @@ pub fn found<const N: usize, E: Into<ProgramError>>(
     program: &Address,
     otherwise: E,
 ) -> Result<u8, ProgramError> {
+    if are_long(seeds) {
+        return Err(otherwise.into());
+    }
     match Address::try_find_program_address(seeds, program) {
         Some((address, bump)) if *account.key == address => Ok(bump),
         _ => Err(otherwise.into()),
