@@ -1,4 +1,4 @@
-"""Constraints that name an account which may be absent: refused when rendering, or compared in a way that refuses absence."""
+"""Constraints that name an account which may be absent: they are refused when rendering, or refuse the absence."""
 
 from __future__ import annotations
 
