@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 ARGS ?=
 
-.PHONY: help demo test setup runtime lint format types layers unit functional full rust oracles peers core-with-anchorpy fuzz \
+.PHONY: help demo test setup runtime lint format types layers unit functional full full-suite full-bodies-pinocchio full-bodies-native full-bodies-anchor rust oracles peers core-with-anchorpy fuzz \
         sbf-toolchain validator bench docs regen lock clean
 
 help: ## this list
@@ -62,8 +62,16 @@ unit: setup ## the fast tests
 functional: setup ## end to end: render, build, LiteSVM, client, CLI, wheel
 	$(PYTEST) tests --ignore tests/unit --ignore tests/contracts $(ARGS)
 
-full: oracles ## the suite with many more random values and on everything there is; takes an hour
+full: full-suite full-bodies-pinocchio full-bodies-native full-bodies-anchor ## all full-… parts; a part that was interrupted goes on where it ended
+
+full-suite: oracles ## the suite with many more random values and on everything there is; takes an hour
 	HYPOTHESIS_PROFILE=full $(PYTEST) tests -n auto --dist loadfile $(ARGS)
+
+full-bodies-pinocchio: sbf-toolchain ## random bodies of specs: compiled without a finding, and the same in Python and in an SVM
+	$(PY) -m tests.long bodies pinocchio --bodies 1000
+
+full-bodies-native full-bodies-anchor: full-bodies-%: sbf-toolchain
+	$(PY) -m tests.long bodies $* --bodies 120
 
 rust: sbf-toolchain ## rustfmt, clippy and cargo test over programs/
 	@.ci/rust.sh

@@ -69,6 +69,10 @@ class Simulator:
         self.time = ClockTime(slot=u64(1), epoch=u64(0), unix_timestamp=i64(0))
         self._instructions = {ix.name: ix for ix in self.model.instructions}
         self.bodies = bodies_of(self.model).instructions
+        #: By instruction, the pairs of accounts that must not be the same.
+        self.different = {
+            name: must_differ(self._instructions[name], body) for name, body in self.bodies.items()
+        }
         self._classes = _classes_of(self.program)
         self._types = {account.name: account for account in self.model.accounts}
 
@@ -297,7 +301,7 @@ class _Call:
     def _compare_addresses(self) -> None:
         """Refuse one account in two places, where the handler would read one and write the other."""
         accounts = self.given.accounts
-        for one, other in must_differ(self.ix, self.simulator.bodies[self.ix.name]):
+        for one, other in self.simulator.different[self.ix.name]:
             if accounts[one] == accounts[other]:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
 
@@ -371,7 +375,10 @@ class _View:
 
     @property
     def amount(self) -> u64:
-        return self._ledger.tokens[self.address].amount
+        found = self._ledger.tokens.get(self.address)
+        if found is None:  # the body has closed it
+            raise CheckFailure("AccountDidNotDeserialize")
+        return found.amount
 
 
 # --- values --------------------------------------------------------------------------------------

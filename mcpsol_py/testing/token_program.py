@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u64
-from mcpsol_py.testing.ledger import Ledger
+from mcpsol_py.testing.ledger import Ledger, TokenState
 
 __all__ = ["TOKEN_CALLS", "TokenFailure"]
 
@@ -24,9 +24,16 @@ def _need(condition: bool, name: str, code: int) -> None:
         raise TokenFailure(name, code)
 
 
+def _account(ledger: Ledger, at: Pubkey) -> TokenState:
+    """Return a token account, which an earlier call may have closed."""
+    _need(at in ledger.tokens, "InvalidAccountData", 0)
+    return ledger.tokens[at]
+
+
 def transfer(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
     """Move tokens. An account may send to itself."""
-    source, destination = ledger.tokens[roles["source"]], ledger.tokens[roles["destination"]]
+    source = _account(ledger, roles["source"])
+    destination = _account(ledger, roles["destination"])
     _need(source.amount >= amount, "InsufficientFunds", 1)
     _need(source.mint == destination.mint, "MintMismatch", 3)
     _need(source.owner == roles["authority"], "OwnerMismatch", 4)
@@ -37,7 +44,7 @@ def transfer(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
 
 def mint_to(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
     """Make new tokens."""
-    mint, account = ledger.mints[roles["mint"]], ledger.tokens[roles["account"]]
+    mint, account = ledger.mints[roles["mint"]], _account(ledger, roles["account"])
     _need(account.mint == roles["mint"], "MintMismatch", 3)
     _need(mint.authority is not None, "FixedSupply", 5)
     _need(mint.authority == roles["mint_authority"], "OwnerMismatch", 4)
@@ -48,7 +55,7 @@ def mint_to(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
 
 def burn(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
     """Destroy tokens."""
-    mint, account = ledger.mints[roles["mint"]], ledger.tokens[roles["account"]]
+    mint, account = ledger.mints[roles["mint"]], _account(ledger, roles["account"])
     _need(account.amount >= amount, "InsufficientFunds", 1)
     _need(account.mint == roles["mint"], "MintMismatch", 3)
     _need(account.owner == roles["authority"], "OwnerMismatch", 4)
@@ -58,7 +65,7 @@ def burn(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
 
 def close_account(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
     """Close an empty token account."""
-    account = ledger.tokens[roles["account"]]
+    account = _account(ledger, roles["account"])
     _need(account.amount == 0, "NonNativeHasBalance", 11)
     _need(account.owner == roles["authority"], "OwnerMismatch", 4)
     ledger.move(roles["account"], roles["destination"], ledger.lamports.get(roles["account"], 0))

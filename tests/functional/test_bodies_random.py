@@ -1,36 +1,47 @@
-"""Random method bodies, compiled and called in LiteSVM, and the same bodies in Python: no difference."""
+"""Random method bodies, compiled and called in LiteSVM, and the same bodies in Python: no difference.
+
+`make full` runs many more of them, on all targets: tests/long/bodies.py.
+"""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from mcpsol_py.bodies import tree
 from mcpsol_py.build.toolchain import Toolchain
+from mcpsol_py.sources.spec import read_spec
+from tests.long.bodies import FIRST_SEED, PER_CRATE
 from tests.support import random_programs
+from tests.support.language_rows import ROWS, missing, rows_of_docs
+from tests.support.random_bodies import TOKEN_CALLS, bodies_text, spec_text
 
-BODIES, CALLS = 12, 250
-#: More seeds in full runs; MCPSOL_RANDOM_BODIES gives their number.
-SEEDS = range(2, 2 + int(os.environ.get("MCPSOL_RANDOM_BODIES", "12")))
-
-
-def compare(folder: Path, seed: int, calls: int) -> dict[str, int]:
-    oracle = random_programs.build(folder, seed, BODIES)
-    random_programs.run(oracle, seed, calls)
-    assert oracle.calls == BODIES * calls
-    return oracle.errors
+SEED, BODIES, CALLS = 1, 12, 250
 
 
 @pytest.mark.slow
 @pytest.mark.rust
 def test_random_bodies_do_the_same_on_chain(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
-    errors = compare(tmp_path, 1, CALLS)
-    assert {"", "ArithmeticOverflow", "InsufficientFunds", "E0", "E1", "E2"} <= set(errors)
+    oracle = random_programs.build(tmp_path, SEED, BODIES)
+    assert not random_programs.differences(oracle, SEED, CALLS)
+    assert oracle.calls == BODIES * CALLS
+    assert {"", "ArithmeticOverflow", "InsufficientFunds", "E0", "E1", "E2"} <= set(oracle.errors)
 
 
-@pytest.mark.full
-@pytest.mark.rust
-@pytest.mark.parametrize("seed", SEEDS)
-def test_more_of_them(seed: int, tmp_path: Path, no_std_toolchain: Toolchain) -> None:
-    compare(tmp_path, seed, CALLS)
+def test_each_row_of_the_language_table_is_generated() -> None:
+    assert set(rows_of_docs()) == set(ROWS), (
+        "a row has no pattern in tests/support/language_rows.py"
+    )
+    assert not missing(bodies_text(FIRST_SEED, PER_CRATE)), "rows that no random body has"
+
+
+@pytest.mark.parametrize("target", TOKEN_CALLS)
+def test_each_node_of_the_typed_tree_is_generated(target: str, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_text(spec_text(FIRST_SEED, PER_CRATE, target), encoding="utf-8")
+    bodies = tree.bodies_of(read_spec(spec)).instructions.values()
+    found = {type(node) for body in bodies for node in tree.walk(body.body)}
+    nodes = {*get_args(tree.Expression), *get_args(tree.Statement)} - {tree.Unknown}
+    assert not {node.__name__ for node in nodes - found}

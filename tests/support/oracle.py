@@ -10,7 +10,6 @@ from typing import Any
 
 from solders.account import Account
 from solders.keypair import Keypair
-from solders.litesvm import LiteSVM
 from solders.message import Message
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
@@ -18,6 +17,7 @@ from solders.transaction_metadata import FailedTransactionMetadata, TransactionM
 
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import Number
+from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.program import load
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing import Outcome, Simulator
@@ -58,6 +58,7 @@ class Oracle:
 
     spec: Path
     so: bytes
+    features: str = "default"
     calls: int = 0
     errors: dict[str, int] = field(default_factory=dict)
 
@@ -69,7 +70,7 @@ class Oracle:
     def start(self) -> None:
         """Begin with no accounts."""
         self.simulator = Simulator(self.spec)
-        self.svm = LiteSVM()
+        self.svm = SvmTransport(features=self.features).svm
         self.svm.add_program(self.address, self.so)
         self.payer = Keypair()  # pays the fees, which the simulator leaves out
         self.svm.airdrop(self.payer.pubkey(), 1000 * SOL)
@@ -185,7 +186,7 @@ class Oracle:
 def error_name(chain: TransactionMetadata | FailedTransactionMetadata) -> str:
     """The name of the error by which a transaction failed, SPL Token's too; "" if it did not."""
     name = failure(chain)
-    if "ArithmeticOverflow" in name:
-        return "ArithmeticOverflow"
-    number = re.search(r"Custom\((\d+)\)", name)
+    number, builtin = re.search(r"Custom\((\d+)\)", name), re.search(r"Fieldless\((\w+)\)", name)
+    if builtin:
+        return builtin[1]
     return TOKEN_ERRORS.get(int(number[1]), name) if number else name

@@ -106,11 +106,19 @@ def high(kind: str) -> int:
     return low(kind) + (1 << int(kind[1:])) - 1
 
 
+def bare(value: str, kind: str) -> str:
+    """An expression without conversions to the type that it has."""
+    while value.startswith(f"{kind}("):
+        value = value[len(kind) + 1 : -1]
+    return value
+
+
 @dataclass
 class Bodies:
     """Makes the statements and expressions of one body. `env`: names of values by type."""
 
     r: random.Random
+    target: str = "pinocchio"
     made: int = 0
     lines: list[str] = field(default_factory=list)
 
@@ -131,7 +139,7 @@ class Bodies:
         if depth <= 0 or r.random() < 0.25:
             return self.atom(kind, env)
         makers = [self.operator, self.operator, self.method, self.method, self.conversion]
-        makers += [self.end, self.choice, self.min_max, self.special]
+        makers += [self.end, self.choice, self.min_max, self.special, self.special]
         return r.choice(makers)(kind, env, depth - 1)
 
     def operator(self, kind: str, env: dict[str, str], depth: int) -> str:
@@ -174,7 +182,8 @@ class Bodies:
         if kind == "u64":
             amount = self.number(kind, env, depth)
             shared = f"share({amount}, {self.atom(kind, env)})"
-            named = ["tokens.amount", "LIMIT", "Clock.get().slot", "self.FEE", "pair.left"]
+            named = ["tokens.amount", "stash.amount", "LIMIT", "self.FEE", "pair.left"]
+            named += ["Clock.get().slot", "Clock.get().epoch"]
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
@@ -249,7 +258,7 @@ class Bodies:
                 return []
             name = r.choice(mine)
             value = self.number(env[name], env, 2)
-            return [] if value == name else [f"{pad}{name} = {value}"]
+            return [] if bare(value, env[name]) == name else [f"{pad}{name} = {value}"]
         if which < 0.45:
             return [f"{pad}require({self.condition(env, 2)}, self.E{r.randrange(ERRORS)})"]
         if which < 0.6:
@@ -267,9 +276,9 @@ class Bodies:
             return [pad + self.token_call(env)]
         if which < 0.95:
             return [f"{pad}must_differ({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})"]
-        if which < 0.97:
+        if which < 0.965:
             return [pad + self.change(env)]
-        if which < 0.98:
+        if which < 0.985:
             return self.match(env, level)
         end = r.choice(
             [f"raise self.E{r.randrange(ERRORS)}", f"return {self.number('u64', env, 2)}"]
@@ -354,10 +363,11 @@ class Bodies:
             return f"s.open = {self.condition(env, 1)} or s.open"
         if which < 0.6:
             value = self.number(kind, env, 3)
-            return f"s.f_{kind} = {value if value != f's.f_{kind}' else 'other.f_' + kind}"
+            is_same = bare(value, kind) == f"s.f_{kind}"
+            return f"s.f_{kind} = {'other.f_' + kind if is_same else value}"
         sign = self.r.choice(["+=", "-=", "|=", "^="] + ([] if kind == "i128" else ["*="]))
         right = self.number(kind, env, 2) if self.r.random() < 0.7 else self.literal(kind)
-        return f"s.f_{kind} {sign} {right}"
+        return f"{'s' if which < 0.9 else 'spare'}.f_{kind} {sign} {right}"
 
     def branch(self, env: dict[str, str], level: int) -> list[str]:
         r, pad = self.r, "    " * level
@@ -388,17 +398,36 @@ class Bodies:
                 "min(tokens.amount, s.f_u64)",
             ]
         )
-        return self.r.choice(
-            [
-                f"token_program.transfer(source=tokens, destination=purse, authority=s, amount={amount})",
-                f"token_program.transfer(source=purse, destination=tokens, authority=owner, amount={amount})",
-                f"token_program.burn(account=purse, mint=mint, authority=owner, amount={amount})",
-                f"token_program.mint_to(mint=mint, account=tokens, mint_authority=s, amount={amount})",
-            ]
-        )
+        call, roles = self.r.choice(TOKEN_CALLS[self.target])
+        given = roles if call == "close_account" else f"{roles}, amount={amount}"
+        return f"token_program.{call}({given})"
+
+    def ending(self, env: dict[str, str]) -> list[str]:
+        """Close an account with state, whose fields have no values from then on. It is closed once at most."""
+        if self.r.random() < 0.7:
+            return []
+        to = self.r.choice(["owner", "owner", "owner", "s"])
+        closing = [f"        if {self.condition(env, 1)}:", f"            close(spare, {to})"]
+        return closing if self.r.random() < 0.7 else [f"        close(spare, {to})"]
 
 
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
+_TRANSFERS = [
+    ("transfer", "source=tokens, destination=purse, authority=s"),
+    ("transfer", "source=purse, destination=tokens, authority=owner"),
+    ("transfer", "source=stash, destination=purse, authority=owner"),
+]
+_OTHERS = [
+    ("burn", "account=purse, mint=mint, authority=owner"),
+    ("mint_to", "mint=mint, account=tokens, mint_authority=s"),
+    ("close_account", "account=stash, destination=owner, authority=owner"),
+]
+#: The calls of the token program, and their accounts, by target.
+TOKEN_CALLS = {
+    "pinocchio": [*_TRANSFERS, *_OTHERS],
+    "native": _TRANSFERS,
+    "anchor": [*_TRANSFERS, *_OTHERS],
+}
 MODES = ["Slow", "Fast", "Off"]
 KEYS = ["s.mark", "other.mark", "mark"]
 ADDRESSES = [
@@ -412,8 +441,14 @@ ADDRESSES = [
 ]
 
 
-def spec_text(seed: int, bodies: int) -> str:
-    """A spec with that many instructions, f0, f1, …, each with a random body."""
+def bodies_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
+    """The random bodies of a spec alone, without the helpers that they call."""
+    text = spec_text(seed, bodies, target)
+    return text[text.index("    @instruction") :]
+
+
+def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
+    """A spec with that many instructions, f0, f1, …, each with a random body that *target* can render."""
     r = random.Random(seed)
     lines = [HEAD + "".join(f"        f_{kind}: {kind}\n" for kind in KINDS)]
     lines += [
@@ -430,14 +465,16 @@ def spec_text(seed: int, bodies: int) -> str:
     lines += [f'    E{i} = error("error {i}")' for i in range(ERRORS)]
     arguments = ", ".join(f"a_{kind}: {kind}" for kind in KINDS)
     accounts = (
-        'self, s: Mut[S, seeds(b"s")], other: Ref[S, ...], tokens: Mut[TokenAccount, ...],'
-        " purse: Mut[TokenAccount, ...], mint: Mut[Mint, ...], owner: Signer, token_program: TokenProgram,"
+        'self, s: Mut[S, seeds(b"s")], other: Ref[S, ...], spare: Mut[S, ...],'
+        " tokens: Mut[TokenAccount, ...], purse: Mut[TokenAccount, ...], stash: Mut[TokenAccount, ...],"
+        " mint: Mut[Mint, ...], owner: Payer, token_program: TokenProgram,"
     )
     for i in range(bodies):
-        made = Bodies(r)
+        made = Bodies(r, target)
         env = {f"s.f_{kind}": kind for kind in KINDS} | {f"a_{kind}": kind for kind in KINDS}
-        env |= {f"other.f_{kind}": kind for kind in KINDS}
-        body = made.block(env, r.randint(5, 9), 2)
+        env |= {f"{name}.f_{kind}": kind for kind in KINDS for name in ("other", "spare")}
+        body = [*made.block(env, r.randint(5, 9), 2), *made.ending(env)]
+        env = {name: kind for name, kind in env.items() if not name.startswith("spare.")}
         lines += [
             "",
             "    @instruction",

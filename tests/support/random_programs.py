@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py.build import build_program
+from mcpsol_py.build.cargo import compile_crate, read_crate
+from mcpsol_py.build.toolchain import find_toolchain
 from mcpsol_py.render import render
 from mcpsol_py.sources.spec import read_spec
+from tests.functional.targets import REPO
 from tests.support.oracle import Oracle
 from tests.support.random_bodies import KINDS, MODES, high, low, spec_text
 
 KEYS = (bytes(32), bytes(range(32)), bytes(31) + b"\x01")
 
 
-def build(folder: Path, seed: int, bodies: int) -> Oracle:
+def build(folder: Path, seed: int, bodies: int, target: str = "pinocchio") -> Oracle:
     """Render and build a spec of random bodies in *folder*."""
     spec = folder / "spec.py"
-    spec.write_text(spec_text(seed, bodies), encoding="utf-8")
-    render(read_spec(spec), out=folder / "crate", source="spec.py")
-    return Oracle(spec, build_program(folder / "crate").so.read_bytes())
+    spec.write_text(spec_text(seed, bodies, target), encoding="utf-8")
+    render(read_spec(spec), target=target, out=folder / "crate", source="spec.py")
+    make_workspace(folder / "crate", target)
+    if target == "pinocchio":
+        return Oracle(spec, build_program(folder / "crate").so.read_bytes())
+    made = compile_crate(read_crate(folder / "crate"), find_toolchain("std"))
+    return Oracle(spec, made.so.read_bytes(), features="all")
+
+
+def make_workspace(crate: Path, target: str) -> None:
+    """Make the crate a workspace of its own, with the versions of the committed crates of its target."""
+    with (crate / "Cargo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write("\n[workspace]\n")
+    committed = "programs" if target == "pinocchio" else f"tests/targets/{target}"
+    shutil.copy(REPO / committed / "Cargo.lock", crate / "Cargo.lock")
 
 
 def value(r: random.Random, kind: str) -> int:
@@ -52,6 +68,21 @@ def run(oracle: Oracle, seed: int, calls: int) -> None:
             scene.call(ix.name)
 
 
+def differences(oracle: Oracle, seed: int, calls: int) -> list[str]:
+    """Call every instruction *calls* times. Returns where Python and the SVM differ; the first place of each body."""
+    r = random.Random(seed)
+    scene = RandomScene(oracle, r)
+    found = []
+    for ix in oracle.program.model.instructions:
+        try:
+            for _ in range(calls):
+                scene.call(ix.name)
+        except Exception as error:  # noqa: BLE001  # only named errors may end a call
+            found.append(f"seed {seed}: {ix.name}: {type(error).__name__}: {error}")
+            scene = RandomScene(oracle, r)
+    return found
+
+
 class RandomScene:
     """The accounts that every random body takes."""
 
@@ -64,15 +95,19 @@ class RandomScene:
         self.mint = oracle.mint(self.state)
         self.tokens = oracle.tokens(self.mint, self.state, 0)
         self.purse = oracle.tokens(self.mint, self.owner.pubkey(), 0)
+        self.stash = oracle.tokens(self.mint, self.owner.pubkey(), 0)
+        self.spare = Pubkey.new_unique()
 
     def call(self, name: str) -> None:
         r, oracle = self.r, self.oracle
-        for key in (self.state, self.other):
+        for key in (self.state, self.other, self.spare):
             self.put(key)
-        half = 2**62
+        most, owner = 2**61, self.owner.pubkey()
         oracle.mint(self.state, self.mint)
-        for key, owner in ((self.tokens, self.state), (self.purse, self.owner.pubkey())):
-            oracle.tokens(self.mint, owner, min(value(r, "u64"), half), key)
+        held = [(self.tokens, self.state), (self.purse, owner), (self.stash, owner)]
+        for key, holder in held:
+            has_none = key == self.stash and r.random() < 0.5
+            oracle.tokens(self.mint, holder, 0 if has_none else min(value(r, "u64"), most), key)
         oracle.set_clock(unix_timestamp=value(r, "i64"), slot=r.randint(1, 10**6))
         args: dict[str, object] = {f"a_{kind}": value(r, kind) for kind in KINDS}
         args |= {"mode": r.choice(MODES), "mark": r.choice(KEYS)}
@@ -84,9 +119,11 @@ class RandomScene:
         }
         accounts = {
             "s": self.state,
-            "other": self.state if r.random() < 0.05 else self.other,
+            "other": r.choice([self.state, self.spare]) if r.random() < 0.05 else self.other,
+            "spare": self.spare,
             "tokens": self.tokens,
             "purse": self.purse,
+            "stash": self.purse if r.random() < 0.03 else self.stash,
             "mint": self.mint,
             "owner": self.owner.pubkey(),
         }

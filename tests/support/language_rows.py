@@ -1,0 +1,90 @@
+"""The rows of the language table in docs/bodies.md, and how each is known in the text of a body."""
+
+from __future__ import annotations
+
+import re
+
+from tests.functional.targets import REPO
+
+#: By row, patterns that must all be found in generated bodies.
+ROWS: dict[str, list[str]] = {
+    "add, subtract, multiply": [r" \+ ", r" - ", r" \* ", r" \+= "],
+    "divide unsigned numbers": [r" // ", r" % "],
+    "negate a signed number": [r"\(-[a-z]"],
+    "combine bits": [r" & ", r" \| ", r" \^ "],
+    "name the error of an overflow": [r"with overflow\(self\.E\d\):"],
+    "let a result wrap or stop at the end": [
+        rf"\.{how}_{what}\(" for how in ("wrapping", "saturating") for what in ("add", "sub", "mul")
+    ],
+    "convert a number": [rf"\b{kind}\([\w(]*[a-z]\." for kind in ("u8", "u64", "i32", "i128")],
+    "use the ends of a type": [r"\.MIN\b", r"\.MAX\b"],
+    "take the smaller or larger number": [r"\bmin\(", r"\bmax\("],
+    "repeat": [
+        r"in range\([^,]+\):",
+        r"in range\(.+, .+\):",
+        r"\bbreak\b",
+        r"\bcontinue\b",
+        r"= u64\(turn",
+    ],
+    "compare": [
+        r" <= \S+ < ",
+        r" == ",
+        r" != ",
+        r"(owner|address|who) [!=]= ",
+        r"\(s\.open == flag\)",
+        r"mode [!=]= |[!=]= mode",
+        r"mark [!=]= ",
+    ],
+    "join conditions": [r"\) and \(|[\w)] and [\w(]", r"[\w)] or [\w(]", r"\bnot \(|\(not "],
+    "check": [r"require\("],
+    "fail": [r"raise self\.E"],
+    "branch": [r"\bif .+:$", r"\belif .+:$", r"\belse:$"],
+    "branch by a value": [r"match mode:", r"case 0", r"case 1 \| 2", r"case Mode\.", r"case _:"],
+    "keep a value": [r"^ +v\d+ = ", r"^ +v\d+: \w+ = "],
+    "read and write state": [r"= .*\bs\.f_", r"^ +s\.f_\w+ = ", r"^ +s\.f_\w+ \+= "],
+    "use an address": [r"s\.address", r"s\.owner [!=]= "],
+    "read the tokens in an account": [r"tokens\.amount"],
+    "move tokens": [r"token_program\.transfer\(.*authority=s", r"\.transfer\(.*authority=owner"],
+    "make and destroy tokens": [r"\.mint_to\(", r"\.burn\("],
+    "close a token account": [r"\.close_account\("],
+    "name a variant of an enum": [r"Mode\.(Slow|Fast|Off)"],
+    "make and read a struct": [r"\bPair\(left=", r"pair\.left"],
+    "keep and compare bytes of a fixed length": [r"s\.mark = ", r"mark [!=]= "],
+    "close an account with state": [r"\bclose\(spare, owner\)", r"\bclose\(spare, s\)"],
+    "log an event": [r"emit\(self\.Ev\("],
+    "return data": [r"^ +return "],
+    "read the clock": [
+        rf"Clock\.get\(\)\.{field}" for field in ("unix_timestamp", "slot", "epoch")
+    ],
+    "use a constant": [r"self\.FEE", r"\bLIMIT\b", r"\bHOUR\b", r"\bNOBODY\b"],
+    "share code": [
+        rf"\b{name}\("
+        for name in (
+            "share",
+            "larger",
+            "must_differ",
+            "mode_of",
+            "total",
+            "pair_of",
+            "bump",
+            "reset",
+        )
+    ],
+}
+
+
+def rows_of_docs() -> list[str]:
+    """The first column of the language table."""
+    text = (REPO / "docs/bodies.md").read_text(encoding="utf-8")
+    table = text[text.index("## The language") : text.index("## What is refused")]
+    rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("|")]
+    return rows[2:]  # without the head
+
+
+def missing(text: str) -> dict[str, list[str]]:
+    """The rows that the bodies in *text* do not have, each with the patterns that were not found."""
+    left = {
+        row: [each for each in patterns if not re.search(each, text, re.MULTILINE)]
+        for row, patterns in ROWS.items()
+    }
+    return {row: patterns for row, patterns in left.items() if patterns}
