@@ -1,9 +1,9 @@
 """Serves MCP over stdin and stdout.
 
-If stdin and stdout are pipes or a terminal, the event loop reads and writes them directly: the
-SDK's own transport passes each message through threads three times, which costs more than
-answering most messages, and a thread that reads a terminal would outlive Ctrl-C. For a file or on
-Windows the SDK's streams are used. The protocol is the SDK's in both cases.
+If stdin and stdout are pipes or a terminal, the event loop reads and writes them directly, and the
+SDK's server takes each message as it is read: the SDK's own transport passes it through three
+threads and two tasks, which costs more than answering most messages, and a thread that reads a
+terminal would outlive Ctrl-C. For a file or on Windows the SDK's transport is used.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Self
 
+import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -30,9 +31,6 @@ from mcpsol_py.bridge.mcp.probing import (
     probe_reply,
 )
 from mcpsol_py.bridge.signals import on_stop_signal
-
-if TYPE_CHECKING:
-    import anyio
 
 __all__ = ["run_stdio"]
 
@@ -56,11 +54,8 @@ async def run_stdio(server: Server[Any], early: EarlyProbes | None = None) -> No
             await _serve(server, read, write)
         return
     received = early.stop() if early is not None else b""
-    try:
-        async with _pipes(received) as streams, stdio_server(*streams) as (read, write):
-            await _serve(server, read, write)
-    except* BrokenPipeError:  # the client left without waiting for its answers
-        logger.info("the client closed its end of the pipe")
+    async with _pipes(received) as (messages, answers):
+        await _serve(server, messages, answers)
 
 
 async def _serve(server: Server[Any], read: Any, write: Any) -> None:
@@ -109,7 +104,9 @@ class _WithoutProbes:
         reply = probe_reply(request, self._announced)
         self._chosen = reply is None
         if reply is not None:
-            await self._write.send(SessionMessage(jsonrpc_message_adapter.validate_python(reply)))
+            message = SessionMessage(jsonrpc_message_adapter.validate_python(reply))
+            with suppress(anyio.BrokenResourceError):  # the client is gone; its messages end
+                await self._write.send(message)
         return reply is not None
 
 
@@ -123,16 +120,47 @@ def _are_terminals() -> bool:
     return _is_terminal(0) and (_is_terminal(1) or stat.S_ISFIFO(os.fstat(1).st_mode))
 
 
-class _LineReader:
-    """Iterates over the lines of a stream as text. Replaces invalid UTF-8, as the SDK does."""
+class _Stream:
+    """A stream of messages as the SDK's server takes it. `_pipes` closes what is under it."""
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _MessageReader(_Stream):
+    """The messages of the client, one a line. A line that is no message gives its error, as in the SDK."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
 
-    def __aiter__(self) -> _LineReader:
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message. Invalid UTF-8 is replaced. Raises EndOfStream."""
+        line = await self._read_line()
+        if not line:
+            raise anyio.EndOfStream
+        text = line.decode("utf-8", "replace")
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+        except ValueError as error:
+            return error
+
+    async def _read_line(self) -> bytes:
+        """Return a line of any length, b"" at the end."""
         parts: list[bytes] = []
         while True:
             try:
@@ -142,27 +170,25 @@ class _LineReader:
                 continue
             except asyncio.IncompleteReadError as error:  # end of the stream
                 parts.append(error.partial)
-            line = b"".join(parts)
-            if not line:
-                raise StopAsyncIteration
-            return line.decode("utf-8", "replace")
+            return b"".join(parts)
 
 
-class _TextWriter:
-    """Writes text to a stream."""
+class _MessageWriter(_Stream):
+    """Writes messages to the client, one a line. *hang_up* is called when the client has gone away."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
+    def __init__(self, writer: asyncio.StreamWriter, hang_up: Callable[[], None]) -> None:
+        self._writer, self._hang_up = writer, hang_up
 
-    async def write(self, text: str) -> None:
-        self._writer.write(text.encode())
-
-    async def flush(self) -> None:
-        """Wait until the pipe has taken all of it."""
+    async def send(self, item: SessionMessage) -> None:
+        """Write a message, and wait until the pipe has taken all of it. Raises BrokenResourceError."""
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        self._writer.write(f"{text}\n".encode())
         try:
             await self._writer.drain()
-        except ConnectionError as error:
-            raise BrokenPipeError("the client closed its end of the pipe") from error
+        except ConnectionError as error:  # it left without waiting for its answers
+            logger.info("the client closed its end of the pipe")
+            self._hang_up()
+            raise anyio.BrokenResourceError from error
 
 
 @contextmanager
@@ -183,10 +209,8 @@ def _redirected(fd: int, target: int) -> Iterator[int]:
 
 
 @asynccontextmanager
-async def _pipes(
-    received: bytes,
-) -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]]:
-    """Give stdin and stdout. *received* was read from stdin before."""
+async def _pipes(received: bytes) -> AsyncIterator[tuple[_MessageReader, _MessageWriter]]:
+    """Give the messages on stdin, and what writes to stdout. *received* was read from stdin before."""
     loop = asyncio.get_running_loop()
     sys.stdout.flush()
     empty = os.open(os.devnull, os.O_RDONLY)
@@ -211,10 +235,7 @@ async def _pipes(
         try:
             with ExitStack() as handlers:
                 handlers.enter_context(on_stop_signal(stop))
-                yield (
-                    cast("anyio.AsyncFile[str]", _LineReader(reader)),
-                    cast("anyio.AsyncFile[str]", _TextWriter(writer)),
-                )
+                yield _MessageReader(reader), _MessageWriter(writer, incoming.close)
         finally:
             incoming.close()
             outgoing.close()
