@@ -290,8 +290,12 @@ class AgentTools(AddedTools):
 
     async def _estimate_cost(self, given: dict[str, Any]) -> dict[str, Any]:
         await self._hosts.check(given["url"])
-        accepts = await price(purchase(given), self._http)
-        return await estimate_cost(accepts, await self._payer(self._usable(given)))
+        wanted, wallets = purchase(given), self._usable(given)
+        subscribers = [await in_thread(one.subscriber, wanted.url) for one in wallets]
+        accepts = await price(wanted, self._http, subscribers)
+        for wallet in wallets:  # x402_pay does so too before it gives up
+            await wallet.reconcile()
+        return await estimate_cost(accepts, await self._payer(wallets))
 
     def _http(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(

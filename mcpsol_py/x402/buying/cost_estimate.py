@@ -30,8 +30,9 @@ from mcpsol_py.x402.protocol.json_form import json_of, mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import Demand
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.price import format_amount
+from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
-__all__ = ["estimate_cost", "price"]
+__all__ = ["estimate_cost", "listed_price", "price"]
 
 R = TypeVar("R")
 
@@ -104,18 +105,22 @@ def _amount(terms: Mapping[str, Any]) -> int | None:
     return base_units(terms.get("amount", terms.get("maxAmountRequired")))
 
 
-async def price(wanted: Purchase, http: Callable[[], httpx.AsyncClient]) -> list[dict[str, Any]]:
+async def price(
+    wanted: Purchase,
+    http: Callable[[], httpx.AsyncClient],
+    subscribers: Sequence[Subscriber] = (),
+) -> list[dict[str, Any]]:
     """Return the ways to pay for *wanted*, none if it is free. *http* makes a client.
 
-    Raises PaymentError, ConnectionError.
+    Raises PaymentError, also if one of *subscribers* must not pay this seller; ConnectionError.
     """
     if wanted.request is not None:
-        return await _http_price(wanted.request, http)
-    return await connected(wanted.url, partial(_mcp_price, wanted))
+        return await _http_price(wanted.request, http, subscribers)
+    return await connected(wanted.url, partial(_mcp_price, wanted, subscribers))
 
 
 async def _http_price(
-    request: WebRequest, http: Callable[[], httpx.AsyncClient]
+    request: WebRequest, http: Callable[[], httpx.AsyncClient], subscribers: Sequence[Subscriber]
 ) -> list[dict[str, Any]]:
     if request.method not in _SAFE_METHODS:
         raise PaymentError(
@@ -138,12 +143,14 @@ async def _http_price(
         raise PaymentError(
             "NO_REQUIREMENTS", "the server answered 402 without payment requirements"
         )
-    return _terms(demand)
+    return _terms(demand, subscribers)
 
 
-async def _mcp_price(wanted: Purchase, client: Client) -> list[dict[str, Any]]:
+async def _mcp_price(
+    wanted: Purchase, subscribers: Sequence[Subscriber], client: Client
+) -> list[dict[str, Any]]:
     if wanted.kind == "tool":
-        return await _tool_price(client, wanted.name, wanted.arguments)
+        return await _tool_price(client, wanted.name, wanted.arguments, subscribers)
     buyer = Buyer(client, _ASKS_ONLY)
     try:  # reading a resource or a prompt changes nothing
         if wanted.kind == "resource":
@@ -151,16 +158,18 @@ async def _mcp_price(wanted: Purchase, client: Client) -> list[dict[str, Any]]:
         else:
             await buyer.get_prompt(wanted.name, wanted.arguments)
     except _Asked as asked:
-        return _terms(asked.demand)
+        return _terms(asked.demand, subscribers)
     return []
 
 
-async def _tool_price(client: Client, name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+async def _tool_price(
+    client: Client, name: str, arguments: dict[str, Any], subscribers: Sequence[Subscriber]
+) -> list[dict[str, Any]]:
     tools = (await client.list_tools()).tools
     tool = next((t for t in tools if t.name == name), None)
     if tool is None:
         raise PaymentError("ESTIMATE_FAILED", f"that server has no tool {abbr(name)}")
-    listed = _listed_price(tool)
+    listed = listed_price(tool, subscribers)
     if listed is not None:
         return listed
     if tool.annotations is None or not tool.annotations.read_only_hint:
@@ -171,7 +180,7 @@ async def _tool_price(client: Client, name: str, arguments: dict[str, Any]) -> l
     try:
         await Buyer(client, _ASKS_ONLY).call_tool(tool.name, arguments)
     except _Asked as asked:
-        return _terms(asked.demand)
+        return _terms(asked.demand, subscribers)
     return []
 
 
@@ -201,13 +210,32 @@ class _AsksOnly(Wallets):
 _ASKS_ONLY = _AsksOnly()
 
 
-def _listed_price(tool: types.Tool) -> list[dict[str, Any]] | None:
+def listed_price(
+    tool: types.Tool, subscribers: Sequence[Subscriber]
+) -> list[dict[str, Any]] | None:
     """Return the ways to pay that a server's tool list has for *tool*, None if it has none."""
-    accepts = mapping_at(tool.meta, "x402").get("accepts")
-    if not isinstance(accepts, list):
+    listed = mapping_at(tool.meta, "x402")
+    accepts = listed.get("accepts")
+    if not isinstance(accepts, list) or not accepts:
         return None
-    return [dict(t) for t in accepts if isinstance(t, Mapping) and has_names(t)]
+    domain = listed.get("domain")
+    if isinstance(domain, str):
+        for subscriber in subscribers:
+            subscriber.answers_at(domain)
+    return _not_free([dict(t) for t in accepts if isinstance(t, Mapping) and has_names(t)])
 
 
-def _terms(demand: Demand) -> list[dict[str, Any]]:
-    return list(map(json_of, demand.required.accepts))
+def _terms(demand: Demand, subscribers: Sequence[Subscriber]) -> list[dict[str, Any]]:
+    for subscriber in subscribers:
+        subscriber.check(demand)
+    return _not_free(list(map(json_of, demand.required.accepts)))
+
+
+def _not_free(terms: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the terms of something that has a price. Raises PaymentError if none can be read."""
+    if not terms:
+        raise PaymentError(
+            "NO_REQUIREMENTS",
+            "the server demands payment, but none of its ways to pay can be read",
+        )
+    return terms

@@ -26,6 +26,7 @@ from mcpsol_py.x402.channels.batch import (
     config_of,
     voucher_of,
 )
+from mcpsol_py.x402.channels.payouts import check_receivers
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note
@@ -125,9 +126,10 @@ class BatchClient:
         offer = self._read_offer(requirements)
         channel = self._usable(offer)
         if channel is None:
-            self._amount(offer, offer.price)
+            self._amount(offer, self._new_parties(offer), offer.price)
         elif channel.state != "opening" and channel.charged + offer.price > channel.deposit:
-            self._amount(offer, channel.charged + offer.price - channel.deposit)
+            least = channel.charged + offer.price - channel.deposit
+            self._amount(offer, self._parties(channel), least)
 
     def _read_offer(self, requirements: PaymentRequirements) -> _VoucherOffer:
         check_network(requirements, self._chain.network)
@@ -150,7 +152,8 @@ class BatchClient:
             raise PaymentError(
                 _BAD, "extra.feePayer is the payer itself; expected the facilitator's sponsor"
             )
-        return _VoucherOffer(requirements, price, delay, sponsor, authorizer, token_program)
+        note = read_note(extra, _BAD)
+        return _VoucherOffer(requirements, price, delay, sponsor, authorizer, token_program, note)
 
     def _usable(self, offer: _VoucherOffer) -> WalletChannel | None:
         found = self.channels.usable(
@@ -196,38 +199,28 @@ class BatchClient:
         return self.channels.get(channel.channel_id) if state == "open" else None
 
     def _open(self, offer: _VoucherOffer) -> dict[str, Any]:
-        requirements, price, delay = offer.requirements, offer.price, offer.delay
-        sponsor, authorizer, token_program = offer.sponsor, offer.authorizer, offer.token_program
-        amount, locked = self._amount(offer, price)
-        parties = Parties(
-            payer=self._payer.pubkey(),
-            sponsor=sponsor,
-            mint=address(requirements.asset, _BAD, "asset"),
-            signer=self._payer.pubkey(),
-            salt=random_salt(),
-            open_slot=read_clock(self._chain).slot,
-            pay_to=address(requirements.pay_to, _BAD, "payTo"),
-            token_program=token_program,
-        )
+        requirements, price = offer.requirements, offer.price
+        parties = self._new_parties(offer)
+        amount, locked = self._amount(offer, parties, price)
         text = build_setup(
-            self._program.open(parties, amount, delay),
+            self._program.open(parties, amount, offer.delay),
             self._payer,
-            sponsor,
+            offer.sponsor,
             str(self._chain.latest_blockhash()),
             units=_UNITS,
-            note=read_note(extra_of(requirements), _BAD),
-            binding=binding_memo(authorizer),
+            note=offer.note,
+            binding=binding_memo(offer.authorizer),
         )
         channel = WalletChannel(
             wallet=self.channels.wallet,
             channel_id=str(self._program.address(parties)),
             network=self._chain.network,
-            fee_payer=str(sponsor),
+            fee_payer=str(offer.sponsor),
             pay_to=requirements.pay_to,
             asset=requirements.asset,
-            token_program=str(token_program),
-            receiver_authorizer=str(authorizer),
-            withdraw_delay=delay,
+            token_program=str(offer.token_program),
+            receiver_authorizer=str(offer.authorizer),
+            withdraw_delay=offer.delay,
             salt=str(parties.salt),
             open_slot=parties.open_slot,
             pending=amount,
@@ -236,29 +229,44 @@ class BatchClient:
         self.channels.begin(channel, locked=locked)
         return self._with_deposit(channel, price, price)
 
+    def _new_parties(self, offer: _VoucherOffer) -> Parties:
+        """The parties of a new channel."""
+        return Parties(
+            payer=self._payer.pubkey(),
+            sponsor=offer.sponsor,
+            mint=address(offer.requirements.asset, _BAD, "asset"),
+            signer=self._payer.pubkey(),
+            salt=random_salt(),
+            open_slot=read_clock(self._chain).slot,
+            pay_to=address(offer.requirements.pay_to, _BAD, "payTo"),
+            token_program=offer.token_program,
+        )
+
     def _top_up(
         self, channel: WalletChannel, offer: _VoucherOffer, cumulative: int
     ) -> dict[str, Any]:
         price = offer.price
         if channel.transaction is not None:  # one deposit at a time: sent already, the same again
             return self._with_deposit(channel, cumulative, price)
-        amount, locked = self._amount(offer, cumulative - channel.deposit)
+        parties = self._parties(channel)
+        amount, locked = self._amount(offer, parties, cumulative - channel.deposit)
         text = build_setup(
-            self._program.top_up(self._parties(channel), amount),
+            self._program.top_up(parties, amount),
             self._payer,
             Pubkey.from_string(channel.fee_payer),
             str(self._chain.latest_blockhash()),
             units=_UNITS,
-            note=read_note(extra_of(offer.requirements), _BAD),
+            note=offer.note,
         )
         return self._with_deposit(
             replace(channel, pending=amount, transaction=text), cumulative, price, locked
         )
 
-    def _amount(self, offer: _VoucherOffer, least: int) -> tuple[int, int]:
+    def _amount(self, offer: _VoucherOffer, parties: Parties, least: int) -> tuple[int, int]:
         """Return (base units to deposit, what channels of this mint lock already).
 
-        The wallet must have at least *least* of what the policy wants to deposit.
+        The wallet must have at least *least* of what the policy wants to deposit, and the channel's
+        receivers must be able to take it.
         """
         asset = offer.requirements.asset
         hint = read_u64(extra_of(offer.requirements).get("minDeposit"))
@@ -277,6 +285,7 @@ class BatchClient:
         payer, program = self._payer.pubkey(), offer.token_program
         source = read_own_source(self._chain, payer, asset, program)
         check_funds(source, least)
+        check_receivers(self._chain, self._program, parties, least)
         return max(min(amount, source.available), least), locked
 
     def _look_at_deposits(self, asset: str) -> None:
@@ -437,6 +446,7 @@ class _VoucherOffer:
     sponsor: Pubkey
     authorizer: Pubkey
     token_program: Pubkey
+    note: str | None
 
 
 def _recovered(corrected: bool) -> RecoveredResponseResult | None:

@@ -23,7 +23,7 @@ from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, error_text
 from mcpsol_py.x402.chain.program import distribution_hash
-from mcpsol_py.x402.channels.payouts import REDIRECTED, Payout, check_redirects, unusable
+from mcpsol_py.x402.channels.payouts import REDIRECTED, Payout, check_receivers, check_redirects
 from mcpsol_py.x402.channels.program import (
     OPEN_SLOT_WINDOW,
     Channel,
@@ -35,7 +35,6 @@ from mcpsol_py.x402.channels.sponsored import Caps, SponsoredTransaction
 from mcpsol_py.x402.channels.sponsorships import MemorySponsorships, Sponsorships
 from mcpsol_py.x402.channels.terms import address
 from mcpsol_py.x402.exact.mechanism import Mints
-from mcpsol_py.x402.exact.received import check_account, check_mint
 from mcpsol_py.x402.exact.settle import (
     MemorySettlements,
     Payable,
@@ -45,7 +44,6 @@ from mcpsol_py.x402.exact.settle import (
     settle_payable,
 )
 from mcpsol_py.x402.exact.transaction import (
-    associated_token_address,
     compute_unit_limit,
     compute_unit_price,
 )
@@ -156,32 +154,11 @@ class ChannelFacilitator:
     # -- before anything is escrowed
 
     def _check_accounts(self, parties: Parties, amount: int, code: str) -> None:
-        """Check that payer, payee and treasury can receive tokens when the channel ends.
-
-        Otherwise nothing may go into escrow, and nothing of a mint that would take a part of
-        *amount*. A sponsor never creates a token account. Raises
-        PaymentError(*code*) with the account that its owner must repair.
-        """
-        p = parties
-        roles = {"payer": p.payer, "payTo": p.pay_to, "treasury": self.program.treasury_owner}
-        tokens = {
-            name: associated_token_address(owner, p.mint, p.token_program)
-            for name, owner in roles.items()
-        }
-        minted, *found = self.chain.get_accounts([str(p.mint), *map(str, tokens.values())])
+        """See check_receivers. Raises PaymentError with this scheme's *code*."""
         try:
-            check_mint(p.mint, minted, amount)
-            for (name, token), account in zip(tokens.items(), found, strict=True):
-                check_account(f"the token account of {name} ({token})", account)
-        except PaymentError as error:  # give this scheme's code
+            check_receivers(self.chain, self.program, parties, amount)
+        except PaymentError as error:
             raise PaymentError(code, str(error)) from error
-        for (name, token), account in zip(tokens.items(), found, strict=True):
-            why = unusable(account, roles[name], p)
-            if why is not None:
-                raise PaymentError(
-                    code,
-                    f"the token account of {name} ({token}) {why}; its owner must repair it first",
-                )
 
     def _check_setup(self, code: str) -> Callable[[PaymentChain, SponsoredTransaction], None]:
         def check(chain: PaymentChain, setup: SponsoredTransaction) -> None:

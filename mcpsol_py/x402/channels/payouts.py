@@ -20,9 +20,17 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.tokens import TokenAccountState, extensions, parse_token_account
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.program import Channel, ChannelProgram, Parties
+from mcpsol_py.x402.exact.received import check_account, check_mint
 from mcpsol_py.x402.exact.transaction import associated_token_address
 
-__all__ = ["PAYOUT_WAITS", "REDIRECTED", "Payout", "check_redirects", "unusable"]
+__all__ = [
+    "PAYOUT_WAITS",
+    "REDIRECTED",
+    "Payout",
+    "check_receivers",
+    "check_redirects",
+    "unusable",
+]
 
 #: Nothing is lost: the owed tokens stay in the channel until the token account works again.
 PAYOUT_WAITS = "payout_account_unusable"
@@ -52,6 +60,34 @@ def unusable(account: Account | None, owner: Pubkey, parties: Parties) -> str | 
         return "is frozen"
     refused = sorted(set(extensions(account)) - {_IMMUTABLE_OWNER})
     return f"has extension {refused[0]}, which channels do not allow" if refused else None
+
+
+def check_receivers(
+    chain: PaymentChain, program: ChannelProgram, parties: Parties, amount: int
+) -> None:
+    """Check that payer, payee and treasury can receive tokens when the channel ends.
+
+    Otherwise nothing may go into escrow, and nothing of a mint that would take a part of *amount*.
+    Nobody but its owner creates or repairs a token account. Raises PaymentError: `payee_account_missing`
+    with the account, those of `check_mint` and `check_account`.
+    """
+    p = parties
+    roles = {"payer": p.payer, "payTo": p.pay_to, "treasury": program.treasury_owner}
+    tokens = {
+        name: associated_token_address(owner, p.mint, p.token_program)
+        for name, owner in roles.items()
+    }
+    minted, *found = chain.get_accounts([str(p.mint), *map(str, tokens.values())])
+    check_mint(p.mint, minted, amount)
+    for (name, token), account in zip(tokens.items(), found, strict=True):
+        check_account(f"the token account of {name} ({token})", account)
+    for (name, token), account in zip(tokens.items(), found, strict=True):
+        why = unusable(account, roles[name], p)
+        if why is not None:
+            raise PaymentError(
+                "payee_account_missing",
+                f"the token account of {name} ({token}) {why}; its owner must repair it first",
+            )
 
 
 @dataclass(frozen=True, slots=True)

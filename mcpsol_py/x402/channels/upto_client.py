@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from x402.schemas import PaymentRequirements
@@ -11,6 +12,7 @@ from x402.schemas import PaymentRequirements
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
+from mcpsol_py.x402.channels.payouts import check_receivers
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note, read_slot
@@ -25,6 +27,16 @@ __all__ = ["UptoClient", "ceiling_charge"]
 #: Compute units of an `open`, which takes 51,000 to 90,000.
 _OPEN_UNITS = 90_000
 _BAD = "invalid_payment_requirements"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ceiling:
+    """Payment requirements, read: a new channel, and the highest price in base units."""
+
+    parties: Parties
+    amount: int
+    delay: int
+    note: str | None
 
 
 class UptoClient:
@@ -58,19 +70,18 @@ class UptoClient:
 
         Raises PaymentError if the requirements cannot be met.
         """
-        extra = extra_of(requirements)
-        parties, amount = self._read_terms(requirements)
-        delay = read_delay(extra, _BAD, high=self._max_delay)
+        terms = self._read_terms(requirements)
+        parties, amount = terms.parties, terms.amount
         text = build_setup(
-            self._program.open(parties, amount, delay),
+            self._program.open(parties, amount, terms.delay),
             self._payer,
             parties.sponsor,
             str(self._chain.latest_blockhash()),  # never the seller's: see ExactClient
             units=_OPEN_UNITS,
-            note=read_note(extra, _BAD),
+            note=terms.note,
         )
         now = int(self._clock())
-        after = extra.get("validAfter")
+        after = extra_of(requirements).get("validAfter")
         return {
             "from": str(parties.payer),
             "maxAmount": str(amount),
@@ -88,8 +99,8 @@ class UptoClient:
         """Raise why this wallet would not pay now. Nothing is signed."""
         self._read_terms(requirements)
 
-    def _read_terms(self, requirements: PaymentRequirements) -> tuple[Parties, int]:
-        """Return the parties of the new channel and the highest price, in base units."""
+    def _read_terms(self, requirements: PaymentRequirements) -> _Ceiling:
+        """Read the terms of the new channel, and check that its deposit would be accepted."""
         check_network(requirements, self._chain.network)
         extra = extra_of(requirements)
         amount = read_u64(requirements.amount)
@@ -115,7 +126,9 @@ class UptoClient:
             )
         payer, mint = parties.payer, requirements.asset
         check_funds(read_own_source(self._chain, payer, mint, token_program), amount)
-        return parties, amount
+        check_receivers(self._chain, self._program, parties, amount)
+        delay = read_delay(extra, _BAD, high=self._max_delay)
+        return _Ceiling(parties, amount, delay, read_note(extra, _BAD))
 
     def charged(self, payment: Any) -> int | None:
         """Return the charge that the chain proves for this payment: the sum at which its channel

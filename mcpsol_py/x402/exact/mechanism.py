@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from solders.keypair import Keypair
-from solders.message import to_bytes_versioned
+from solders.message import MessageV0, to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from x402.schemas import (
@@ -132,26 +132,26 @@ class _ExactPayer:
         return default_asset(network, asset)
 
     def check(self, requirements: Requirements) -> None:
-        """Raise why this wallet would not pay now. Nothing is signed.
-
-        A list of prices may name no sponsor, so `extra.feePayer` may be missing here.
-        """
-        extra = {"feePayer": str(Pubkey.default()), **extra_of(requirements)}
-        self._check_accounts(self._terms(requirements, extra))
+        """Raise why this wallet would not pay now. Nothing is signed."""
+        self._message(requirements)
 
     def _payload(self, requirements: Requirements) -> dict[str, Any]:
-        terms = self._terms(requirements, extra_of(requirements))
+        message = self._message(requirements)
+        signature: Signature = self._payer.sign_message(to_bytes_versioned(message))
+        return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
+
+    def _message(self, requirements: Requirements) -> MessageV0:
+        """Make the payment, ready to be signed."""
+        terms = self._terms(requirements)
         self._check_accounts(terms)
         # Never the seller's extra.recentBlockhash: one that this node does not know yet would count
         # as expired while the payment can land.
         blockhash = str(self._chain.latest_blockhash())
-        message = build_message(
+        return build_message(
             terms, blockhash, compute_units=self._units, micro_lamports=self._price
         )
-        signature: Signature = self._payer.sign_message(to_bytes_versioned(message))
-        return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
 
-    def _terms(self, requirements: Requirements, extra: Mapping[str, Any]) -> PaymentTerms:
+    def _terms(self, requirements: Requirements) -> PaymentTerms:
         """Read the requirements, and the token that they ask for."""
         network = caip2(str(requirements.network))
         if network != self._chain.network:
@@ -159,6 +159,7 @@ class _ExactPayer:
                 "network_mismatch",
                 f"the payment is asked on {network}; this wallet is on {self._chain.network}",
             )
+        extra = extra_of(requirements)
         fee_payer = extra.get("feePayer")
         if not isinstance(fee_payer, str):
             raise PaymentError(

@@ -75,6 +75,7 @@ class Offer:
             "scheme": self.accepts[0].scheme,
             "asset": self.accepts[0].asset,
             "payTo": self.accepts[0].pay_to,
+            **({"domain": self.domain} if self.plans else {}),
             **older_terms(self.accepts[0], self.resource.description),
         }
 

@@ -106,13 +106,27 @@ class Subscriber:
         info = mapping_at(offered, "info")
         if not info or not all(isinstance(info.get(key, ""), str) for key in _SIGNED):
             return None
-        domain = info.get("domain", "")
-        if domain in self._domains:
-            return info if info.get("uri") == uri else None
-        if self._refuse_others:
-            raise PaymentError(
-                "DOMAIN_NOT_ALLOWED",
-                f"the seller wants the wallet to sign in at {clean_text(domain, 100)!r}, which is not the "
-                "host that was asked; if that is its domain, name it in the wallet's settings",
-            )
-        return None
+        if not self.answers_at(info.get("domain", "")):
+            return None
+        return info if info.get("uri") == uri else None
+
+    def check(self, demand: Demand) -> None:
+        """Raise what `answer` would raise for this demand. Nothing is signed."""
+        required = demand.required
+        if isinstance(required, PaymentRequired):
+            domain = mapping_at(required.extensions, SIGN_IN_WITH_X, "info").get("domain")
+            if isinstance(domain, str):
+                self.answers_at(domain)
+
+    def answers_at(self, domain: str) -> bool:
+        """Whether this wallet signs for a seller that names *domain*.
+
+        Raises PaymentError (DOMAIN_NOT_ALLOWED) if it must not even be paid.
+        """
+        if domain in self._domains or not self._refuse_others:
+            return domain in self._domains
+        raise PaymentError(
+            "DOMAIN_NOT_ALLOWED",
+            f"the seller wants the wallet to sign in at {clean_text(domain, 100)!r}, which is not the "
+            "host that was asked; if that is its domain, name it in the wallet's settings",
+        )
