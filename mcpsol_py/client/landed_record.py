@@ -8,13 +8,14 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from mcpsol_py.solana.base58 import b58decode
+from mcpsol_py.whole_numbers import U64_MAX
 
 __all__ = ["check_error", "check_record", "optional_number", "plain_text", "whole_number"]
 
 
 def whole_number(value: object) -> int:
-    """Return *value*. Raises TypeError unless it is a whole number."""
-    if type(value) is not int:
+    """Return *value*. Raises TypeError unless it is a whole number from 0 to that of a u64."""
+    if type(value) is not int or not 0 <= value <= U64_MAX:
         raise TypeError("expected a whole number")
     return value
 
@@ -78,7 +79,6 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
 
 def _check_call(call: Mapping[str, Any]) -> None:
     for place in [call["programIdIndex"], *call["accounts"]]:
-        if whole_number(place) < 0:
-            raise ValueError("an index below 0")
+        whole_number(place)
     b58decode(plain_text(call["data"]))
     optional_number(call.get("stackHeight"))
