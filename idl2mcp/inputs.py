@@ -52,6 +52,8 @@ __all__ = [
     "load_source",
     "names_an_id",
     "no_exec_option",
+    "open_cluster",
+    "optional_source_argument",
     "payment_chain",
     "local_options",
     "refuse_errors",
@@ -151,6 +153,11 @@ def no_exec_option(function: Callable[..., Any]) -> Callable[..., Any]:
 def source_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add SOURCE, and ``--no-exec`` for a SOURCE that would be run."""
     return click.argument("source", metavar="SOURCE")(no_exec_option(function))
+
+
+def optional_source_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add SOURCE as `source_argument` does, for a command that can do without."""
+    return click.argument("source", metavar="[SOURCE]")(no_exec_option(function))
 
 
 def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:

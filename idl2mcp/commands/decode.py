@@ -1,24 +1,23 @@
-"""`idl2mcp decode SOURCE WHAT`: explain a transaction, a signature or instruction data."""
+"""`idl2mcp decode [SOURCE] WHAT`: explain transactions, signatures or instruction data."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.chain_programs import ChainPrograms, opened
 from idl2mcp.decode_files import Output, decode_files, output_options
+from idl2mcp.decode_text import TextReader
 from idl2mcp.json_input import text_value
-from mcpsol_py.errors import DecodeError
-
-if TYPE_CHECKING:
-    from mcpsol_py.calls.prepare import ServedProgram
 
 
 @click.command("decode")
-@inputs.source_argument
-@click.argument("what", metavar="WHAT...", nargs=-1, required=True)
+@inputs.optional_source_argument
+@click.argument("what", metavar="WHAT...", nargs=-1)
 @output_options
 @inputs.local_options
 @inputs.chain_options
@@ -28,7 +27,10 @@ def command(
 ) -> int | None:
     """Explain WHAT by SOURCE's schema: a transaction (base64 or base58), the signature of one, or instruction data.
 
-    Data is hex, "base64:…" or base58. WHAT may be @file, or - for stdin. A signature needs --url.
+    Data is hex, "base64:…" or base58. A transaction may be JSON of getTransaction or getBlock too. WHAT may be @file,
+    or - for stdin, with one of these or one in each line. A signature needs --url.
+
+    Without SOURCE, each program that a transaction calls is read by the schema that it has on the chain (--url).
 
     With --format, WHAT are files, folders or patterns, or - for stdin: JSON of getTransaction, getBlock or
     getProgramAccounts, a document in a file or in each line. Their rows go to --out.
@@ -36,50 +38,43 @@ def command(
     Text shows names for addresses that have one; --json keeps the addresses.
     """
     if output["form"] is not None:
+        if not what:
+            raise click.UsageError("--format needs SOURCE and WHAT.")
         return decode_files(inputs.load_source(source, chain), what, Output(**output), as_json)
     if len(what) > 1 or output["out"] is not None:
         raise click.UsageError("several WHAT and --out need --format jsonl or --format parquet.")
-    _explain(source, what[0], chain, as_json)
-    return None
+    if not what:
+        return _explain(None, source, chain, as_json)
+    return _explain(source, what[0], chain, as_json)
 
 
-def _explain(source: str, what: str, chain: inputs.Chain, as_json: bool) -> None:
-    from mcpsol_py.calls.prepare import ServedProgram
+def _explain(source: str | None, what: str, chain: inputs.Chain, as_json: bool) -> int:
     from mcpsol_py.client.transport import run
 
     text = text_value(what, "WHAT").strip()
-    with report.progress("decoding"):
-        loaded = inputs.load_source(source, chain)
-        transport = inputs.transport_of(loaded, blocking=True)
-        served = ServedProgram(
-            loaded.program, loaded.program_id, transport, loaded.how, versions=loaded.versions
-        )
-        try:
-            found = run(_decoded(served, text))
-        finally:
-            if transport is not None:
-                run(transport.close())
-    named = inputs.book_of(loaded).named(report.as_json_text(found))
-    report.emit(found, named, as_json=as_json)
+    with report.progress("decoding"), _reader(source, chain) as reader:
+        found = run(reader.read(text))
+    report.emit(found, reader.programs.book.named(report.as_json_text(found)), as_json=as_json)
+    failed = any("error" in row and len(row) == 1 for row in found.get("transactions", ()))
+    return report.INPUT if failed else report.OK
 
 
-async def _decoded(served: ServedProgram, text: str) -> dict[str, Any]:
-    from mcpsol_py.calls import transaction_reading as reading
+@contextmanager
+def _reader(source: str | None, chain: inputs.Chain) -> Iterator[TextReader]:
+    if source is None:
+        with opened(chain) as programs:
+            yield TextReader(None, programs)
+        return
+    from mcpsol_py.calls.prepare import ServedProgram
+    from mcpsol_py.client.transport import run
 
-    if _is_signature(text):
-        if served.transport is None:
-            raise click.UsageError("A signature needs a chain: --url URL.")
-        return await reading.decode_signature([served], served.transport, text)
-    with suppress(DecodeError):
-        return await reading.decode_transaction([served], text, served.transport)
-    return reading.decode_raw([served], reading.data_of(text, "WHAT"))
-
-
-def _is_signature(text: str) -> bool:
-    from solders.signature import Signature
-
+    loaded = inputs.load_source(source, chain)
+    transport = inputs.transport_of(loaded, blocking=True)
+    served = ServedProgram(
+        loaded.program, loaded.program_id, transport, loaded.how, versions=loaded.versions
+    )
     try:
-        Signature.from_string(text)
-    except ValueError:
-        return False
-    return True
+        yield TextReader(served, ChainPrograms(transport, inputs.book_of(loaded)))
+    finally:
+        if transport is not None:
+            run(transport.close())

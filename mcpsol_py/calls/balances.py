@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from solders.pubkey import Pubkey
 
@@ -23,6 +23,7 @@ from mcpsol_py.solana.tokens import (
 
 __all__ = [
     "SOL",
+    "SOL_DECIMALS",
     "AccountMap",
     "AccountState",
     "Change",
@@ -41,7 +42,7 @@ __all__ = [
 
 #: The `mint` of lamports.
 SOL = "SOL"
-_SOL_DECIMALS = 9
+SOL_DECIMALS = 9
 
 
 class AccountState(Protocol):
@@ -87,6 +88,18 @@ class Change:
         """The base units that came in (positive) or went out (negative)."""
         return self.after - self.before
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the change as JSON: amounts as decimal text."""
+        row: dict[str, Any] = {
+            "address": self.address,
+            "owner": self.owner,
+            "mint": self.mint,
+            "before": str(self.before),
+            "after": str(self.after),
+            "change": str(self.delta),
+        }
+        return row if self.decimals is None else {**row, "decimals": self.decimals}
+
 
 @dataclass(frozen=True, slots=True)
 class Outflow:
@@ -120,7 +133,7 @@ def changes(
 
     An account that passes to another owner gives two changes: the old owner loses all of it, the new one gains it.
     """
-    places = {**decimals, SOL: _SOL_DECIMALS}
+    places = {**decimals, SOL: SOL_DECIMALS}
     found: list[Change] = []
     for key, account in before.items():
         found += _changes_at(key, account, after.get(key), places)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import starmap
 from typing import Any
 
-from mcpsol_py.calls.balances import Change
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, InstructionSummary, SimulationSummary, one_line
@@ -92,7 +91,7 @@ def simulation_json(simulated: SimulatedCall) -> dict[str, Any]:
         out["compute_units"] = simulated.outcome.units
     if simulated.failure is not None:
         out["error"] = simulated.failure.details()
-    out["balance_changes"] = list(map(_balance_change, simulated.changes))
+    out["balance_changes"] = [change.to_json() for change in simulated.changes]
     if simulated.returned is not None:
         out["returns"] = simulated.returned
     if simulated.return_error:
@@ -104,17 +103,3 @@ def simulation_json(simulated: SimulatedCall) -> dict[str, Any]:
 
 def _event(name: str, fields: Any) -> dict[str, Any]:
     return {"name": clean_text(name, 200), "fields": fields}
-
-
-def _balance_change(change: Change) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "address": change.address,
-        "owner": change.owner,
-        "mint": change.mint,
-        "before": str(change.before),
-        "after": str(change.after),
-        "change": str(change.delta),
-    }
-    if change.decimals is not None:
-        row["decimals"] = change.decimals
-    return row

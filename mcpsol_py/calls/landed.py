@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from mcpsol_py.calls.balances import SOL, AccountMap, AccountState, Change, outflows, readable
+from mcpsol_py.calls.balances import (
+    SOL,
+    SOL_DECIMALS,
+    AccountMap,
+    AccountState,
+    Change,
+    outflows,
+    readable,
+)
 from mcpsol_py.calls.signing_power import SigningPower
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.client.transport import (
@@ -29,8 +38,16 @@ from mcpsol_py.solana.addresses import NATIVE_MINT
 from mcpsol_py.solana.native_accounts import withdraw_authority
 from mcpsol_py.solana.tokens import extensions, read_mint, read_token_account, transfer_fee_config
 
-__all__ = ["ExpectedOutflow", "LandedRecord", "OutflowMeter", "amount_texts", "landed_outcome"]
+__all__ = [
+    "ExpectedOutflow",
+    "LandedRecord",
+    "OutflowMeter",
+    "amount_texts",
+    "landed_changes",
+    "landed_outcome",
+]
 
+_NONE: Mapping[str, str] = MappingProxyType({})
 #: How often to look for the record of a transaction that was seen to land, the seconds in between, and for all looks.
 _LOOKS, _PAUSE, _LONGEST = 10, 0.4, 15.0
 
@@ -69,6 +86,38 @@ def amount_texts(amounts: Mapping[str, int]) -> dict[str, str]:
     return {mint: str(amount) for mint, amount in amounts.items()}
 
 
+def landed_changes(balances: Balances, withdrawers: Mapping[str, str] = _NONE) -> list[Change]:
+    """Return every balance that a landed transaction changed, as `balances.changes` counts them.
+
+    *withdrawers* has who may withdraw from accounts of native programs.
+    """
+    found: list[Change] = []
+    for key, before in balances.before.items():
+        after = balances.after[key]
+        old, new = _held(key, before, withdrawers), _held(key, after, withdrawers)
+        token = after.token or before.token
+        for owner, mint in dict.fromkeys([*old, *new]):
+            had, has = old.get((owner, mint), 0), new.get((owner, mint), 0)
+            decimals = SOL_DECIMALS if mint == SOL or token is None else token.decimals
+            if had != has:
+                found.append(Change(str(key), owner, mint, had, has, decimals))
+    return found
+
+
+def _held(
+    key: Pubkey, balance: AccountBalance, withdrawers: Mapping[str, str]
+) -> dict[tuple[str, str], int]:
+    """Return the balances of an account by (owner, mint)."""
+    address, token = str(key), balance.token
+    if token is None:
+        return {(withdrawers.get(address, address), SOL): balance.lamports}
+    owner = str(token.owner)
+    held = {(owner, SOL): balance.lamports}
+    if token.mint != NATIVE_MINT:
+        held[owner, str(token.mint)] = token.amount
+    return held
+
+
 @dataclass(frozen=True, slots=True)
 class OutflowMeter:
     """Measures what leaves a wallet between two pictures of balances.
@@ -95,31 +144,12 @@ class OutflowMeter:
 
     def outflow(self, balances: Balances) -> dict[str, int]:
         """Return the base units that leave the wallet, by mint, "SOL" for lamports."""
-        found = list(self._changes(balances))
+        found = landed_changes(balances, self.withdrawers)
         made: Counter[str] = Counter()
         for change in found:
             made[change.mint] += change.delta if change.mint in self.issued else 0
         flows = outflows(found, self.owners, +made, self.accounts)
         return {flow.mint: flow.amount for flow in flows}
-
-    def _changes(self, balances: Balances) -> Iterator[Change]:
-        for key, balance in balances.before.items():
-            old, new = self._held(key, balance), self._held(key, balances.after[key])
-            for owner, mint in dict.fromkeys([*old, *new]):
-                had, has = old.get((owner, mint), 0), new.get((owner, mint), 0)
-                if had != has:
-                    yield Change(str(key), owner, mint, had, has, None)
-
-    def _held(self, key: Pubkey, balance: AccountBalance) -> dict[tuple[str, str], int]:
-        """Return the balances of an account by (owner, mint), as `balances.changes` counts them."""
-        address, token = str(key), balance.token
-        if token is None:
-            return {(self.withdrawers.get(address, address), SOL): balance.lamports}
-        owner = str(token.owner)
-        held = {(owner, SOL): balance.lamports}
-        if token.mint != NATIVE_MINT:
-            held[owner, str(token.mint)] = token.amount
-        return held
 
     def to_json(self) -> dict[str, Any]:
         """Return the meter as JSON. `from_json` is the inverse."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,21 +18,30 @@ from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, account_named, find_account
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName, abbr
+from mcpsol_py.items import without_nulls
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.names import ByName, clean_json
 from mcpsol_py.program import Program
-from mcpsol_py.solana.addresses import CLOCK_SYSVAR, PROGRAM_NAMES, TOKEN_PROGRAMS
+from mcpsol_py.solana.addresses import CLOCK_SYSVAR, PROGRAM_NAMES, SYSTEM_PROGRAM, TOKEN_PROGRAMS
 from mcpsol_py.solana.clock import clock_of
 from mcpsol_py.solana.pda import associated_token
-from mcpsol_py.solana.tokens import TokenAccount, owner_filter, read_token_account
+from mcpsol_py.solana.tokens import (
+    Mint,
+    TokenAccount,
+    owner_filter,
+    read_mint,
+    read_token_account,
+)
 from mcpsol_py.utc import seconds_text
 
 __all__ = [
     "ROOM",
+    "account_without_schema",
     "accounts_of",
     "address",
     "balances",
     "chain_time",
+    "common_account",
     "read_account",
     "utc_text",
 ]
@@ -96,6 +105,48 @@ async def read_account(
         "lamports": str(account.lamports),
         **_fields(reading, room),
     }
+
+
+def account_without_schema(key: Pubkey, account: Account) -> dict[str, Any]:
+    """Return what is known of an account without a schema: its owner, its lamports and its bytes."""
+    owner = str(account.owner)
+    return {
+        "address": str(key),
+        "program": PROGRAM_NAMES.get(owner, "unknown"),
+        "program_id": owner,
+        "type": "unknown",
+        "lamports": str(account.lamports),
+        "data": "0x" + bytes(account.data).hex(),
+    }
+
+
+def common_account(key: Pubkey, account: Account) -> dict[str, Any] | None:
+    """Return an account that needs no schema: a wallet, a program, a token account or a mint. None for another."""
+    token = read_token_account(account) or read_mint(account)
+    kinds = {
+        "program": account.executable,
+        "wallet": account.owner == SYSTEM_PROGRAM and not account.data,
+        "token account": isinstance(token, TokenAccount),
+        "mint": isinstance(token, Mint),
+    }
+    kind = next((name for name, fits in kinds.items() if fits), None)
+    if kind is None:
+        return None
+    row = without_nulls({**account_without_schema(key, account), "type": kind, "data": None})
+    fields = {} if token is None else _token_fields(token)
+    return {**row, "fields": fields}
+
+
+def _token_fields(token: TokenAccount | Mint) -> dict[str, Any]:
+    """Return a token account or a mint as JSON: addresses as text, amounts as decimal text."""
+    fields: dict[str, Any] = asdict(token)
+    for name, value in fields.items():
+        if isinstance(value, Pubkey) or (name in _AMOUNTS and value is not None):
+            fields[name] = str(value)
+    return fields
+
+
+_AMOUNTS = ("amount", "delegated_amount", "rent_reserve", "supply")
 
 
 def _fields(reading: Reading, room: int | None) -> dict[str, Any]:

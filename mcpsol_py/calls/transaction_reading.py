@@ -17,11 +17,13 @@ from solders.signature import Signature
 from mcpsol_py.calls.display import words_for
 from mcpsol_py.calls.foreign.known_instructions import read_known
 from mcpsol_py.calls.foreign.message_accounts import MessageAccounts
-from mcpsol_py.calls.foreign.text import read_transaction
+from mcpsol_py.calls.foreign.text import message_from_json, read_transaction
+from mcpsol_py.calls.landed import landed_changes
 from mcpsol_py.calls.prepare import ServedProgram, errors_of, programs_by_id
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import read_events
+from mcpsol_py.client.landed_record import balances_of, check_result
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, McpsolError, ProgramFailed, abbr
@@ -34,6 +36,7 @@ __all__ = [
     "data_of",
     "decode_data",
     "decode_raw",
+    "decode_result",
     "decode_signature",
     "decode_transaction",
 ]
@@ -137,37 +140,70 @@ class _Archive(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Landed:
-    """A transaction in base64, and what the chain adds to one that landed.
+    """The message of a transaction, and what the chain adds to one that landed.
 
     `loaded` are the addresses from lookup tables, writable ones first. `inner` are the calls that
     programs made, by the index of the instruction. `facts` go into the answer.
     """
 
-    transaction: str
+    message: Any
     loaded: tuple[str, ...] = ()
     inner: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     logs: tuple[str, ...] = ()
 
     @classmethod
-    def from_response(cls, result: Mapping[str, Any]) -> _Landed:
-        """Read the result of getTransaction with encoding base64."""
+    def from_response(cls, result: Mapping[str, Any], message: Any) -> _Landed:
+        """Read a checked result of getTransaction."""
         meta = result.get("meta") or {}
-        loaded = meta.get("loadedAddresses") or {}
+        found = meta.get("loadedAddresses") or {}
+        loaded = (*found.get("writable", ()), *found.get("readonly", ()))
         inner = meta.get("innerInstructions") or ()
         facts = {
             "slot": result.get("slot"),
             "time": result.get("blockTime"),
             "fee": str(meta.get("fee", "")),
             "error": meta.get("err"),
+            "balance_changes": _balance_changes([*map(str, message.account_keys), *loaded], meta),
         }
         return cls(
-            transaction=result["transaction"][0],
-            loaded=(*loaded.get("writable", ()), *loaded.get("readonly", ())),
+            message=message,
+            loaded=loaded,
             inner={part["index"]: part["instructions"] for part in inner},
-            facts={name: value for name, value in facts.items() if value not in (None, "")},
+            facts={name: value for name, value in facts.items() if value not in (None, "", [])},
             logs=tuple(meta.get("logMessages") or ()),
         )
+
+
+def _message_of(transaction: Any) -> Any:
+    """Return the message of a transaction in a node's encoding json, base64 or base58."""
+    if isinstance(transaction, dict):
+        return message_from_json(transaction["message"])
+    text = transaction[0] if isinstance(transaction, list) else transaction
+    return read_transaction(text).message
+
+
+def _balance_changes(keys: Sequence[str], meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    balances = balances_of(keys, meta)
+    return [] if balances is None else [change.to_json() for change in landed_changes(balances)]
+
+
+async def decode_result(
+    programs: Sequence[ServedProgram],
+    result: Mapping[str, Any],
+    transport: Transport | None = None,
+) -> dict[str, Any]:
+    """Return a landed transaction as `decode_signature`: from a result of getTransaction, in encoding json or base64.
+
+    Raises DecodeError for a result of another form, TransportError.
+    """
+    try:
+        message = _message_of(result["transaction"])
+        landed = _Landed.from_response(check_result(result), message)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+        why = f"expected a result of getTransaction: {type(error).__name__}: {error}"
+        raise DecodeError(why, path="transaction") from error
+    return await _decode(programs, landed, transport)
 
 
 async def decode_signature(
@@ -189,8 +225,7 @@ async def decode_signature(
     if result is None:
         message = f"{transport.endpoint} does not know transaction {key}"
         raise DecodeError(message, path="signature")
-    landed = _Landed.from_response(result)
-    return await _decode(programs, landed, transport)
+    return await decode_result(programs, result, transport)
 
 
 async def decode_transaction(
@@ -205,13 +240,14 @@ async def decode_transaction(
     Instructions of unknown programs are shown as bytes. Address lookup tables are read from *transport*, if given,
     unless *loaded* has their addresses. Raises DecodeError, TransportError.
     """
-    return await _decode(programs, _Landed(text, tuple(loaded)), transport)
+    message = read_transaction(text).message
+    return await _decode(programs, _Landed(message, tuple(loaded)), transport)
 
 
 async def _decode(
     programs: Sequence[ServedProgram], landed: _Landed, transport: Transport | None
 ) -> dict[str, Any]:
-    message = read_transaction(landed.transaction).message
+    message = landed.message
     lookups = list(getattr(message, "address_table_lookups", ()))
     if not lookups or landed.loaded:
         return _decode_message(programs, message, landed)

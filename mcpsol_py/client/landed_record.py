@@ -1,16 +1,25 @@
-"""The record of a landed transaction (getTransaction with encoding base64), checked before anything reads it."""
+"""The record of a landed transaction (getTransaction), checked before anything reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from solders.pubkey import Pubkey
 
+from mcpsol_py.client.transport import AccountBalance, Balances, TokenBalance
 from mcpsol_py.solana.base58 import b58decode
-from mcpsol_py.whole_numbers import U64_MAX
+from mcpsol_py.whole_numbers import U64_MAX, read_u64
 
-__all__ = ["check_error", "check_record", "optional_number", "plain_text", "whole_number"]
+__all__ = [
+    "balances_of",
+    "check_error",
+    "check_record",
+    "check_result",
+    "optional_number",
+    "plain_text",
+    "whole_number",
+]
 
 
 def whole_number(value: object) -> int:
@@ -52,10 +61,19 @@ def check_error(value: object) -> str | dict[str, Any] | None:
 
 
 def check_record(record: object) -> dict[str, Any]:
-    """Return a record as it is. Raises KeyError, TypeError, ValueError or IndexError for another form."""
+    """Return a record with encoding base64 as it is. Raises as `check_result`."""
+    result = check_result(record)
+    plain_text(result["transaction"][0])
+    return result
+
+
+def check_result(record: object) -> dict[str, Any]:
+    """Return a record in any encoding as it is.
+
+    Raises KeyError, TypeError, ValueError or IndexError for another form. The transaction itself is not checked.
+    """
     if not isinstance(record, dict):
         raise TypeError("expected an object")
-    plain_text(record["transaction"][0])
     optional_number(record.get("slot"))
     optional_number(record.get("blockTime"))
     if record.get("meta") is not None:
@@ -82,3 +100,31 @@ def _check_call(call: Mapping[str, Any]) -> None:
         whole_number(place)
     b58decode(plain_text(call["data"]))
     optional_number(call.get("stackHeight"))
+
+
+def balances_of(keys: Sequence[str], meta: Mapping[str, Any]) -> Balances | None:
+    """Read the balances around a landed transaction. None if the node does not have them all, as of old ones."""
+    sides = [
+        (meta.get(f"{side}Balances"), meta.get(f"{side}TokenBalances")) for side in ("pre", "post")
+    ]
+    if any(rows is None for side in sides for rows in side):
+        return None
+    before, after = (_side(keys, lamports, tokens) for lamports, tokens in sides)
+    return None if before is None or after is None else Balances(before, after)
+
+
+def _side(keys: Sequence[str], lamports: Any, tokens: Any) -> dict[Pubkey, AccountBalance] | None:
+    if any("owner" not in row for row in tokens):
+        return None
+    held = {row["accountIndex"]: _token_balance(row) for row in tokens}
+    return {
+        Pubkey.from_string(key): AccountBalance(whole_number(amount), held.get(place))
+        for place, (key, amount) in enumerate(zip(keys, lamports, strict=True))
+    }
+
+
+def _token_balance(row: Mapping[str, Any]) -> TokenBalance:
+    mint, owner = Pubkey.from_string(row["mint"]), Pubkey.from_string(row["owner"])
+    amount = read_u64(row["uiTokenAmount"]["amount"])
+    decimals = optional_number(row["uiTokenAmount"].get("decimals"))
+    return TokenBalance(mint, owner, whole_number(amount), decimals)

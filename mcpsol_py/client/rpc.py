@@ -30,6 +30,7 @@ from solders.transaction import SanitizeError, VersionedTransaction
 from mcpsol_py import telemetry
 from mcpsol_py.client.bounded import AnswerRefused, bound_answers, http_session, read_json
 from mcpsol_py.client.landed_record import (
+    balances_of,
     check_error,
     check_record,
     optional_number,
@@ -37,8 +38,6 @@ from mcpsol_py.client.landed_record import (
     whole_number,
 )
 from mcpsol_py.client.transport import (
-    AccountBalance,
-    Balances,
     Blockhash,
     Commitment,
     History,
@@ -46,7 +45,6 @@ from mcpsol_py.client.transport import (
     MemcmpFilter,
     Outcome,
     Status,
-    TokenBalance,
 )
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.base58 import b58decode
@@ -505,7 +503,7 @@ class RpcTransport:
                 "returnData": meta.get("returnData"),
             }
         )
-        return replace(outcome, balances=_balances(keys, meta))
+        return replace(outcome, balances=balances_of(keys, meta))
 
     @_read
     async def landed(self, signature: Signature) -> dict[str, Any] | None:
@@ -704,34 +702,6 @@ def _history_entry(row: Mapping[str, Any]) -> HistoryEntry:
         slot=whole_number(row.get("slot", 0)),
         failed=check_error(row.get("err")) is not None,
     )
-
-
-def _balances(keys: Sequence[str], meta: Mapping[str, Any]) -> Balances | None:
-    """Read the balances around a landed transaction. None if the node does not have them all, as of old ones."""
-    sides = [
-        (meta.get(f"{side}Balances"), meta.get(f"{side}TokenBalances")) for side in ("pre", "post")
-    ]
-    if any(rows is None for side in sides for rows in side):
-        return None
-    before, after = (_balances_of(keys, lamports, tokens) for lamports, tokens in sides)
-    return None if before is None or after is None else Balances(before, after)
-
-
-def _balances_of(
-    keys: Sequence[str], lamports: Any, tokens: Any
-) -> dict[Pubkey, AccountBalance] | None:
-    if any("owner" not in row for row in tokens):
-        return None
-    held = {row["accountIndex"]: _token_balance(row) for row in tokens}
-    return {
-        Pubkey.from_string(key): AccountBalance(whole_number(amount), held.get(place))
-        for place, (key, amount) in enumerate(zip(keys, lamports, strict=True))
-    }
-
-
-def _token_balance(row: Mapping[str, Any]) -> TokenBalance:
-    mint, owner = Pubkey.from_string(row["mint"]), Pubkey.from_string(row["owner"])
-    return TokenBalance(mint, owner, int(row["uiTokenAmount"]["amount"]))
 
 
 def _seconds(header: Any) -> float:

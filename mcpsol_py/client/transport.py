@@ -59,11 +59,12 @@ class Blockhash:
 
 @dataclass(frozen=True, slots=True)
 class TokenBalance:
-    """The tokens in a token account: base units of `mint` that belong to `owner`."""
+    """The tokens in a token account: base units of `mint` that belong to `owner`. `decimals` are those of the mint."""
 
     mint: Pubkey
     owner: Pubkey
     amount: int
+    decimals: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

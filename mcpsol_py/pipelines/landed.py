@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -18,7 +18,15 @@ from mcpsol_py.calls.foreign.text import read_transaction
 from mcpsol_py.errors import DecodeError, abbr
 from mcpsol_py.solana.base58 import b58decode
 
-__all__ = ["LandedCall", "LandedAccount", "Record", "LandedTransaction", "Unread", "records_of"]
+__all__ = [
+    "LandedAccount",
+    "LandedCall",
+    "LandedTransaction",
+    "Record",
+    "Unread",
+    "records_of",
+    "transactions_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +78,11 @@ _Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What the block or the answer around a record says of it."""
+    """What the block or the answer around a record says of it, and how transactions are read."""
 
     slot: int | None = None
     block_time: int | None = None
+    read: Callable[[_Json, _Around], Any] | None = None
 
 
 def records_of(document: object) -> Iterator[Record]:
@@ -82,6 +91,29 @@ def records_of(document: object) -> Iterator[Record]:
         yield from _records(document, _Around())
     except RecursionError:
         yield Unread("the document nests too deep")
+
+
+def transactions_of(document: object) -> Iterator[dict[str, Any] | Unread]:
+    """Yield the transactions in a document as results of getTransaction, as the node wrote them.
+
+    What a block says of its transactions is added to each.
+    """
+    try:
+        for record in _records(document, _Around(read=_as_result)):
+            yield _NO_TRANSACTION if isinstance(record, LandedAccount) else record  # type: ignore[misc]
+    except RecursionError:
+        yield Unread("the document nests too deep")
+
+
+_NO_TRANSACTION = Unread("expected a transaction, got an account: read it with --format")
+
+
+def _as_result(document: _Json, around: _Around) -> dict[str, Any]:
+    slot, when = (
+        _number(document, "slot", around.slot),
+        _number(document, "blockTime", around.block_time),
+    )
+    return {**document, "slot": slot, "blockTime": when}
 
 
 def _records(document: object, around: _Around) -> Iterator[Record]:
@@ -94,7 +126,7 @@ def _records(document: object, around: _Around) -> Iterator[Record]:
         )
         yield from read(document, around)
     elif document:
-        yield _read(_transaction, {"transaction": document}, around)
+        yield from _one_transaction({"transaction": document}, around)
     else:
         yield _NOTHING
 
@@ -122,17 +154,17 @@ def _answer(document: _Json, around: _Around) -> Iterator[Record]:
 def _with_context(document: _Json, around: _Around) -> Iterator[Record]:
     context = document.get("context")
     slot = _number(context, "slot") if isinstance(context, dict) else None
-    return _records(document["value"], _Around(slot))
+    return _records(document["value"], replace(around, slot=slot))
 
 
 def _block(document: _Json, around: _Around) -> Iterator[Record]:
     """Read a block. The result of getBlock does not say its own slot: only what wrote the file may."""
-    inside = _Around(_number(document, "slot"), _number(document, "blockTime"))
-    return _records(document["transactions"], inside)
+    slot, when = _number(document, "slot"), _number(document, "blockTime")
+    return _records(document["transactions"], replace(around, slot=slot, block_time=when))
 
 
 def _one_transaction(document: _Json, around: _Around) -> Iterator[Record]:
-    yield _read(_transaction, document, around)
+    yield _read(around.read or _transaction, document, around)
 
 
 def _one_account(document: _Json, around: _Around) -> Iterator[Record]:

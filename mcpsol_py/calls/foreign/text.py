@@ -1,19 +1,28 @@
-"""Transactions as text: base64, as nodes and bridges write them, or base58, as wallets and explorers do."""
+"""Transactions as text: base64 or JSON, as nodes write them, or base58, as wallets and explorers do."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
-from solders.message import from_bytes_versioned
+from solders.hash import Hash
+from solders.instruction import CompiledInstruction
+from solders.message import (
+    MessageAddressTableLookup,
+    MessageHeader,
+    MessageV0,
+    from_bytes_versioned,
+)
+from solders.pubkey import Pubkey
 from solders.transaction import SanitizeError, VersionedTransaction
 
 from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.errors import DecodeError, abbr
 from mcpsol_py.solana.base58 import b58decode
 
-__all__ = ["read_transaction", "transaction_from_bytes"]
+__all__ = ["message_from_json", "read_transaction", "transaction_from_bytes"]
 
 #: Characters of the longest text. A packet takes 1,644 in base64 and 1,682 in base58; converting base58 is quadratic.
 _LONGEST = 8192
@@ -32,6 +41,38 @@ def read_transaction(text: str) -> VersionedTransaction:
     raise DecodeError(
         f"expected a transaction or message in base64 or base58, got {abbr(text)}",
         path="transaction",
+    )
+
+
+def message_from_json(document: Mapping[str, Any]) -> MessageV0:
+    """Return the message of a transaction in a node's encoding "json". A legacy one has no lookup tables.
+
+    Raises KeyError, TypeError, ValueError or OverflowError for another form, and DecodeError for "jsonParsed".
+    """
+    keys, counts = document["accountKeys"], document["header"]
+    if any(isinstance(key, dict) for key in keys):
+        why = "expected encoding base64 or json, got jsonParsed, whose instructions have no bytes. Ask the node again"
+        raise DecodeError(why, path="transaction")
+    header = MessageHeader(
+        counts["numRequiredSignatures"],
+        counts["numReadonlySignedAccounts"],
+        counts["numReadonlyUnsignedAccounts"],
+    )
+    calls = [
+        CompiledInstruction(one["programIdIndex"], b58decode(one["data"]), bytes(one["accounts"]))
+        for one in document["instructions"]
+    ]
+    tables = [
+        MessageAddressTableLookup(
+            Pubkey.from_string(one["accountKey"]),
+            bytes(one["writableIndexes"]),
+            bytes(one["readonlyIndexes"]),
+        )
+        for one in document.get("addressTableLookups") or ()
+    ]
+    addresses = list(map(Pubkey.from_string, keys))
+    return MessageV0(
+        header, addresses, Hash.from_string(document["recentBlockhash"]), calls, tables
     )
 
 
