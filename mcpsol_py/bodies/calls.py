@@ -22,47 +22,65 @@ from mcpsol_py.bodies.scope import (
     is_usable,
     type_name,
 )
-from mcpsol_py.bodies.tree import NOTHING, UNKNOWN, Expression, Statement
+from mcpsol_py.bodies.token_reads import kind_of, zero_range
+from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, Expression, Statement
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account, ErrorCode, Event
-from mcpsol_py.model.types import U64, Int, Link, Type
+from mcpsol_py.model.types import PUBKEY, U8, U64, Int, Link, Type
 from mcpsol_py.solana import ids
 
-__all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall"]
+__all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall", "Role"]
 
 
 _Kind: TypeAlias = Literal["account", "mint"]
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramCall:
-    """An instruction of another program: the roles of its accounts in its own order, and its arguments.
+class Role:
+    """An account that a call takes. `kind`: the kind that it must have, None for any."""
 
-    `written`: the roles that it writes, and the kind that their accounts must have. `authority`: the role
-    that signs, after all others.
+    kind: _Kind | None
+    written: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCall:
+    """An instruction of a token program: its number, its accounts in its own order, and its arguments.
+
+    `others`: the accounts before the one that signs, whose role is `authority`.
     """
 
-    written: dict[str, _Kind | None]
+    number: int
+    others: dict[str, Role]
     authority: str
     values: dict[str, Type]
 
     @property
     def roles(self) -> tuple[str, ...]:
         """The roles of all accounts."""
-        return (*self.written, self.authority)
+        return (*self.others, self.authority)
 
 
 _AMOUNT: dict[str, Type] = {"amount": U64}
-#: The instructions of SPL Token that bodies call, by their names there.
+_ACCOUNT, _MINT, _ANY = Role("account"), Role("mint"), Role(None)
+_READ_MINT, _READ = Role("mint", written=False), Role(None, written=False)
+#: The instructions of SPL Token and Token-2022 that bodies call, by their names there.
 PROGRAM_CALLS: dict[str, ProgramCall] = {
-    "transfer": ProgramCall({"source": "account", "destination": "account"}, "authority", _AMOUNT),
-    "mint_to": ProgramCall({"mint": "mint", "account": "account"}, "mint_authority", _AMOUNT),
-    "burn": ProgramCall({"account": "account", "mint": "mint"}, "authority", _AMOUNT),
-    "close_account": ProgramCall({"account": "account", "destination": None}, "authority", {}),
+    "transfer": ProgramCall(3, {"source": _ACCOUNT, "destination": _ACCOUNT}, "authority", _AMOUNT),
+    "approve": ProgramCall(4, {"source": _ACCOUNT, "delegate": _READ}, "owner", _AMOUNT),
+    "revoke": ProgramCall(5, {"source": _ACCOUNT}, "authority", {}),
+    "mint_to": ProgramCall(7, {"mint": _MINT, "account": _ACCOUNT}, "mint_authority", _AMOUNT),
+    "burn": ProgramCall(8, {"account": _ACCOUNT, "mint": _MINT}, "authority", _AMOUNT),
+    "close_account": ProgramCall(9, {"account": _ACCOUNT, "destination": _ANY}, "authority", {}),
+    "transfer_checked": ProgramCall(
+        12,
+        {"source": _ACCOUNT, "mint": _READ_MINT, "destination": _ACCOUNT},
+        "authority",
+        {"amount": U64, "decimals": U8},
+    ),
 }
 _KIND_NAMES = {None: "", "account": "TokenAccount", "mint": "Mint"}
-#: The kinds of a spec's token accounts and mints, by the kinds that SPL Token knows.
-_PLAIN_KINDS = {"account": "account", "associated": "account", "mint": "mint"}
+_KIND_WORDS = {"is_token_account": "account", "is_mint": "mint"}
 _HOW: dict[str, tuple[Literal["wrapping", "saturating"], Literal["add", "sub", "mul"]]] = {
     "wrapping_add": ("wrapping", "add"),
     "wrapping_sub": ("wrapping", "sub"),
@@ -101,11 +119,17 @@ class Calls:
                 return self._struct(node, kind)
             case Word("min" | "max" as name):
                 return self._min_max(node, name)
+            case Word("is_token_account" | "is_mint" as name):
+                return self._is_kind(node, _KIND_WORDS[name])
+            case Word("is_owned"):
+                return self._is_owned(node)
             case Word() | EventName():
                 raise self.stopped(node, f"{ast.unparse(node.func)}(…) is a statement of its own")
         match node.func:
             case ast.Attribute(ast.Name() as owner, "get") if self._is_clock(owner):
                 return self._clock(node)
+            case ast.Attribute(receiver, "is_zero"):
+                return self._is_zero(node, receiver)
             case ast.Attribute(receiver, name) if name in _HOW:
                 return self._arithmetic_method(node, receiver, name)
         shown = ast.unparse(node.func)
@@ -143,6 +167,74 @@ class Calls:
         (low, high), (to_low, to_high) = bounds(source), bounds(kind)
         widens = to_low <= low and high <= to_high
         return tree.Convert(found, widens, self.context.overflow, kind)
+
+    # --- what a loop goes over
+
+    def iterated(self, node: ast.expr) -> tree.Range | tree.Extensions:
+        """Return what a loop goes over. Raises Stopped."""
+        match node:
+            case ast.Call(func, [account], []) if self.context.meaning(func) == Word("extensions"):
+                return tree.Extensions(self._holding_tokens(account))
+            case ast.Call(func, [stop], []) if self.context.meaning(func) == Word("range"):
+                return self._range(node, ast.copy_location(ast.Constant(0), stop), stop)
+            case ast.Call(func, [start, stop], []) if self.context.meaning(func) == Word("range"):
+                return self._range(node, start, stop)
+        raise self.stopped(
+            node, "a loop is `for i in range(…)` with one number or two, or over extensions(…)"
+        )
+
+    def _range(self, node: ast.Call, start: ast.expr, stop: ast.expr) -> tree.Range:
+        """Return the bounds of a loop, in u64 if both are written out. Raises Stopped."""
+        first, last, kind = self.expressions.operands(start, stop)
+        if kind is LITERAL:
+            first, last = (
+                self.expressions.as_literal(side, found, U64)
+                for side, found in ((start, first), (stop, last))
+            )
+            return tree.Range(first, last, tree.Counter(U64))
+        why = f"the bounds of a loop are numbers, not {type_name(kind)}"
+        return tree.Range(first, last, tree.Counter(self.context.number(node, kind, why)))
+
+    def _holding_tokens(self, node: ast.expr) -> str:
+        """Return the name of a token account or a mint. Raises Stopped."""
+        name = self._always_there(node)
+        kind = kind_of(self.context, self.context.accounts[name])
+        self.need(kind is not None, node, f"{name} is neither a token account nor a mint")
+        return name
+
+    # --- conditions on accounts
+
+    def _is_kind(self, node: ast.Call, kind: str) -> Expression:
+        """`is_token_account(account, token_program)` or `is_mint(…)`."""
+        self.positional(node, 2)
+        account, program = map(self._always_there, node.args)
+        is_program = self._is_token_program(self.context.accounts[program])
+        self.need(is_program, node.args[1], f"{program} is no token program")
+        return tree.IsKind(account, kind, program)
+
+    def _is_owned(self, node: ast.Call) -> Expression:
+        """`is_owned(account, program)`: the address of a program owns the account."""
+        self.positional(node, 2)
+        account = self._always_there(node.args[0])
+        return tree.IsOwned(account, self.expressions.typed(node.args[1], PUBKEY))
+
+    def _is_zero(self, node: ast.Call, receiver: ast.expr) -> Expression:
+        """`extension.is_zero(start, stop)`."""
+        found = self.expressions.value(receiver)
+        self.expressions.known(found)
+        why = f"{type_name(found.type)} has no is_zero"
+        self.need(found.type is tree.EXTENSION, node, why)
+        return tree.IsZero(found, *zero_range(self.context, node))
+
+    def _always_there(self, node: ast.expr) -> str:
+        """Return the name of an account of the instruction that is not optional. Raises Stopped."""
+        name = ast.unparse(node)
+        account = self.context.accounts.get(name)
+        if account is None or account.optional:
+            raise self.stopped(
+                node, f"{name} is not an account of the instruction that is always there"
+            )
+        return name
 
     def _min_max(self, node: ast.Call, name: Literal["min", "max"]) -> Expression:
         self.positional(node, 2)
@@ -190,12 +282,31 @@ class Calls:
         self.context.called.setdefault(name, node)
         return signature
 
-    def _argument(self, node: ast.expr, kind: Type | tree.StateParameter) -> Expression:
-        if isinstance(kind, tree.StateParameter):
-            with suppress(Stopped):
+    def _argument(
+        self, node: ast.expr, kind: Type | tree.StateParameter | tree.AccountParameter
+    ) -> Expression:
+        with suppress(Stopped):
+            if isinstance(kind, tree.StateParameter):
                 return self._state(node, kind)
-            return tree.Unknown()
-        return self.expressions.typed(node, kind)
+            if isinstance(kind, tree.AccountParameter):
+                return self._account(node, kind)
+            return self.expressions.typed(node, kind)
+        return tree.Unknown()
+
+    def _account(self, node: ast.expr, kind: tree.AccountParameter) -> Expression:
+        """Return an account, for a helper that takes one of this kind. Raises Stopped."""
+        name = self._always_there(node)
+        account = self.context.accounts[name]
+        fits = {
+            "TokenAccount": kind_of(self.context, account) == "account",
+            "Mint": kind_of(self.context, account) == "mint",
+            "TokenInterface": self._is_token_program(account),
+            "TokenProgram": account.address == ids.TOKEN_PROGRAM,
+            "Signer": account.signer is True,
+        }
+        self.need(fits.get(kind.name, True), node, f"expected a {kind.name}, which {name} is not")
+        self.need(account.rules.state is None, node, f"{name} holds state of the program")
+        return tree.AccountArgument(name, kind)
 
     def _state(self, node: ast.expr, kind: tree.StateParameter) -> Expression:
         """Return the state of an account, for a helper that takes it."""
@@ -347,22 +458,19 @@ class Calls:
 
     def _writable(self, node: ast.expr) -> str:
         """Return the name of a writable account. Raises Stopped."""
-        name = ast.unparse(node)
-        account = self.context.accounts.get(name)
-        if account is None or account.optional:
-            raise self.stopped(
-                node, f"{name} is not an account of the instruction that is always there"
-            )
-        self.need(account.writable, node, f"{name} is written: declare it as Mut[…]")
+        name = self._always_there(node)
+        is_writable = self.context.accounts[name].writable
+        self.need(is_writable, node, f"{name} is written: declare it as Mut[…]")
         return name
 
     # --- calls of other programs
 
     def _program_call(self, node: ast.Call, program: str, name: str) -> Statement:
         account, shown = self.context.accounts[program], f"{program}.{name}(…)"
-        is_token_program = account.address == ids.TOKEN_PROGRAM and not account.optional
-        why = f"{shown} cannot be called: only a TokenProgram can be called from a body yet"
-        self.need(is_token_program, node, why)
+        why = f"{shown} cannot be called: only a token program can be called from a body yet"
+        self.need(self._is_token_program(account) and not account.optional, node, why)
+        why = "a helper calls no program: return what the method needs for the call"
+        self.need(self.context.is_method, node, why)
         call = PROGRAM_CALLS.get(name)
         if call is None:
             near = suggest(name, PROGRAM_CALLS)
@@ -380,7 +488,13 @@ class Calls:
         self._complete(accounts, call.roles)
         signer = self._signer(given[call.authority], accounts[call.authority])
         ordered = tuple((role, accounts[role]) for role in call.roles)
-        return tree.CallProgram(program, name, ordered, values, signer)
+        by_interface = account.address != ids.TOKEN_PROGRAM
+        return tree.CallProgram(program, name, ordered, values, signer, by_interface)
+
+    def _is_token_program(self, account: Account) -> bool:
+        """Return whether an account is SPL Token, Token-2022, or one of both."""
+        allowed = account.rules.one_of or tuple(filter(None, [account.address]))
+        return bool(allowed) and set(allowed) <= set(ids.TOKEN_PROGRAMS)
 
     def _roles(self, call: ProgramCall, given: dict[str, ast.expr]) -> dict[str, str]:
         """Return the account of each role; those that are refused are left out."""
@@ -398,11 +512,11 @@ class Calls:
         self.need(
             not account.optional, node, f"{name} is optional, and cannot be used in a body yet"
         )
-        is_writable = account.writable or role not in call.written
+        wanted = call.others.get(role, _READ)
+        is_writable = account.writable >= wanted.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
-        wanted, found = call.written.get(role), account.rules.token_kind
-        fits = wanted in (None, _PLAIN_KINDS.get(found))
-        self.need(fits, node, f"{role} is a {_KIND_NAMES.get(wanted)}, which {name} is not")
+        fits = wanted.kind in (None, kind_of(self.context, account))
+        self.need(fits, node, f"{role} is a {_KIND_NAMES[wanted.kind]}, which {name} is not")
         return name
 
     def _signer(self, node: ast.expr, name: str) -> str | None:

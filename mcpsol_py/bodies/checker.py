@@ -14,6 +14,7 @@ from mcpsol_py.bodies.expressions import is_simple
 from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.problems import Refusals
 from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
+from mcpsol_py.bodies.token_reads import learned
 from mcpsol_py.bodies.tree import (
     LITERAL,
     UNKNOWN,
@@ -27,7 +28,6 @@ from mcpsol_py.bodies.tree import (
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import Instruction
-from mcpsol_py.model.types import U64, Int
 
 __all__ = ["check_bodies", "has_body"]
 
@@ -244,6 +244,8 @@ class BodyChecker:
         if kind is LITERAL:
             shown = ast.unparse(node)
             kind = self.refuse(node, f"{shown} has no width: write u64({shown})").type
+        if kind is tree.EXTENSION and value != tree.LocalName("", kind):
+            self.refuse(node, "an extension is not kept: keep what you read of it")
         if not name.isascii():
             self.refuse(target, "a name in a body has only ASCII characters")
         variable = context.locals.setdefault(name, LocalVariable(kind))
@@ -289,56 +291,42 @@ class BodyChecker:
         context = self.context
         test = self.expressions.condition(node.test)
         before, maybe = set(context.assigned), set(context.maybe_assigned)
-        then = self.block(node.body)
+        with context.knowing(learned(test, True)):
+            then = self.block(node.body)
         after_then, maybe_then = context.assigned, context.maybe_assigned
         context.assigned, context.maybe_assigned = set(before), set(maybe)
-        other = self.block(node.orelse)
+        with context.knowing(learned(test, False)):
+            other = self.block(node.orelse)
         context.maybe_assigned |= maybe_then
         if leaves(other):
             context.assigned = after_then
-        elif not leaves(then):
+            context.known_kinds |= dict(learned(test, True))
+        elif leaves(then):
+            context.known_kinds |= dict(learned(test, False))
+        else:
             context.assigned &= after_then
         yield tree.If(test, then, other)
 
     def loop(self, node: ast.For) -> Iterator[Statement]:
         """`for i in range(start, stop)`. It may run no time at all, and its variable ends with it."""
         context = self.context
-        start, stop, kind = self._range(node)
+        over = self.calls.iterated(node.iter)
         if not isinstance(node.target, ast.Name):
             raise self.stopped(node.target, "the variable of a loop is a name")
         why = "a loop has no else: it would run if the loop does not break"
         self.need(not node.orelse, node.orelse[0] if node.orelse else node, why)
         name = node.target.id
-        counter = tree.LocalName("", tree.Counter(kind))
-        self._set_local(node.target, name, counter, node.target)
+        self._set_local(node.target, name, tree.LocalName("", over.type), node.target)
         before = context.assigned - {name}
         context.loops += 1
         body = self.block(node.body)
         context.loops -= 1
         context.assigned = before
         context.maybe_assigned.discard(name)
-        yield tree.For(name, start, stop, body)
-
-    def _range(self, node: ast.For) -> tuple[Expression, Expression, Int]:
-        """Return the bounds of a loop, and their type: u64 if both are written out. Raises Stopped."""
-        match node.iter:
-            case ast.Call(func, [stop], []) if self.context.meaning(func) == Word("range"):
-                start: ast.expr = ast.copy_location(ast.Constant(0), stop)
-            case ast.Call(func, [start, stop], []) if self.context.meaning(func) == Word("range"):
-                pass
-            case _:
-                raise self.stopped(
-                    node.iter, "a loop is `for i in range(…)` with one number or two"
-                )
-        first, last, kind = self.expressions.operands(start, stop)
-        if kind is tree.LITERAL:
-            first, last = (
-                self.expressions.as_literal(side, found, U64)
-                for side, found in ((start, first), (stop, last))
-            )
-            return first, last, U64
-        why = f"the bounds of a loop are numbers, not {type_name(kind)}"
-        return first, last, self.context.number(node.iter, kind, why)
+        calls = (tree.CallProgram, tree.CloseAccount)
+        is_quiet = not isinstance(over, tree.Extensions) or not any(tree.find(body, calls))
+        self.need(is_quiet, node, "a loop over extensions calls no program: it reads the account")
+        yield tree.For(name, over, body)
 
     def jump(self, node: ast.Break | ast.Continue) -> Iterator[Statement]:
         word: Literal["break", "continue"] = "break" if isinstance(node, ast.Break) else "continue"

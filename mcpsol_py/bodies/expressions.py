@@ -16,10 +16,11 @@ from mcpsol_py.bodies.scope import (
     is_bytes,
     type_name,
 )
+from mcpsol_py.bodies.token_reads import kind_of, learned, token_fields, without_none
 from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, BodyType, Expression
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account
-from mcpsol_py.model.types import BOOL, PUBKEY, Int, Link, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, Int, Link, Option, Type
 
 __all__ = ["Expressions", "bounds", "is_simple"]
 
@@ -230,8 +231,10 @@ class Expressions:
     def _of_account(self, node: ast.Attribute, name: str, account: Account) -> Expression:
         why = f"{name} is optional, and cannot be used in a body yet"
         self.need(not account.optional, node, why)
-        if node.attr == "amount" and account.rules.token_kind in ("account", "associated"):
-            return tree.TokenAmount(name)
+        of_tokens = token_fields(self.context, account)
+        if node.attr in of_tokens:
+            kind = kind_of(self.context, account) or ""
+            return tree.TokenField(name, kind, node.attr, of_tokens[node.attr])
         fields = self.context.scope.state_fields(account) or {}
         is_gone = node.attr != "address" and name in self.context.closed
         self.need(not is_gone, node, f"{name} is closed: it has no state any more")
@@ -240,10 +243,10 @@ class Expressions:
             self.need(node.attr != "address", node, why)
             return self.state_field(node, name, fields[node.attr])
         if node.attr == "address":
-            why = "a helper knows no address: give it one as an argument"
-            self.need(self.context.is_method, node, why)
+            why = "a helper knows no address of state: give it one as an argument"
+            self.need(self.context.is_method or account.rules.state is None, node, why)
             return tree.Address(name)
-        raise self.stopped(node, self._no_field(node.attr, name, account, fields))
+        raise self.stopped(node, self._no_field(node.attr, name, account, fields | of_tokens))
 
     def _no_field(self, attr: str, name: str, account: Account, fields: dict[str, Type]) -> str:
         """Return why an account has no field *attr*."""
@@ -270,6 +273,8 @@ class Expressions:
         fields = self.context.scope.struct_fields(found.type)
         if node.attr in fields:
             return tree.FieldOf(found, node.attr, fields[node.attr])
+        if found.type is tree.EXTENSION and node.attr == "kind":
+            return tree.ExtensionKind(found)
         has_field = found.type is tree.CLOCK and node.attr in tree.CLOCK_FIELDS
         self.need(has_field, node, f"{type_name(found.type)} has no {node.attr!r}")
         return tree.ClockField(found, node.attr, tree.CLOCK_FIELDS[node.attr])
@@ -287,8 +292,9 @@ class Expressions:
         names = f"{type_name(a.type)} and {type_name(b.type)}"
         hint = f", as in {type_name(a.type)}(…)" if isinstance(a.type, Int) else ""
         why = f"{names} do not mix: convert one of them{hint}"
-        self.need(a.type == b.type, right, why)
-        return a, b, a.type
+        kind = without_none(a.type)
+        self.need(kind == without_none(b.type), right, why)
+        return a, b, kind
 
     def binary(self, node: ast.BinOp) -> Expression:
         operator = type(node.op)
@@ -352,10 +358,14 @@ class Expressions:
 
     def _compared(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Expression:
         if type(op) in _NO_COMPARISON:
-            self.value(left)
+            found = self.value(left)
+            if isinstance(right, ast.Constant) and right.value is None:
+                return self._is_none(left, found, is_there=isinstance(op, ast.IsNot))
             raise self.stopped(right, _NO_COMPARISON[type(op)])
         a, b, kind = self.operands(left, right)
         sign = _SIGNS[type(op)]
+        if isinstance(b.type, Option):
+            a, b = b, a
         self.need(kind is not LITERAL, left, "both numbers are written out: compare a value")
         has_equality = kind in (BOOL, PUBKEY) or is_bytes(kind) or self.is_enum(kind)
         is_equality = has_equality and sign in ("==", "!=")
@@ -363,16 +373,32 @@ class Expressions:
         self.need(isinstance(kind, Int) or is_equality, right, why)
         return tree.Compare(sign, a, b)
 
+    def _is_none(self, node: ast.expr, found: Expression, *, is_there: bool) -> Expression:
+        """`value is None`, or `value is not None` if *is_there*."""
+        self.known(found)
+        self.need(isinstance(found.type, Option), node, f"{ast.unparse(node)} is never None")
+        return tree.Not(tree.IsNone(found)) if is_there else tree.IsNone(found)
+
     def is_enum(self, kind: BodyType) -> bool:
         """Return whether the type is an enum of the program."""
         return bool(self.context.scope.variants(kind))
 
     def logic(self, node: ast.BoolOp) -> Expression:
-        return tree.Logic(_JOINS[type(node.op)], tuple(map(self.condition, node.values)))
+        """A later condition knows what the earlier ones have shown."""
+        sign = _JOINS[type(node.op)]
+        parts: list[Expression] = []
+        for value in node.values:
+            before = [known for part in parts for known in learned(part, sign == "&&")]
+            with self.context.knowing(before):
+                parts.append(self.condition(value))
+        return tree.Logic(sign, tuple(parts))
 
     def choice(self, node: ast.IfExp) -> Expression:
         test = self.condition(node.test)
-        yes, no = self.value(node.body), self.value(node.orelse)
+        with self.context.knowing(learned(test, True)):
+            yes = self.value(node.body)
+        with self.context.knowing(learned(test, False)):
+            no = self.value(node.orelse)
         for side, found in ((node.body, yes), (node.orelse, no)):
             why = f"{ast.unparse(side)} has no width: write u64(…)"
             self.need(found.type is not LITERAL, side, why)
@@ -388,14 +414,25 @@ class Expressions:
         return found
 
 
+_SIMPLE = (
+    tree.Unknown,
+    tree.NumberValue,
+    tree.Flag,
+    tree.FixedAddress,
+    tree.VariantValue,
+    tree.LocalName,
+    tree.Argument,
+    tree.Address,
+    tree.StateField,
+    tree.ExtensionKind,
+)
+
+
 def is_simple(node: Expression) -> bool:
     """Return whether an expression is a name, a field or a written value, which costs nothing to repeat."""
     if isinstance(node, tree.FieldOf):
         return is_simple(node.value)
-    simple = (tree.NumberValue, tree.LocalName, tree.Argument, tree.StateField, tree.Address)
-    return isinstance(
-        node, (*simple, tree.FixedAddress, tree.Flag, tree.VariantValue, tree.Unknown)
-    )
+    return isinstance(node, _SIMPLE)
 
 
 #: Each takes its own kind of node.

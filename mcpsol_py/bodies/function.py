@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mcpsol_py.bodies.problems import Node, Refusals
 from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
-from mcpsol_py.bodies.tree import BodyType, LocalVariable, StateParameter, Unknown
+from mcpsol_py.bodies.tree import (
+    AccountParameter,
+    BodyType,
+    LocalVariable,
+    StateParameter,
+    Unknown,
+)
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
@@ -42,13 +51,23 @@ class Context:
     maybe_assigned: set[str] = field(default_factory=set)
     overflow: str | None = None
     #: all parameters of a helper in their order
-    parameters: dict[str, Type | StateParameter] = field(default_factory=dict)
+    parameters: dict[str, Type | StateParameter | AccountParameter] = field(default_factory=dict)
     #: the number of loops around the statement
     loops: int = 0
     #: the accounts that it has closed
     closed: set[str] = field(default_factory=set)
+    #: the accounts that a condition has shown to be token accounts or mints
+    known_kinds: dict[str, Literal["account", "mint"]] = field(default_factory=dict)
     #: the helpers that it calls, each with one of the calls
     called: dict[str, ast.Call] = field(default_factory=dict)
+
+    @contextmanager
+    def knowing(self, kinds: Iterable[tuple[str, Literal["account", "mint"]]]) -> Iterator[None]:
+        """Know the kinds of these accounts too, for as long as the block lasts."""
+        before = self.known_kinds
+        self.known_kinds = before | dict(kinds)
+        yield
+        self.known_kinds = before
 
     def refuse(self, node: Node, why: str) -> Unknown:
         """Record that *node* is refused, and go on with a value that fits everywhere."""

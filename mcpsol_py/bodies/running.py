@@ -6,12 +6,15 @@ A body changes state and calls programs through the machine that runs it, such a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol
 
+from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.extensions import Extension
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u64
 
 __all__ = ["ClockTime", "Machine", "emit", "machine", "overflow", "require", "running"]
@@ -40,6 +43,15 @@ class Machine(Protocol):
 
     def call_program(self, program: object, name: str, parts: dict[str, object]) -> None:
         """Call the instruction *name* of another program."""
+
+    def is_kind(self, account: object, kind: Literal["account", "mint"], program: object) -> bool:
+        """Return whether an account is a token account or a mint of a token program."""
+
+    def is_owned(self, account: object, program: Pubkey) -> bool:
+        """Return whether the program at an address owns an account."""
+
+    def extensions(self, account: object) -> Iterable[Extension]:
+        """Return the extensions of a mint or token account."""
 
 
 #: The machine that runs the current body.

@@ -7,12 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mcpsol_py.bodies.tree import BodyType, StateParameter
+from mcpsol_py.bodies.tree import AccountParameter, BodyType, StateParameter
 from mcpsol_py.items import items_by_name, names_of, types_by_name
-from mcpsol_py.model.program import Account, Constraints, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    Constraints,
+    Instruction,
+    ProgramModel,
+    TokenConstraint,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import U8, Array, Bool, Enum, Int, Link, Pubkey, Struct, Type
+from mcpsol_py.model.types import U8, Array, Bool, Enum, Int, Link, Option, Pubkey, Struct, Type
+from mcpsol_py.solana import ids
 
 __all__ = [
     "ConstantName",
@@ -90,16 +97,16 @@ class Signature:
     """A helper: its function in the syntax tree, and the types of its arguments and result."""
 
     node: ast.FunctionDef
-    arguments: dict[str, Type | StateParameter]
+    arguments: dict[str, Type | StateParameter | AccountParameter]
     returns: Type | None
 
     @property
     def accounts(self) -> dict[str, Account]:
-        """The parameters that take the state of an account, as accounts."""
+        """The parameters that take an account, or the state of one, as accounts."""
         return {
-            name: Account(name, writable=kind.writable, constraints=Constraints(state=kind.name))
+            name: _account(name, kind)
             for name, kind in self.arguments.items()
-            if isinstance(kind, StateParameter)
+            if isinstance(kind, (StateParameter, AccountParameter))
         }
 
     @property
@@ -108,13 +115,33 @@ class Signature:
         return {
             name: kind
             for name, kind in self.arguments.items()
-            if not isinstance(kind, StateParameter)
+            if not isinstance(kind, (StateParameter, AccountParameter))
         }
 
     @property
     def writes_state(self) -> bool:
         """Does a parameter take state that the helper may write?"""
-        return any(account.writable for account in self.accounts.values())
+        kinds = self.arguments.values()
+        return any(isinstance(kind, StateParameter) and kind.writable for kind in kinds)
+
+
+#: What a helper's account is by its constraints, by the kind that its parameter has.
+_CONSTRAINTS: dict[str, Constraints] = {
+    "TokenAccount": Constraints(token=TokenConstraint("account")),
+    "Mint": Constraints(token=TokenConstraint("mint")),
+    "TokenInterface": Constraints(one_of=ids.TOKEN_PROGRAMS),
+    "TokenProgram": Constraints(one_of=(ids.TOKEN_PROGRAM,)),
+}
+
+
+def _account(name: str, kind: StateParameter | AccountParameter) -> Account:
+    """Return the account that a helper's parameter takes."""
+    if isinstance(kind, StateParameter):
+        return Account(name, writable=kind.writable, constraints=Constraints(state=kind.name))
+    constraints = _CONSTRAINTS.get(kind.name, Constraints())
+    return Account(
+        name, writable=kind.writable, signer=kind.name == "Signer", constraints=constraints
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,4 +237,6 @@ def type_name(node: BodyType) -> str:
         return "bool"
     if isinstance(node, Array):
         return f"Array[{type_name(node.item)}, {node.count}]"
+    if isinstance(node, Option):
+        return f"{type_name(node.item)} or None"
     return getattr(node, "name", type(node).__name__)

@@ -7,14 +7,19 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import BOOL, PUBKEY, U64, Int, Link, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Int, Link, Option, Type
 
 __all__ = [
     "CLOCK",
     "CLOCK_FIELDS",
+    "EXTENSION",
+    "EXTENSION_KIND",
     "LITERAL",
     "NOTHING",
+    "TOKEN_FIELDS",
     "UNKNOWN",
+    "AccountArgument",
+    "AccountParameter",
     "Address",
     "Argument",
     "Arithmetic",
@@ -31,6 +36,8 @@ __all__ = [
     "Counter",
     "Emit",
     "Expression",
+    "ExtensionKind",
+    "Extensions",
     "FieldOf",
     "FixedAddress",
     "Flag",
@@ -38,6 +45,10 @@ __all__ = [
     "Function",
     "HelperCall",
     "If",
+    "IsKind",
+    "IsNone",
+    "IsOwned",
+    "IsZero",
     "Jump",
     "LocalName",
     "LocalVariable",
@@ -50,6 +61,7 @@ __all__ = [
     "Perform",
     "ProgramBodies",
     "Raise",
+    "Range",
     "Require",
     "Return",
     "SetField",
@@ -58,7 +70,7 @@ __all__ = [
     "StateField",
     "StateParameter",
     "Statement",
-    "TokenAmount",
+    "TokenField",
     "Unknown",
     "VariantValue",
     "bodies_of",
@@ -84,11 +96,23 @@ UNKNOWN = Special("unknown")
 CLOCK = Special("ClockTime")
 #: What a helper without a result returns.
 NOTHING = Special("None")
+#: An extension of a Token-2022 mint or token account.
+EXTENSION = Special("Extension")
+#: The type of an extension's kind.
+EXTENSION_KIND = Int(16)
 
 
 @dataclass(frozen=True, slots=True)
 class StateParameter:
     """The type of a helper's parameter that takes an account's state. `name`: of the state."""
+
+    name: str
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccountParameter:
+    """The type of a helper's parameter that takes an account. `name`: the kind of account, as a spec writes it."""
 
     name: str
     writable: bool
@@ -102,13 +126,26 @@ class Counter:
     name: str = "the number of a loop"
 
 
-BodyType: TypeAlias = Type | Special | StateParameter | Counter
+BodyType: TypeAlias = Type | Special | StateParameter | AccountParameter | Counter
 
 #: The fields of `Clock.get()`.
 CLOCK_FIELDS: dict[str, Int] = {
     "slot": U64,
     "epoch": U64,
     "unix_timestamp": Int(64, signed=True),
+}
+
+#: What bodies read of a token account or a mint.
+TOKEN_FIELDS: dict[str, dict[str, Type]] = {
+    "account": {
+        "amount": U64,
+        "mint": PUBKEY,
+        "owner": PUBKEY,
+        "delegate": Option(PUBKEY),
+        "delegated_amount": U64,
+        "is_frozen": BOOL,
+    },
+    "mint": {"decimals": U8, "supply": U64},
 }
 
 
@@ -213,11 +250,83 @@ class StateField:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenAmount:
-    """The tokens in a token account, as they are now."""
+class AccountArgument:
+    """An account, given to a helper."""
 
     account: str
-    type: BodyType = U64
+    type: AccountParameter
+
+
+@dataclass(frozen=True, slots=True)
+class TokenField:
+    """A field of a token account or a mint, as it is now. `kind`: which of the two, as in TOKEN_FIELDS."""
+
+    account: str
+    kind: str
+    name: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class IsKind:
+    """Whether an account is a token account or a mint of the token program that the account `program` is."""
+
+    account: str
+    kind: str
+    program: str
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class IsOwned:
+    """Whether the program at an address owns an account."""
+
+    account: str
+    program: Expression
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class IsNone:
+    """Whether an optional value is not there."""
+
+    value: Expression
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers from `start` to the one before `stop`."""
+
+    start: Expression
+    stop: Expression
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """The extensions of a Token-2022 mint or token account; others have none."""
+
+    account: str
+    type: BodyType = EXTENSION
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionKind:
+    """The number that says what an extension is."""
+
+    extension: Expression
+    type: BodyType = EXTENSION_KIND
+
+
+@dataclass(frozen=True, slots=True)
+class IsZero:
+    """Whether an extension has the bytes from `start` to `stop`, and all are zero."""
+
+    extension: Expression
+    start: int
+    stop: int
+    type: BodyType = BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,11 +452,19 @@ Expression: TypeAlias = (
     | MakeStruct
     | FieldOf
     | StateArgument
+    | AccountArgument
     | LocalName
     | Argument
     | Address
     | StateField
-    | TokenAmount
+    | TokenField
+    | IsKind
+    | IsOwned
+    | IsNone
+    | Range
+    | Extensions
+    | ExtensionKind
+    | IsZero
     | Arithmetic
     | Bits
     | Negate
@@ -411,7 +528,8 @@ class CallProgram:
     """Another program is called: `program` names its account, `call` its instruction.
 
     `accounts`: the account of each role. `values`: its arguments. `signer`: the account for which this
-    program signs with seeds; None if the authority signed the transaction.
+    program signs with seeds; None if the authority signed the transaction. `by_interface`: it may be another
+    program than SPL Token.
     """
 
     program: str
@@ -419,6 +537,7 @@ class CallProgram:
     accounts: tuple[tuple[str, str], ...]
     values: tuple[tuple[str, Expression], ...]
     signer: str | None
+    by_interface: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,11 +573,10 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """The block runs once for each number from `start` to the one before `stop`."""
+    """The block runs once for each value of `over`: a range, or the extensions of an account."""
 
     name: str
-    start: Expression
-    stop: Expression
+    over: Expression
     body: tuple[Statement, ...]
 
 
@@ -503,7 +621,7 @@ class Function:
     name: str
     body: tuple[Statement, ...]
     locals: dict[str, LocalVariable]
-    arguments: tuple[tuple[str, Type | StateParameter], ...] = ()
+    arguments: tuple[tuple[str, Type | StateParameter | AccountParameter], ...] = ()
     returns: Type | None = None
 
 

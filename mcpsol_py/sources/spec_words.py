@@ -10,7 +10,7 @@ If an account has no constraint, write `...`, as in `Mut[Wallet, ...]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
@@ -19,12 +19,14 @@ from typing import (
     ClassVar,
     Generic,
     TypeAlias,
+    TypeGuard,
     TypeVar,
     dataclass_transform,
     overload,
 )
 
 from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.extensions import Extension
 from mcpsol_py.bodies.numbers import (
     i8,
     i16,
@@ -77,6 +79,7 @@ __all__ = [
     "emit",
     "error",
     "executable",
+    "extensions",
     "f32",
     "f64",
     "has_one",
@@ -88,6 +91,9 @@ __all__ = [
     "i256",
     "init",
     "instruction",
+    "is_mint",
+    "is_owned",
+    "is_token_account",
     "mint",
     "otherwise",
     "overflow",
@@ -360,9 +366,39 @@ class TokenAccount(Kind):
         def amount(self) -> u64:
             """How many tokens it holds, in base units."""
 
+        @property
+        def mint(self) -> Pubkey:
+            """The mint of its tokens."""
+
+        @property
+        def owner(self) -> Pubkey:
+            """The wallet whose tokens it holds."""
+
+        @property
+        def delegate(self) -> Pubkey | None:
+            """Who else may move its tokens."""
+
+        @property
+        def delegated_amount(self) -> u64:
+            """How many tokens the delegate may move, in base units."""
+
+        @property
+        def is_frozen(self) -> bool:
+            """Its tokens cannot be moved."""
+
 
 class Mint(Kind):
     """An SPL Token (or Token-2022) mint; `mint(authority=…, decimals=…)` checks more."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def decimals(self) -> u8:
+            """The decimals in which people see its tokens."""
+
+        @property
+        def supply(self) -> u64:
+            """How many tokens there are, in base units."""
 
 
 class SystemProgram(ProgramAccount):
@@ -371,10 +407,8 @@ class SystemProgram(ProgramAccount):
     mcpsol_address = ids.SYSTEM_PROGRAM
 
 
-class TokenProgram(ProgramAccount):
-    """SPL Token. Bodies call its methods, as in `token_program.transfer(…)`."""
-
-    mcpsol_address = ids.TOKEN_PROGRAM
+class TokenCalls(ProgramAccount):
+    """A token program. Bodies call its methods, as in `token_program.transfer(…)`."""
 
     def transfer(
         self,
@@ -386,6 +420,29 @@ class TokenProgram(ProgramAccount):
     ) -> None:
         """Move tokens. The authority signs the call, or has seeds, and the program signs for it."""
         _call(self, "transfer", locals())
+
+    def transfer_checked(
+        self,
+        *,
+        source: TokenAccount,
+        mint: Mint,
+        destination: TokenAccount,
+        authority: Kind | Account,
+        amount: u64,
+        decimals: u8,
+    ) -> None:
+        """Move tokens of this mint, which has these decimals. Token-2022 wants it for mints that tax transfers."""
+        _call(self, "transfer_checked", locals())
+
+    def approve(
+        self, *, source: TokenAccount, delegate: Kind | Account, owner: Kind | Account, amount: u64
+    ) -> None:
+        """Let a delegate move up to this many tokens. It takes the place of another delegate."""
+        _call(self, "approve", locals())
+
+    def revoke(self, *, source: TokenAccount, authority: Kind | Account) -> None:
+        """Take back what the delegate may move. The account's owner or its delegate signs."""
+        _call(self, "revoke", locals())
 
     def mint_to(
         self, *, mint: Mint, account: TokenAccount, mint_authority: Kind | Account, amount: u64
@@ -406,22 +463,51 @@ class TokenProgram(ProgramAccount):
         _call(self, "close_account", locals())
 
 
-def _call(program: TokenProgram, name: str, given: dict[str, object]) -> None:
+def _call(program: TokenCalls, name: str, given: dict[str, object]) -> None:
     """Call another program through the machine that runs the body."""
     parts = {key: value for key, value in given.items() if key != "self"}
     machine().call_program(program, name, parts)
 
 
-class Token2022Program(ProgramAccount):
+class TokenProgram(TokenCalls):
+    """SPL Token."""
+
+    mcpsol_address = ids.TOKEN_PROGRAM
+
+
+class Token2022Program(TokenCalls):
     """SPL Token-2022."""
 
     mcpsol_address = ids.TOKEN_2022_PROGRAM
 
 
-class TokenInterface(ProgramAccount):
+class TokenInterface(TokenCalls):
     """SPL Token or SPL Token-2022: the caller chooses."""
 
     mcpsol_one_of = ids.TOKEN_PROGRAMS
+
+
+def is_token_account(account: Kind, token_program: TokenCalls, /) -> TypeGuard[TokenAccount]:
+    """Return whether an account is a token account of this token program."""
+    return machine().is_kind(account, "account", token_program)
+
+
+def is_mint(account: Kind, token_program: TokenCalls, /) -> TypeGuard[Mint]:
+    """Return whether an account is a mint of this token program."""
+    return machine().is_kind(account, "mint", token_program)
+
+
+def is_owned(account: Kind, program: Pubkey, /) -> bool:
+    """Return whether the program at this address owns an account."""
+    return machine().is_owned(account, program)
+
+
+def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
+    """Return the extensions of a Token-2022 mint or token account; others have none.
+
+    If its data is malformed, the last of them has the kind 65535.
+    """
+    return machine().extensions(account)
 
 
 class AssociatedTokenProgram(ProgramAccount):

@@ -20,13 +20,14 @@ from mcpsol_py.model.program import (
     ArgSeed,
     Constraints,
     ConstSeed,
+    ConstValue,
     Instruction,
     Pda,
     Seed,
     TokenConstraint,
 )
-from mcpsol_py.render.faults import address_check
-from mcpsol_py.testing.ledger import Ledger
+from mcpsol_py.render.faults import address_check, seeds_check
+from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
 __all__ = ["CheckFailure", "Given", "check_accounts", "derived"]
 
@@ -147,25 +148,27 @@ def _token(given: Given, a: Account, address: Pubkey, constraints: Constraints) 
         _TOKEN_CHECKS[token.kind](given, a, address, token)
 
 
-def _associated(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
-    raise _cannot(given.ix, f"the associated token account {a.name}")
+def _of_program(given: Given, found: TokenState | MintState, token: TokenConstraint) -> None:
+    _same(found.program, given.named(token.program), "AccountOwnedByWrongProgram")
 
 
 def _token_account(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
     found = _loaded(given.ledger.tokens, address)
+    _of_program(given, found, token)
     _same(found.mint, given.named(token.mint), "ConstraintTokenMint")
     _same(found.owner, given.named(token.authority), "ConstraintTokenOwner")
 
 
 def _mint(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
     found = _loaded(given.ledger.mints, address)
+    _of_program(given, found, token)
     _same(found.authority, given.named(token.authority), "ConstraintMintMintAuthority")
     _same(int(found.decimals), token.decimals, "ConstraintMintDecimals")
 
 
 _TOKEN_CHECKS: dict[str, Callable[[Given, Account, Pubkey, TokenConstraint], None]] = {
     "account": _token_account,
-    "associated": _associated,
+    "associated": _token_account,
     "mint": _mint,
 }
 
@@ -173,14 +176,14 @@ _TOKEN_CHECKS: dict[str, Callable[[Given, Account, Pubkey, TokenConstraint], Non
 def _seeds(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
     if a.pda is not None:
         found, _ = derived(given, a)
-        _ensure(found == address, constraints, "seeds", "ConstraintSeeds")
+        _ensure(found == address, constraints, "seeds", seeds_check(constraints))
 
 
 def derived(given: Given, a: Account) -> tuple[Pubkey | None, int]:
     """Return the address that the account's seeds give, and its bump; None where the stored bump gives none."""
     assert a.pda is not None
     seeds = [_seed_bytes(given, seed) for seed in a.pda.seeds]
-    program = Key(bytes(given.program))
+    program = Key(bytes(_program_of(given, a.pda)))
     stored = _stored_bump(given, a, a.pda)
     if stored is None:
         found, bump = Key.find_program_address(seeds, program)
@@ -191,11 +194,19 @@ def derived(given: Given, a: Account) -> tuple[Pubkey | None, int]:
         return None, stored
 
 
+def _program_of(given: Given, pda: Pda) -> Pubkey:
+    """Return the program that owns a derived address."""
+    match pda.program:
+        case None:
+            return given.program
+        case ConstValue(str(value)):
+            return Pubkey(value)
+    raise _cannot(given.ix, "the program of a derived address")
+
+
 def _stored_bump(given: Given, a: Account, pda: Pda) -> int | None:
     state = given.ledger.states.get(given.accounts[a.name])
     is_new = a.rules.init is not None
-    if pda.program is not None:
-        raise _cannot(given.ix, f"the address of {a.name}, which another program owns")
     if pda.bump is None or state is None or is_new:
         return None
     return int(getattr(state, pda.bump))

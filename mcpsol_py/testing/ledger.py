@@ -8,13 +8,15 @@ from typing import TypeVar
 
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u8, u64
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.rent import RentRate
 from mcpsol_py.sources import spec_words as words
 
-__all__ = ["Ledger", "MintState", "TokenState", "rent"]
+__all__ = ["TOKEN_PROGRAM", "Ledger", "MintState", "TokenState", "rent"]
 
 T = TypeVar("T")
 
+TOKEN_PROGRAM = Pubkey(ids.TOKEN_PROGRAM)
 _RATE = RentRate()
 
 
@@ -25,20 +27,27 @@ def rent(size: int) -> int:
 
 @dataclass
 class TokenState:
-    """A token account of SPL Token."""
+    """A token account. `program`: its token program. `extensions`: those of Token-2022, as its data lists them."""
 
     mint: Pubkey
     owner: Pubkey
     amount: u64
+    delegate: Pubkey | None = None
+    delegated_amount: u64 = u64(0)  # noqa: RUF009  # numbers do not change
+    is_frozen: bool = False
+    program: Pubkey = TOKEN_PROGRAM
+    extensions: bytes = b""
 
 
 @dataclass
 class MintState:
-    """A mint of SPL Token."""
+    """A mint. `program` and `extensions`: as in TokenState."""
 
     authority: Pubkey | None
     supply: u64
     decimals: u8
+    program: Pubkey = TOKEN_PROGRAM
+    extensions: bytes = b""
 
 
 def _copied(accounts: dict[Pubkey, T]) -> dict[Pubkey, T]:
@@ -63,6 +72,10 @@ class Ledger:
     def exists(self, address: Pubkey) -> bool:
         """Return whether an account has data at this address."""
         return address in self.states or address in self.tokens or address in self.mints
+
+    def token_data(self, address: Pubkey) -> TokenState | MintState | None:
+        """Return the token account or the mint at this address, None without one."""
+        return self.tokens.get(address) or self.mints.get(address)
 
     def move(self, source: Pubkey, destination: Pubkey, lamports: int) -> bool:
         """Move lamports. Returns False, and moves nothing, if the source has fewer."""

@@ -7,16 +7,17 @@ assert outcome.error == ""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
-from typing import Any, SupportsBytes, TypeGuard
+from typing import Any, Literal, SupportsBytes, TypeGuard
 
 from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.aliases import must_differ
+from mcpsol_py.bodies.extensions import Extension, read_extensions
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.scope import is_bytes, type_name
@@ -27,11 +28,12 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Bool, Enum, Int, Link, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
+from mcpsol_py.solana import ids
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec.file import import_file, only_program
 from mcpsol_py.testing.checks import CheckFailure, Given, check_accounts, derived
-from mcpsol_py.testing.ledger import Ledger, MintState, TokenState, rent
+from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, MintState, TokenState, rent
 from mcpsol_py.testing.reached import follow, note_call
 from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
 
@@ -40,6 +42,7 @@ __all__ = ["Outcome", "Simulator"]
 Address = Pubkey | str | bytes | SupportsBytes
 
 _TOKEN_ACCOUNT_SIZE = 165
+_SYSTEM_PROGRAM = Pubkey(ids.SYSTEM_PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,31 @@ class Simulator:
         self.ledger.states[key] = state
         self.ledger.lamports.setdefault(key, rent(self.size_of(type(state).__name__)))
 
-    def put_tokens(self, address: Address, *, mint: Address, owner: Address, amount: int) -> None:
-        """Put a token account at an address."""
+    def put_tokens(
+        self,
+        address: Address,
+        *,
+        mint: Address,
+        owner: Address,
+        amount: int,
+        delegate: Address | None = None,
+        delegated_amount: int = 0,
+        is_frozen: bool = False,
+        program: Address = TOKEN_PROGRAM,
+        extensions: bytes = b"",
+    ) -> None:
+        """Put a token account at an address. `extensions`: those of Token-2022, as its data lists them."""
         key = _address(address)
-        self.ledger.tokens[key] = TokenState(_address(mint), _address(owner), u64(amount))
+        self.ledger.tokens[key] = TokenState(
+            _address(mint),
+            _address(owner),
+            u64(amount),
+            None if delegate is None else _address(delegate),
+            u64(delegated_amount),
+            is_frozen,
+            _address(program),
+            extensions,
+        )
         self.ledger.lamports.setdefault(key, rent(_TOKEN_ACCOUNT_SIZE))
 
     def put_mint(
@@ -108,10 +132,14 @@ class Simulator:
         authority: Address | None = None,
         supply: int = 0,
         decimals: int = 0,
+        program: Address = TOKEN_PROGRAM,
+        extensions: bytes = b"",
     ) -> None:
-        """Put a mint at an address."""
+        """Put a mint at an address. `extensions`: those of Token-2022, as its data lists them."""
         owner = None if authority is None else _address(authority)
-        self.ledger.mints[_address(address)] = MintState(owner, u64(supply), u8(decimals))
+        self.ledger.mints[_address(address)] = MintState(
+            owner, u64(supply), u8(decimals), _address(program), extensions
+        )
 
     def state(self, address: Address) -> Any:
         """Return the state at an address. Raises KeyError without one."""
@@ -344,8 +372,8 @@ class _Call:
         state = self.ledger.states.get(address)
         if account.rules.state is not None and state is not None:
             return _placed(state, address)
-        if str(address) == words.TokenProgram.mcpsol_address:
-            return _placed(words.TokenProgram(), address)
+        if str(address) in ids.TOKEN_PROGRAMS:
+            return _placed(words.TokenInterface(), address)
         return _View(address, self.ledger)
 
     def clock(self) -> ClockTime:
@@ -355,9 +383,29 @@ class _Call:
         self.events.append(event)
 
     def call_program(self, program: object, name: str, parts: dict[str, Any]) -> None:
-        amount = parts.pop("amount", u64(0))
-        roles = {role: account.address for role, account in parts.items()}
-        TOKEN_CALLS[name](self.ledger, roles, amount)
+        values = {key: part for key, part in parts.items() if isinstance(part, numbers.Number)}
+        roles = {key: part.address for key, part in parts.items() if key not in values}
+        TOKEN_CALLS[name](self.ledger, roles, **values)
+
+    # --- what bodies ask about accounts
+
+    def is_kind(self, account: Any, kind: Literal["account", "mint"], program: Any) -> bool:
+        found = self.ledger.token_data(account.address)
+        wanted = TokenState if kind == "account" else MintState
+        return isinstance(found, wanted) and found.program == program.address
+
+    def is_owned(self, account: Any, program: Pubkey) -> bool:
+        return self._owner(account.address) == program
+
+    def _owner(self, address: Pubkey) -> Pubkey:
+        found = self.ledger.token_data(address)
+        if found is not None:
+            return found.program
+        return self.given.program if address in self.ledger.states else _SYSTEM_PROGRAM
+
+    def extensions(self, account: Any) -> Iterator[Extension]:
+        found = self.ledger.token_data(account.address)
+        return read_extensions(b"" if found is None else found.extensions)
 
 
 def _placed(value: object, address: Pubkey) -> object:
@@ -373,12 +421,12 @@ class _View:
         self.address = address
         self._ledger = ledger
 
-    @property
-    def amount(self) -> u64:
-        found = self._ledger.tokens.get(self.address)
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of the token account or the mint that it is."""
+        found = self._ledger.token_data(self.address)
         if found is None:  # the body has closed it
             raise CheckFailure("AccountDidNotDeserialize")
-        return found.amount
+        return getattr(found, name)
 
 
 # --- values --------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mcpsol_py.bodies.addresses import Pubkey
-from mcpsol_py.bodies.numbers import u64
-from mcpsol_py.testing.ledger import Ledger, TokenState
+from mcpsol_py.bodies.numbers import u8, u64
+from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, TokenState
 
 __all__ = ["TOKEN_CALLS", "TokenFailure"]
 
@@ -30,21 +30,67 @@ def _account(ledger: Ledger, at: Pubkey) -> TokenState:
     return ledger.tokens[at]
 
 
-def transfer(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
-    """Move tokens. An account may send to itself."""
+def _thawed(*accounts: TokenState) -> None:
+    for account in accounts:
+        _need(not account.is_frozen, "AccountFrozen", 17)
+
+
+def _authorize(account: TokenState, authority: Pubkey, amount: u64, *, is_spent: bool) -> None:
+    """The owner may move tokens, and the delegate as many as it was allowed, which then become fewer."""
+    if account.delegate != authority:
+        _need(account.owner == authority, "OwnerMismatch", 4)
+        return
+    _need(account.delegated_amount >= amount, "InsufficientFunds", 1)
+    if is_spent:
+        account.delegated_amount -= amount
+        if account.delegated_amount == 0:
+            account.delegate = None
+
+
+def transfer(
+    ledger: Ledger, roles: dict[str, Pubkey], amount: u64, decimals: u8 | None = None
+) -> None:
+    """Move tokens. An account may send to itself. `decimals`: those of the mint, if the mint is given too.
+
+    SPL Token looks at the destination first, Token-2022 last.
+    """
     source = _account(ledger, roles["source"])
     destination = _account(ledger, roles["destination"])
+    early = destination if source.program == TOKEN_PROGRAM else source
+    _thawed(source, early)
     _need(source.amount >= amount, "InsufficientFunds", 1)
+    _need(source.mint == early.mint, "MintMismatch", 3)
+    if decimals is not None:
+        _need(source.mint == roles["mint"], "MintMismatch", 3)
+        _need(ledger.mints[roles["mint"]].decimals == decimals, "MintDecimalsMismatch", 18)
+    _authorize(source, roles["authority"], amount, is_spent=source is not destination)
+    _thawed(destination)
     _need(source.mint == destination.mint, "MintMismatch", 3)
-    _need(source.owner == roles["authority"], "OwnerMismatch", 4)
     if source is not destination:
         source.amount -= amount
         destination.amount += amount
 
 
+def approve(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
+    """Let a delegate move tokens, in place of another one."""
+    source = _account(ledger, roles["source"])
+    _thawed(source)
+    _need(source.owner == roles["owner"], "OwnerMismatch", 4)
+    source.delegate, source.delegated_amount = roles["delegate"], amount
+
+
+def revoke(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
+    """Take back what the delegate may move."""
+    source = _account(ledger, roles["source"])
+    _thawed(source)
+    _need(roles["authority"] in (source.owner, source.delegate), "OwnerMismatch", 4)
+    source.delegate, source.delegated_amount = None, u64(0)
+
+
 def mint_to(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
     """Make new tokens."""
     mint, account = ledger.mints[roles["mint"]], _account(ledger, roles["account"])
+    _thawed(account)
     _need(account.mint == roles["mint"], "MintMismatch", 3)
     _need(mint.authority is not None, "FixedSupply", 5)
     _need(mint.authority == roles["mint_authority"], "OwnerMismatch", 4)
@@ -56,14 +102,15 @@ def mint_to(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
 def burn(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
     """Destroy tokens."""
     mint, account = ledger.mints[roles["mint"]], _account(ledger, roles["account"])
+    _thawed(account)
     _need(account.amount >= amount, "InsufficientFunds", 1)
     _need(account.mint == roles["mint"], "MintMismatch", 3)
-    _need(account.owner == roles["authority"], "OwnerMismatch", 4)
+    _authorize(account, roles["authority"], amount, is_spent=True)
     account.amount -= amount
     mint.supply -= amount
 
 
-def close_account(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:
+def close_account(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
     """Close an empty token account."""
     account = _account(ledger, roles["account"])
     _need(account.amount == 0, "NonNativeHasBalance", 11)
@@ -73,8 +120,11 @@ def close_account(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None
 
 
 #: By the names that bodies use.
-TOKEN_CALLS: dict[str, Callable[[Ledger, dict[str, Pubkey], u64], None]] = {
+TOKEN_CALLS: dict[str, Callable[..., None]] = {
     "transfer": transfer,
+    "transfer_checked": transfer,
+    "approve": approve,
+    "revoke": revoke,
     "mint_to": mint_to,
     "burn": burn,
     "close_account": close_account,

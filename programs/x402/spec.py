@@ -33,6 +33,7 @@ from mcpsol_py.spec import (
     constant,
     emit,
     error,
+    extensions,
     has_one,
     i64,
     init,
@@ -1041,6 +1042,29 @@ class X402:
             grace (seconds): Time after a charge is due within which it can still be made; no longer than the period.
             max_charges: The most charges that a subscriber can agree to.
         """
+        is_complete = price > 0 and period > 0 and grace > 0 and max_charges > 0
+        require(is_complete, self.InvalidPlan)
+        # a longer one would let a charge come after the period that it is for
+        require(grace <= period, self.InvalidPlan)
+        need_to_pass(mint)
+        plan.open = True
+        plan.merchant = merchant.address
+        plan.mint = mint.address
+        plan.plan_id = plan_id
+        plan.price = price
+        plan.period = period
+        plan.trial = trial
+        plan.grace = grace
+        plan.max_charges = max_charges
+        emit(
+            self.PlanCreated(
+                plan=plan.address,
+                merchant=merchant.address,
+                mint=mint.address,
+                price=price,
+                period=period,
+            )
+        )
 
     @instruction(discriminator=b"\x21")
     def set_plan_open(
@@ -1366,6 +1390,29 @@ def seal_deadline(channel: X402.Channel) -> i64:
 def reclaim_slot(open_slot: u64) -> u64:
     """The first slot at which the account can be closed: from then on no channel can be opened at its address."""
     return open_slot + WINDOW + 1
+
+
+# --- the rules of tokens ----------------------------------------------------------------------------------------------
+
+
+def need_to_pass(mint: Mint) -> None:
+    """The mint is one of tokens that only pass from one wallet to another.
+
+    A transfer either moves exactly the amount, which is measured, or fails. So what concerns custody does not matter:
+    1 TransferFeeConfig (with a fee of 0; more is FeeTaken), 3 MintCloseAuthority, 4 ConfidentialTransferMint,
+    6 DefaultAccountState, 10 InterestBearingConfig, 12 PermanentDelegate, 16 ConfidentialTransferFeeConfig, 18 to 23
+    pointers and metadata, 25 ScaledUiAmount, 26 Pausable, and 14 TransferHook as long as no program is set. All others
+    are refused, such as 9 NonTransferable and future ones.
+    """
+    for extension in extensions(mint):
+        match extension.kind:
+            case 1 | 3 | 4 | 6 | 10 | 12 | 16 | 18 | 19 | 20 | 21 | 22 | 23 | 25 | 26:
+                pass
+            case 14:
+                # the hook's authority, then its program
+                require(extension.is_zero(32, 64), X402.UnsupportedMintExtension)
+            case _:
+                raise X402.UnsupportedMintExtension
 
 
 # --- the rules of subscriptions ---------------------------------------------------------------------------------------

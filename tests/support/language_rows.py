@@ -42,9 +42,31 @@ ROWS: dict[str, list[str]] = {
     "branch by a value": [r"match mode:", r"case 0", r"case 1 \| 2", r"case Mode\.", r"case _:"],
     "keep a value": [r"^ +v\d+ = ", r"^ +v\d+: \w+ = "],
     "read and write state": [r"= .*\bs\.f_", r"^ +s\.f_\w+ = ", r"^ +s\.f_\w+ \+= "],
-    "use an address": [r"s\.address", r"s\.owner [!=]= "],
-    "read the tokens in an account": [r"tokens\.amount"],
+    "use an address": [r"s\.address", r"\.owner [!=]= "],
+    "read a token account": [
+        rf"\b\w+\.{field}\b"
+        for field in ("amount", "mint", "owner", "delegate", "delegated_amount", "is_frozen")
+    ],
+    "read a mint": [r"coin\.decimals", r"coin\.supply"],
+    "ask for a delegate": [r"delegate is None", r"delegate is not None", r"delegate [!=]= "],
+    "ask what an account is": [
+        r"\bis_token_account\(",
+        r"not is_mint\(",
+        r"\bis_owned\(",
+        r"\bheld_by\(",
+    ],
+    "look at Token-2022's extensions": [
+        r"for extension in extensions\((shown|coins)\):",
+        r"extension\.kind",
+        r"extension\.is_zero\(",
+        r"\bseen\(shown, coins\)",
+    ],
     "move tokens": [r"token_program\.transfer\(.*authority=s", r"\.transfer\(.*authority=owner"],
+    "move tokens of either token program": [
+        r"interface\.transfer_checked\(.*authority=s",
+        r"token_program\.transfer_checked\(",
+    ],
+    "allow a delegate to move tokens": [r"interface\.approve\(", r"\.revoke\(source=coins"],
     "make and destroy tokens": [r"\.mint_to\(", r"\.burn\("],
     "close a token account": [r"\.close_account\("],
     "name a variant of an enum": [r"Mode\.(Slow|Fast|Off)"],

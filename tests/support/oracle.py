@@ -31,10 +31,17 @@ TOKEN_ERRORS = {
     4: "OwnerMismatch",
     11: "NonNativeHasBalance",
     14: "Overflow",
+    17: "AccountFrozen",
+    18: "MintDecimalsMismatch",
 }
 SOL = 10**9
 #: The tokens of each mint: at least what its accounts hold.
 SUPPLY = 2**63
+
+
+def with_extensions(base: bytes, kind: int, listed: bytes) -> bytes:
+    """A mint (kind 1) or token account (kind 2) with these extensions of Token-2022."""
+    return base.ljust(165, b"\0") + bytes([kind]) + listed if listed else base
 
 
 def plain(value: object) -> object:
@@ -83,20 +90,56 @@ class Oracle:
         self.simulator.put_wallet(key.pubkey(), 10 * SOL)
         return key
 
-    def mint(self, authority: Pubkey | None = None, key: Pubkey | None = None) -> Pubkey:
+    def mint(
+        self,
+        authority: Pubkey | None = None,
+        key: Pubkey | None = None,
+        *,
+        program: Pubkey = TOKEN,
+        extensions: bytes = b"",
+    ) -> Pubkey:
         key = key or Pubkey.new_unique()
         authority = authority or Pubkey.new_unique()
-        data = bytearray(mint_data(authority))
-        data[36:44] = SUPPLY.to_bytes(8, "little")
-        self.svm.set_account(key, Account(SOL, bytes(data), TOKEN))
-        self.simulator.put_mint(key, authority=authority, supply=SUPPLY, decimals=6)
+        made = bytearray(mint_data(authority))
+        made[36:44] = SUPPLY.to_bytes(8, "little")
+        data = with_extensions(bytes(made), 1, extensions)
+        self.svm.set_account(key, Account(SOL, data, program))
+        more: dict[str, Any] = {"program": program, "extensions": extensions}
+        self.simulator.put_mint(key, authority=authority, supply=SUPPLY, decimals=6, **more)
         self.simulator.put_wallet(key, SOL)
         return key
 
-    def tokens(self, mint: Pubkey, owner: Pubkey, amount: int, key: Pubkey | None = None) -> Pubkey:
+    def tokens(
+        self,
+        mint: Pubkey,
+        owner: Pubkey,
+        amount: int,
+        key: Pubkey | None = None,
+        *,
+        program: Pubkey = TOKEN,
+        delegate: Pubkey | None = None,
+        delegated_amount: int = 0,
+        is_frozen: bool = False,
+        extensions: bytes = b"",
+    ) -> Pubkey:
         key = key or Pubkey.new_unique()
-        self.svm.set_account(key, Account(SOL, token_data(mint, owner, amount), TOKEN))
-        self.simulator.put_tokens(key, mint=mint, owner=owner, amount=amount)
+        data = bytearray(token_data(mint, owner, amount, state=2 if is_frozen else 1))
+        if delegate is not None:
+            data[72:108] = b"\1\0\0\0" + bytes(delegate)
+            data[121:129] = delegated_amount.to_bytes(8, "little")
+        made = with_extensions(bytes(data), 2, extensions)
+        self.svm.set_account(key, Account(SOL, made, program))
+        self.simulator.put_tokens(
+            key,
+            mint=mint,
+            owner=owner,
+            amount=amount,
+            delegate=delegate,
+            delegated_amount=delegated_amount,
+            is_frozen=is_frozen,
+            program=program,
+            extensions=extensions,
+        )
         self.simulator.put_wallet(key, SOL)
         return key
 
@@ -181,6 +224,11 @@ class Oracle:
         if address in ledger.tokens:
             assert found is not None
             assert int.from_bytes(found.data[64:72], "little") == self.simulator.tokens(key), what
+            held = ledger.tokens[address]
+            delegate = Address(found.data[76:108]) if found.data[72] else None
+            assert delegate == held.delegate, what
+            delegated = int.from_bytes(found.data[121:129], "little")
+            assert delegated == int(held.delegated_amount), what
 
 
 def error_name(chain: TransactionMetadata | FailedTransactionMetadata) -> str:

@@ -89,6 +89,33 @@ def reset(s: "Mut[Random.S, ...]", other: "Random.S") -> None:
         s.f_u8 = s.f_u8.wrapping_add(u8(total(other) % 256))
 
 
+def seen(mint: Mint, tokens: TokenAccount) -> u64:
+    found = u64(mint.decimals)
+    for extension in extensions(mint):
+        match extension.kind:
+            case 1 | 3:
+                found += 1
+            case 14:
+                require(not extension.is_zero(1, 3), Random.E1)
+            case 65535:
+                return found.wrapping_add(u64(100))
+            case _:
+                found = found.wrapping_mul(3).wrapping_add(tokens.amount)
+    return found
+
+
+def may_take(tokens: TokenAccount, who: Pubkey) -> u64:
+    if tokens.delegate is not None and tokens.delegate == who:
+        return tokens.delegated_amount
+    return tokens.amount if tokens.owner == who else u64(0)
+
+
+def held_by(any: Unchecked, token_program: TokenInterface) -> u64:
+    if not is_token_account(any, token_program):
+        return u64(7) if is_owned(any, NOBODY) else u64(9)
+    return any.amount
+
+
 @program(name="random", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 class Random:
     class S(Account):
@@ -121,6 +148,8 @@ class Bodies:
     target: str = "pinocchio"
     made: int = 0
     lines: list[str] = field(default_factory=list)
+    #: no program is called here
+    quiet: bool = False
 
     # --- expressions
 
@@ -140,6 +169,7 @@ class Bodies:
             return self.atom(kind, env)
         makers = [self.operator, self.operator, self.method, self.method, self.conversion]
         makers += [self.end, self.choice, self.min_max, self.special, self.special]
+        makers += [self.special] * 5 if kind in ("u64", "u8") else []
         return r.choice(makers)(kind, env, depth - 1)
 
     def operator(self, kind: str, env: dict[str, str], depth: int) -> str:
@@ -184,6 +214,9 @@ class Bodies:
             shared = f"share({amount}, {self.atom(kind, env)})"
             named = ["tokens.amount", "stash.amount", "LIMIT", "self.FEE", "pair.left"]
             named += ["Clock.get().slot", "Clock.get().epoch"]
+            named += ["coins.amount", "coins.delegated_amount", "coin.supply"]
+            named += ["seen(shown, coins)", f"may_take(coins, {self.r.choice(ADDRESSES)})"]
+            named += ["held_by(any, interface)"]
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
@@ -196,7 +229,7 @@ class Bodies:
                     "pair.right",
                 ]
             )
-        return self.atom(kind, env)
+        return "coin.decimals" if kind == "u8" else self.atom(kind, env)
 
     def mode(self, env: dict[str, str]) -> str:
         named = [f"Mode.{self.r.choice(MODES)}", "mode", "pair.mode", "pair_of(other, u64(2)).mode"]
@@ -223,7 +256,14 @@ class Bodies:
             return f"{left} {r.choice(['==', '!='])} {right}"
         if which < 0.72:
             return r.choice(
-                ["s.open", "flag", "(s.open == flag)", "True", "(flag != (s.open and flag))"]
+                [
+                    *("s.open", "flag", "(s.open == flag)", "True", "(flag != (s.open and flag))"),
+                    *("coins.is_frozen", "coins.delegate is None", "purse.delegate is not None"),
+                    f"coins.delegate {r.choice(['==', '!='])} {r.choice(ADDRESSES)}",
+                    "(is_token_account(any, interface) and any.amount > 3)",
+                    "(not is_mint(any, token_program) or any.decimals == a_u8)",
+                    f"is_owned(any, {r.choice(ADDRESSES)})",
+                ]
             )
         if which < 0.88:
             sign = r.choice(["and", "or"])
@@ -273,7 +313,7 @@ class Bodies:
                 f"{pad}emit(self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest}))"
             ]
         if which < 0.94:
-            return [pad + self.token_call(env)]
+            return [] if self.quiet else [pad + self.token_call(env)]
         if which < 0.95:
             return [f"{pad}must_differ({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})"]
         if which < 0.965:
@@ -288,6 +328,8 @@ class Bodies:
     def loop(self, env: dict[str, str], level: int) -> list[str]:
         r, pad = self.r, "    " * level
         self.made += 1
+        if r.random() < 0.25:
+            return self.over_extensions(env, level)
         name, kind = f"turn{self.made}", r.choice(KINDS)
         few = f"{kind}(3)"
         most = f"min({self.atom(kind, env)}, {few})"
@@ -315,6 +357,20 @@ class Bodies:
         sum_of = r.choice(["+=", "|=", "-="])
         return [*lines, f"{pad}    s.f_u64 {sum_of} {number}"]
 
+    def over_extensions(self, env: dict[str, str], level: int) -> list[str]:
+        pad, number = "    " * level, f"v{self.made}"
+        was_quiet, self.quiet = self.quiet, True
+        lines = [
+            f"{pad}for extension in extensions({self.r.choice(['shown', 'shown', 'coins'])}):",
+            f"{pad}    {number} = u64(extension.kind)",
+            *self.block(dict(env) | {number: "u64"}, self.r.randint(0, 2), level + 1),
+            f"{pad}    if extension.is_zero({self.r.choice(['0, 1', '2, 4', '30, 40'])}):",
+            f"{pad}        {self.r.choice(['break', 'continue', 's.f_u64 ^= ' + number])}",
+            f"{pad}    s.f_u64 |= {number}",
+        ]
+        self.quiet = was_quiet
+        return lines
+
     def change(self, env: dict[str, str]) -> str:
         """A helper that writes state, or a field that is no number."""
         self.made += 1
@@ -324,6 +380,7 @@ class Bodies:
             [
                 f"{name} = bump({by}, s, {left})",
                 "reset(s, other)",
+                f"s.mark = {self.r.choice(KEYS[1:])}",
                 f"s.mark = {self.r.choice(KEYS[1:])}",
             ]
         )
@@ -398,9 +455,14 @@ class Bodies:
                 "min(tokens.amount, s.f_u64)",
             ]
         )
-        call, roles = self.r.choice(TOKEN_CALLS[self.target])
-        given = roles if call == "close_account" else f"{roles}, amount={amount}"
-        return f"token_program.{call}({given})"
+        call, roles = self.r.choice(TOKEN_CALLS)
+        given = roles if call.endswith(("close_account", "revoke")) else f"{roles}, amount={amount}"
+        if call.endswith("checked"):
+            given = (
+                f"decimals={self.r.choice(['coin.decimals', 'u8(6)', 'u8(6)', 'a_u8'])}, {given}"
+            )
+        who, authority = self.r.choice(["s", "owner", "other"]), self.r.choice(["owner", "s", "s"])
+        return f"{call}({given.format(who=who, authority=authority)})"
 
     def ending(self, env: dict[str, str]) -> list[str]:
         """Close an account with state, whose fields have no values from then on. It is closed once at most."""
@@ -411,23 +473,37 @@ class Bodies:
         return closing if self.r.random() < 0.7 else [f"        close(spare, {to})"]
 
 
+ACCOUNTS = (
+    'self, s: Mut[S, seeds(b"s")], other: Ref[S, ...], spare: Mut[S, ...],'
+    " tokens: Mut[TokenAccount, ...], purse: Mut[TokenAccount, ...], stash: Mut[TokenAccount, ...],"
+    " mint: Mut[Mint, ...], owner: Payer, token_program: TokenProgram,"
+    " interface: TokenInterface, coin: Mut[Mint, mint(program='interface')], shown: Mint,"
+    " coins: Mut[TokenAccount, associated('coin', 'owner', program='interface')],"
+    " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
+)
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
-_TRANSFERS = [
-    ("transfer", "source=tokens, destination=purse, authority=s"),
-    ("transfer", "source=purse, destination=tokens, authority=owner"),
-    ("transfer", "source=stash, destination=purse, authority=owner"),
+#: The calls of token programs, and their accounts.
+TOKEN_CALLS = [
+    ("token_program.transfer", "source=tokens, destination=purse, authority=s"),
+    ("token_program.transfer", "source=purse, destination=tokens, authority=owner"),
+    ("token_program.transfer", "source=stash, destination=purse, authority=owner"),
+    ("token_program.burn", "account=purse, mint=mint, authority=owner"),
+    ("token_program.mint_to", "mint=mint, account=tokens, mint_authority=s"),
+    ("token_program.close_account", "account=stash, destination=owner, authority=owner"),
+    (
+        "token_program.transfer_checked",
+        "source=purse, mint=mint, destination=tokens, authority=owner",
+    ),
+    ("token_program.approve", "source=purse, delegate={who}, owner=owner"),
+    (
+        "interface.transfer_checked",
+        "source=coins, mint=coin, destination=change, authority={authority}",
+    ),
+    ("interface.transfer", "source=change, destination=coins, authority=s"),
+    ("interface.approve", "source=coins, delegate={who}, owner=owner"),
+    ("interface.revoke", "source=coins, authority={authority}"),
+    ("interface.burn", "account=coins, mint=coin, authority={authority}"),
 ]
-_OTHERS = [
-    ("burn", "account=purse, mint=mint, authority=owner"),
-    ("mint_to", "mint=mint, account=tokens, mint_authority=s"),
-    ("close_account", "account=stash, destination=owner, authority=owner"),
-]
-#: The calls of the token program, and their accounts, by target.
-TOKEN_CALLS = {
-    "pinocchio": [*_TRANSFERS, *_OTHERS],
-    "native": _TRANSFERS,
-    "anchor": [*_TRANSFERS, *_OTHERS],
-}
 MODES = ["Slow", "Fast", "Off"]
 KEYS = ["s.mark", "other.mark", "mark"]
 ADDRESSES = [
@@ -438,6 +514,9 @@ ADDRESSES = [
     "NOBODY",
     "tokens.address",
     "other.owner",
+    "coin.address",
+    "change.mint",
+    "purse.owner",
 ]
 
 
@@ -464,11 +543,6 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
     lines += ["    FEE = constant(u64, 250)"]
     lines += [f'    E{i} = error("error {i}")' for i in range(ERRORS)]
     arguments = ", ".join(f"a_{kind}: {kind}" for kind in KINDS)
-    accounts = (
-        'self, s: Mut[S, seeds(b"s")], other: Ref[S, ...], spare: Mut[S, ...],'
-        " tokens: Mut[TokenAccount, ...], purse: Mut[TokenAccount, ...], stash: Mut[TokenAccount, ...],"
-        " mint: Mut[Mint, ...], owner: Payer, token_program: TokenProgram,"
-    )
     for i in range(bodies):
         made = Bodies(r, target)
         env = {f"s.f_{kind}": kind for kind in KINDS} | {f"a_{kind}": kind for kind in KINDS}
@@ -478,7 +552,7 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
         lines += [
             "",
             "    @instruction",
-            f"    def f{i}({accounts} {arguments}, {OTHERS}) -> u64:",
+            f"    def f{i}({ACCOUNTS} {arguments}, {OTHERS}) -> u64:",
         ]
         lines += [
             '        """A random body."""',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -13,11 +14,15 @@ from mcpsol_py.build import build_program
 from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import find_toolchain
 from mcpsol_py.render import render
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.sources.spec import read_spec
 from tests.functional.targets import REPO
 from tests.support.oracle import Oracle
 from tests.support.random_bodies import KINDS, MODES, high, low, spec_text
 
+#: The extension that every associated token account of Token-2022 has.
+IMMUTABLE_OWNER = b"\x07\0\0\0"
 KEYS = (bytes(32), bytes(range(32)), bytes(31) + b"\x01")
 
 
@@ -59,6 +64,16 @@ def value(r: random.Random, kind: str) -> int:
     return r.randint(low(kind), high(kind))
 
 
+def listed(r: random.Random) -> bytes:
+    """Extensions of a mint, sometimes malformed."""
+    made = b""
+    for _ in range(r.randint(0, 3)):
+        kind, length = r.choice([1, 2, 3, 14, 18, 0xFFFF, 0]), r.choice([0, 1, 4, 40])
+        data = bytes(length) if r.random() < 0.6 else bytes([r.randint(0, 255)]) * length
+        made += kind.to_bytes(2, "little") + length.to_bytes(2, "little") + data
+    return made + r.choice([b"", b"", b"\0", b"\1", b"\5\0\x09", b"\1\0\x20\0\0", bytes(9)])
+
+
 def run(oracle: Oracle, seed: int, calls: int) -> None:
     """Call every instruction *calls* times, each time from other state."""
     r = random.Random(seed)
@@ -97,6 +112,8 @@ class RandomScene:
         self.purse = oracle.tokens(self.mint, self.owner.pubkey(), 0)
         self.stash = oracle.tokens(self.mint, self.owner.pubkey(), 0)
         self.spare = Pubkey.new_unique()
+        self.coin, self.shown, self.change = (Pubkey.new_unique() for _ in range(3))
+        self.any = [self.purse, self.mint, self.change, self.shown, self.owner.pubkey()]
 
     def call(self, name: str) -> None:
         r, oracle = self.r, self.oracle
@@ -104,6 +121,7 @@ class RandomScene:
             self.put(key)
         most, owner = 2**61, self.owner.pubkey()
         oracle.mint(self.state, self.mint)
+        coins, interface = self.put_coins()
         held = [(self.tokens, self.state), (self.purse, owner), (self.stash, owner)]
         for key, holder in held:
             has_none = key == self.stash and r.random() < 0.5
@@ -126,8 +144,33 @@ class RandomScene:
             "stash": self.purse if r.random() < 0.03 else self.stash,
             "mint": self.mint,
             "owner": self.owner.pubkey(),
+            "interface": interface,
+            "coin": self.coin,
+            "shown": self.shown,
+            "coins": coins,
+            "change": self.change,
+            "any": r.choice(self.any),
         }
         oracle.call(name, accounts, args, self.owner)
+
+    def put_coins(self) -> tuple[Pubkey, Pubkey]:
+        """A mint and its accounts under one of the token programs. Returns the owner's account, and the program."""
+        r, oracle, owner = self.r, self.oracle, self.owner.pubkey()
+        program = r.choice([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
+        is_new = program == TOKEN_2022_PROGRAM
+        oracle.mint(self.state, self.coin, program=program)
+        oracle.mint(self.state, self.shown, program=TOKEN_2022_PROGRAM, extensions=listed(r))
+        coins = associated_token(owner, self.coin, program)
+        more: dict[str, Any] = {"program": program}
+        oracle.tokens(self.coin, self.state, r.randint(0, 50), self.change, **more)
+        if is_new and r.random() < 0.5:
+            more["extensions"] = IMMUTABLE_OWNER
+        if r.random() < 0.7:
+            more["delegate"] = r.choice([self.state, self.stranger, owner])
+            more["delegated_amount"] = r.choice([0, 3, 2**40])
+        more["is_frozen"] = r.random() < 0.1
+        oracle.tokens(self.coin, owner, r.choice([0, 3, 2**32]), coins, **more)
+        return coins, program
 
     def put(self, key: Pubkey) -> None:
         """State with other numbers."""

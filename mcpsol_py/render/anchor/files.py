@@ -27,7 +27,11 @@ def anchor_plan(
     shared = shared and all(ix.name != "shared" for ix in view.instructions)
     files = [_file(view, "Cargo.toml", owned=True)]
     by_author = any(ix.source_name not in made.handlers for ix in view.instructions)
-    root: dict[str, Any] = {"by_author": by_author, "has_helpers": bool(made.helpers)}
+    root: dict[str, Any] = {
+        "by_author": by_author,
+        "has_helpers": bool(made.helpers),
+        "reads_tokens": made.uses("crate::tokens::"),
+    }
     files += [_file(view, f"src/{name}.rs", **root) for name in _modules(view)]
     files.append(Planned("src/list_tools.bin", view.pages.blob))
     files.append(_file(view, "src/instructions/mod.rs"))
@@ -40,6 +44,8 @@ def anchor_plan(
         files.append(_handler(view, ix, made))
     if made.helpers:
         files.append(_file(view, "src/helpers.rs", bodies=made))
+    if root["reads_tokens"]:
+        files.append(_file(view, "src/tokens.rs", style=made.style))
     return files
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mcpsol_py.bodies.aliases import must_differ
-from mcpsol_py.bodies.tree import Function, ProgramBodies, StateParameter
+from mcpsol_py.bodies.tree import AccountParameter, Function, ProgramBodies, StateParameter
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Type
 from mcpsol_py.render.handlers.dialects import Dialect
-from mcpsol_py.render.handlers.expressions import Expressions
+from mcpsol_py.render.handlers.expressions import MOST_PARAMETERS, Expressions
 from mcpsol_py.render.handlers.names import RustNames, StructNames
 from mcpsol_py.render.handlers.statements import function_lines
 from mcpsol_py.render.rust import IdentifierPool, Rust, code
@@ -65,6 +65,12 @@ class ProgramHandlers:
     #: a line for the top of their files
     style: Rust = _STYLE
 
+    def uses(self, path: str) -> bool:
+        """Return whether a handler or a helper uses something at this path in the crate."""
+        made = [view.lines for view in self.handlers.values()]
+        made += [view.lines for view in self.helpers]
+        return any(path in line for lines in made for line in lines)
+
 
 def program_handlers(
     bodies: ProgramBodies, instructions: Iterable[Instruction], crate: CrateNames
@@ -107,20 +113,25 @@ def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> H
         if isinstance(kind, StateParameter)
     }
     given = {name: shown[name] for name in states}
+    taken = {n: shown[n] for n, kind in function.arguments if isinstance(kind, AccountParameter)}
     names = RustNames(
         errors=crate.errors,
         helpers=helpers,
         types=crate.types,
         variables=pool,
         arguments=shown,
-        accounts=given,
+        accounts=given | taken,
         states=states,
         borrowed=dict(given),
         parameters=frozenset(states),
     )
     types = Expressions(names, crate.dialect)
     ordered = sorted(function.arguments, key=lambda pair: pair[0] in states)
-    parameters = [f"{shown[name]}: {_type(kind, types, crate)}" for name, kind in ordered]
+    kinds = [_type(kind, types, crate) for _, kind in ordered]
+    parameters = [f"{shown[name]}: {kind}" for (name, _), kind in zip(ordered, kinds, strict=True)]
+    if len(parameters) > MOST_PARAMETERS:
+        listed = ", ".join(shown[name] for name, _ in ordered)
+        parameters = [f"({listed}): ({', '.join(kinds)})"]
     return HelperView(
         name=code(helpers[function.name]),
         parameters=code(", ".join(parameters)),
@@ -129,8 +140,12 @@ def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> H
     )
 
 
-def _type(kind: Type | StateParameter, types: Expressions, crate: CrateNames) -> str:
+def _type(
+    kind: Type | StateParameter | AccountParameter, types: Expressions, crate: CrateNames
+) -> str:
     """The Rust type of a helper's parameter."""
+    if isinstance(kind, AccountParameter):
+        return crate.dialect.account_type
     if not isinstance(kind, StateParameter):
         return types.type(kind)
     borrow = "&mut " if kind.writable else "&"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mcpsol_py.bodies.calls import PROGRAM_CALLS
 from mcpsol_py.bodies.tree import CallProgram
 from mcpsol_py.errors import RenderError
 from mcpsol_py.names import pascal
@@ -30,6 +31,8 @@ class Dialect:
     duplicate: str = ""
     #: the type of addresses
     address_type: str = "Address"
+    #: the type of an account that a helper takes
+    account_type: str = "&AccountView"
     #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
     copies: bool = False
     #: the value that an error equals after an overflow
@@ -59,9 +62,17 @@ class Dialect:
         place = f"{names.borrowed[account]}.{state.fields[name]}"
         return f"{place}.set({value});" if name in state.wrapped else f"{place} = {value};"
 
-    def token_amount(self, account: str) -> str:
-        """The tokens in a token account."""
-        return f"checks::token_amount({account})?"
+    def account_argument(self, names: RustNames, account: str) -> str:
+        """An account as an argument of a helper."""
+        return names.accounts[account]
+
+    def ask(self, function: str, *given: str) -> str:
+        """A call of a function about an account."""
+        return f"checks::{function}({', '.join(given)})"
+
+    def extensions(self, account: str) -> str:
+        """The extensions of a mint or token account, for a loop."""
+        return f"checks::Extensions::of(&{self.read.format(x=account)}?)"
 
     def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
         """Statements that borrow an account's state."""
@@ -115,11 +126,16 @@ class _Pinocchio(Dialect):
 
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
         accounts = [names.accounts[account] for _, account in call.accounts]
+        values = {name: values[name] for name in PROGRAM_CALLS[call.call].values}
         made = ", ".join([*accounts, *values.values()])
-        invoke = "invoke()"
+        given = [self.address_reference(names.accounts[call.program])] if call.by_interface else []
+        invoke = "invoke"
         if call.signer is not None:
-            invoke = f"invoke_signed(&[Signer::from(&{names.seeds[call.signer]})])"
-        return f"pinocchio_token::instructions::{pascal(call.call)}::new({made}).{invoke}?"
+            given.insert(0, f"&[Signer::from(&{names.seeds[call.signer]})]")
+            invoke = "invoke_signed"
+        invoke += "_with_program" if call.by_interface else ""
+        made = f"pinocchio_token::instructions::{pascal(call.call)}::new({made})"
+        return f"{made}.{invoke}({', '.join(given)})?"
 
 
 PINOCCHIO = _Pinocchio(
@@ -136,16 +152,23 @@ PINOCCHIO = _Pinocchio(
 # --- solana-program -------------------------------------------------------------------------------
 
 
+#: The arguments of calls of token programs, as bytes.
+_BYTES = {"amount": "&u64::to_le_bytes({})", "decimals": "&[{}]"}
+
+
 class _Native(Dialect):
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
-        if call.call != "transfer":
-            raise RenderError(
-                f"the target native cannot render {call.program}.{call.call}(…) yet; use pinocchio or anchor."
-            )
-        roles = ", ".join(names.accounts[account] for _, account in call.accounts)
+        called = PROGRAM_CALLS[call.call]
+        *others, authority = (names.accounts[account] for _, account in call.accounts)
+        accounts = ", ".join(
+            f"({account}, {str(role.written).lower()})"
+            for account, role in zip(others, called.others.values(), strict=True)
+        )
+        data = [f"&[{called.number}]", *(_BYTES[n].format(values[n]) for n in called.values)]
         signers = "&[]" if call.signer is None else f"&[&{names.seeds[call.signer]}]"
         program = names.accounts[call.program]
-        return f"checks::transfer_tokens({program}, [{roles}], {values['amount']}, {signers})?"
+        given = f"{program}, &[{accounts}], {authority}, &[{', '.join(data)}], {signers}"
+        return f"checks::call_tokens({given})?"
 
 
 NATIVE = _Native(
@@ -155,6 +178,7 @@ NATIVE = _Native(
     same="{a} == {b}",
     read="{x}.try_borrow_data()",
     write="{x}.try_borrow_mut_data()",
+    account_type="&AccountInfo",
 )
 
 
@@ -163,6 +187,9 @@ NATIVE = _Native(
 #: The roles for which the structs of anchor_spl::token have other names than SPL Token.
 _ANCHOR_ROLES: dict[str, dict[str, str]] = {
     "transfer": {"source": "from", "destination": "to"},
+    "transfer_checked": {"source": "from", "destination": "to"},
+    "approve": {"source": "to", "owner": "authority"},
+    "revoke": {},
     "mint_to": {"account": "to", "mint_authority": "authority"},
     "burn": {"account": "from"},
     "close_account": {},
@@ -186,9 +213,17 @@ class _Anchor(Dialect):
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         return f"{self.field(names, account, name)} = {value};"
 
-    def token_amount(self, account: str) -> str:
-        """Read anew: another program may have changed it."""
-        return f"{{ {account}.reload()?; {account}.amount }}"
+    def account_argument(self, names: RustNames, account: str) -> str:
+        return f"&{names.accounts[account]}.to_account_info()"
+
+    def ask(self, function: str, *given: str) -> str:
+        """Read from the account's data: another program may have changed it since Anchor read it."""
+        account, *others = given
+        parts = ", ".join([f"&{account}.to_account_info()", *others])
+        return f"crate::tokens::{function}({parts})"
+
+    def extensions(self, account: str) -> str:
+        return f"crate::tokens::Extensions::of(&{account}.to_account_info().try_borrow_data()?)"
 
     def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
         return []
@@ -215,7 +250,8 @@ class _Anchor(Dialect):
             f"{fields.get(role, role)}: {names.accounts[account]}.to_account_info()"
             for role, account in call.accounts
         )
-        accounts = f"anchor_spl::token::{pascal(call.call)} {{ {parts} }}"
+        module = "token_interface" if call.by_interface else "token"
+        accounts = f"anchor_spl::{module}::{pascal(call.call)} {{ {parts} }}"
         program = f"{names.accounts[call.program]}.key()"
         context = f"CpiContext::new({program}, {accounts})"
         if call.signer is not None:
@@ -225,8 +261,8 @@ class _Anchor(Dialect):
                     f"the target anchor cannot sign for {call.signer} yet: one of its seeds has no form there."
                 )
             context = f"CpiContext::new_with_signer({program}, {accounts}, &[{seeds}])"
-        given = ", ".join([context, *values.values()])
-        return f"anchor_spl::token::{call.call}({given})?"
+        ordered = [values[name] for name in PROGRAM_CALLS[call.call].values]
+        return f"anchor_spl::{module}::{call.call}({', '.join([context, *ordered])})?"
 
 
 ANCHOR = _Anchor(
@@ -238,5 +274,6 @@ ANCHOR = _Anchor(
     write="",
     duplicate=".clone()",
     address_type="Pubkey",
+    account_type="&AccountInfo",
     overflow="anchor_lang::error::Error::from(ProgramError::ArithmeticOverflow)",
 )

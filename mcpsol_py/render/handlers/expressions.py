@@ -10,13 +10,18 @@ from typing import Any
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.scope import type_name
 from mcpsol_py.bodies.tree import BodyType, Expression
-from mcpsol_py.model.types import PUBKEY, Array, Int, Link
+from mcpsol_py.model.types import PUBKEY, Array, Int, Link, Option
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.names import RustNames
 from mcpsol_py.render.rust import byte_array, number
 
-__all__ = ["Expressions", "Level", "Text"]
+__all__ = ["MOST_PARAMETERS", "Expressions", "Level", "Text"]
 
+#: A helper takes more arguments as one tuple, because the SVM passes five words to a function.
+MOST_PARAMETERS = 4
+
+#: How functions of a crate call token accounts and mints.
+_TOKEN_NAMES = {"account": "token", "mint": "mint"}
 #: The error of an overflow for which the body names none.
 _OVERFLOW = "ProgramError::ArithmeticOverflow"
 
@@ -83,6 +88,8 @@ class Expressions:
             return f"[u8; {node.count}]"
         if isinstance(node, Link):
             return self.names.types[node.name].type
+        if isinstance(node, Option):
+            return f"Option<{self.type(node.item)}>"
         return self.dialect.address_type if node == PUBKEY else type_name(node)
 
     def error(self, name: str | None) -> str:
@@ -136,9 +143,37 @@ class Expressions:
     def state_field(self, node: tree.StateField) -> Text:
         return Text(self.dialect.field(self.names, node.account, node.name))
 
-    def token_amount(self, node: tree.TokenAmount) -> Text:
-        text = self.dialect.token_amount(self.names.accounts[node.account])
-        return Text(text, Level.BINARY if text.startswith("{") else Level.ATOM)
+    def account_argument(self, node: tree.AccountArgument) -> Text:
+        return Text(self.dialect.account_argument(self.names, node.account), Level.UNARY)
+
+    def token_field(self, node: tree.TokenField) -> Text:
+        function = f"{_TOKEN_NAMES[node.kind]}_{node.name}"
+        return Text(self.dialect.ask(function, self.names.accounts[node.account]) + "?")
+
+    def is_kind(self, node: tree.IsKind) -> Text:
+        program = self.dialect.address_reference(self.names.accounts[node.program])
+        account = self.names.accounts[node.account]
+        return Text(self.dialect.ask(f"is_{_TOKEN_NAMES[node.kind]}", account, program) + "?")
+
+    def is_owned(self, node: tree.IsOwned) -> Text:
+        account, program = self.names.accounts[node.account], self.reference(node.program)
+        return Text(self.dialect.ask("is_owned", account, program))
+
+    def is_none(self, node: tree.IsNone) -> Text:
+        return Text(f"{self.receiver(node.value)}.is_none()")
+
+    def range(self, node: tree.Range) -> Text:
+        start = self.text(node.start).at(Level.ATOM)
+        return Text(f"{start}..{self.typed(node.stop).at(Level.ATOM)}", Level.BINARY)
+
+    def extensions(self, node: tree.Extensions) -> Text:
+        return Text(self.dialect.extensions(self.names.accounts[node.account]))
+
+    def extension_kind(self, node: tree.ExtensionKind) -> Text:
+        return Text(f"{self.receiver(node.extension)}.kind")
+
+    def is_zero(self, node: tree.IsZero) -> Text:
+        return Text(f"{self.receiver(node.extension)}.is_zero({node.start}, {node.stop})")
 
     def clock_now(self, node: tree.ClockNow) -> Text:
         return Text(self.dialect.get_clock)
@@ -171,6 +206,8 @@ class Expressions:
         return Text(f"{self.receiver(node.left)}.{node.which}({self.code(node.right)})")
 
     def compare(self, node: tree.Compare) -> Text:
+        if isinstance(node.left.type, Option):
+            return self._compare_optional(node)
         if node.left.type == PUBKEY:
             left, right = self.reference(node.left), self.reference(node.right)
             same = self.dialect.same.format(a=left, b=right)
@@ -181,6 +218,16 @@ class Expressions:
         is_number = isinstance(node.left.type, Int)
         first = self.receiver(node.left) if is_number else self.text(node.left).at(Level.UNARY)
         return Text(f"{first} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+
+    def _compare_optional(self, node: tree.Compare) -> Text:
+        """An address that may be None, and another one."""
+        left = self.receiver(node.left)
+        if isinstance(node.right.type, Option):
+            same = Text(f"{left} == {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+        else:
+            condition = self.dialect.same.format(a="&it", b=self.reference(node.right))
+            same = Text(f"{left}.is_some_and(|it| {condition})")
+        return same if node.sign == "==" else Text(f"!{same.at(Level.ATOM)}", Level.UNARY)
 
     def logic(self, node: tree.Logic) -> Text:
         parts = [self.text(part).at(Level.UNARY) for part in node.parts]
@@ -195,6 +242,8 @@ class Expressions:
 
     def helper_call(self, node: tree.HelperCall) -> Text:
         given = ", ".join(map(self.code, sorted(node.arguments, key=_is_state)))
+        if len(node.arguments) > MOST_PARAMETERS:
+            given = f"({given})"
         call = f"crate::helpers::{self.names.helpers[node.name]}({given})"
         if node.error is None:
             return Text(f"{call}?")
@@ -229,7 +278,15 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.Argument: Expressions.argument,
     tree.Address: Expressions.address,
     tree.StateField: Expressions.state_field,
-    tree.TokenAmount: Expressions.token_amount,
+    tree.AccountArgument: Expressions.account_argument,
+    tree.TokenField: Expressions.token_field,
+    tree.IsKind: Expressions.is_kind,
+    tree.IsOwned: Expressions.is_owned,
+    tree.IsNone: Expressions.is_none,
+    tree.Range: Expressions.range,
+    tree.Extensions: Expressions.extensions,
+    tree.ExtensionKind: Expressions.extension_kind,
+    tree.IsZero: Expressions.is_zero,
     tree.ClockNow: Expressions.clock_now,
     tree.ClockField: Expressions.clock_field,
     tree.Arithmetic: Expressions.arithmetic,

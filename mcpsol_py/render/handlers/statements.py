@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.checker import leaves
+from mcpsol_py.bodies.expressions import is_simple
 from mcpsol_py.bodies.tree import Expression, Function, Statement, find
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions, Level
@@ -77,7 +78,7 @@ def _uses(block: Sequence[Statement], path: _Path = ()) -> Iterator[tuple[str, _
             yield from _uses(statement.then, (*path, (i, "then")))
             yield from _uses(statement.other, (*path, (i, "other")))
         elif isinstance(statement, tree.For):
-            yield from _names_in([statement.start, statement.stop], path)
+            yield from _names_in([statement.over], path)
             yield from _uses(statement.body, (*path, (i, "body")))
         else:
             yield from _names_in([statement], path)
@@ -96,7 +97,7 @@ def _declared_early(function: Function) -> set[str]:
         home = first.setdefault(name, path)
         if path[: len(home)] != home:
             early.add(name)
-    return {name for name in early if not isinstance(function.locals[name].type, tree.Counter)}
+    return early - {loop.name for loop in find(function.body, tree.For)}
 
 
 def _assigned_in_loops(function: Function) -> set[str]:
@@ -198,7 +199,8 @@ class _Writer:
         lines, values = [], {}
         for name, value in statement.values:
             values[name] = self.expressions.code(value)
-            if _used([value]):
+            is_one_of_many = len(statement.values) > 1 and not is_simple(value)
+            if _used([value]) or is_one_of_many:
                 variable = self.names.variables.take(name)
                 lines.append(f"let {variable} = {values[name]};")
                 values[name] = variable
@@ -233,8 +235,7 @@ class _Writer:
         """What an `if` or a loop evaluates first: its condition, or its range."""
         if isinstance(statement, tree.If):
             return self.expressions.code(statement.test)
-        start = self.expressions.text(statement.start).at(Level.ATOM)
-        return f"{start}..{self.expressions.typed(statement.stop).at(Level.ATOM)}"
+        return self.expressions.code(statement.over)
 
     def _compound(
         self, statement: tree.If | tree.For, head: str, held: frozenset[str], *, is_tail: bool
@@ -294,7 +295,7 @@ def _evaluated_before(statement: Statement) -> Iterator[Expression]:
     if isinstance(statement, tree.If):
         yield statement.test
     elif isinstance(statement, tree.For):
-        yield from (statement.start, statement.stop)
+        yield statement.over
     elif isinstance(statement, tree.CallProgram):
         yield from (value for _, value in statement.values)
 

@@ -23,7 +23,7 @@ from mcpsol_py.bodies.scope import (
     Word,
     type_name,
 )
-from mcpsol_py.bodies.tree import LITERAL, ProgramBodies, StateParameter
+from mcpsol_py.bodies.tree import LITERAL, AccountParameter, ProgramBodies, StateParameter
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
@@ -41,11 +41,24 @@ _WORDS: dict[object, Meaning] = {
     words.overflow: Word("overflow"),
     words.close: Word("close"),
     words.Clock: Word("Clock"),
+    words.extensions: Word("extensions"),
+    words.is_token_account: Word("is_token_account"),
+    words.is_mint: Word("is_mint"),
+    words.is_owned: Word("is_owned"),
     min: Word("min"),
     max: Word("max"),
     range: Word("range"),
     **{number: NumberName(node) for number, node in words.NUMBERS.items() if isinstance(node, Int)},
 }
+#: The kinds of account that helpers take.
+_HELPER_KINDS = (
+    words.TokenAccount,
+    words.Mint,
+    words.TokenInterface,
+    words.TokenProgram,
+    words.Signer,
+    words.Unchecked,
+)
 
 
 def read_bodies(
@@ -160,9 +173,9 @@ class _BodiesReader:
         if node.decorator_list or _has_odd_parameters(node.args):
             return f"{name} cannot be called: a helper has no decorator, default, * and **"
         hints = self.definitions.hints(function)
-        arguments: dict[str, Type | StateParameter] = {}
+        arguments: dict[str, Type | StateParameter | AccountParameter] = {}
         for parameter in (*node.args.posonlyargs, *node.args.args):
-            found = self._state(hints.get(parameter.arg)) or self._parameter(hints, parameter.arg)
+            found = self._account(hints.get(parameter.arg)) or self._parameter(hints, parameter.arg)
             if isinstance(found, str):
                 return f"{name} cannot be called: {found}"
             arguments[parameter.arg] = found
@@ -171,19 +184,21 @@ class _BodiesReader:
         result = self._parameter(hints, "return")
         return result if isinstance(result, str) else Signature(node, arguments, result)
 
-    def _state(self, hint: object) -> StateParameter | str | None:
-        """Return the state that a parameter takes, or why it cannot; None for a parameter of another kind."""
+    def _account(self, hint: object) -> StateParameter | AccountParameter | str | None:
+        """Return the account or the state that a parameter takes, or why it cannot; None for other parameters."""
         base, remarks = hint, []
         if get_origin(hint) is Annotated:
             base, *remarks = get_args(hint)
-        if not (isinstance(base, type) and issubclass(base, words.Account)):
+        if not (isinstance(base, type) and issubclass(base, (words.Account, words.Kind))):
             return None
-        name = base.__name__
-        if name not in names_of(self.model.accounts):
-            return f"{name} is the state of no account of the program"
+        name, is_writable = base.__name__, words.WRITABLE in remarks
         if any(isinstance(remark, words.Constraint) for remark in remarks):
-            return "the state that a helper takes has no constraints: write Mut[…, ...]"
-        return StateParameter(name, words.WRITABLE in remarks)
+            return "the account that a helper takes has no constraints: write Mut[…, ...]"
+        if base in _HELPER_KINDS:
+            return AccountParameter(name, is_writable)
+        if name not in names_of(self.model.accounts):
+            return f"a helper cannot take {name}"
+        return StateParameter(name, is_writable)
 
     def _parameter(self, hints: dict[str, Any], name: str) -> Type | str:
         """Return the type of a helper's parameter, or why it cannot be one."""

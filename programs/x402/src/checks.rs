@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [9d99adade7a9306f]
+// Rendered by idl2mcp from spec.py; edit the source. [c988f8ff6329b39a]
 //! Checks of accounts. Each fails with the error that names the fault, and logs it.
 
 use {
@@ -14,6 +14,8 @@ pub const MINT_SIZE: usize = 82;
 
 const MULTISIG_SIZE: usize = 355;
 
+const EXTENSIONS_AT: usize = 166;
+
 /// Returns the error unless `condition` holds.
 #[inline(always)]
 pub fn ensure<E: Into<ProgramError>>(condition: bool, otherwise: E) -> ProgramResult {
@@ -22,6 +24,14 @@ pub fn ensure<E: Into<ProgramError>>(condition: bool, otherwise: E) -> ProgramRe
     } else {
         Err(otherwise.into())
     }
+}
+
+/// Takes the first of the accounts that are left, if any.
+#[inline(always)]
+pub fn next<'a>(rest: &mut &'a mut [AccountView]) -> Option<&'a mut AccountView> {
+    let (first, others) = core::mem::take(rest).split_first_mut()?;
+    *rest = others;
+    Some(first)
 }
 
 #[inline(always)]
@@ -239,6 +249,70 @@ pub fn token_amount(account: &AccountView) -> Result<u64, ProgramError> {
     match at(data, 64) {
         Some(amount) => Ok(u64::from_le_bytes(*amount)),
         None => Err(Check::AccountDidNotDeserialize.into()),
+    }
+}
+
+/// One extension of Token-2022: the number that says what it is, and its bytes.
+pub struct Extension<'a> {
+    pub kind: u16,
+    data: &'a [u8],
+}
+
+impl Extension<'_> {
+    /// It has the bytes from `start` to `stop`, and all are zero.
+    #[inline(always)]
+    pub fn is_zero(&self, start: usize, stop: usize) -> bool {
+        self.data
+            .get(start..stop)
+            .is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+    }
+}
+
+/// The extensions of a mint or token account. What cannot be read comes last, with the kind 65,535.
+pub struct Extensions<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Extensions<'a> {
+    /// Those in the data of a mint or token account. They are behind the byte that tells its kind.
+    #[inline(always)]
+    pub fn of(data: &'a [u8]) -> Self {
+        Extensions {
+            rest: data.get(EXTENSIONS_AT..).unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Extension<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Extension<'a>> {
+        let rest = core::mem::take(&mut self.rest);
+        let Some((kind, after)) = rest.split_first_chunk() else {
+            let is_padding = rest.iter().all(|byte| *byte == 0);
+            return (!is_padding).then_some(Extension {
+                kind: u16::MAX,
+                data: &[],
+            });
+        };
+        let kind = u16::from_le_bytes(*kind);
+        if kind == 0 {
+            return None;
+        }
+        let Some((length, after)) = after.split_first_chunk() else {
+            return Some(Extension {
+                kind: u16::MAX,
+                data: &[],
+            });
+        };
+        let length = usize::from(u16::from_le_bytes(*length));
+        let Some((data, rest)) = after.split_at_checked(length) else {
+            self.rest = &[1]; // the next one is what cannot be read
+            return Some(Extension { kind, data: &[] });
+        };
+        self.rest = rest;
+        Some(Extension { kind, data })
     }
 }
 

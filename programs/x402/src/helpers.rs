@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [9aa56a0a57a8fcaa]
+// Rendered by idl2mcp from spec.py; edit the source. [5b326623057e49b9]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{checks, error::X402Error},
-    pinocchio::error::ProgramError,
+    pinocchio::{error::ProgramError, AccountView},
 };
 
 pub fn expires_at(subscription: &crate::state::Subscription) -> Result<i64, ProgramError> {
@@ -53,6 +53,36 @@ pub fn state_of_channel(status: u8) -> Result<crate::types::ChannelState, Progra
 
 pub fn need_version(channel: &crate::state::Channel) -> Result<(), ProgramError> {
     checks::ensure(channel.version == 1, X402Error::UnsupportedChannelVersion)?;
+    Ok(())
+}
+
+pub fn need_to_pass(mint: &AccountView) -> Result<(), ProgramError> {
+    for extension in checks::Extensions::of(&mint.try_borrow()?) {
+        if (extension.kind == 1)
+            || (extension.kind == 3)
+            || (extension.kind == 4)
+            || (extension.kind == 6)
+            || (extension.kind == 10)
+            || (extension.kind == 12)
+            || (extension.kind == 16)
+            || (extension.kind == 18)
+            || (extension.kind == 19)
+            || (extension.kind == 20)
+            || (extension.kind == 21)
+            || (extension.kind == 22)
+            || (extension.kind == 23)
+            || (extension.kind == 25)
+            || (extension.kind == 26)
+        {
+        } else if extension.kind == 14 {
+            checks::ensure(
+                extension.is_zero(32, 64),
+                X402Error::UnsupportedMintExtension,
+            )?;
+        } else {
+            return Err(X402Error::UnsupportedMintExtension.into());
+        }
+    }
     Ok(())
 }
 

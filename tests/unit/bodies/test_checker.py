@@ -58,6 +58,20 @@ def checked(state: "Mut[Vault.State, has_one('authority')]") -> None:
     state.fee = u32(1)
 
 
+def decimals_of(mint: Mint) -> u8:
+    return mint.decimals
+
+
+def give_all(
+    tokens: TokenAccount, to: TokenAccount, owner: Signer, token_program: TokenProgram
+) -> None:
+    token_program.transfer(source=tokens, destination=to, authority=owner, amount=tokens.amount)
+
+
+def signed_by(owner: Signer) -> Pubkey:
+    return owner.address
+
+
 class Mode(Enum):
     Slow = variant()
     Fast = variant()
@@ -141,6 +155,7 @@ class Vault:
 '''
 FIRST_LINE = SPEC.count("\n") + 1
 INDENT = " " * 8
+MOVED = "source=source, destination=tokens, authority=depositor, amount=amount"
 
 #: name: (the body, the place of the refusal in it, part of the reason)
 REFUSED: dict[str, tuple[str, str, str]] = {
@@ -412,10 +427,90 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "unknown call of a program": ("token_program.send(amount=amount)", "1:1", "cannot be called"),
     "call of another program": (
-        "token_2022.transfer(source=source, destination=tokens, authority=depositor, amount=amount)",
+        "wallet.transfer(source=source, destination=tokens, authority=depositor, amount=amount)",
         "1:1",
-        "only a TokenProgram",
+        "only a token program",
     ),
+    "call in a helper": (
+        "give_all(tokens, source, depositor, token_program)",
+        "56:5",
+        "calls no program",
+    ),
+    "checked transfer without decimals": (
+        f"token_2022.transfer_checked(mint=mint, {MOVED})",
+        "1:1",
+        "needs 'decimals'",
+    ),
+    "checked transfer of no mint": (
+        f"token_2022.transfer_checked(mint=read, {MOVED}, decimals=small)",
+        "1:34",
+        "is a Mint",
+    ),
+    # token accounts and mints
+    "unknown field of a token account": ("x = tokens.delegat", "1:5", "Did you mean"),
+    "field of a wallet": ("x = wallet.amount", "1:5", "no field 'amount'"),
+    "field of a mint": ("x = mint.amount", "1:5", "no field 'amount'"),
+    "token field assigned": ("tokens.amount = amount", "1:1", "cannot be written"),
+    "kind forgotten": (
+        "if is_token_account(wallet, token_program):\n    pass\nx = wallet.amount",
+        "3:5",
+        "no field 'amount'",
+    ),
+    "kind in the other branch": (
+        "if not is_token_account(wallet, token_program):\n    x = wallet.amount",
+        "2:9",
+        "no field 'amount'",
+    ),
+    "kind by either": (
+        "if flag or is_mint(wallet, token_program):\n    x = wallet.decimals",
+        "2:9",
+        "no field 'decimals'",
+    ),
+    "kind of no token program": ("x = is_mint(wallet, depositor)", "1:21", "no token program"),
+    "kind of a number": ("x = is_mint(amount, token_program)", "1:13", "not an account"),
+    "kind with fewer": ("x = is_mint(wallet)", "1:5", "takes 2 arguments"),
+    "owner that is no address": ("x = is_owned(wallet, amount)", "1:22", "expected Pubkey"),
+    "number that is never None": ("x = amount is None", "1:5", "never None"),
+    "address that is never None": ("x = tokens.owner is not None", "1:5", "never None"),
+    "address that may be None": (
+        "emit(self.Deposited(vault=tokens.delegate, amount=amount))",
+        "1:27",
+        "got Pubkey or None",
+    ),
+    "order of optional addresses": ("x = tokens.delegate < who", "1:23", "no order"),
+    "extensions of a wallet": ("for e in extensions(wallet):\n    pass", "1:21", "neither a token"),
+    "extensions as a value": ("x = extensions(mint)", "1:5", "statement of its own"),
+    "extension that is kept": ("for e in extensions(mint):\n    x = e", "2:9", "not kept"),
+    "extension afterwards": (
+        "for e in extensions(mint):\n    pass\nx = e.kind",
+        "3:5",
+        "every path",
+    ),
+    "unknown field of an extension": (
+        "for e in extensions(mint):\n    x = e.data",
+        "2:9",
+        "no 'data'",
+    ),
+    "call in a loop over extensions": (
+        f"for e in extensions(mint):\n    token_program.transfer({MOVED})",
+        "1:1",
+        "calls no program",
+    ),
+    "zeros up to a number": (
+        "for e in extensions(mint):\n    x = e.is_zero(0, amount)",
+        "2:9",
+        "two written numbers",
+    ),
+    "zeros of nothing": (
+        "for e in extensions(mint):\n    x = e.is_zero(4, 4)",
+        "2:9",
+        "two written numbers",
+    ),
+    "zeros of a number": ("x = amount.is_zero(0, 4)", "1:5", "no is_zero"),
+    # helpers with accounts
+    "helper with another kind": ("x = decimals_of(tokens)", "1:17", "expected a Mint"),
+    "helper with a number as account": ("x = decimals_of(amount)", "1:17", "not an account"),
+    "helper with a wallet that does not sign": ("x = signed_by(wallet)", "1:15", "a Signer"),
 }
 
 

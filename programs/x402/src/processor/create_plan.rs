@@ -1,45 +1,44 @@
+// Rendered by idl2mcp from spec.py; edit the source. [d461a5c6fdaeefde]
 //! Create a plan, to which others can subscribe.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::PlanCreated,
+        events,
         instruction::create_plan::{Accounts, Args},
-        processor::shared::tokens,
         state::Plan,
     },
     pinocchio::ProgramResult,
 };
 
-/// The plan's account was created before this, as the spec says.
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    ensure(
-        args.price > 0 && args.period > 0 && args.grace > 0 && args.max_charges > 0,
-        X402Error::InvalidPlan,
-    )?;
-    // a longer one would let a charge come after the period that it is for
-    ensure(args.grace <= args.period, X402Error::InvalidPlan)?;
-    tokens::mint_to_pass(accounts.mint)?;
-    let address = *accounts.plan.address();
-    let (merchant, mint) = (*accounts.merchant.address(), *accounts.mint.address());
-    let mut data = accounts.plan.try_borrow_mut()?;
-    let plan = Plan::load_mut(&mut data)?;
-    plan.open.set(true);
-    plan.merchant = merchant;
-    plan.mint = mint;
-    plan.plan_id.set(args.plan_id);
-    plan.price.set(args.price);
-    plan.period.set(args.period);
-    plan.trial.set(args.trial);
-    plan.grace.set(args.grace);
-    plan.max_charges.set(args.max_charges);
-    PlanCreated {
-        plan: address,
-        merchant,
-        mint,
+    let is_complete: bool =
+        (args.price > 0) && (args.period > 0) && (args.grace > 0) && (args.max_charges > 0);
+    checks::ensure(is_complete, X402Error::InvalidPlan)?;
+    checks::ensure(args.grace <= args.period, X402Error::InvalidPlan)?;
+    crate::helpers::need_to_pass(accounts.mint)?;
+    let mut plan_view = *accounts.plan;
+    let mut plan_data = plan_view.try_borrow_mut()?;
+    let plan_state = Plan::load_mut(&mut plan_data)?;
+    plan_state.open.set(true);
+    plan_state.merchant = *accounts.merchant.address();
+    plan_state.mint = *accounts.mint.address();
+    plan_state.plan_id.set(args.plan_id);
+    plan_state.price.set(args.price);
+    plan_state.period.set(args.period);
+    plan_state.trial.set(args.trial);
+    plan_state.grace.set(args.grace);
+    plan_state.max_charges.set(args.max_charges);
+    events::PlanCreated {
+        plan: *accounts.plan.address(),
+        merchant: *accounts.merchant.address(),
+        mint: *accounts.mint.address(),
         price: args.price,
         period: args.period,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

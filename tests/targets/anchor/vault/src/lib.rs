@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7e3996d4c83237a6]
+// Rendered by idl2mcp from spec.py; edit the source. [9f02869c0a8734dd]
 //! Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again.
 //!
 //! | module | holds | written by |
@@ -16,6 +16,7 @@ pub mod instructions;
 pub mod list_tools;
 pub mod processor;
 pub mod state;
+pub mod tokens;
 
 // The #[program] macro looks for these here.
 pub use instructions::*;

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e000714b7d9c8c23]
+// Rendered by idl2mcp from spec.py; edit the source. [39702340f90aca6a]
 //! Checks of accounts. Each fails with the error that names the fault, and logs it.
 
 use {
@@ -285,6 +285,30 @@ pub fn transfer<'info>(
     invoke(&call(&ids::SYSTEM_PROGRAM, metas, data), &accounts)
 }
 
+/// Calls a token program. `others`: accounts, and whether it writes them. The authority is its last account and signs,
+/// with seeds if it is an address of this program.
+pub fn call_tokens<'info>(
+    program: &AccountInfo<'info>,
+    others: &[(&AccountInfo<'info>, bool)],
+    authority: &AccountInfo<'info>,
+    data: &[&[u8]],
+    signers: &[&[&[u8]]],
+) -> ProgramResult {
+    let mut metas = Vec::new();
+    let mut accounts = Vec::new();
+    for (account, is_written) in others {
+        metas.push(AccountMeta {
+            pubkey: *account.key,
+            is_signer: false,
+            is_writable: *is_written,
+        });
+        accounts.push((*account).clone());
+    }
+    metas.push(AccountMeta::new_readonly(*authority.key, true));
+    accounts.push(authority.clone());
+    invoke_signed(&call(program.key, metas, data.concat()), &accounts, signers)
+}
+
 /// Transfers tokens. The authority signs, with seeds if it is an address of this program.
 pub fn transfer_tokens<'info>(
     program: &AccountInfo<'info>,
@@ -292,14 +316,13 @@ pub fn transfer_tokens<'info>(
     amount: u64,
     signers: &[&[&[u8]]],
 ) -> ProgramResult {
-    let metas = vec![
-        AccountMeta::new(*from.key, false),
-        AccountMeta::new(*to.key, false),
-        AccountMeta::new_readonly(*authority.key, true),
-    ];
-    let data = parts(&[3], &[&amount.to_le_bytes()]);
-    let accounts = [from.clone(), to.clone(), authority.clone()];
-    invoke_signed(&call(program.key, metas, data), &accounts, signers)
+    call_tokens(
+        program,
+        &[(from, true), (to, true)],
+        authority,
+        &[&[3], &amount.to_le_bytes()],
+        signers,
+    )
 }
 
 /// Creates a token account.

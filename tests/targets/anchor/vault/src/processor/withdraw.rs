@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f1205a75147f1013]
+// Rendered by idl2mcp from spec.py; edit the source. [764606399d07b566]
 //! Take tokens out of a vault, and return how many are left in it.
 //!
 //! amount: How many tokens.
@@ -11,11 +11,7 @@ use anchor_lang::prelude::*;
 pub fn process(ctx: Context<Withdraw>, amount: u64) -> Result<u64> {
     require!(amount > 0, crate::error::VaultError::ZeroAmount);
     require!(
-        amount
-            <= ({
-                ctx.accounts.tokens.reload()?;
-                ctx.accounts.tokens.amount
-            }),
+        amount <= crate::tokens::token_amount(&ctx.accounts.tokens.to_account_info())?,
         crate::error::VaultError::NotEnoughTokens
     );
     ctx.accounts.vault.withdrawn = ctx
@@ -45,8 +41,7 @@ pub fn process(ctx: Context<Withdraw>, amount: u64) -> Result<u64> {
         vault: ctx.accounts.vault.key(),
         amount
     });
-    Ok({
-        ctx.accounts.tokens.reload()?;
-        ctx.accounts.tokens.amount
-    })
+    Ok(crate::tokens::token_amount(
+        &ctx.accounts.tokens.to_account_info(),
+    )?)
 }

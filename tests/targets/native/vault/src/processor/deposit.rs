@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f032ec2d21ee557b]
+// Rendered by idl2mcp from spec.py; edit the source. [883b4aea4047ee9b]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
@@ -26,10 +26,11 @@ pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
             .ok_or(VaultError::Overflow)?,
     );
     drop(vault_data);
-    checks::transfer_tokens(
+    checks::call_tokens(
         accounts.token_program,
-        [accounts.source, accounts.tokens, accounts.depositor],
-        args.amount,
+        &[(accounts.source, true), (accounts.tokens, true)],
+        accounts.depositor,
+        &[&[3], &u64::to_le_bytes(args.amount)],
         &[],
     )?;
     events::Deposited {

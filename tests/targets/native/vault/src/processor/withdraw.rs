@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [fcded94713c3ee25]
+// Rendered by idl2mcp from spec.py; edit the source. [b0f30a9301a65e49]
 //! Take tokens out of a vault, and return how many are left in it.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
@@ -30,10 +30,11 @@ pub fn process(accounts: &Accounts, args: &Args) -> Result<u64, ProgramError> {
             .ok_or(VaultError::Overflow)?,
     );
     drop(vault_data);
-    checks::transfer_tokens(
+    checks::call_tokens(
         accounts.token_program,
-        [accounts.tokens, accounts.destination, accounts.vault],
-        args.amount,
+        &[(accounts.tokens, true), (accounts.destination, true)],
+        accounts.vault,
+        &[&[3], &u64::to_le_bytes(args.amount)],
         &[&accounts.vault_seeds()],
     )?;
     events::Withdrawn {
