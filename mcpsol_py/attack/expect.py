@@ -39,6 +39,7 @@ ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
         "MissingAccount",
     ),  # the latter from the associated token program
     "other-bump": ("ConstraintSeeds", "MissingAccount"),
+    "wrong-owner": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "fake-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "other-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "duplicate": (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from solders.account import Account
+from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.derivation import constraints_of, must_sign
+from mcpsol_py.attack.derivation import constraints_of, must_sign, token_program_of
 from mcpsol_py.attack.kinds.variations import (
     Attack,
     Variations,
@@ -17,7 +18,7 @@ from mcpsol_py.attack.kinds.variations import (
 from mcpsol_py.attack.sandbox import Snapshot
 from mcpsol_py.codec.account import account_named
 from mcpsol_py.model.program import AccountType
-from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
 __all__ = [
     "look_alike",
@@ -27,6 +28,8 @@ __all__ = [
     "short_account",
     "wrong_owner",
 ]
+
+_OTHER = {TOKEN_PROGRAM: TOKEN_2022_PROGRAM, TOKEN_2022_PROGRAM: TOKEN_PROGRAM}
 
 
 def missing_signer(calls: Variations) -> Iterator[Attack]:
@@ -58,15 +61,11 @@ def not_writable(calls: Variations) -> Iterator[Attack]:
 
 def wrong_owner(calls: Variations) -> Iterator[Attack]:
     """An account with the right bytes belongs to another program."""
-    owners = {
-        "is owned by a stranger's program": calls.stranger("program"),
-        "is owned by the system program": SYSTEM_PROGRAM,
-    }
     for leaf, account in existing_accounts(calls.base):
         expected = _owner_error(calls, leaf)
         if expected is None:
             continue
-        for what, owner in owners.items():
+        for what, owner in _other_owners(calls, leaf).items():
             is_plain_wallet = owner == SYSTEM_PROGRAM and not account.data
             if owner == account.owner or is_plain_wallet:
                 continue
@@ -79,6 +78,20 @@ def wrong_owner(calls: Variations) -> Iterator[Attack]:
                 expected=expected,
                 trial=trial,
             )
+
+
+def _other_owners(calls: Variations, leaf: Leaf) -> dict[str, Pubkey]:
+    """Return owners that the account must not have, by what is wrong then."""
+    owners = {
+        "is owned by a stranger's program": calls.stranger("program"),
+        "is owned by the system program": SYSTEM_PROGRAM,
+    }
+    program = token_program_of(leaf, calls.base.instruction)
+    if constraints_of(leaf).token is not None and isinstance(program, Leaf):
+        other = _OTHER.get(calls.base.addresses[program.index])
+        if other is not None:
+            owners["is owned by the other token program"] = other
+    return owners
 
 
 def _owner_error(calls: Variations, leaf: Leaf) -> str | None:
