@@ -78,10 +78,9 @@ def _convert(
         from mcpsol_py.schema.mcp_tools import tools
 
         return {"tools": tools(model, profile=profile)}
-    from mcpsol_py.model.usable import for_callers
     from mcpsol_py.schema.anchor_idl import to_anchor
 
-    idl, losses = to_anchor(for_callers(model))
+    idl, losses = to_anchor(model)
     if as_json:
         return {
             "idl": idl,

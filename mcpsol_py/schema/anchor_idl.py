@@ -32,7 +32,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.serial import to_json, type_to_json
 from mcpsol_py.model.types import Field, TypeDef
-from mcpsol_py.model.usable import account_leaves
+from mcpsol_py.model.usable import account_leaves, for_callers, only_itself
 from mcpsol_py.schema.anchor_idl_accounts import AccountWriter
 from mcpsol_py.schema.anchor_idl_losses import Json, Loss, Losses, docs_entry
 from mcpsol_py.schema.anchor_idl_names import is_own_definition, with_free_names
@@ -45,8 +45,16 @@ T = TypeVar("T")
 
 
 def to_anchor(model: ProgramModel) -> tuple[dict[str, Any], list[Loss]]:
-    """Return the Anchor IDL 0.1.0 of *model*, ready for json.dumps, and the losses."""
-    writer = _DocumentWriter(model)
+    """Return the Anchor IDL 0.1.0 of *model*, ready for json.dumps, and the losses.
+
+    What only the program itself can call is left out: no client needs it, and its arguments may have a type that a
+    client cannot read.
+    """
+    writer = _DocumentWriter(for_callers(model))
+    for ix in model.instructions:
+        why = only_itself(ix, model.facade_of)
+        if why is not None:
+            writer.losses.add(f"{ix.name}: {why}", "instructions")
     return writer.document(), writer.losses.items
 
 

@@ -12,6 +12,7 @@ import pytest
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import U64
+from mcpsol_py.model.usable import for_callers
 from mcpsol_py.names import camel
 from mcpsol_py.program import Program
 from mcpsol_py.schema.anchor_idl import to_anchor
@@ -42,8 +43,9 @@ EVERY_WORD = Path(__file__).resolve().parents[2] / "examples/every_word.py"
     "spec", [*specs(), EVERY_WORD], ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
 def test_both_packages_load_the_idl_of_a_spec(spec: Path, tmp_path: Path) -> None:
-    model = read_spec(spec)
-    document, _ = to_anchor(model)
+    whole = read_spec(spec)
+    document, _ = to_anchor(whole)
+    model = for_callers(whole)
     file = tmp_path / "idl.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     program, resolver = Program(model), Resolver(model)

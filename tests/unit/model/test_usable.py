@@ -50,7 +50,10 @@ def test_what_only_the_program_calls_is_left_out_for_callers() -> None:
         ix.name for ix in for_callers(model).instructions
     }
     assert left == {"emit_event"}
-    document, _ = to_anchor(for_callers(model))
+    document, losses = to_anchor(model)
+    assert [loss.message for loss in losses if "emit_event" in loss.message] == [
+        "emit_event: only the program itself can sign for 'event_authority', so nobody else can call it"
+    ]
     assert "emit_event" not in str(document)
     assert "RawBytes" not in str(document)
     assert len(document["events"]) == len(model.events)
