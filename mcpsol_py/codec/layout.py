@@ -17,6 +17,7 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size, least_size
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
+    Array,
     Enum,
     FixedSize,
     Generic,
@@ -48,7 +49,7 @@ __all__ = ["MAX_DEPTH", "MAX_EMPTY_ITEMS", "Layouts", "moved"]
 #: How many links deep a value may nest (a type may hold itself): far beyond real types, and far
 #: below the interpreter's limit.
 MAX_DEPTH = 64
-#: How many items that take no bytes a counted list may claim, because the data does not bound them.
+#: How many items that take no bytes a list may have, because the data does not bound them.
 MAX_EMPTY_ITEMS = 65_536
 #: The most bytes that the smallest value of a type may take. An account holds 10 MiB.
 MAX_ROOM = 16 * 1024 * 1024
@@ -80,6 +81,7 @@ class Layouts:
         self._nullable: dict[Type, bool] = {}
         self._moves: dict[Type, bool] = {}
         self._fitting: set[Type] = set()
+        self._empty_items: dict[Type, int] = {}
 
     # --- the type to compile -------------------------------------------------------------------
 
@@ -113,6 +115,8 @@ class Layouts:
             return None
         if self.least(node) > MAX_ROOM or (self.fixed_size(node) or 0) > MAX_ROOM:
             return f"it takes over {MAX_ROOM:,} bytes"
+        if self._count_empty_items(node) > MAX_EMPTY_ITEMS:
+            return f"it has over {MAX_EMPTY_ITEMS:,} items that may take no bytes"
         self._fitting.add(node)  # before the parts: a type may hold itself
         for part in self._parts(node):
             why = self._why_too_large(part)
@@ -120,6 +124,16 @@ class Layouts:
                 self._fitting.discard(node)
                 return why
         return None
+
+    def _count_empty_items(self, node: Type) -> int:
+        """Count the items of the fixed arrays in *node* that may take no bytes."""
+        if node not in self._empty_items:
+            self._empty_items[node] = 0  # while they are counted: a type may hold itself
+            found = sum(map(self._count_empty_items, self._parts(node)))
+            if isinstance(node, Array) and isinstance(node.count, int):
+                found = node.count * (found + (self.least(node.item) == 0))
+            self._empty_items[node] = found
+        return self._empty_items[node]
 
     # --- sizes ---------------------------------------------------------------------------------
 

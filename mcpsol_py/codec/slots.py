@@ -38,7 +38,8 @@ INLINE_SLOTS = 32
 class SlotCounter(GroupVisitor[[], "int | None"]):
     """Counts the numbers of a `struct` format for a type: `visit(node)`.
 
-    The answer is None for a type that is not a run of fixed widths, or is too long to unroll.
+    The answer is None for a type that is not a run of fixed widths, or is too long to unroll. A type without numbers
+    counts as one: its code takes room too, and an IDL can nest any number of empty types.
     """
 
     def __init__(self, layouts: Layouts) -> None:
@@ -72,7 +73,7 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
         each = self.visit(node.item)
         if each is None or each * node.count > INLINE_SLOTS:
             return None
-        return each * node.count
+        return max(each * node.count, 1)
 
     def visit_product(self, node: ProductType) -> int | None:
         if not isinstance(node, Struct):
@@ -88,7 +89,7 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
             if slots is None:
                 return None
             total += slots
-        return total
+        return max(total, 1)
 
     def visit_enum(self, node: Enum) -> int | None:
         return 1 if isinstance(node.tag, Int) and has_only_names(node) else None

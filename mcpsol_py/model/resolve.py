@@ -39,6 +39,9 @@ __all__ = ["KNOWN_LAYOUTS", "Resolver", "substitute"]
 #: How deep types may nest, and how many types one may be made of: generic types can name ever larger ones.
 MAX_DEPTH = 64
 MAX_LINKS = 4096
+#: How many parts a type may have, with those of the types that it names, as often as it names them. Thirty structs that
+#: each hold the one before twice have a billion, which no reader ends. Real types have up to some thousand.
+MAX_PARTS = 8_192
 
 KNOWN_LAYOUTS = frozenset({"borsh", "c", "packed", "transparent"})
 
@@ -101,6 +104,7 @@ class Resolver:
         self._expanded: dict[Link, Type] = {}
         self._why_unusable: dict[Type, str | None] = {}
         self._ends: dict[Link, bool] = {}
+        self._part_counts: dict[Link, int] = {}
         #: the cache of sizes.py
         self.fixed_sizes: dict[Link, int | None] = {}
         self.least_sizes: dict[Link, int] = {}
@@ -139,10 +143,22 @@ class Resolver:
         """
         if node not in self._why_unusable:
             search = _UnusableSearch(self, self._why_unusable)
-            why = self._why_unusable[node] = search.find(node, 0)
+            why = search.find(node, 0)
+            if why is None and self._parts(node) > MAX_PARTS:
+                why = f"it has more than {MAX_PARTS:,} parts"
+            self._why_unusable[node] = why
             if why is None:  # then everything that it is made of is usable too
                 self._why_unusable.update(dict.fromkeys(search.seen))
         return self._why_unusable[node]
+
+    def _parts(self, node: Type) -> int:
+        """Count the parts of a usable type. A list has one item here: the data bound how many there are."""
+        if not isinstance(node, Link):
+            return 1 + sum(map(self._parts, children(node)))
+        if node not in self._part_counts:
+            self._part_counts[node] = 1  # while it is counted: a type may hold itself
+            self._part_counts[node] = 1 + self._parts(self.expand(node)[1])
+        return self._part_counts[node]
 
     def endless(self, link: Link) -> bool:
         """Does a value of *link* always contain another one, so that no value is finite?"""

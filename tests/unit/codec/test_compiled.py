@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import Array, Int, Link, Struct, Type, TypeDef, Unsupported
+from mcpsol_py.model.types import Array, Field, Int, Link, Struct, Tuple, Type, TypeDef, Unsupported
 from tests.strategies import Values, programs, same, types
 
 ODD = st.one_of(
@@ -158,6 +158,43 @@ def test_a_type_larger_than_any_account_is_refused_each_time() -> None:
     for _ in range(2):
         with pytest.raises(NotUsable, match="it takes over"):
             codecs.codec(Array(Int(64), 10**9))
+
+
+def _doubling(levels: int, leaf: Type, layout: str) -> Codecs:
+    """Types T0, T1, …, each of which holds the one before twice."""
+    bodies = [Struct((Field("a", Link(f"T{i}")), Field("b", Link(f"T{i}")))) for i in range(levels)]
+    names = [TypeDef(f"T{i + 1}", body, layout=layout) for i, body in enumerate(bodies)]
+    return Codecs(ProgramModel("p", types=(TypeDef("T0", leaf, layout=layout), *names)))
+
+
+@pytest.mark.parametrize("layout", ["borsh", "c"])
+@pytest.mark.parametrize("leaf", [Struct(()), Struct((Field("x", Int(8)),))])
+def test_types_that_grow_by_doubling_are_refused(leaf: Type, layout: str) -> None:
+    codecs = _doubling(20, leaf, layout)
+    with pytest.raises(NotUsable, match="it has more than 8,192 parts"):
+        codecs.codec(Link("T20"))
+
+
+def test_nested_empty_types_become_functions_of_their_own() -> None:
+    codec = _doubling(10, Struct(()), "borsh").codec(Link("T10"))
+    value: Any = {}
+    for _ in range(10):
+        value = {"a": value, "b": value}
+    assert codec.decode(codec.encode(value)) == value
+    assert len(codec.encode.__code__.co_code) < 10_000
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Array(Array(Array(Struct(()), 100), 100), 100),
+        Array(Struct((Field("x", Int(8)), Field("y", Array(Tuple(()), 1000)))), 1000),
+        Array(Array(Struct(()), 10**9), Int(32)),
+    ],
+)
+def test_items_without_bytes_are_bounded(node: Type) -> None:
+    with pytest.raises(NotUsable, match="it has over 65,536 items that may take no bytes"):
+        Codecs(ProgramModel("p")).codec(node)
 
 
 def test_deep_types_go_on_in_functions_of_their_own() -> None:
