@@ -18,9 +18,9 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 PAGE = REPO / "docs" / "interop.md"
-HTTP, MCP, BRIDGE, TOKENS = (
+HTTP, MCP, BRIDGE, TOKENS, APPS = (
     f"tests/oracles/{folder}package-lock.json"
-    for folder in ("x402-http/", "x402/", "", "facilitators/")
+    for folder in ("x402-http/", "x402/", "", "facilitators/", "apps/")
 )
 PYPI, CRATES = "requirements/x402peer.txt", "tests/oracles/x402-rs/Cargo.lock"
 DEV, ON_SDK2, ON_SDK1 = (
@@ -157,6 +157,13 @@ ROWS = (
         BRIDGE,
         "its scenarios hold",
         ("test_bridge_peers", "conformance"),
+    ),
+    _row(
+        "mcp",
+        "@modelcontextprotocol/ext-apps",
+        APPS,
+        "its app-bridge shows the approval panel in Chromium",
+        ("test_panel_browser", ""),
     ),
     _row(
         "mcp",

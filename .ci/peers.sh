@@ -46,7 +46,8 @@ from_registries() {
     say "the packages of npm, PyPI and crates.io"
     CI=true .venv/bin/python -m pytest -q --no-header --junit-xml "$results" "$@" \
         $tests/test_x402_http_peers.py $tests/test_x402_http_upto.py $tests/test_x402_typescript.py \
-        $tests/test_x402_play_money.py $tests/test_bridge_peers.py tests/unit/x402/selling/test_facilitator_auth.py || verdict=$?
+        $tests/test_x402_play_money.py $tests/test_bridge_peers.py $tests/test_panel_browser.py \
+        tests/unit/x402/selling/test_facilitator_auth.py || verdict=$?
     .venv/bin/python .ci/interop_page.py "$results"
     return $verdict
 }
