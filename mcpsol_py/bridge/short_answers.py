@@ -147,8 +147,10 @@ def _short_simulation(simulation: Mapping[str, Any], *, landed: bool) -> dict[st
 
 
 def _short_change(row: Mapping[str, Any]) -> dict[str, Any]:
-    own = row.get("owner") == row.get("address")
-    return without(row, "owner") if own else dict(row)
+    out = dict(row)
+    if out.get("owner") == out.get("address"):
+        out.pop("owner", None)
+    return out
 
 
 def details_for_client(details: Mapping[str, Any]) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class PreparedCall:
         """The instructions of its transaction, without the compute budget."""
         return [self.instruction, *self.guards]
 
-    @cached_property
+    @property
     def instructions(self) -> list[Instruction]:
         """The instructions of its transaction, in order."""
         return with_budget(self.body, self.units, self.price)

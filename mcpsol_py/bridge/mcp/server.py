@@ -8,15 +8,17 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Any
 
 import mcp_types as types
 import orjson
 from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
-from mcp.server.context import CallNext, HandlerResult
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from opentelemetry import trace
 from pydantic import ValidationError
 
 from mcpsol_py import telemetry
@@ -94,6 +96,7 @@ def make_server(
     # Over HTTP the SDK looks up a tool's schema before each call, to find arguments that are
     # mirrored into headers (x-mcp-header). No tool here has any, so skip listing all tools.
     server.get_tool_input_schema = lambda _name: None
+    server.middleware[:] = map(_when_traced, server.middleware)
     server.middleware.append(_bind_log_fields)
     server.middleware.append(sessions.middleware)
     server.middleware.append(RequestStateBoundary(_seal(state_key), default_audience=name))
@@ -115,6 +118,15 @@ class _BridgeServer(Server[Any]):
 
     The HTTP transport of the SDK has no option for that.
     """
+
+    @cached_property
+    def _stamp(self) -> dict[str, Any]:
+        return super().server_info_stamp
+
+    @property
+    def server_info_stamp(self) -> dict[str, Any]:
+        """Return the server's name and version, for a result. They are texts, so no deep copy is needed."""
+        return dict(self._stamp)
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *args: Any, **options: Any
@@ -264,6 +276,17 @@ def _pages(listed: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
     }
     del pages[cursors[-1]]["nextCursor"]
     return pages
+
+
+def _when_traced(middleware: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
+    """Skip *middleware*, the SDK's spans, while this process has nothing that collects spans."""
+
+    async def run(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            return await call_next(ctx)
+        return await middleware(ctx, call_next)
+
+    return run
 
 
 async def _bind_log_fields(
