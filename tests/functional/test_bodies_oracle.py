@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from mcpsol_py.testing.reached import Reached, missed, recording
 from tests.functional.targets import REPO
 from tests.support.oracle import Oracle
 
@@ -26,6 +29,14 @@ LONG = settings(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate, Phase.shrink],
 )
+
+
+#: What the calls of each program reached.
+REACHED: dict[Path, Reached] = {}
+
+
+def add(oracle: Oracle, reached: Reached) -> None:
+    REACHED.setdefault(oracle.spec, Reached()).add_json(reached.to_json())
 
 
 def oracle_of(name: str) -> Oracle:
@@ -64,6 +75,12 @@ COUNTER_STEPS = st.lists(
 def test_the_counter_is_its_spec(
     counter: Oracle, start: int, steps: list[tuple[str, int, str]]
 ) -> None:
+    with recording([counter.spec]) as reached:
+        live(counter, start, steps)
+    add(counter, reached)
+
+
+def live(counter: Oracle, start: int, steps: list[tuple[str, int, str]]) -> None:
     counter.start()
     me, stranger = counter.wallet(), counter.wallet()
     at = Pubkey.find_program_address([b"counter", bytes(me.pubkey())], counter.address)[0]
@@ -104,11 +121,13 @@ def test_the_vault_is_its_spec(
     counted: tuple[int, int],
     steps: list[tuple[str, int, str]],
 ) -> None:
-    scene = Scene(vault)
-    for name, amount, twist in [("initialize", 0, ""), *steps]:
-        scene.call(name, amount, twist)
-        if name == "initialize":
-            scene.fill(purse, held, counted)
+    with recording([vault.spec]) as reached:
+        scene = Scene(vault)
+        for name, amount, twist in [("initialize", 0, ""), *steps]:
+            scene.call(name, amount, twist)
+            if name == "initialize":
+                scene.fill(purse, held, counted)
+    add(vault, reached)
 
 
 class Scene:
@@ -161,10 +180,11 @@ class Scene:
 
 @pytest.mark.slow
 def test_enough_was_compared(counter: Oracle, vault: Oracle) -> None:
-    """Runs last: the calls of both tests, and every error of both specs among their outcomes."""
+    """Runs last: the calls of both tests reach every error of both specs, and every line of their bodies."""
     for oracle in (counter, vault):
         if oracle.calls:
             assert oracle.calls >= 2000
+            assert missed(oracle.spec, REACHED[oracle.spec])[0] == []
             assert {e.name for e in oracle.program.model.errors} <= set(oracle.errors) | {
                 "WrongAuthority"
             }

@@ -15,6 +15,7 @@ from mcpsol_py.build import build_program
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.render import render
 from mcpsol_py.sources.spec import read_spec
+from mcpsol_py.testing.reached import missed, recording
 from tests.functional.targets import REPO
 from tests.support.oracle import Oracle
 
@@ -29,11 +30,13 @@ def built(name: str, folder: Path) -> Oracle:
 
 
 def compare(oracle: Oracle, life: Callable[[Oracle, random.Random], None]) -> None:
-    """Run lives until enough calls were compared. Every error of the spec is among their outcomes."""
+    """Run lives until enough calls were compared: they reach every error of the spec, and every line of its bodies."""
     r = random.Random(7)
-    while oracle.calls < CALLS:
-        oracle.start()
-        life(oracle, r)
+    with recording([oracle.spec]) as reached:
+        while oracle.calls < CALLS:
+            oracle.start()
+            life(oracle, r)
+    assert missed(oracle.spec, reached)[0] == []
     assert {error.name for error in oracle.program.model.errors} <= set(oracle.errors)
 
 
@@ -304,3 +307,236 @@ def test_the_pool_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> No
             trading.step()
 
     compare(built("pool", tmp_path), life)
+
+
+# --- staking --------------------------------------------------------------------------------------
+
+
+class Staked:
+    """A pool with an authority and two stakers, and a clock that goes on."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        self.authority, *self.stakers = (oracle.wallet() for _ in range(3))
+        self.mints = {"stake_mint": oracle.mint(), "reward_mint": oracle.mint()}
+        stake_mint, reward_mint = self.mints.values()
+        seeds = [bytes(self.authority.pubkey()), bytes(stake_mint), bytes(reward_mint)]
+        self.pool = at(oracle, b"pool", *seeds)
+        self.vaults = {
+            "stake_vault": at(oracle, b"staked", bytes(self.pool)),
+            "reward_vault": at(oracle, b"rewards", bytes(self.pool)),
+        }
+        self.source = oracle.tokens(reward_mint, self.authority.pubkey(), 2**62)
+        self.purses = {
+            (who.pubkey(), mint): oracle.tokens(mint, who.pubkey(), 2**40)
+            for who in self.stakers
+            for mint in self.mints.values()
+        }
+        self.now = 1_000
+        oracle.set_clock(unix_timestamp=self.now, slot=5)
+        accounts = self.mints | self.vaults | {"pool": self.pool}
+        accounts |= {"authority": self.authority.pubkey()}
+        oracle.call("create", accounts, {}, self.authority)
+        self.fund()
+
+    def step(self) -> None:
+        self.now += self.r.choice([0, 1, 3, 60, 1_000])
+        self.oracle.set_clock(unix_timestamp=self.now, slot=5)
+        names = ["fund", "open_stake", "deposit", "deposit", "withdraw", "claim", "close_stake"]
+        vars(Staked)[self.r.choice(names)](self)
+        self.check()
+
+    def check(self) -> None:
+        """The vaults hold what is staked, and all that the stakers have earned."""
+        simulator = self.oracle.simulator
+        stakes = [
+            state for state in simulator.ledger.states.values() if type(state).__name__ == "Stake"
+        ]
+        pool = simulator.state(self.pool)
+        assert sum(int(s.amount) for s in stakes) == int(pool.staked)
+        assert held(self.oracle, self.vaults["stake_vault"]) == int(pool.staked)
+        parts = 10**12
+        owed = sum(
+            int(s.reward) + int(s.amount) * (int(pool.earned) - int(s.counted)) // parts
+            for s in stakes
+        )
+        left = int(pool.rate) * max(0, int(pool.until) - int(pool.settled))
+        reserve = owed + left + int(pool.spare)
+        assert held(self.oracle, self.vaults["reward_vault"]) >= reserve
+
+    def stake(self, who: Keypair) -> Pubkey:
+        return at(self.oracle, b"stake", bytes(self.pool), bytes(who.pubkey()))
+
+    def fund(self) -> None:
+        r = self.r
+        who = r.choice([*[self.authority] * 8, self.stakers[0]])
+        mint = self.mints["reward_mint"]
+        source = self.source if who is self.authority else self.purses[who.pubkey(), mint]
+        accounts = {"pool": self.pool, "reward_vault": self.vaults["reward_vault"]}
+        accounts |= {"source": source, "authority": who.pubkey(), "reward_mint": mint}
+        args = {
+            "amount": r.choice([0, 1, 100, 12_345, 2**40, 2**59]),
+            "seconds": r.choice([0, 1, 7, 50, 3_600, 2**63 - 5, 2**64 - 1]),
+        }
+        self.oracle.call("fund", accounts, args, who)
+
+    def open_stake(self) -> None:
+        who = self.r.choice(self.stakers)
+        accounts = {"stake": self.stake(who), "pool": self.pool, "owner": who.pubkey()}
+        self.oracle.call("open_stake", accounts, {}, who)
+
+    def with_tokens(self, name: str, kind: str, role: str, args: dict[str, Any]) -> None:
+        """Call an instruction of a stake, sometimes somebody else's."""
+        who, other = self.r.sample(self.stakers, 2)
+        mint = self.mints[f"{kind}_mint"]
+        stake = self.stake(self.r.choice([who] * 9 + [other]))
+        accounts = {"stake": stake, "pool": self.pool, "owner": who.pubkey()}
+        accounts |= {f"{kind}_vault": self.vaults[f"{kind}_vault"], f"{kind}_mint": mint}
+        accounts |= {role: self.purses[who.pubkey(), mint]}
+        self.oracle.call(name, accounts, args, who)
+
+    def deposit(self) -> None:
+        self.with_tokens("deposit", "stake", "source", {"amount": self.amount()})
+
+    def withdraw(self) -> None:
+        self.with_tokens("withdraw", "stake", "destination", {"amount": self.amount()})
+
+    def claim(self) -> None:
+        self.with_tokens("claim", "reward", "destination", {})
+
+    def amount(self) -> int:
+        return self.r.choice([0, 1, 2, 1_000, 2**20, 2**39, 2**63])
+
+    def close_stake(self) -> None:
+        who = self.r.choice(self.stakers)
+        accounts = {"stake": self.stake(who), "owner": who.pubkey()}
+        self.oracle.call("close_stake", accounts, {}, who)
+
+
+def test_staking_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    def life(oracle: Oracle, r: random.Random) -> None:
+        staked = Staked(oracle, r)
+        for _ in range(60):
+            staked.step()
+
+    compare(built("staking", tmp_path), life)
+
+
+# --- multisig -------------------------------------------------------------------------------------
+
+SEND, ADD, REMOVE, CHANGE = range(4)
+
+
+class Voting:
+    """A safe, three wallets that are members at times, and their proposals."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        self.wallets = [oracle.wallet() for _ in range(3)]
+        creator = self.wallets[0]
+        number = r.randrange(2**64)
+        self.safe = at(oracle, b"safe", bytes(creator.pubkey()), number.to_bytes(8, "little"))
+        accounts = {"safe": self.safe, "member": self.member(creator), "creator": creator.pubkey()}
+        oracle.call("create", accounts, {"safe_id": number}, creator)
+        self.mint = oracle.mint()
+        self.tokens = oracle.tokens(self.mint, self.safe, 1_000)
+        self.purse = oracle.tokens(self.mint, creator.pubkey(), 0)
+        self.other = oracle.tokens(self.mint, self.wallets[1].pubkey(), 0)
+        self.proposals: list[tuple[Pubkey, int, Pubkey]] = []
+
+    def member(self, who: Keypair) -> Pubkey:
+        return at(self.oracle, b"member", bytes(self.safe), bytes(who.pubkey()))
+
+    def step(self) -> None:
+        names = ["propose", "approve", "approve", "approve", "revoke", "carry_out", "carry_out"]
+        before = held(self.oracle, self.tokens)
+        vars(Voting)[self.r.choice(names)](self)
+        assert held(self.oracle, self.tokens) <= before
+        safe = self.oracle.simulator.state(self.safe)
+        states = self.oracle.simulator.ledger.states.values()
+        members = [state for state in states if type(state).__name__ == "Member"]
+        assert len(members) == int(safe.members)
+        assert 1 <= int(safe.threshold) <= int(safe.members) <= 100
+
+    def propose(self) -> None:
+        r, who = self.r, self.r.choice(self.wallets)
+        action = r.choice([SEND, ADD, ADD, REMOVE, CHANGE, r.randrange(6)])
+        wallet = r.choice(self.wallets).pubkey()
+        target = self.purse if action == SEND else wallet
+        number = int(self.oracle.simulator.state(self.safe).proposals).to_bytes(8, "little")
+        proposal = at(self.oracle, b"proposal", bytes(self.safe), number)
+        accounts = {"proposal": proposal, "safe": self.safe, "member": self.member(who)}
+        args = {"action": action, "target": target, "amount": r.choice([0, 1, 2, 3, 2_000, 2**63])}
+        if not self.oracle.call("propose", accounts | {"wallet": who.pubkey()}, args, who):
+            self.proposals = [*self.proposals[-3:], (proposal, action, target)]
+
+    def vote(self) -> tuple[Keypair, dict[str, Pubkey]] | None:
+        """A wallet, and the accounts of its vote on a proposal."""
+        if not self.proposals:
+            return None
+        who = self.r.choice(self.wallets)
+        proposal = self.r.choice(self.proposals)[0]
+        approval = at(self.oracle, b"approval", bytes(proposal), bytes(who.pubkey()))
+        return who, {"approval": approval, "proposal": proposal, "wallet": who.pubkey()}
+
+    def approve(self) -> None:
+        vote = self.vote()
+        if vote is not None:
+            who, accounts = vote
+            member = self.member(self.r.choice([who, who, who, self.wallets[0]]))
+            self.oracle.call("approve", accounts | {"safe": self.safe, "member": member}, {}, who)
+
+    def revoke(self) -> None:
+        vote = self.vote()
+        if vote is not None:
+            who, accounts = vote
+            self.oracle.call("revoke", accounts, {}, who)
+
+    def carry_out(self) -> None:
+        if not self.proposals:
+            return
+        r, payer = self.r, self.wallets[0]
+        proposal, action, target = r.choice(self.proposals)
+        if r.random() < 0.1:
+            action = r.randrange(4)
+        name = ["send", "add_member", "remove_member", "change_threshold"][action % 4]
+        accounts = {"proposal": proposal, "safe": self.safe}
+        member = at(self.oracle, b"member", bytes(self.safe), bytes(target))
+        if name == "send":
+            destination = r.choice([self.purse, self.purse, self.other])
+            accounts |= {"source": self.tokens, "destination": destination, "mint": self.mint}
+        elif name == "add_member":
+            accounts |= {"member": member, "payer": payer.pubkey()}
+        elif name == "remove_member":
+            member = r.choice([member, member, self.member(r.choice(self.wallets))])
+            accounts |= {"member": member, "receiver": payer.pubkey()}
+        signers = [] if name in ("send", "change_threshold") else [payer]
+        self.oracle.call(name, accounts, {}, *signers)
+
+
+def test_the_multisig_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    def full(oracle: Oracle, r: random.Random) -> None:
+        """A safe with as many members as it can have takes no other."""
+        voting = Voting(oracle, r)
+        state = oracle.simulator.state(voting.safe)
+        fields = {name: value for name, value in vars(state).items() if name != "members"}
+        oracle.put_state(voting.safe, "Safe", members=100, **fields)
+        creator, other = voting.wallets[0], voting.wallets[1]
+        proposal = at(oracle, b"proposal", bytes(voting.safe), bytes(8))
+        common = {"safe": voting.safe, "proposal": proposal}
+        mine = {"member": voting.member(creator), "wallet": creator.pubkey()}
+        args = {"action": ADD, "target": other.pubkey(), "amount": 0}
+        assert not oracle.call("propose", common | mine, args, creator)
+        approval = at(oracle, b"approval", bytes(proposal), bytes(creator.pubkey()))
+        assert not oracle.call("approve", common | mine | {"approval": approval}, {}, creator)
+        new = {"member": voting.member(other), "payer": creator.pubkey()}
+        assert oracle.call("add_member", common | new, {}, creator) == "TooManyMembers"
+
+    def life(oracle: Oracle, r: random.Random) -> None:
+        full(oracle, r)
+        oracle.start()
+        voting = Voting(oracle, r)
+        for _ in range(80):
+            voting.step()
+
+    compare(built("multisig", tmp_path), life)
