@@ -349,7 +349,7 @@ class Staked:
     def check(self) -> None:
         """The vaults hold what is staked, and all that the stakers have earned."""
         simulator = self.oracle.simulator
-        stakes = [
+        stakes: list[Any] = [
             state for state in simulator.ledger.states.values() if type(state).__name__ == "Stake"
         ]
         pool = simulator.state(self.pool)
