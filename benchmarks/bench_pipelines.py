@@ -174,7 +174,8 @@ def _leaves(value: Any) -> Iterator[int | str]:
 
 # --- workers ---------------------------------------------------------------------------------
 
-FILES, BLOCKS, TRADES, WORKER_RUNS = 24, 8, 100, 4
+#: A file takes a worker about a second, as files of real blocks do. Ray takes up to a tenth of that between two tasks.
+FILES, BLOCKS, TRADES, WORKER_RUNS = 24, 48, 100, 3
 
 
 class FileWorker:

@@ -15,7 +15,9 @@ To add a dialect, write a rule of `_RULES` that recognizes it and add its reader
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
@@ -163,9 +165,12 @@ def _spec(source: str | ModuleType | type, origin: str) -> ProgramModel:
 
 def _plain(source: Mapping[str, Any], origin: str) -> Any:
     """Return a copy in plain JSON types. A document that contains itself is refused here."""
-    try:
-        return orjson.loads(orjson.dumps(dict(source), option=orjson.OPT_NON_STR_KEYS))
-    except (orjson.JSONEncodeError, orjson.JSONDecodeError, TypeError, ValueError) as error:
+    document = dict(source)
+    with suppress(TypeError, ValueError):
+        return orjson.loads(orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS))
+    try:  # orjson writes no whole number above a u64, and no half of a surrogate pair
+        return parse_json(json.dumps(document, allow_nan=False).encode(), origin)
+    except (TypeError, ValueError, RecursionError) as error:
         raise SourceError(f"the object is not a JSON document: {error}.", origin=origin) from error
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from contextlib import suppress
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -70,10 +73,31 @@ def parse_json(data: bytes, origin: str = "") -> Any:
         data = data.decode("utf-16", "replace").encode()
     if not data.strip():
         raise SourceError("the file is empty. An IDL is a JSON object.", origin=origin)
+    if _LONG_NUMBER.search(data):
+        with suppress(ValueError, RecursionError):
+            return _exact(data)
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
+        if _SURROGATE.search(data):
+            with suppress(ValueError, RecursionError):
+                return _exact(data)
         raise SourceError(_why_not_json(data, error), origin=origin) from error
+
+
+#: orjson reads such numbers as floats, and no text with half of a surrogate pair.
+_LONG_NUMBER, _SURROGATE = re.compile(rb"[0-9]{19}"), re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def _exact(data: bytes) -> Any:
+    """Parse JSON with whole numbers of any size. Half of a surrogate pair becomes "?". Raises ValueError."""
+    found = json.loads(data, parse_constant=_no_constant)
+    text = json.dumps(found, ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "replace")) if _SURROGATE.search(data) else found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _why_not_json(data: bytes, error: orjson.JSONDecodeError) -> str:

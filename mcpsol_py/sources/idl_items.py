@@ -4,10 +4,9 @@ constants.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
-
-import orjson
 
 from mcpsol_py.items import items_by_name
 from mcpsol_py.model.program import (
@@ -122,7 +121,7 @@ class ItemReader(AccountReader):
     def constant(self, item: dict[str, Any]) -> Constant:
         """Read an entry of "constants". Its value is text, or JSON that is kept as text."""
         value = item.get("value")
-        text = value if type(value) is str else orjson.dumps(value).decode()
+        text = value if type(value) is str else json.dumps(value, separators=(",", ":"))
         kept = clean_text(text, _LONGEST_CONSTANT)
         node = self.constant_type(item.get("type"))
         return Constant(self.name(item), node, kept, self.docs(item))

@@ -152,7 +152,7 @@ def test_a_file_of_50_mb_is_refused_unread(tmp_path: Path) -> None:
 def test_an_object_that_is_no_json_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["self"] = endless
-    for doc in (endless, {"a": object()}, {"a": "\ud800"}, {"a": 2**70}):
+    for doc in (endless, {"a": object()}, {"a": float("nan"), "b": 2**70}):
         with pytest.raises(SourceError, match="not a JSON document"):
             read(doc)
 

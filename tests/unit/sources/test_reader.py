@@ -21,6 +21,7 @@ from tests.unit.sources.fixtures import document
 NAMES = ("anchor/prefixes", "anchor/seeds", "codama/every", "legacy/odd", "shank/odd")
 DOCUMENTS = {name: document(name) for name in NAMES}
 JUNK: list[Any] = [None, 5, -1, "junk", True, [], {}, [5], {"odd": 1}, {"kind": 7}, [{}], 1.5]
+JUNK += [2**70, "\ud800", {"odd": "\udfff"}]
 LISTS = ("instructions", "accounts", "events", "errors", "constants")
 #: Lists that nothing else of a program depends on.
 LEAVES = ("instructions", "events", "errors", "constants")
@@ -41,7 +42,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 def _item_of(path: tuple[Any, ...]) -> tuple[str, int] | None:
     """The list and the index of the program's item that *path* leads into, or None."""
     steps = path[1:] if path[0] == "program" else path
-    if len(steps) < 2 or steps[0] not in (*LISTS, "types", "definedTypes"):
+    if len(steps) < 2 or steps[0] not in (*LISTS, "types", "definedTypes", "pdas"):
         return None
     return steps[0], steps[1]
 
@@ -255,3 +256,37 @@ def test_an_enum_whose_tags_are_uncertain_is_refused(body: dict[str, Any]) -> No
 )
 def test_keys_that_nobody_defines_are_findings(body: dict[str, Any]) -> None:
     assert any("unknown key" in finding.message for finding in _fare(body).findings())
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+@pytest.mark.parametrize("number", [2**64 - 1, 2**64, 2**127 + 1, 2**128 - 1])
+def test_constants_of_any_size_are_exact(number: int, as_file: bool) -> None:
+    """A reader of JSON that takes them for floats loses their last digits."""
+
+    def argument(name: str, kind: str, value: int) -> dict[str, Any]:
+        return {
+            "kind": "instructionArgumentNode",
+            "name": name,
+            "type": {"kind": "numberTypeNode", "format": kind, "endian": "le"},
+            "defaultValue": {"kind": "numberValueNode", "number": value},
+            "defaultValueStrategy": "omitted",
+        }
+
+    buy = {
+        "kind": "instructionNode",
+        "name": "buy",
+        "accounts": [],
+        "arguments": [argument("discriminator", "u8", 7), argument("most", "u128", number)],
+        "discriminators": [
+            {"kind": "fieldDiscriminatorNode", "name": "discriminator", "offset": 0}
+        ],
+    }
+    program = {"kind": "programNode", "name": "shop", "version": "1.0.0", "instructions": [buy]}
+    doc: dict[str, Any] = {
+        "kind": "rootNode",
+        "standard": "codama",
+        "version": "1.0.0",
+        "program": {**program, "publicKey": "1" * 31 + "2", "accounts": [], "definedTypes": []},
+    }
+    shop = load(json.dumps(doc).encode() if as_file else doc)
+    assert shop.instruction("buy").encode({}) == b"\7" + number.to_bytes(16, "little")
