@@ -245,3 +245,24 @@ def test_a_signature_of_another_transaction_is_refused() -> None:
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": str(Signature.default())})
     with pytest.raises(TransportError):
         asyncio.run(OddNode(answer).send(TRANSACTION))
+
+
+@pytest.mark.parametrize("number", [-1, 2**64])
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("block_height", lambda number: number),
+        ("priority_fees", lambda number: [{"slot": 1, "prioritizationFee": number}]),
+        (
+            "latest_blockhash",
+            lambda number: {"value": {"blockhash": "1" * 32, "lastValidBlockHeight": number}},
+        ),
+        ("history", lambda number: [{"signature": str(SIGNATURE), "slot": number}]),
+    ],
+)
+def test_a_number_that_no_node_can_mean_is_refused(
+    name: str, answer: Callable[[int], Any], number: int
+) -> None:
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": answer(number)})
+    with pytest.raises(TransportError, match="unknown form"):
+        asyncio.run(_awaited(METHODS[name](OddNode(text))))
