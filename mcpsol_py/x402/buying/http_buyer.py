@@ -191,7 +191,7 @@ def _its_words(response: httpx.Response) -> str:
 
 def _json_object(response: httpx.Response) -> dict[str, Any]:
     try:
-        body = response.json()
+        body = orjson.loads(response.content)
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}

@@ -14,7 +14,7 @@ import orjson
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402.protocol.http_answers import send_bounded, was_cut
-from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
+from mcpsol_py.x402.protocol.json_form import is_deep, list_at, mapping_at
 from mcpsol_py.x402.protocol.price import format_amount
 
 __all__ = ["BAZAAR", "ask_catalog", "bazaar_input", "catalog_row", "read_service"]
@@ -55,7 +55,7 @@ def read_service(row: object, network: str) -> dict[str, Any] | None:
     {"resource": url, "type", "prices": ["0.01 USDC"], "theySay"?, "tool"?}. Its texts are a
     stranger's, so they are cleaned and bounded.
     """
-    row = mapping_at(row)
+    row = {} if is_deep(row) else mapping_at(row)
     prices = [*_prices(row, network)]
     if not prices:
         return None

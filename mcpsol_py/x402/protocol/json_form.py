@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import orjson
@@ -19,6 +19,7 @@ __all__ = [
     "encode_object",
     "extra_of",
     "faulty_fields",
+    "is_deep",
     "json_of",
     "list_at",
     "mapping_at",
@@ -27,6 +28,8 @@ __all__ = [
 
 #: A payment is a transaction of at most 1,232 bytes and its terms. Anything longer is not read.
 MAX_PAYMENT_BYTES = 64 * 1024
+#: Levels of a message of another party. Libraries that write JSON end at 254, some with an error of their own.
+MAX_DEPTH = 64
 
 
 def json_of(model: BaseModel) -> dict[str, Any]:
@@ -82,8 +85,29 @@ def decode_object(value: object, what: str) -> dict[str, Any]:
 
     *what* names it in errors. Raises PaymentError (invalid_payload).
     """
+    found = dict(value) if isinstance(value, Mapping) else _parsed_object(value, what)
+    if is_deep(found):
+        raise _invalid(f"{what} nests deeper than {MAX_DEPTH} levels")
+    return found
+
+
+def is_deep(value: object) -> bool:
+    """Whether a JSON value nests deeper than MAX_DEPTH levels."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
-        return dict(value)
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _parsed_object(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, str):
         raise _invalid(f"expected {what} as an object or text, got {type(value).__name__}")
     if len(value) > 2 * MAX_PAYMENT_BYTES:

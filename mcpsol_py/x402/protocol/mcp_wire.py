@@ -29,6 +29,7 @@ from mcpsol_py.x402.protocol.json_form import (
     decode_object,
     encode_object,
     faulty_fields,
+    is_deep,
     json_of,
     list_at,
     mapping_at,
@@ -90,6 +91,8 @@ def parse_payment(found: Mapping[str, Any]) -> Payment:
 
     Raises PaymentError (invalid_payload, invalid_x402_version).
     """
+    if is_deep(found):
+        raise PaymentError("invalid_payload", "the payment nests too deep")
     size = len(orjson.dumps(found, default=str))
     if size > MAX_PAYMENT_BYTES:
         raise PaymentError(
@@ -219,7 +222,7 @@ def parse_demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
     or of another type. The demand may then have none.
     """
     given = mapping_at(value)
-    if not list_at(given, "accepts"):
+    if not list_at(given, "accepts") or is_deep(given):
         return None
     version, (model, terms_model) = _demand_models(given)
     demand = _readable_parts(cleaned_demand(given))

@@ -248,14 +248,14 @@ def _reason(response: httpx.Response) -> str:
     searches for them.
     """
     try:
-        body = response.json()
+        body = orjson.loads(response.content)
     except ValueError:
         return response.text[:MAX_REASON]
     for key in _REASON_KEYS:
         reason = mapping_at(body).get(key)
         if isinstance(reason, str):
             return reason[:MAX_REASON]
-    return str(body)[:MAX_REASON]
+    return response.text[:MAX_REASON]
 
 
 def custom_facilitator(name: str, **options: Any) -> FacilitatorClient:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import orjson
 import pytest
 
-from mcpsol_py.x402.protocol.http_wire import read_http_demand
-from mcpsol_py.x402.protocol.json_form import encode_object
-from mcpsol_py.x402.protocol.mcp_wire import parse_demand
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.bazaar import read_service
+from mcpsol_py.x402.protocol.http_wire import read_http_demand, read_http_receipt
+from mcpsol_py.x402.protocol.json_form import MAX_DEPTH, encode_object
+from mcpsol_py.x402.protocol.mcp_wire import parse_demand, parse_payment, read_receipt
 from mcpsol_py.x402.protocol.networks import DEVNET
 from tests.unit.x402.payments import USDC
 
@@ -89,3 +92,41 @@ def test_the_terms_of_the_body_count_if_those_of_the_header_cannot_be_read() -> 
     assert found is not None
     assert found.required.x402_version == 1
     assert len(found.required.accepts) == 1
+
+
+# --- nesting ---------------------------------------------------------------------------------------------------------
+
+
+def nested(levels: int) -> Any:
+    """Objects and lists inside each other."""
+    value: Any = 1
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH, 300, 900, 5_000])
+def test_what_nests_too_deep_is_not_read(levels: int) -> None:
+    """Libraries that write JSON, and `repr`, end at some depth with errors of their own."""
+    deep = nested(levels)
+    receipt = {"success": True, "transaction": "x", "network": DEVNET, "extensions": deep}
+    demand = {"x402Version": 2, "accepts": [{**GOOD, "extra": {**GOOD["extra"], "a": deep}}]}
+    assert parse_demand(demand) is None
+    assert parse_demand({"x402Version": 2, "accepts": [GOOD], "extensions": deep}) is None
+    assert read_receipt({"_meta": {"x402/payment-response": receipt}}) is None
+    assert read_service({"resource": deep, "accepts": [GOOD], "type": "http"}, DEVNET) is None
+    with pytest.raises(PaymentError) as caught:
+        parse_payment({"x402Version": 2, "payload": {"a": deep}, "accepted": GOOD})
+    assert caught.value.code == "invalid_payload"
+    text = ('{"a":' * levels + "1" + "}" * levels).encode()
+    body = b'{"x402Version": 2, "accepts": [' + orjson.dumps(GOOD) + b'], "extensions": ' + text
+    assert read_http_demand("https://shop.example/", {}, body + b"}") is None
+    packed = base64.b64encode(b'{"success": true, "transaction": "x", "extensions": ' + text + b"}")
+    assert read_http_receipt({"payment-response": packed.decode()}) is None
+
+
+def test_what_nests_less_is_read() -> None:
+    extensions = {"a": nested(MAX_DEPTH - 4)}
+    demand = parse_demand({"x402Version": 2, "accepts": [GOOD], "extensions": extensions})
+    assert demand is not None
+    assert encode_object(demand.model_dump(mode="json"))
