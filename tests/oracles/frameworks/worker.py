@@ -137,8 +137,11 @@ async def autogen(target: dict[str, Any]) -> Session:
         mcp_server_tools,
     )
 
-    kind = StreamableHttpServerParams if "url" in target else StdioServerParams
-    tools = {tool.name: tool for tool in await mcp_server_tools(kind(**target))}
+    if "url" in target:
+        server: Any = StreamableHttpServerParams(**target)
+    else:  # it waits five seconds otherwise: a busy machine takes longer to start a server
+        server = StdioServerParams(**target, read_timeout_seconds=60)
+    tools = {tool.name: tool for tool in await mcp_server_tools(server)}
 
     async def call(name: str, arguments: dict[str, Any]) -> str:
         tool = tools[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from mcpsol_py.x402.protocol.offer import Answer
 from mcpsol_py.x402.selling.refunds import Refunds
 from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.store.receipts import Receipts
-from mcpsol_py.x402.store.refund_log import RefundLog
+from mcpsol_py.x402.store.refund_log import Refund, RefundLog
 from tests.support.x402_shop import ID, Shop
 from tests.unit.x402.conftest import Storage
 
@@ -91,11 +92,22 @@ async def test_what_was_not_paid_is_not_refunded(shop: Shop) -> None:
 
 async def test_two_commands_at_once_refund_once(shop: Shop) -> None:
     await sold(shop)
+    shop.world.give(shop.world.payee.pubkey(), 5 * PRICE)  # enough for more than one
     both = await asyncio.gather(
         refunds_of(shop).refund(ID), refunds_of(shop).refund(ID), return_exceptions=True
     )
     assert sum(not isinstance(one, PaymentError) for one in both) == 1
-    assert (held(shop), shop.paid) == (BALANCE, 0)
+    assert (held(shop), shop.paid) == (BALANCE, 4 * PRICE)
+
+
+async def test_a_refund_begins_only_if_no_other_began_meanwhile(shop: Shop) -> None:
+    """Two commands read the log before either of them wrote to it."""
+    await sold(shop)
+    log = RefundLog(shop.database)
+    one = Refund(ID, "signature one", PRICE, str(shop.world.payer.pubkey()), "blockhash")
+    assert log.begin(one, [])
+    assert not log.begin(replace(one, signature="signature two"), [])
+    assert [begun.signature for begun in log.of(ID)] == ["signature one"]
 
 
 class Flaky:
