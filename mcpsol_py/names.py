@@ -11,13 +11,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import Any, Generic, TypeVar
 
 __all__ = [
     "RUST_KEYWORDS",
     "UNRAWABLE",
     "ByName",
+    "NumberedNames",
     "aliases",
     "by_name",
     "camel",
@@ -294,6 +295,26 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+
+
+class NumberedNames:
+    """Adds "_2", "_3" and so on to names that repeat. No name of *taken* is given.
+
+    >>> numbered = NumberedNames(["padding", "padding_2"])
+    >>> numbered.next("padding"), numbered.next("padding")
+    ('padding_3', 'padding_4')
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = frozenset(taken)
+        self._last: dict[str, int] = {}
+
+    def next(self, name: str) -> str:
+        """Return *name* with its next free number."""
+        numbers = count(self._last.get(name, 1) + 1)
+        number = next(n for n in numbers if f"{name}_{n}" not in self._taken)
+        self._last[name] = number
+        return f"{name}_{number}"
 
 
 def clean_text(text: str, limit: int = 4096) -> str:

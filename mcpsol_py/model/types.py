@@ -28,6 +28,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 from mcpsol_py.items import names_of
 from mcpsol_py.model.fast_init import quicken
+from mcpsol_py.names import NumberedNames
 
 __all__ = [
     "BOOL",
@@ -479,17 +480,8 @@ def field_keys(fields: tuple[Field, ...]) -> tuple[str, ...]:
     names = tuple(names_of(fields))
     if len(set(names)) == len(names):
         return names
-    used: set[str] = set()
-    keys = []
+    numbered, used, keys = NumberedNames(names), set[str](), []
     for name in names:
-        key = name if name not in used else _numbered(name, used.union(names))
-        used.add(key)
-        keys.append(key)
+        keys.append(numbered.next(name) if name in used else name)
+        used.add(name)
     return tuple(keys)
-
-
-def _numbered(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import TypeAlias
 
 from mcpsol_py.errors import abbr
 from mcpsol_py.items import names_of
-from mcpsol_py.model.program import Instruction, ProgramModel
+from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
+from mcpsol_py.names import NumberedNames
 
 __all__ = ["tell_apart"]
 
@@ -31,9 +33,13 @@ class _Names:
 
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
-        self.taken = set(names_of(model.instructions))
-        #: every instruction that is kept, by its name in the source
-        self.kept: defaultdict[str, list[int]] = defaultdict(list)
+        self.numbered = NumberedNames(names_of(model.instructions))
+        #: the names that came before
+        self.seen: set[str] = set()
+        #: the instructions that came before, as `_content`
+        self.known: set[Instruction] = set()
+        #: the places in `out` of instructions with one name that data cannot tell apart
+        self.alike: defaultdict[_DataKey, list[int]] = defaultdict(list)
         self.out: list[Instruction] = []
         self.findings = list(model.findings)
 
@@ -43,50 +49,38 @@ class _Names:
         return replace(self.model, instructions=tuple(self.out), findings=tuple(self.findings))
 
     def _add(self, ix: Instruction, path: str) -> None:
-        same = self.kept[ix.name]
-        if not same:
-            self._keep(ix, ix)
-        elif any(_is_same(ix, self.out[index]) for index in same):
+        if _content(ix) in self.known:
             message = f"instruction {abbr(ix.name, 60)} is listed twice, and read once"
             self.findings.append((path, "warning", message))
-        else:
-            self._add_second(ix, path, [i for i in same if _data_alike(self.out[i], ix)])
-
-    def _add_second(self, ix: Instruction, path: str, twins: list[int]) -> None:
-        """Add another instruction of the same name. If data cannot tell it from its *twins*, all are disabled."""
-        name = self._free_name(ix.name)
-        called = f"a second instruction {abbr(ix.name, 60)} is called {abbr(name, 60)} here"
-        if not twins:
-            self.findings.append((path, "warning", called))
-            self._keep(ix, replace(ix, name=name))
             return
-        self.findings.append((path, "error", f"{called}; {_AMBIGUOUS}"))
-        for index in twins:
-            self.out[index] = replace(self.out[index], disabled=_AMBIGUOUS)
-        self._keep(ix, replace(ix, name=name, disabled=_AMBIGUOUS))
+        self.known.add(_content(ix))
+        twins = self.alike[_data_key(ix)]
+        twins.append(len(self.out))
+        self.out.append(self._named(ix, path, len(twins) > 1))
+        if len(twins) > 1:
+            for index in (twins[0], twins[-1]):
+                self.out[index] = replace(self.out[index], disabled=_AMBIGUOUS)
 
-    def _keep(self, ix: Instruction, shown: Instruction) -> None:
-        self.kept[ix.name].append(len(self.out))
-        self.out.append(shown)
-
-    def _free_name(self, name: str) -> str:
-        number = 2
-        while f"{name}_{number}" in self.taken:
-            number += 1
-        self.taken.add(f"{name}_{number}")
-        return f"{name}_{number}"
-
-
-def _is_same(ix: Instruction, other: Instruction) -> bool:
-    return replace(ix, name=other.name, disabled=other.disabled) == other
+    def _named(self, ix: Instruction, path: str, is_ambiguous: bool) -> Instruction:
+        if ix.name not in self.seen:
+            self.seen.add(ix.name)
+            return ix
+        name = self.numbered.next(ix.name)
+        called = f"a second instruction {abbr(ix.name, 60)} is called {abbr(name, 60)} here"
+        level, why = ("error", f"{called}; {_AMBIGUOUS}") if is_ambiguous else ("warning", called)
+        self.findings.append((path, level, why))
+        return replace(ix, name=name)
 
 
-def _data_alike(one: Instruction, other: Instruction) -> bool:
-    """Return whether data of one may as well be data of the other."""
-    first, second = one.discriminator, other.discriminator
-    return (first.value, first.offset, first.size, one.also) == (
-        second.value,
-        second.offset,
-        second.size,
-        other.also,
-    )
+def _content(ix: Instruction) -> Instruction:
+    """Return all of an instruction that the source wrote."""
+    return replace(ix, disabled=None)
+
+
+_DataKey: TypeAlias = tuple[str, bytes, int, int | None, tuple[Discriminator, ...]]
+
+
+def _data_key(ix: Instruction) -> _DataKey:
+    """Return its name and everything that tells its data from those of others."""
+    mark = ix.discriminator
+    return ix.name, mark.value, mark.offset, mark.size, ix.also
