@@ -8,11 +8,12 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpsol_py.bodies.calls import PROGRAM_CALLS
 from mcpsol_py.bodies.tree import CallProgram, bodies_of, find
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.names import snake
+from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.anchor import anchor_plan, anchor_view, pages_view
 from mcpsol_py.render.anchor.handlers import anchor_handlers
 from mcpsol_py.render.environment import environment
@@ -284,7 +285,7 @@ class _Plan:
         usage.words.add("numbers")  # the macro that declares them
         usage.calls.add("log")  # called by every error
         files = {
-            "checks": self.library_file("checks", usage),
+            "checks": self.library_file("checks", usage, token_calls=_TOKEN_CALLS),
             "codec": self.library_file("codec", usage, numbers=numbers),
             "log": self.library_file("log", usage),
         }
@@ -307,6 +308,8 @@ class _Plan:
         return made.encode()
 
 
+#: The calls of token programs by their names in a spec, and the structs of pinocchio-token.
+_TOKEN_CALLS = [(code(name), code(pascal(name))) for name in PROGRAM_CALLS]
 #: The names that schema.rs uses: its pages are long, and are not searched.
 _SCHEMA_USES = "return_data(page); Check::InstructionFallbackNotFound"
 

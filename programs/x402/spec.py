@@ -38,6 +38,9 @@ from mcpsol_py.spec import (
     i64,
     init,
     instruction,
+    is_mint,
+    is_owned,
+    is_token_account,
     mint,
     otherwise,
     overflow,
@@ -49,11 +52,14 @@ from mcpsol_py.spec import (
     u16,
     u32,
     u64,
+    u128,
     variant,
 )
 
 ADDRESS = "8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz"
 ATA_PROGRAM = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
+TOKEN = Pubkey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+TOKEN_2022 = Pubkey("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 #: The owner of the treasury: 0xBEEF sixteen times, as in local builds of the audited program. Nobody has its key. Put a
 #: wallet of yours here, and in TREASURY_OWNER below, before you deploy.
 TREASURY = bytes([0xBE, 0xEF]) * 16
@@ -1142,6 +1148,63 @@ class X402:
             grace (seconds): The agreed grace period. It must be the plan's.
             periods: The most charges.
         """
+        now = Clock.get().unix_timestamp
+        require(merchant.address != subscriber.address, self.SelfPayment)
+        need_to_pass(mint)
+        agree(plan, price, period, grace, periods)
+        require(plan.trial == trial, self.TermsChanged)
+        subscription.plan = plan.address
+        subscription.terms = plan.address
+        subscription.merchant = merchant.address
+        subscription.subscriber = subscriber.address
+        subscription.mint = mint.address
+        subscription.rent_payer = rent_payer.address
+        subscription.price = price
+        subscription.period = period
+        subscription.grace = grace
+        subscription.max_charges = periods
+        if trial == 0:
+            count(subscription, now)
+        else:
+            with overflow(self.Overflow):
+                subscription.due_at = now + i64(trial)
+        due_at = subscription.due_at
+        later = outstanding(subscription)
+        if trial == 0:
+            need_thawed(source, destination)
+            before = may_take(source, destination, price)
+            token_program.transfer_checked(
+                source=source,
+                mint=mint,
+                destination=destination,
+                authority=subscriber,
+                amount=price,
+                decimals=mint.decimals,
+            )
+            need_exact(destination, before, price)
+        allowance = changed_allowance(source, delegate.address, u64(0), later)
+        if allowance == 0:
+            token_program.revoke(source=source, authority=subscriber)
+        else:
+            token_program.approve(
+                source=source, delegate=delegate, owner=subscriber, amount=allowance
+            )
+        emit(
+            self.Subscribed(
+                subscription=subscription.address,
+                plan=plan.address,
+                subscriber=subscriber.address,
+                price=price,
+                max_charges=periods,
+                due_at=due_at,
+            )
+        )
+        if trial == 0:
+            emit(
+                self.Charged(
+                    subscription=subscription.address, amount=price, charges=u32(1), due_at=due_at
+                )
+            )
 
     @instruction(discriminator=b"\x24")
     def charge(
@@ -1167,6 +1230,31 @@ class X402:
             source: The subscriber's associated token account.
             destination: The merchant's associated token account.
         """
+        now = Clock.get().unix_timestamp
+        need_to_pass(mint)
+        require(subscription.cancelled_at == 0, self.SubscriptionCancelled)
+        require(now >= subscription.due_at, self.NotDue)
+        require(subscription.charges < subscription.max_charges, self.ChargesUsedUp)
+        require(now < expires_at(subscription), self.SubscriptionExpired)
+        count(subscription, current_period(subscription, now))
+        price = subscription.price
+        charges = subscription.charges
+        due_at = subscription.due_at
+        before = may_move(source, destination, delegate.address, subscriber.address, price)
+        token_program.transfer_checked(
+            source=source,
+            mint=mint,
+            destination=destination,
+            authority=delegate,
+            amount=price,
+            decimals=mint.decimals,
+        )
+        need_exact(destination, before, price)
+        emit(
+            self.Charged(
+                subscription=subscription.address, amount=price, charges=charges, due_at=due_at
+            )
+        )
 
     @instruction(discriminator=b"\x25")
     def change_plan(
@@ -1203,6 +1291,34 @@ class X402:
             grace (seconds): The agreed grace period. It must be the plan's.
             periods: The most charges from now on.
         """
+        need_to_pass(mint)
+        agree(plan, price, period, grace, periods)
+        state = state_of_subscription(subscription, Clock.get().unix_timestamp)
+        require(state != SubscriptionState.Cancelled, self.SubscriptionCancelled)
+        require(state != SubscriptionState.Expired, self.SubscriptionExpired)
+        less = outstanding(subscription)
+        subscription.terms = plan.address
+        subscription.price = price
+        subscription.period = period
+        subscription.grace = grace
+        subscription.charges = u32(0)
+        subscription.max_charges = periods
+        more = outstanding(subscription)
+        allowance = changed_allowance(source, delegate.address, less, more)
+        if allowance == 0:
+            token_program.revoke(source=source, authority=subscriber)
+        else:
+            token_program.approve(
+                source=source, delegate=delegate, owner=subscriber, amount=allowance
+            )
+        emit(
+            self.PlanChanged(
+                subscription=subscription.address,
+                terms=plan.address,
+                price=price,
+                max_charges=periods,
+            )
+        )
 
     @instruction(discriminator=b"\x26")
     def cancel(
@@ -1225,6 +1341,30 @@ class X402:
             subscriber: The subscriber.
             source: The subscriber's associated token account. The program's allowance on it is lowered.
         """
+        need_mint_or_gone(mint, token_program)
+        left = outstanding(subscription)
+        # a subscription that the merchant cancelled, or that was cancelled while the account was frozen, may still have
+        # an allowance
+        is_running = subscription.cancelled_at == 0
+        require(is_running or left > 0, self.SubscriptionCancelled)
+        if is_running:
+            subscription.cancelled_at = Clock.get().unix_timestamp
+        # The state alone stops all charges. The allowance is tidied up where that is possible: a frozen or closed token
+        # account, one that refuses approvals by programs, one of another owner, or another delegate on it must not keep
+        # anyone subscribed.
+        allowed = allowance_of(source, subscriber.address, delegate.address, token_program)
+        if allowed == 0:
+            end(subscription)
+        elif is_token_account(source, token_program) and can_change_allowance(source):
+            allowance = changed_allowance(source, delegate.address, left, u64(0))
+            if allowance == 0:
+                token_program.revoke(source=source, authority=subscriber)
+            else:
+                token_program.approve(
+                    source=source, delegate=delegate, owner=subscriber, amount=allowance
+                )
+            end(subscription)
+        emit(self.Cancelled(subscription=subscription.address, by_merchant=False, refunded=u64(0)))
 
     @instruction(discriminator=b"\x27")
     def merchant_cancel(
@@ -1254,6 +1394,49 @@ class X402:
             source: The merchant's associated token account.
             destination: The subscriber's associated token account.
         """
+        now = Clock.get().unix_timestamp
+        need_mint_or_gone(mint, token_program)
+        can_refund = can_arrive(destination, subscriber.address, mint, token_program)
+        require(subscription.cancelled_at == 0, self.SubscriptionCancelled)
+        owed = unused(subscription, now)
+        subscription.cancelled_at = now
+        # What was paid ends here. Without a refund the subscriber keeps the time: otherwise the merchant would choose a
+        # moment at which there is none.
+        ends_now = owed == 0 or can_refund
+        refunded = owed if ends_now else u64(0)
+        if ends_now and now < subscription.due_at:
+            subscription.due_at = now
+        left = outstanding(subscription)
+        if refunded > 0:
+            if not is_token_account(source, token_program):
+                raise self.BalanceTooSmall
+            if not is_token_account(destination, token_program):
+                raise self.AccountFrozen
+            if not is_mint(mint, token_program):
+                raise self.WrongTokenProgram
+            need_thawed(source, destination)
+            before = may_take(source, destination, refunded)
+            token_program.transfer_checked(
+                source=source,
+                mint=mint,
+                destination=destination,
+                authority=merchant,
+                amount=refunded,
+                decimals=mint.decimals,
+            )
+            need_exact(destination, before, refunded)
+        # without the subscriber, a delegate can only give up its whole allowance
+        allowed = allowance_of(destination, subscriber.address, delegate.address, token_program)
+        if allowed == 0:
+            end(subscription)
+        elif (
+            allowed <= left
+            and is_token_account(destination, token_program)
+            and not destination.is_frozen
+        ):
+            token_program.revoke(source=destination, authority=delegate)
+            end(subscription)
+        emit(self.Cancelled(subscription=subscription.address, by_merchant=True, refunded=refunded))
 
     @instruction(discriminator=b"\x28")
     def close_subscription(
@@ -1415,6 +1598,131 @@ def need_to_pass(mint: Mint) -> None:
                 raise X402.UnsupportedMintExtension
 
 
+def can_arrive(
+    to: Unchecked, owner: Pubkey, coin: Unchecked, token_program: TokenInterface
+) -> bool:
+    """Whether a transfer of a mint's tokens to the owner's account would arrive whole now."""
+    if not is_token_account(to, token_program) or not is_mint(coin, token_program):
+        return False
+    return to.owner == owner and not to.is_frozen and takes_transfers(to) and is_untaxed(coin)
+
+
+def takes_transfers(to: TokenAccount) -> bool:
+    """Whether a token account takes transfers without a memo or a proof.
+
+    2 TransferFeeAmount, 7 ImmutableOwner, 8 MemoTransfer while it is off, 11 CpiGuard, 15 TransferHookAccount, 27
+    PausableAccount.
+    """
+    for extension in extensions(to):
+        match extension.kind:
+            case 2 | 7 | 11 | 15 | 27:
+                pass
+            case 8:
+                if not extension.is_zero(0, 1):
+                    return False
+            case _:
+                return False
+    return True
+
+
+def is_untaxed(coin: Mint) -> bool:
+    """Whether the mint is one that `need_to_pass` takes, and nothing of it stops or taxes a transfer at the moment.
+
+    The fee of 1 TransferFeeConfig is 0 in both epochs that it names, and 26 Pausable is not paused.
+    """
+    for extension in extensions(coin):
+        match extension.kind:
+            case 1:
+                # two authorities, the withheld amount, then twice: the epoch, the largest fee, the basis points
+                if not (extension.is_zero(88, 90) and extension.is_zero(106, 108)):
+                    return False
+            case 14:
+                if not extension.is_zero(32, 64):
+                    return False
+            case 26:
+                if not extension.is_zero(32, 33):
+                    return False
+            case 3 | 4 | 6 | 10 | 12 | 16 | 18 | 19 | 20 | 21 | 22 | 23 | 25:
+                pass
+            case _:
+                return False
+    return True
+
+
+def need_mint_or_gone(coin: Unchecked, token_program: TokenInterface) -> None:
+    """The mint is of the token program that was given, or it was closed."""
+    is_gone = not is_owned(coin, TOKEN) and not is_owned(coin, TOKEN_2022)
+    require(is_gone or is_owned(coin, token_program.address), X402.WrongTokenProgram)
+
+
+def may_move(
+    source: TokenAccount, to: TokenAccount, authority: Pubkey, owner: Pubkey, amount: u64
+) -> u64:
+    """A transfer by this authority can be made: what would go wrong in the token program is named here first.
+
+    Returns the tokens in the account that gets them.
+    """
+    need_thawed(source, to)
+    if authority != owner:
+        require(source.delegate == authority, X402.NotOwnerNorDelegate)
+        require(source.delegated_amount >= amount, X402.AllowanceTooSmall)
+    return may_take(source, to, amount)
+
+
+def need_thawed(source: TokenAccount, to: TokenAccount) -> None:
+    """Neither account is frozen."""
+    require(not source.is_frozen and not to.is_frozen, X402.AccountFrozen)
+
+
+def may_take(source: TokenAccount, to: TokenAccount, amount: u64) -> u64:
+    """The account holds the amount. Returns the tokens in the account that gets them."""
+    require(source.amount >= amount, X402.BalanceTooSmall)
+    return to.amount
+
+
+def need_exact(to: TokenAccount, before: u64, amount: u64) -> None:
+    """The account got exactly the amount."""
+    require(to.amount.saturating_sub(before) == amount, X402.FeeTaken)
+
+
+# --- the allowance of the program's delegate: what all subscriptions of a token account have left ---------------------
+
+
+def changed_allowance(source: TokenAccount, delegate: Pubkey, less: u64, more: u64) -> u64:
+    """The allowance after a change. Another delegate with an allowance of its own is not pushed aside."""
+    current = u64(0)
+    if source.delegate == delegate:
+        current = source.delegated_amount
+    else:
+        is_free = source.delegate is None or source.delegated_amount == 0
+        require(is_free, X402.OtherDelegate)
+    with overflow(X402.Overflow):
+        return current.saturating_sub(less) + more
+
+
+def allowance_of(
+    source: Unchecked, subscriber: Pubkey, delegate: Pubkey, token_program: TokenInterface
+) -> u64:
+    """What the delegate may take now, if the account is the subscriber's.
+
+    0 for an account that is closed, was given to another owner, or has another delegate.
+    """
+    if not is_token_account(source, token_program) or source.owner != subscriber:
+        return u64(0)
+    return source.delegated_amount if source.delegate == delegate else u64(0)
+
+
+def can_change_allowance(source: TokenAccount) -> bool:
+    """Whether the token program lets a program change what is approved: Token-2022's 11 CpiGuard can forbid it."""
+    if source.is_frozen:
+        return False
+    for extension in extensions(source):
+        is_guard = extension.kind == 11 and not extension.is_zero(0, 1)
+        if is_guard or extension.kind == 65_535:
+            return False
+    return True
+
+
 # --- the rules of subscriptions ---------------------------------------------------------------------------------------
 
 
@@ -1435,3 +1743,56 @@ def expires_at(subscription: X402.Subscription) -> i64:
     """The time from which on an unpaid subscription is expired."""
     with overflow(X402.Overflow):
         return subscription.due_at + i64(subscription.grace)
+
+
+def agree(plan: X402.Plan, price: u64, period: u32, grace: u32, periods: u32) -> None:
+    """The terms are those that the subscriber agreed to, and the plan still takes subscribers.
+
+    A plan can be closed, and created again with other terms, before the agreement lands.
+    """
+    require(plan.open, X402.PlanNotOpen)
+    is_same = plan.price == price and plan.period == period and plan.grace == grace
+    require(is_same, X402.TermsChanged)
+    require(periods > 0 and periods <= plan.max_charges, X402.TooManyPeriods)
+
+
+def outstanding(subscription: X402.Subscription) -> u64:
+    """Tokens that the charges which are left would take."""
+    left = subscription.max_charges.saturating_sub(subscription.charges)
+    with overflow(X402.Overflow):
+        return subscription.price * u64(left)
+
+
+def end(subscription: Mut[X402.Subscription, ...]) -> None:
+    """Nothing is allowed any more."""
+    subscription.max_charges = subscription.charges
+
+
+def count(subscription: Mut[X402.Subscription, ...], start: i64) -> None:
+    """Count a charge for the period that starts then."""
+    with overflow(X402.Overflow):
+        subscription.charges += 1
+        subscription.due_at = start + i64(subscription.period)
+    subscription.last_price = subscription.price
+    subscription.paid_from = start
+
+
+def current_period(subscription: X402.Subscription, now: i64) -> i64:
+    """The start of the period in which now is, so that periods which nobody charged are gone."""
+    with overflow(X402.Overflow):
+        late = u64(now - subscription.due_at)
+        period = u64(subscription.period)
+        return subscription.due_at + i64(late // period * period)
+
+
+def unused(subscription: X402.Subscription, now: i64) -> u64:
+    """What a merchant who cancels now owes of the last charge: the unused part of its period, rounded up."""
+    start = subscription.paid_from
+    until = subscription.due_at
+    if start == 0 or now >= until:
+        return u64(0)
+    with overflow(X402.Overflow):
+        left = u128(until - max(now, start))
+        whole = u128(until - start)
+        product = u128(subscription.last_price) * left
+        return u64((product + whole.saturating_sub(1)) // whole)

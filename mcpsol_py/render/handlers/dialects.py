@@ -128,14 +128,14 @@ class _Pinocchio(Dialect):
         accounts = [names.accounts[account] for _, account in call.accounts]
         values = {name: values[name] for name in PROGRAM_CALLS[call.call].values}
         made = ", ".join([*accounts, *values.values()])
-        given = [self.address_reference(names.accounts[call.program])] if call.by_interface else []
-        invoke = "invoke"
-        if call.signer is not None:
-            given.insert(0, f"&[Signer::from(&{names.seeds[call.signer]})]")
-            invoke = "invoke_signed"
-        invoke += "_with_program" if call.by_interface else ""
         made = f"pinocchio_token::instructions::{pascal(call.call)}::new({made})"
-        return f"{made}.{invoke}({', '.join(given)})?"
+        signers = ""
+        if call.signer is not None:
+            signers = f"&[Signer::from(&{names.seeds[call.signer]})]"
+        if call.by_interface:
+            program = self.address_reference(names.accounts[call.program])
+            return f"checks::{call.call}(&{made}, {signers or '&[]'}, {program})?"
+        return f"{made}.invoke_signed({signers})?" if signers else f"{made}.invoke()?"
 
 
 PINOCCHIO = _Pinocchio(

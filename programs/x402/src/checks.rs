@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c988f8ff6329b39a]
+// Rendered by idl2mcp from spec.py; edit the source. [46a227b5a8333a15]
 //! Checks of accounts. Each fails with the error that names the fault, and logs it.
 
 use {
@@ -252,6 +252,103 @@ pub fn token_amount(account: &AccountView) -> Result<u64, ProgramError> {
     }
 }
 
+/// The program at this address owns the account.
+#[inline(always)]
+pub fn is_owned(account: &AccountView, program: &Address) -> bool {
+    owned_by(account, program)
+}
+
+/// The bytes at `offset` of a token account or a mint.
+#[inline(always)]
+fn token_bytes<const N: usize>(
+    account: &AccountView,
+    offset: usize,
+) -> Result<[u8; N], ProgramError> {
+    at(data(account)?, offset)
+        .copied()
+        .ok_or_else(|| Check::AccountDidNotDeserialize.into())
+}
+
+/// The wallet whose tokens a token account holds.
+#[inline(always)]
+pub fn token_owner(account: &AccountView) -> Result<Address, ProgramError> {
+    Ok(Address::new_from_array(token_bytes(account, 32)?))
+}
+
+/// Who else may move the tokens in a token account.
+#[inline(always)]
+pub fn token_delegate(account: &AccountView) -> Result<Option<Address>, ProgramError> {
+    if token_bytes(account, 72)? != [1, 0, 0, 0] {
+        return Ok(None);
+    }
+    Ok(Some(Address::new_from_array(token_bytes(account, 76)?)))
+}
+
+/// The number of tokens that the delegate of a token account may move.
+#[inline(always)]
+pub fn token_delegated_amount(account: &AccountView) -> Result<u64, ProgramError> {
+    Ok(u64::from_le_bytes(token_bytes(account, 121)?))
+}
+
+/// The tokens in a token account cannot be moved.
+#[inline(always)]
+pub fn token_is_frozen(account: &AccountView) -> Result<bool, ProgramError> {
+    Ok(token_bytes(account, 108)? == [2])
+}
+
+/// The decimals of a mint.
+#[inline(always)]
+pub fn mint_decimals(account: &AccountView) -> Result<u8, ProgramError> {
+    let [decimals] = token_bytes(account, 44)?;
+    Ok(decimals)
+}
+
+/// The account is an initialized token account of this token program.
+#[inline(always)]
+pub fn is_token(account: &AccountView, program: &Address) -> Result<bool, ProgramError> {
+    let data = data(account)?;
+    let is_usable = data.get(108).is_some_and(|state| *state != 0);
+    Ok(is_owned(account, program) && is_kind(data, TOKEN_ACCOUNT_SIZE, 2) && is_usable)
+}
+
+/// The account is an initialized mint of this token program.
+#[inline(always)]
+pub fn is_mint(account: &AccountView, program: &Address) -> Result<bool, ProgramError> {
+    let data = data(account)?;
+    let is_usable = data.get(45) == Some(&1);
+    Ok(is_owned(account, program) && is_kind(data, MINT_SIZE, 1) && is_usable)
+}
+
+/// Calls an instruction of a token program. Handlers share it, because it is long.
+#[inline(never)]
+pub fn approve(
+    call: &pinocchio_token::instructions::Approve<'_, '_, &AccountView>,
+    signers: &[Signer],
+    program: &Address,
+) -> ProgramResult {
+    call.invoke_signed_with_program(signers, program)
+}
+
+/// Calls an instruction of a token program. Handlers share it, because it is long.
+#[inline(never)]
+pub fn revoke(
+    call: &pinocchio_token::instructions::Revoke<'_, '_, &AccountView>,
+    signers: &[Signer],
+    program: &Address,
+) -> ProgramResult {
+    call.invoke_signed_with_program(signers, program)
+}
+
+/// Calls an instruction of a token program. Handlers share it, because it is long.
+#[inline(never)]
+pub fn transfer_checked(
+    call: &pinocchio_token::instructions::TransferChecked<'_, '_, &AccountView>,
+    signers: &[Signer],
+    program: &Address,
+) -> ProgramResult {
+    call.invoke_signed_with_program(signers, program)
+}
+
 /// One extension of Token-2022: the number that says what it is, and its bytes.
 pub struct Extension<'a> {
     pub kind: u16,
@@ -281,13 +378,9 @@ impl<'a> Extensions<'a> {
             rest: data.get(EXTENSIONS_AT..).unwrap_or_default(),
         }
     }
-}
 
-impl<'a> Iterator for Extensions<'a> {
-    type Item = Extension<'a>;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Extension<'a>> {
+    #[inline(never)]
+    fn read(&mut self) -> Option<Extension<'a>> {
         let rest = core::mem::take(&mut self.rest);
         let Some((kind, after)) = rest.split_first_chunk() else {
             let is_padding = rest.iter().all(|byte| *byte == 0);
@@ -313,6 +406,18 @@ impl<'a> Iterator for Extensions<'a> {
         };
         self.rest = rest;
         Some(Extension { kind, data })
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Extension<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Extension<'a>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.read()
     }
 }
 

@@ -1,19 +1,200 @@
-// Rendered by idl2mcp from spec.py; edit the source. [5b326623057e49b9]
+// Rendered by idl2mcp from spec.py; edit the source. [e4d7d57d46ad41ef]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{checks, error::X402Error},
-    pinocchio::{error::ProgramError, AccountView},
+    pinocchio::{error::ProgramError, AccountView, Address},
 };
 
-pub fn expires_at(subscription: &crate::state::Subscription) -> Result<i64, ProgramError> {
-    Ok(subscription
-        .due_at
-        .get()
-        .checked_add(i64::from(subscription.grace.get()))
-        .ok_or(X402Error::Overflow)?)
+pub fn state_of_channel(status: u8) -> Result<crate::types::ChannelState, ProgramError> {
+    if status == 0 {
+        Ok(crate::types::ChannelState::Open)
+    } else if status == 1 {
+        Ok(crate::types::ChannelState::Sealed)
+    } else if status == 2 {
+        Ok(crate::types::ChannelState::Closing)
+    } else if status == 3 {
+        Ok(crate::types::ChannelState::Distributed)
+    } else {
+        Err(X402Error::InvalidChannelStatus.into())
+    }
+}
+
+pub fn need_version(channel: &crate::state::Channel) -> Result<(), ProgramError> {
+    checks::ensure(channel.version == 1, X402Error::UnsupportedChannelVersion)?;
+    Ok(())
+}
+
+pub fn unused(now: i64, subscription: &crate::state::Subscription) -> Result<u64, ProgramError> {
+    let start: i64 = subscription.paid_from.get();
+    let until: i64 = subscription.due_at.get();
+    if (start == 0) || (now >= until) {
+        return Ok(0);
+    }
+    let left: u128 = u128::try_from(
+        until
+            .checked_sub(now.max(start))
+            .ok_or(X402Error::Overflow)?,
+    )
+    .map_err(|_| X402Error::Overflow)?;
+    let whole: u128 = u128::try_from(until.checked_sub(start).ok_or(X402Error::Overflow)?)
+        .map_err(|_| X402Error::Overflow)?;
+    let product: u128 = u128::from(subscription.last_price.get())
+        .checked_mul(left)
+        .ok_or(X402Error::Overflow)?;
+    Ok(u64::try_from(
+        product
+            .checked_add(whole.saturating_sub(1))
+            .ok_or(X402Error::Overflow)?
+            .checked_div(whole)
+            .ok_or(X402Error::Overflow)?,
+    )
+    .map_err(|_| X402Error::Overflow)?)
+}
+
+pub fn can_arrive(
+    to: &AccountView,
+    owner: Address,
+    coin: &AccountView,
+    token_program: &AccountView,
+) -> Result<bool, ProgramError> {
+    if !checks::is_token(to, token_program.address())?
+        || !checks::is_mint(coin, token_program.address())?
+    {
+        return Ok(false);
+    }
+    Ok(
+        pinocchio::address::address_eq(&checks::token_owner(to)?, &owner)
+            && !checks::token_is_frozen(to)?
+            && crate::helpers::takes_transfers(to)?
+            && crate::helpers::is_untaxed(coin)?,
+    )
+}
+
+pub fn is_untaxed(coin: &AccountView) -> Result<bool, ProgramError> {
+    for extension in checks::Extensions::of(&coin.try_borrow()?) {
+        if extension.kind == 1 {
+            if !(extension.is_zero(88, 90) && extension.is_zero(106, 108)) {
+                return Ok(false);
+            }
+        } else if extension.kind == 14 {
+            if !extension.is_zero(32, 64) {
+                return Ok(false);
+            }
+        } else if extension.kind == 26 {
+            if !extension.is_zero(32, 33) {
+                return Ok(false);
+            }
+        } else if (extension.kind == 3)
+            || (extension.kind == 4)
+            || (extension.kind == 6)
+            || (extension.kind == 10)
+            || (extension.kind == 12)
+            || (extension.kind == 16)
+            || (extension.kind == 18)
+            || (extension.kind == 19)
+            || (extension.kind == 20)
+            || (extension.kind == 21)
+            || (extension.kind == 22)
+            || (extension.kind == 23)
+            || (extension.kind == 25)
+        {
+        } else {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub fn takes_transfers(to: &AccountView) -> Result<bool, ProgramError> {
+    for extension in checks::Extensions::of(&to.try_borrow()?) {
+        if (extension.kind == 2)
+            || (extension.kind == 7)
+            || (extension.kind == 11)
+            || (extension.kind == 15)
+            || (extension.kind == 27)
+        {
+        } else if extension.kind == 8 {
+            if !extension.is_zero(0, 1) {
+                return Ok(false);
+            }
+        } else {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub fn can_change_allowance(source: &AccountView) -> Result<bool, ProgramError> {
+    if checks::token_is_frozen(source)? {
+        return Ok(false);
+    }
+    for extension in checks::Extensions::of(&source.try_borrow()?) {
+        let is_guard: bool = (extension.kind == 11) && !extension.is_zero(0, 1);
+        if is_guard || (extension.kind == 65_535) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+pub fn end(subscription: &mut crate::state::Subscription) -> Result<(), ProgramError> {
+    subscription.max_charges.set(subscription.charges.get());
+    Ok(())
+}
+
+pub fn allowance_of(
+    source: &AccountView,
+    subscriber: Address,
+    delegate: Address,
+    token_program: &AccountView,
+) -> Result<u64, ProgramError> {
+    if !checks::is_token(source, token_program.address())?
+        || !pinocchio::address::address_eq(&checks::token_owner(source)?, &subscriber)
+    {
+        return Ok(0);
+    }
+    Ok(
+        if checks::token_delegate(source)?
+            .is_some_and(|it| pinocchio::address::address_eq(&it, &delegate))
+        {
+            checks::token_delegated_amount(source)?
+        } else {
+            0
+        },
+    )
+}
+
+pub fn need_mint_or_gone(
+    coin: &AccountView,
+    token_program: &AccountView,
+) -> Result<(), ProgramError> {
+    let is_gone: bool = !checks::is_owned(
+        coin,
+        &const {
+            Address::new_from_array([
+                0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb,
+                0x79, 0xac, 0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85,
+                0x7e, 0xff, 0x00, 0xa9,
+            ])
+        },
+    ) && !checks::is_owned(
+        coin,
+        &const {
+            Address::new_from_array([
+                0x06, 0xdd, 0xf6, 0xe1, 0xee, 0x75, 0x8f, 0xde, 0x18, 0x42, 0x5d, 0xbc, 0xe4, 0x6c,
+                0xcd, 0xda, 0xb6, 0x1a, 0xfc, 0x4d, 0x83, 0xb9, 0x0d, 0x27, 0xfe, 0xbd, 0xf9, 0x28,
+                0xd8, 0xa1, 0x8b, 0xfc,
+            ])
+        },
+    );
+    checks::ensure(
+        is_gone || checks::is_owned(coin, token_program.address()),
+        X402Error::WrongTokenProgram,
+    )?;
+    Ok(())
 }
 
 pub fn state_of_subscription(
@@ -37,22 +218,147 @@ pub fn state_of_subscription(
     Ok(crate::types::SubscriptionState::PastDue)
 }
 
-pub fn state_of_channel(status: u8) -> Result<crate::types::ChannelState, ProgramError> {
-    if status == 0 {
-        Ok(crate::types::ChannelState::Open)
-    } else if status == 1 {
-        Ok(crate::types::ChannelState::Sealed)
-    } else if status == 2 {
-        Ok(crate::types::ChannelState::Closing)
-    } else if status == 3 {
-        Ok(crate::types::ChannelState::Distributed)
-    } else {
-        Err(X402Error::InvalidChannelStatus.into())
-    }
+pub fn expires_at(subscription: &crate::state::Subscription) -> Result<i64, ProgramError> {
+    Ok(subscription
+        .due_at
+        .get()
+        .checked_add(i64::from(subscription.grace.get()))
+        .ok_or(X402Error::Overflow)?)
 }
 
-pub fn need_version(channel: &crate::state::Channel) -> Result<(), ProgramError> {
-    checks::ensure(channel.version == 1, X402Error::UnsupportedChannelVersion)?;
+pub fn may_move(
+    (source, to, authority, owner, amount): (&AccountView, &AccountView, Address, Address, u64),
+) -> Result<u64, ProgramError> {
+    crate::helpers::need_thawed(source, to)?;
+    if !pinocchio::address::address_eq(&authority, &owner) {
+        checks::ensure(
+            checks::token_delegate(source)?
+                .is_some_and(|it| pinocchio::address::address_eq(&it, &authority)),
+            X402Error::NotOwnerNorDelegate,
+        )?;
+        checks::ensure(
+            checks::token_delegated_amount(source)? >= amount,
+            X402Error::AllowanceTooSmall,
+        )?;
+    }
+    Ok(crate::helpers::may_take(source, to, amount)?)
+}
+
+pub fn may_take(source: &AccountView, to: &AccountView, amount: u64) -> Result<u64, ProgramError> {
+    checks::ensure(
+        checks::token_amount(source)? >= amount,
+        X402Error::BalanceTooSmall,
+    )?;
+    Ok(checks::token_amount(to)?)
+}
+
+pub fn need_thawed(source: &AccountView, to: &AccountView) -> Result<(), ProgramError> {
+    checks::ensure(
+        !checks::token_is_frozen(source)? && !checks::token_is_frozen(to)?,
+        X402Error::AccountFrozen,
+    )?;
+    Ok(())
+}
+
+pub fn current_period(
+    now: i64,
+    subscription: &crate::state::Subscription,
+) -> Result<i64, ProgramError> {
+    let late: u64 = u64::try_from(
+        now.checked_sub(subscription.due_at.get())
+            .ok_or(X402Error::Overflow)?,
+    )
+    .map_err(|_| X402Error::Overflow)?;
+    let period: u64 = u64::from(subscription.period.get());
+    Ok(subscription
+        .due_at
+        .get()
+        .checked_add(
+            i64::try_from(
+                late.checked_div(period)
+                    .ok_or(X402Error::Overflow)?
+                    .checked_mul(period)
+                    .ok_or(X402Error::Overflow)?,
+            )
+            .map_err(|_| X402Error::Overflow)?,
+        )
+        .ok_or(X402Error::Overflow)?)
+}
+
+pub fn changed_allowance(
+    source: &AccountView,
+    delegate: Address,
+    less: u64,
+    more: u64,
+) -> Result<u64, ProgramError> {
+    let mut current: u64 = 0;
+    if checks::token_delegate(source)?
+        .is_some_and(|it| pinocchio::address::address_eq(&it, &delegate))
+    {
+        current = checks::token_delegated_amount(source)?;
+    } else {
+        let is_free: bool = checks::token_delegate(source)?.is_none()
+            || (checks::token_delegated_amount(source)? == 0);
+        checks::ensure(is_free, X402Error::OtherDelegate)?;
+    }
+    Ok(current
+        .saturating_sub(less)
+        .checked_add(more)
+        .ok_or(X402Error::Overflow)?)
+}
+
+pub fn need_exact(to: &AccountView, before: u64, amount: u64) -> Result<(), ProgramError> {
+    checks::ensure(
+        checks::token_amount(to)?.saturating_sub(before) == amount,
+        X402Error::FeeTaken,
+    )?;
+    Ok(())
+}
+
+pub fn outstanding(subscription: &crate::state::Subscription) -> Result<u64, ProgramError> {
+    let left: u32 = subscription
+        .max_charges
+        .get()
+        .saturating_sub(subscription.charges.get());
+    Ok(subscription
+        .price
+        .get()
+        .checked_mul(u64::from(left))
+        .ok_or(X402Error::Overflow)?)
+}
+
+pub fn count(
+    start: i64,
+    subscription: &mut crate::state::Subscription,
+) -> Result<(), ProgramError> {
+    subscription.charges.set(
+        subscription
+            .charges
+            .get()
+            .checked_add(1)
+            .ok_or(X402Error::Overflow)?,
+    );
+    subscription.due_at.set(
+        start
+            .checked_add(i64::from(subscription.period.get()))
+            .ok_or(X402Error::Overflow)?,
+    );
+    subscription.last_price.set(subscription.price.get());
+    subscription.paid_from.set(start);
+    Ok(())
+}
+
+pub fn agree(
+    (price, period, grace, periods, plan): (u64, u32, u32, u32, &crate::state::Plan),
+) -> Result<(), ProgramError> {
+    checks::ensure(plan.open.get(), X402Error::PlanNotOpen)?;
+    let is_same: bool =
+        (plan.price.get() == price) && (plan.period.get() == period) && (plan.grace.get() == grace);
+    checks::ensure(is_same, X402Error::TermsChanged)?;
+    checks::ensure(
+        (periods > 0) && (periods <= plan.max_charges.get()),
+        X402Error::TooManyPeriods,
+    )?;
     Ok(())
 }
 

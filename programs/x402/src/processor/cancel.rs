@@ -1,55 +1,83 @@
-//! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing is
-//! refunded.
+// Rendered by idl2mcp from spec.py; edit the source. [2f14e3df2c413d77]
+//! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
+//! is refunded.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::Cancelled,
+        events,
         instruction::cancel::{Accounts, Args},
-        processor::shared::{allowance::Allowance, now, terms, tokens},
         state::Subscription,
     },
     pinocchio::ProgramResult,
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let address = *accounts.subscription.address();
-    tokens::mint_or_gone(accounts.mint, accounts.token_program.address())?;
-    let outstanding = {
-        let mut data = accounts.subscription.try_borrow_mut()?;
-        let state = Subscription::load_mut(&mut data)?;
-        let outstanding = terms::outstanding(state)?;
-        // a subscription that the merchant cancelled, or that was cancelled while the account was
-        // frozen, may still have an allowance
-        ensure(
-            state.cancelled_at.get() == 0 || outstanding > 0,
-            X402Error::SubscriptionCancelled,
+    crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
+    let mut subscription_view = *accounts.subscription;
+    let mut subscription_data = subscription_view.try_borrow_mut()?;
+    let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+    let left: u64 = crate::helpers::outstanding(subscription_state)?;
+    let is_running: bool = subscription_state.cancelled_at.get() == 0;
+    checks::ensure(is_running || (left > 0), X402Error::SubscriptionCancelled)?;
+    if is_running {
+        subscription_state.cancelled_at.set(
+            <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp,
+        );
+    }
+    let allowed: u64 = crate::helpers::allowance_of(
+        accounts.source,
+        *accounts.subscriber.address(),
+        *accounts.delegate.address(),
+        accounts.token_program,
+    )?;
+    let condition = allowed == 0;
+    drop(subscription_data);
+    if condition {
+        let mut subscription_view = *accounts.subscription;
+        let mut subscription_data = subscription_view.try_borrow_mut()?;
+        let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+        crate::helpers::end(subscription_state)?;
+    } else if checks::is_token(accounts.source, accounts.token_program.address())?
+        && crate::helpers::can_change_allowance(accounts.source)?
+    {
+        let allowance: u64 = crate::helpers::changed_allowance(
+            accounts.source,
+            *accounts.delegate.address(),
+            left,
+            0,
         )?;
-        if state.cancelled_at.get() == 0 {
-            state.cancelled_at.set(now()?);
+        if allowance == 0 {
+            checks::revoke(
+                &pinocchio_token::instructions::Revoke::new(accounts.source, accounts.subscriber),
+                &[],
+                accounts.token_program.address(),
+            )?;
+        } else {
+            checks::approve(
+                &pinocchio_token::instructions::Approve::new(
+                    accounts.source,
+                    accounts.delegate,
+                    accounts.subscriber,
+                    allowance,
+                ),
+                &[],
+                accounts.token_program.address(),
+            )?;
         }
-        outstanding
-    };
-    // The state alone stops all charges. The allowance is tidied up where that is possible: a frozen
-    // or closed token account, one that refuses approvals by programs, one of another owner, or
-    // another delegate on it must not keep anyone subscribed.
-    let is_back = Allowance {
-        source: accounts.source,
-        delegate: accounts.delegate,
-        subscriber: accounts.subscriber,
-        token_program: accounts.token_program,
+        let mut subscription_view = *accounts.subscription;
+        let mut subscription_data = subscription_view.try_borrow_mut()?;
+        let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+        crate::helpers::end(subscription_state)?;
     }
-    .take_back(outstanding)?;
-    if is_back {
-        terms::end(Subscription::load_mut(
-            &mut accounts.subscription.try_borrow_mut()?,
-        )?);
-    }
-    Cancelled {
-        subscription: address,
+    events::Cancelled {
+        subscription: *accounts.subscription.address(),
         by_merchant: false,
         refunded: 0,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,57 +1,75 @@
-//! Charge a subscription that is due, once a period. Anyone may call it. Missed periods are not
-//! charged.
+// Rendered by idl2mcp from spec.py; edit the source. [c5d056dc7a48377a]
+//! Charge a subscription that is due, once a period. Anyone may call it. Missed periods are
+//! not charged.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::Charged,
+        events,
         instruction::charge::{Accounts, Args},
-        processor::shared::{now, terms, tokens},
         state::Subscription,
     },
     pinocchio::{cpi::Signer, ProgramResult},
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let now = now()?;
-    let decimals = tokens::mint_to_pass(accounts.mint)?;
-    let event = {
-        let subscription = *accounts.subscription.address();
-        let mut data = accounts.subscription.try_borrow_mut()?;
-        let state = Subscription::load_mut(&mut data)?;
-        let is_cancelled = state.cancelled_at.get() != 0;
-        ensure(!is_cancelled, X402Error::SubscriptionCancelled)?;
-        ensure(now >= state.due_at.get(), X402Error::NotDue)?;
-        ensure(
-            state.charges.get() < state.max_charges.get(),
-            X402Error::ChargesUsedUp,
-        )?;
-        ensure(
-            now < terms::expires_at(state)?,
-            X402Error::SubscriptionExpired,
-        )?;
-        let from = terms::current_period(state, now)?;
-        terms::count(state, from)?;
-        Charged {
-            subscription,
-            amount: state.price.get(),
-            charges: state.charges.get(),
-            due_at: state.due_at.get(),
-        }
-    };
-    tokens::Move {
-        from: accounts.source,
-        mint: accounts.mint,
-        to: accounts.destination,
-        authority: accounts.delegate,
-        amount: event.amount,
-        decimals,
-        token_program: accounts.token_program,
-    }
-    .make_exact(
-        accounts.subscriber.address(),
-        &[Signer::from(&accounts.delegate_seeds())],
+    let now: i64 =
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp;
+    crate::helpers::need_to_pass(accounts.mint)?;
+    let mut subscription_view = *accounts.subscription;
+    let mut subscription_data = subscription_view.try_borrow_mut()?;
+    let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+    checks::ensure(
+        subscription_state.cancelled_at.get() == 0,
+        X402Error::SubscriptionCancelled,
     )?;
-    event.emit()
+    checks::ensure(now >= subscription_state.due_at.get(), X402Error::NotDue)?;
+    checks::ensure(
+        subscription_state.charges.get() < subscription_state.max_charges.get(),
+        X402Error::ChargesUsedUp,
+    )?;
+    checks::ensure(
+        now < crate::helpers::expires_at(subscription_state)?,
+        X402Error::SubscriptionExpired,
+    )?;
+    crate::helpers::count(
+        crate::helpers::current_period(now, subscription_state)?,
+        subscription_state,
+    )?;
+    let price: u64 = subscription_state.price.get();
+    let charges: u32 = subscription_state.charges.get();
+    let due_at: i64 = subscription_state.due_at.get();
+    let before: u64 = crate::helpers::may_move((
+        accounts.source,
+        accounts.destination,
+        *accounts.delegate.address(),
+        *accounts.subscriber.address(),
+        price,
+    ))?;
+    let decimals = checks::mint_decimals(accounts.mint)?;
+    drop(subscription_data);
+    checks::transfer_checked(
+        &pinocchio_token::instructions::TransferChecked::new(
+            accounts.source,
+            accounts.mint,
+            accounts.destination,
+            accounts.delegate,
+            price,
+            decimals,
+        ),
+        &[Signer::from(&accounts.delegate_seeds())],
+        accounts.token_program.address(),
+    )?;
+    crate::helpers::need_exact(accounts.destination, before, price)?;
+    events::Charged {
+        subscription: *accounts.subscription.address(),
+        amount: price,
+        charges,
+        due_at,
+    }
+    .emit()?;
+    Ok(())
 }

@@ -6,19 +6,27 @@ use {
         checks::{self, ensure},
         error::X402Error,
         events::SubscriptionClosed,
+        helpers,
         instruction::close_subscription::{Accounts, Args},
-        processor::shared::{allowance::Allowance, now, terms, tokens},
+        processor::shared::now,
         state::Subscription,
+        types::SubscriptionState,
     },
     pinocchio::{cpi::Signer, error::ProgramError, AccountView, ProgramResult},
+    pinocchio_token::instructions::Revoke,
 };
 
 /// What an ended subscription is still allowed.
 fn left(account: &AccountView, now: i64) -> Result<u64, ProgramError> {
     let data = account.try_borrow()?;
     let state = Subscription::load(&data)?;
-    ensure(terms::has_ended(state, now)?, X402Error::StillRunning)?;
-    terms::outstanding(state)
+    let has_ended = match helpers::state_of_subscription(now, state)? {
+        SubscriptionState::Expired => true,
+        SubscriptionState::Cancelled => now >= state.due_at.get(),
+        _ => false,
+    };
+    ensure(has_ended, X402Error::StillRunning)?;
+    helpers::outstanding(state)
 }
 
 /// What the other ended subscriptions of the subscriber, which were given, are still allowed.
@@ -46,21 +54,32 @@ fn left_of_others(accounts: &Accounts, now: i64) -> Result<u64, ProgramError> {
 
 /// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    tokens::mint_or_gone(accounts.mint, accounts.token_program.address())?;
+    helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
     let now = now()?;
     let own = left(accounts.subscription, now)?;
     let outstanding = own
         .checked_add(left_of_others(accounts, now)?)
         .ok_or(X402Error::Overflow)?;
-    let is_back = own == 0
-        || Allowance {
-            source: accounts.source,
-            delegate: accounts.delegate,
-            subscriber: accounts.subscriber,
-            token_program: accounts.token_program,
-        }
-        .give_up(outstanding, &[Signer::from(&accounts.delegate_seeds())])?;
-    ensure(is_back, X402Error::AllowanceLeft)?;
+    let allowed = if own == 0 {
+        0
+    } else {
+        helpers::allowance_of(
+            accounts.source,
+            *accounts.subscriber.address(),
+            *accounts.delegate.address(),
+            accounts.token_program,
+        )?
+    };
+    if allowed > 0 {
+        // a delegate can only give up its whole allowance
+        let can_give_up = allowed <= outstanding && !checks::token_is_frozen(accounts.source)?;
+        ensure(can_give_up, X402Error::AllowanceLeft)?;
+        checks::revoke(
+            &Revoke::new(accounts.source, accounts.delegate),
+            &[Signer::from(&accounts.delegate_seeds())],
+            accounts.token_program.address(),
+        )?;
+    }
     SubscriptionClosed {
         subscription: *accounts.subscription.address(),
     }

@@ -1,82 +1,106 @@
-//! Cancel a subscription as its merchant: the unused part of the paid period goes back to the
-//! subscriber.
+// Rendered by idl2mcp from spec.py; edit the source. [68c949b3013276e1]
+//! Cancel a subscription as its merchant, and refund the unused part of the paid period. If
+//! the subscriber's
+//! account cannot take a refund, the subscriber keeps the paid time instead.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::Cancelled,
+        events,
         instruction::merchant_cancel::{Accounts, Args},
-        processor::shared::{allowance::Allowance, now, terms, tokens},
         state::Subscription,
     },
-    pinocchio::{cpi::Signer, error::ProgramError, ProgramResult},
+    pinocchio::{cpi::Signer, ProgramResult},
 };
 
-/// The subscriber's account can take a refund now, whole.
-fn can_refund(accounts: &Accounts) -> Result<bool, ProgramError> {
-    let (to, program) = (&accounts.destination, accounts.token_program.address());
-    Ok(accounts.mint.owned_by(program)
-        && to.owned_by(program)
-        && tokens::is_of(to, accounts.subscriber.address())?
-        && tokens::can_arrive(to, accounts.mint)?)
-}
-
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let now = now()?;
-    let program = accounts.token_program.address();
-    tokens::mint_or_gone(accounts.mint, program)?;
-    let can_refund = can_refund(accounts)?;
-    let (refunded, outstanding) = {
-        let mut data = accounts.subscription.try_borrow_mut()?;
-        let state = Subscription::load_mut(&mut data)?;
-        let is_cancelled = state.cancelled_at.get() != 0;
-        ensure(!is_cancelled, X402Error::SubscriptionCancelled)?;
-        let unused = terms::unused(state, now)?;
-        state.cancelled_at.set(now);
-        // What was paid ends here. Without a refund the subscriber keeps the time: otherwise the
-        // merchant would choose a moment at which there is none.
-        let ends_now = unused == 0 || can_refund;
-        if ends_now && now < state.due_at.get() {
-            state.due_at.set(now);
+    let now: i64 =
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp;
+    crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
+    let can_refund: bool = crate::helpers::can_arrive(
+        accounts.destination,
+        *accounts.subscriber.address(),
+        accounts.mint,
+        accounts.token_program,
+    )?;
+    let mut subscription_view = *accounts.subscription;
+    let mut subscription_data = subscription_view.try_borrow_mut()?;
+    let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+    checks::ensure(
+        subscription_state.cancelled_at.get() == 0,
+        X402Error::SubscriptionCancelled,
+    )?;
+    let owed: u64 = crate::helpers::unused(now, subscription_state)?;
+    subscription_state.cancelled_at.set(now);
+    let ends_now: bool = (owed == 0) || can_refund;
+    let refunded: u64 = if ends_now { owed } else { 0 };
+    if ends_now && (now < subscription_state.due_at.get()) {
+        subscription_state.due_at.set(now);
+    }
+    let left: u64 = crate::helpers::outstanding(subscription_state)?;
+    let condition = refunded > 0;
+    drop(subscription_data);
+    if condition {
+        if !checks::is_token(accounts.source, accounts.token_program.address())? {
+            return Err(X402Error::BalanceTooSmall.into());
         }
-        (
-            if ends_now { unused } else { 0 },
-            terms::outstanding(state)?,
-        )
-    };
-    if refunded > 0 {
-        ensure(
-            accounts.source.owned_by(program),
-            X402Error::BalanceTooSmall,
+        if !checks::is_token(accounts.destination, accounts.token_program.address())? {
+            return Err(X402Error::AccountFrozen.into());
+        }
+        if !checks::is_mint(accounts.mint, accounts.token_program.address())? {
+            return Err(X402Error::WrongTokenProgram.into());
+        }
+        crate::helpers::need_thawed(accounts.source, accounts.destination)?;
+        let before: u64 =
+            crate::helpers::may_take(accounts.source, accounts.destination, refunded)?;
+        let decimals = checks::mint_decimals(accounts.mint)?;
+        checks::transfer_checked(
+            &pinocchio_token::instructions::TransferChecked::new(
+                accounts.source,
+                accounts.mint,
+                accounts.destination,
+                accounts.merchant,
+                refunded,
+                decimals,
+            ),
+            &[],
+            accounts.token_program.address(),
         )?;
-        tokens::Move {
-            from: accounts.source,
-            mint: accounts.mint,
-            to: accounts.destination,
-            authority: accounts.merchant,
-            amount: refunded,
-            decimals: tokens::mint_to_pass(accounts.mint)?,
-            token_program: accounts.token_program,
-        }
-        .make_exact(accounts.merchant.address(), &[])?;
+        crate::helpers::need_exact(accounts.destination, before, refunded)?;
     }
-    let is_back = Allowance {
-        source: accounts.destination,
-        delegate: accounts.delegate,
-        subscriber: accounts.subscriber,
-        token_program: accounts.token_program,
+    let allowed: u64 = crate::helpers::allowance_of(
+        accounts.destination,
+        *accounts.subscriber.address(),
+        *accounts.delegate.address(),
+        accounts.token_program,
+    )?;
+    if allowed == 0 {
+        let mut subscription_view = *accounts.subscription;
+        let mut subscription_data = subscription_view.try_borrow_mut()?;
+        let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+        crate::helpers::end(subscription_state)?;
+    } else if (allowed <= left)
+        && checks::is_token(accounts.destination, accounts.token_program.address())?
+        && !checks::token_is_frozen(accounts.destination)?
+    {
+        checks::revoke(
+            &pinocchio_token::instructions::Revoke::new(accounts.destination, accounts.delegate),
+            &[Signer::from(&accounts.delegate_seeds())],
+            accounts.token_program.address(),
+        )?;
+        let mut subscription_view = *accounts.subscription;
+        let mut subscription_data = subscription_view.try_borrow_mut()?;
+        let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+        crate::helpers::end(subscription_state)?;
     }
-    .give_up(outstanding, &[Signer::from(&accounts.delegate_seeds())])?;
-    if is_back {
-        terms::end(Subscription::load_mut(
-            &mut accounts.subscription.try_borrow_mut()?,
-        )?);
-    }
-    Cancelled {
+    events::Cancelled {
         subscription: *accounts.subscription.address(),
         by_merchant: true,
         refunded,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -9,9 +9,9 @@ use {
         constants::MAX_PAYMENT_TIME,
         error::X402Error,
         events::Paid,
+        helpers,
         instruction::pay::{Accounts, Args},
         log::return_data,
-        processor::shared::tokens,
         state::Receipt,
     },
     pinocchio::{
@@ -19,6 +19,7 @@ use {
         sysvars::{clock::Clock, Sysvar},
         ProgramResult,
     },
+    pinocchio_token::instructions::TransferChecked,
 };
 
 /// A retry: moves no tokens, returns the first receipt, and says whether it is for the same payment.
@@ -53,7 +54,7 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
             .is_some_and(|time| time <= MAX_PAYMENT_TIME),
         X402Error::ExpiryTooFar,
     )?;
-    let decimals = tokens::mint_to_pass(accounts.mint)?;
+    helpers::need_to_pass(accounts.mint)?;
 
     checks::Create {
         account: accounts.receipt,
@@ -85,16 +86,22 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         receipt.paid_slot.set(clock.slot);
         receipt.expires_at.set(args.expires_at);
     }
-    tokens::Move {
-        from: accounts.source,
-        mint: accounts.mint,
-        to: accounts.destination,
-        authority: accounts.authority,
-        amount: args.amount,
-        decimals,
-        token_program: accounts.token_program,
-    }
-    .make_exact(&payer, &[])?;
+    let (source, destination) = (&*accounts.source, &*accounts.destination);
+    let authority = *accounts.authority.address();
+    let before = helpers::may_move((source, destination, authority, payer, args.amount))?;
+    checks::transfer_checked(
+        &TransferChecked::new(
+            source,
+            accounts.mint,
+            destination,
+            accounts.authority,
+            args.amount,
+            checks::mint_decimals(accounts.mint)?,
+        ),
+        &[],
+        accounts.token_program.address(),
+    )?;
+    helpers::need_exact(destination, before, args.amount)?;
     Paid {
         receipt: *accounts.receipt.address(),
         payer,

@@ -1,11 +1,9 @@
-//! What several handlers need: channels, vouchers, payouts, token accounts, allowances, terms, events by CPI.
+//! What several handlers need: channels, vouchers, payouts, token accounts, events by CPI.
 
-pub mod allowance;
 pub mod channel;
 pub mod emit;
 pub mod extensions;
 pub mod payout;
-pub mod terms;
 pub mod tokens;
 pub mod voucher;
 

@@ -1,100 +1,124 @@
-//! Subscribe to a plan: charges the first period at once unless there is a trial, and lets later
-//! charges take no more than the agreed number of periods.
+// Rendered by idl2mcp from spec.py; edit the source. [348c820a3b3ca446]
+//! Subscribe to a plan. Without a trial, the first period is charged at once. Later charges
+//! can take no more
+//! than the agreed number of periods.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::{Charged, Subscribed},
+        events,
         instruction::subscribe::{Accounts, Args},
-        processor::shared::{
-            allowance::Allowance,
-            now,
-            terms::{self, Agreed},
-            tokens,
-        },
         state::{Plan, Subscription},
     },
     pinocchio::ProgramResult,
 };
 
-/// The subscription's account was created before this, as the spec says.
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let now = now()?;
-    let address = *accounts.subscription.address();
-    let (merchant, subscriber) = (*accounts.merchant.address(), *accounts.subscriber.address());
-    ensure(merchant != subscriber, X402Error::SelfPayment)?;
-    let decimals = tokens::mint_to_pass(accounts.mint)?;
-    let (has_trial, due_at, outstanding) = {
-        let data = accounts.plan.try_borrow()?;
-        let plan = Plan::load(&data)?;
-        let trial = plan.trial.get();
-        let agreed = Agreed {
-            price: args.price,
-            period: args.period,
-            grace: args.grace,
-            periods: args.periods,
-        };
-        terms::agree(plan, &agreed)?;
-        ensure(trial == args.trial, X402Error::TermsChanged)?;
-        let mut data = accounts.subscription.try_borrow_mut()?;
-        let state = Subscription::load_mut(&mut data)?;
-        state.plan = *accounts.plan.address();
-        state.terms = *accounts.plan.address();
-        state.merchant = merchant;
-        state.subscriber = subscriber;
-        state.mint = *accounts.mint.address();
-        state.rent_payer = *accounts.rent_payer.address();
-        state.price.set(args.price);
-        state.period.set(args.period);
-        state.grace.set(args.grace);
-        state.max_charges.set(args.periods);
-        if trial == 0 {
-            terms::count(state, now)?;
-        } else {
-            let end = now
-                .checked_add(i64::from(trial))
-                .ok_or(X402Error::Overflow)?;
-            state.due_at.set(end);
-        }
-        (trial > 0, state.due_at.get(), terms::outstanding(state)?)
-    };
-    if !has_trial {
-        tokens::Move {
-            from: accounts.source,
-            mint: accounts.mint,
-            to: accounts.destination,
-            authority: accounts.subscriber,
-            amount: args.price,
-            decimals,
-            token_program: accounts.token_program,
-        }
-        .make_exact(&subscriber, &[])?;
+    let now: i64 =
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp;
+    checks::ensure(
+        !pinocchio::address::address_eq(accounts.merchant.address(), accounts.subscriber.address()),
+        X402Error::SelfPayment,
+    )?;
+    crate::helpers::need_to_pass(accounts.mint)?;
+    let plan_data = accounts.plan.try_borrow()?;
+    let plan_state = Plan::load(&plan_data)?;
+    crate::helpers::agree((
+        args.price,
+        args.period,
+        args.grace,
+        args.periods,
+        plan_state,
+    ))?;
+    checks::ensure(
+        plan_state.trial.get() == args.trial,
+        X402Error::TermsChanged,
+    )?;
+    let mut subscription_view = *accounts.subscription;
+    let mut subscription_data = subscription_view.try_borrow_mut()?;
+    let subscription_state = Subscription::load_mut(&mut subscription_data)?;
+    subscription_state.plan = *accounts.plan.address();
+    subscription_state.terms = *accounts.plan.address();
+    subscription_state.merchant = *accounts.merchant.address();
+    subscription_state.subscriber = *accounts.subscriber.address();
+    subscription_state.mint = *accounts.mint.address();
+    subscription_state.rent_payer = *accounts.rent_payer.address();
+    subscription_state.price.set(args.price);
+    subscription_state.period.set(args.period);
+    subscription_state.grace.set(args.grace);
+    subscription_state.max_charges.set(args.periods);
+    if args.trial == 0 {
+        crate::helpers::count(now, subscription_state)?;
+    } else {
+        subscription_state.due_at.set(
+            now.checked_add(i64::from(args.trial))
+                .ok_or(X402Error::Overflow)?,
+        );
     }
-    Allowance {
-        source: accounts.source,
-        delegate: accounts.delegate,
-        subscriber: accounts.subscriber,
-        token_program: accounts.token_program,
+    let due_at: i64 = subscription_state.due_at.get();
+    let later: u64 = crate::helpers::outstanding(subscription_state)?;
+    let condition = args.trial == 0;
+    drop(plan_data);
+    drop(subscription_data);
+    if condition {
+        crate::helpers::need_thawed(accounts.source, accounts.destination)?;
+        let before: u64 =
+            crate::helpers::may_take(accounts.source, accounts.destination, args.price)?;
+        let decimals = checks::mint_decimals(accounts.mint)?;
+        checks::transfer_checked(
+            &pinocchio_token::instructions::TransferChecked::new(
+                accounts.source,
+                accounts.mint,
+                accounts.destination,
+                accounts.subscriber,
+                args.price,
+                decimals,
+            ),
+            &[],
+            accounts.token_program.address(),
+        )?;
+        crate::helpers::need_exact(accounts.destination, before, args.price)?;
     }
-    .change(0, outstanding)?;
-    Subscribed {
-        subscription: address,
+    let allowance: u64 =
+        crate::helpers::changed_allowance(accounts.source, *accounts.delegate.address(), 0, later)?;
+    if allowance == 0 {
+        checks::revoke(
+            &pinocchio_token::instructions::Revoke::new(accounts.source, accounts.subscriber),
+            &[],
+            accounts.token_program.address(),
+        )?;
+    } else {
+        checks::approve(
+            &pinocchio_token::instructions::Approve::new(
+                accounts.source,
+                accounts.delegate,
+                accounts.subscriber,
+                allowance,
+            ),
+            &[],
+            accounts.token_program.address(),
+        )?;
+    }
+    events::Subscribed {
+        subscription: *accounts.subscription.address(),
         plan: *accounts.plan.address(),
-        subscriber,
+        subscriber: *accounts.subscriber.address(),
         price: args.price,
         max_charges: args.periods,
         due_at,
     }
     .emit()?;
-    if has_trial {
-        return Ok(());
+    if args.trial == 0 {
+        events::Charged {
+            subscription: *accounts.subscription.address(),
+            amount: args.price,
+            charges: 1,
+            due_at,
+        }
+        .emit()?;
     }
-    Charged {
-        subscription: address,
-        amount: args.price,
-        charges: 1,
-        due_at,
-    }
-    .emit()
+    Ok(())
 }

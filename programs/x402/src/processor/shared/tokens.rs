@@ -14,9 +14,8 @@
 use {
     super::extensions::{self, Found},
     crate::{
-        checks::ensure,
-        error::{Check, X402Error},
-        ids,
+        checks::{self, ensure},
+        error::X402Error,
     },
     pinocchio::{cpi::Signer, error::ProgramError, AccountView, Address, ProgramResult},
     pinocchio_token::instructions::TransferChecked,
@@ -27,91 +26,8 @@ const MINT_SIZE: usize = 82;
 const EXTENSIONS: usize = 166;
 const USABLE: u8 = 1;
 
-fn u64_at(data: &[u8], offset: usize) -> Option<u64> {
-    let bytes = data.get(offset..)?.first_chunk()?;
-    Some(u64::from_le_bytes(*bytes))
-}
-
 fn address_at(data: &[u8], offset: usize) -> Option<&[u8; 32]> {
     data.get(offset..)?.first_chunk()
-}
-
-/// Who may take tokens beside the owner, and how many.
-pub struct Delegate {
-    pub address: Address,
-    pub amount: u64,
-}
-
-/// The delegate of a token account.
-pub fn delegate(account: &AccountView) -> Result<Option<Delegate>, ProgramError> {
-    let data = account.try_borrow()?;
-    if data.get(72..76) != Some(&[1, 0, 0, 0]) {
-        return Ok(None);
-    }
-    match (address_at(&data, 76), u64_at(&data, 121)) {
-        (Some(address), Some(amount)) => Ok(Some(Delegate {
-            address: Address::new_from_array(*address),
-            amount,
-        })),
-        _ => Err(Check::AccountDidNotDeserialize.into()),
-    }
-}
-
-/// The token account has this owner. An account can be given to another owner.
-pub fn is_of(account: &AccountView, owner: &Address) -> Result<bool, ProgramError> {
-    Ok(address_at(&account.try_borrow()?, 32) == Some(owner.as_array()))
-}
-
-/// The mint of the token program that was given, or a mint that was closed.
-pub fn mint_or_gone(mint: &AccountView, token_program: &Address) -> ProgramResult {
-    let is_gone = !mint.owned_by(&ids::TOKEN_PROGRAM) && !mint.owned_by(&ids::TOKEN_2022_PROGRAM);
-    ensure(
-        is_gone || mint.owned_by(token_program),
-        X402Error::WrongTokenProgram,
-    )
-}
-
-/// A transfer of this mint to this account would arrive whole now.
-pub fn can_arrive(to: &AccountView, mint: &AccountView) -> Result<bool, ProgramError> {
-    Ok(is_usable(to)?
-        && has_only(to, extensions::account_takes)?
-        && has_only(mint, extensions::mint_in_transfer_now)?)
-}
-
-fn has_only(account: &AccountView, allows: fn(u16, &[u8]) -> bool) -> Result<bool, ProgramError> {
-    let data = account.try_borrow()?;
-    let trailer = data.get(EXTENSIONS..).unwrap_or_default();
-    Ok(extensions::scan(trailer, allows) == Found::Allowed)
-}
-
-/// The token account is neither frozen nor uninitialized.
-pub fn is_usable(account: &AccountView) -> Result<bool, ProgramError> {
-    Ok(account.try_borrow()?.get(108) == Some(&USABLE))
-}
-
-/// Token-2022's CPI guard is on: no program can change what is approved.
-pub fn is_guarded(account: &AccountView) -> Result<bool, ProgramError> {
-    const CPI_GUARD: u16 = 11;
-    let data = account.try_borrow()?;
-    let trailer = data.get(EXTENSIONS..).unwrap_or_default();
-    let is_open = |kind: u16, value: &[u8]| kind != CPI_GUARD || value.first() == Some(&0);
-    Ok(extensions::scan(trailer, is_open) != Found::Allowed)
-}
-
-/// A mint of tokens that pass from wallet to wallet; the account was checked to be a mint of a token
-/// program. Returns its decimals.
-pub fn mint_to_pass(mint: &AccountView) -> Result<u8, ProgramError> {
-    let data = mint.try_borrow()?;
-    if data.len() > MINT_SIZE {
-        let trailer = data.get(EXTENSIONS..).unwrap_or_default();
-        ensure(
-            extensions::scan(trailer, extensions::mint_in_transfer) == Found::Allowed,
-            X402Error::UnsupportedMintExtension,
-        )?;
-    }
-    data.get(44)
-        .copied()
-        .ok_or_else(|| Check::AccountDidNotDeserialize.into())
 }
 
 /// A mint of tokens that the program holds. Returns its decimals.
@@ -224,41 +140,17 @@ impl Move<'_> {
         if self.amount == 0 {
             return Ok(());
         }
-        TransferChecked::new(
-            self.from,
-            self.mint,
-            self.to,
-            self.authority,
-            self.amount,
-            self.decimals,
-        )
-        .invoke_signed_with_program(signers, self.token_program.address())
-    }
-
-    /// Between two wallets: what would go wrong in the token program is named here first, and the
-    /// receiver must get exactly the amount.
-    pub fn make_exact(&self, owner: &Address, signers: &[Signer]) -> ProgramResult {
-        ensure(
-            is_usable(self.from)? && is_usable(self.to)?,
-            X402Error::AccountFrozen,
-        )?;
-        if self.authority.address() != owner {
-            match delegate(self.from)? {
-                Some(found) if &found.address == self.authority.address() => {
-                    ensure(found.amount >= self.amount, X402Error::AllowanceTooSmall)?;
-                }
-                _ => return Err(X402Error::NotOwnerNorDelegate.into()),
-            }
-        }
-        ensure(
-            balance(self.from)? >= self.amount,
-            X402Error::BalanceTooSmall,
-        )?;
-        let before = balance(self.to)?;
-        self.make(signers)?;
-        ensure(
-            balance(self.to)?.checked_sub(before) == Some(self.amount),
-            X402Error::FeeTaken,
+        checks::transfer_checked(
+            &TransferChecked::new(
+                self.from,
+                self.mint,
+                self.to,
+                self.authority,
+                self.amount,
+                self.decimals,
+            ),
+            signers,
+            self.token_program.address(),
         )
     }
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [cd76362547a320fd]
+// Rendered by idl2mcp from spec.py; edit the source. [b687bc282de9cf24]
 //! Token accounts and mints: their fields and extensions.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
@@ -124,13 +124,9 @@ impl<'a> Extensions<'a> {
             rest: data.get(EXTENSIONS_AT..).unwrap_or_default(),
         }
     }
-}
 
-impl<'a> Iterator for Extensions<'a> {
-    type Item = Extension<'a>;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Extension<'a>> {
+    #[inline(never)]
+    fn read(&mut self) -> Option<Extension<'a>> {
         let rest = core::mem::take(&mut self.rest);
         let Some((kind, after)) = rest.split_first_chunk() else {
             let is_padding = rest.iter().all(|byte| *byte == 0);
@@ -156,5 +152,17 @@ impl<'a> Iterator for Extensions<'a> {
         };
         self.rest = rest;
         Some(Extension { kind, data })
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Extension<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Extension<'a>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.read()
     }
 }
