@@ -319,7 +319,8 @@ class BodyChecker:
         self._set_local(node.target, name, tree.LocalName("", over.type), node.target)
         before = context.assigned - {name}
         context.loops += 1
-        body = self.block(node.body)
+        with context.knowing(()):  # it may run no time at all
+            body = self.block(node.body)
         context.loops -= 1
         context.assigned = before
         context.maybe_assigned.discard(name)

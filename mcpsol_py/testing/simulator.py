@@ -401,7 +401,13 @@ class _Call:
         found = self.ledger.token_data(address)
         if found is not None:
             return found.program
+        is_known = address not in self._programs()
+        _ensure_usable(is_known, self.ix.name, "the simulator does not know who owns a program")
         return self.given.program if address in self.ledger.states else _SYSTEM_PROGRAM
+
+    def _programs(self) -> set[Pubkey]:
+        """Return the accounts of the call that are programs or sysvars."""
+        return {at for _, at, rules in self.given.each() if rules.executable or rules.sysvar}
 
     def extensions(self, account: Any) -> Iterator[Extension]:
         found = self.ledger.token_data(account.address)

@@ -12,7 +12,7 @@ from mcpsol_py.bodies.tree import AccountParameter, Function, ProgramBodies, Sta
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Type
 from mcpsol_py.render.handlers.dialects import Dialect
-from mcpsol_py.render.handlers.expressions import MOST_PARAMETERS, Expressions
+from mcpsol_py.render.handlers.expressions import Expressions, is_bundled
 from mcpsol_py.render.handlers.names import RustNames, StructNames
 from mcpsol_py.render.handlers.statements import function_lines
 from mcpsol_py.render.rust import IdentifierPool, Rust, code
@@ -129,7 +129,7 @@ def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> H
     ordered = sorted(function.arguments, key=lambda pair: pair[0] in states)
     kinds = [_type(kind, types, crate) for _, kind in ordered]
     parameters = [f"{shown[name]}: {kind}" for (name, _), kind in zip(ordered, kinds, strict=True)]
-    if len(parameters) > MOST_PARAMETERS:
+    if is_bundled(kind for _, kind in ordered):
         listed = ", ".join(shown[name] for name, _ in ordered)
         parameters = [f"({listed}): ({', '.join(kinds)})"]
     return HelperView(

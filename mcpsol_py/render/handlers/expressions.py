@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -15,15 +15,26 @@ from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.names import RustNames
 from mcpsol_py.render.rust import byte_array, number
 
-__all__ = ["MOST_PARAMETERS", "Expressions", "Level", "Text"]
+__all__ = ["Expressions", "Level", "Text", "is_bundled"]
 
-#: A helper takes more arguments as one tuple, because the SVM passes five words to a function.
-MOST_PARAMETERS = 4
+#: The SVM passes five words to a function; the first may be the place for its result.
+_MOST_WORDS = 4
 
 #: How functions of a crate call token accounts and mints.
 _TOKEN_NAMES = {"account": "token", "mint": "mint"}
 #: The error of an overflow for which the body names none.
 _OVERFLOW = "ProgramError::ArithmeticOverflow"
+
+
+def is_bundled(arguments: Iterable[BodyType]) -> bool:
+    """Return whether a helper takes its arguments as one tuple, because they do not fit the SVM's words."""
+    return sum(map(_words, arguments)) > _MOST_WORDS
+
+
+def _words(kind: BodyType) -> int:
+    """Return the most words in which Rust passes a value: two for wide numbers and small structs."""
+    is_wide = isinstance(kind, Int) and kind.bits > 64
+    return 2 if is_wide or isinstance(kind, Link) else 1
 
 
 class Level(IntEnum):
@@ -242,7 +253,7 @@ class Expressions:
 
     def helper_call(self, node: tree.HelperCall) -> Text:
         given = ", ".join(map(self.code, sorted(node.arguments, key=_is_state)))
-        if len(node.arguments) > MOST_PARAMETERS:
+        if is_bundled(argument.type for argument in node.arguments):
             given = f"({given})"
         call = f"crate::helpers::{self.names.helpers[node.name]}({given})"
         if node.error is None:

@@ -466,6 +466,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "2:9",
         "no field 'decimals'",
     ),
+    "kind in a loop": (
+        "for i in range(amount):\n    if not is_mint(wallet, token_program):\n        break\nx = wallet.supply",
+        "4:5",
+        "no field 'supply'",
+    ),
     "kind of no token program": ("x = is_mint(wallet, depositor)", "1:21", "no token program"),
     "kind of a number": ("x = is_mint(amount, token_program)", "1:13", "not an account"),
     "kind with fewer": ("x = is_mint(wallet)", "1:5", "takes 2 arguments"),
