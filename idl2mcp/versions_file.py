@@ -22,7 +22,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from idl2mcp.lock_file import read_locked
 from idl2mcp.report import as_json_text, write_whole
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.program import Program
@@ -84,6 +83,8 @@ def _version(path: Path, row: Mapping[str, Any], place: str) -> Version:
         published = row.get("published", False)
         program = _read_idl(path.parent / row["source"])
         return Version(program, first, last, row["source"], is_published=published)
+    from idl2mcp.lock_file import read_locked  # here, because few programs have a lock
+
     locked = read_locked(path.parent / row["lock"])
     if first is None and locked.deployed is not None:
         first = locked.deployed.slot

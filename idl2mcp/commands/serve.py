@@ -192,7 +192,6 @@ class _Options:
 
     def bridge_config(self) -> BridgeConfig:
         """The configuration of --config, with the other options on top."""
-        from idl2mcp.config.payments import DEMO_PAYMENTS, read_payments
         from idl2mcp.config.programs import ProgramEntry
 
         config = self.file_config()
@@ -209,6 +208,8 @@ class _Options:
                 "--catalog and payments do not go together: prices are for named programs."
             )
         if self.paid and config.payments is None:
+            from idl2mcp.config.payments import DEMO_PAYMENTS, read_payments
+
             config.payments = read_payments(DEMO_PAYMENTS)
         return config
 
@@ -346,7 +347,6 @@ def _prepare(given: _Options) -> _Service:
     """Read all programs and set up the bridge, its server and its payments."""
     import mcpsol_py
     from idl2mcp.config.bridge import make_bridge
-    from idl2mcp.demo.accounts import open_accounts
     from mcpsol_py.bridge.mcp import make_server
 
     config = given.bridge_config()
@@ -360,6 +360,8 @@ def _prepare(given: _Options) -> _Service:
     service = _Service(bridge, server, settings, loaded, cluster, sockets=sockets)
     service.resources, service.policy = resources, config.policy is not None
     if given.demo and cluster is not None:
+        from idl2mcp.demo.accounts import open_accounts
+
         open_accounts(bridge.box.programs, cluster)
     if config.payments is not None:
         _sell(service, config)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs
-from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from idl2mcp.config.programs import ProgramEntry, Programs
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError, abbr
@@ -39,6 +38,7 @@ from mcpsol_py.toml_schema import (
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
+    from idl2mcp.config.payments import Payments
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.catalog_programs import CatalogPrograms
@@ -178,10 +178,19 @@ def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Bri
         audit_head=_file(values, "audit_head", base),
         policy=values.get("policy"),
         http=values.get("http", {}),
-        payments=read_payments(values["payments"], base) if "payments" in values else None,
+        payments=_payments(values, base),
         names=_names(values.get("names", {})),
         origin=str(path),
     )
+
+
+def _payments(values: dict[str, Any], base: Path) -> Payments | None:
+    """Read [payments]. Its modules are imported here because most bridges sell nothing."""
+    if "payments" not in values:
+        return None
+    from idl2mcp.config.payments import read_payments
+
+    return read_payments(values["payments"], base)
 
 
 def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
@@ -238,6 +247,8 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
         if config.demo and first and programs.cluster is not None:
             programs.cluster.apply(DEMO_SETUP)
             if config.payments is not None:
+                from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
+
                 programs.cluster.apply(DEMO_PAYMENTS_SETUP)
     cluster = programs.cluster
     signer = _signer(config, cluster) if sends else None

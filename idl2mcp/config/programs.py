@@ -210,10 +210,10 @@ class Programs:
         self, source: inputs.Source, entry: ProgramEntry, slot: int | None
     ) -> tuple[str, str]:
         """Compare a program with its lock: (the reason not to serve it, or "", and a note for the user, or "")."""
-        from idl2mcp.lock_file import read_locked
-
         if entry.lock is None:
             return "", ""
+        from idl2mcp.lock_file import read_locked
+
         locked = read_locked(entry.lock)
         drift = locked.schema_changes(source.model, inputs.program_id_of(source))
         if locked.deployed is not None:
