@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ class ClientLimits:
     `name_pattern`: of tool names. `longest`: their length, with the `prefix` characters that the client adds.
     `property_pattern`: of property names. `tools`: how many tools, at most; `advised`: how many without loss of
     quality. `nesting`: how deep schemas nest. `unions`: anyOf. `closed`: additionalProperties. `strict`: OpenAI's
-    strict mode.
+    strict mode. `forbidden`: the keywords that it does not accept, each with the rule of its fault.
     """
 
     name_pattern: str = r"[a-zA-Z_][a-zA-Z0-9_-]*"
@@ -37,6 +37,10 @@ class ClientLimits:
     unions: bool = True
     closed: bool = True
     strict: bool = False
+    forbidden: dict[str, str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forbidden", _forbidden(self))
 
     @property
     def room(self) -> int:
@@ -46,6 +50,33 @@ class ClientLimits:
     def accepts_name(self, name: str) -> bool:
         """Is *name* a valid tool name?"""
         return bool(re.fullmatch(self.name_pattern, name)) and len(name) <= self.room
+
+
+_FORBIDDEN = frozenset(
+    {
+        "$ref",
+        "$defs",
+        "definitions",
+        "prefixItems",
+        "propertyNames",
+        "patternProperties",
+        "$schema",
+        "not",
+        "if",
+    }
+)
+_STRICT_FORBIDDEN = _FORBIDDEN | {"format", "default", "minProperties", "maxProperties", "pattern"}
+_UNIONS = ("anyOf", "oneOf", "allOf")
+
+
+def _forbidden(limits: ClientLimits) -> dict[str, str]:
+    keywords = _STRICT_FORBIDDEN if limits.strict else _FORBIDDEN
+    rules = dict.fromkeys(keywords, "keyword")
+    if not limits.closed:
+        rules["additionalProperties"] = "keyword"
+    if not limits.unions:
+        rules |= dict.fromkeys(_UNIONS, "union")
+    return rules
 
 
 CLIENTS: dict[str, ClientLimits] = {
@@ -64,25 +95,11 @@ _KEYLIKE = re.compile(
     r"(private|secret|signing)_?(key|seed)|secret|mnemonic|seed_?phrase|keypair|passphrase|password",
     re.IGNORECASE,
 )
-_FORBIDDEN = frozenset(
-    {
-        "$ref",
-        "$defs",
-        "definitions",
-        "prefixItems",
-        "propertyNames",
-        "patternProperties",
-        "$schema",
-        "not",
-        "if",
-    }
-)
-_STRICT_FORBIDDEN = _FORBIDDEN | {"format", "default", "minProperties", "maxProperties", "pattern"}
-_UNIONS = ("anyOf", "oneOf", "allOf")
 #: A schema needs one of these.
 _TYPED = frozenset({"type", *_UNIONS})
 #: Schemas with one of these hold other schemas, one level deeper.
 _NESTING = frozenset({"properties", "items"})
+_HOLDING = _NESTING.union(_UNIONS)
 
 
 class Fault(NamedTuple):
@@ -109,34 +126,27 @@ def schema_faults(
     yield from _type_faults(schema, limits, at)
     if limits.strict and _may_be(schema, "object"):
         yield from _strict_faults(schema, at)
+    if _HOLDING.isdisjoint(schema):
+        return
     yield from _property_faults(schema, limits, at, depth)
     yield from _item_faults(schema, limits, at, depth)
     yield from _union_faults(schema, limits, at, depth)
 
 
-@lru_cache(64)
-def _forbidden(limits: ClientLimits) -> dict[str, str]:
-    """Return the keywords that a client does not accept, each with the rule of its fault."""
-    keywords = _STRICT_FORBIDDEN if limits.strict else _FORBIDDEN
-    rules = dict.fromkeys(keywords, "keyword")
-    if not limits.closed:
-        rules["additionalProperties"] = "keyword"
-    if not limits.unions:
-        rules |= dict.fromkeys(_UNIONS, "union")
-    return rules
-
-
 def _keyword_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
-    rules = _forbidden(limits)
-    for keyword in sorted(rules.keys() & schema.keys()):
-        yield Fault("error", at, f"uses {keyword}", rules[keyword])
+    for keyword in sorted(limits.forbidden.keys() & schema.keys()):
+        yield Fault("error", at, f"uses {keyword}", limits.forbidden[keyword])
 
 
 def _type_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
     if _TYPED.isdisjoint(schema):
         yield Fault("error", at, "has no type", "type")
-    if isinstance(schema.get("type"), list) and not limits.strict:
+    kinds = schema.get("type")
+    if isinstance(kinds, list) and not limits.strict:
         yield Fault("error", at, "has a list of types", "type")
+    holds_items = kinds == "array" or "items" in schema
+    if holds_items and not isinstance(schema.get("items"), dict):
+        yield Fault("error", at, "an array without one schema for its items", "items")
 
 
 def _may_be(schema: dict[str, Any], kind: str) -> bool:
@@ -164,13 +174,9 @@ def _property_faults(
 def _item_faults(
     schema: dict[str, Any], limits: ClientLimits, at: str, depth: int
 ) -> Iterator[Fault]:
-    if "items" not in schema and schema.get("type") != "array":
-        return
     items = schema.get("items")
     if isinstance(items, dict):
         yield from schema_faults(items, limits, f"{at}[]", depth + 1)
-    else:
-        yield Fault("error", at, "an array without one schema for its items", "items")
 
 
 def _union_faults(
