@@ -129,12 +129,16 @@ class ProgramText:
 def program_text(model: ProgramModel) -> ProgramText:
     """Return what search knows of *model*."""
     known = known_program(model.name, model.address)
-    instructions = tuple(map(_instruction_text, islice(model.instructions, MAX_INSTRUCTIONS)))
-    categories = tuple(_categories(model, instructions))
+    called = tuple(_called(model, known))
+    listed = list(islice(model.instructions, MAX_INSTRUCTIONS))
+    categories = tuple(_categories(model, listed))
+    field = " ".join([*categories, known.about if known is not None else ""])
+    kinds = {*chain.from_iterable(called), *text_stems(field)}
+    instructions = tuple(_instruction_text(ix, kinds) for ix in listed)
     return ProgramText(
         clean_text(model.name, _MAX_NAME),
         model.address,
-        tuple(_called(model, known)),
+        called,
         _bounded(_about(model, known, categories)),
         categories,
         instructions,
@@ -143,9 +147,12 @@ def program_text(model: ProgramModel) -> ProgramText:
 
 
 def _called(model: ProgramModel, known: KnownProgram | None) -> Iterator[tuple[str, ...]]:
-    yield tuple(identifier_stems(model.name)) or tuple(text_stems(model.name))
-    for name in known.called if known is not None else ():
-        yield tuple(text_stems(name))
+    names = [tuple(identifier_stems(model.name)) or tuple(text_stems(model.name))]
+    names += [tuple(text_stems(name)) for name in (known.called if known is not None else ())]
+    for name in filter(None, names):
+        yield name
+        if len(name) == 2:
+            yield ("".join(name),)  # "pump swap" is typed as "pumpswap" too
 
 
 def _about(
@@ -161,23 +168,23 @@ def _about(
         yield from identifier_stems(event.name)
 
 
-def _categories(model: ProgramModel, texts: Iterable[InstructionText]) -> Iterator[str]:
+def _categories(model: ProgramModel, instructions: Iterable[Instruction]) -> Iterator[str]:
     """Yield the categories that the program's structure shows: its accounts, and the words of its instructions."""
     seen = set(chain.from_iterable(identifier_stems(a.name) for a in islice(model.accounts, 200)))
-    for text in texts:
-        seen.update(text.stems, text.parts)
+    for ix in instructions:
+        seen.update(identifier_stems(ix.name)[:24], _bounded(_parts(ix)))
     for category, (typical, _) in _CATEGORIES.items():
         if len(typical & seen) >= _ENOUGH * len(typical):
             yield category
 
 
-def _instruction_text(ix: Instruction) -> InstructionText:
+def _instruction_text(ix: Instruction, kinds: Iterable[str]) -> InstructionText:
     stems = tuple(identifier_stems(ix.name)[:24])
     docs = " ".join(islice(chain(ix.docs, ix.when_to_use), 40))
     return InstructionText(
         clean_text(ix.name, _MAX_NAME),
         stems,
-        _bounded(glossary_stems(stems)),
+        _bounded(glossary_stems(stems, kinds)),
         _bounded(text_stems(docs)),
         _bounded(_parts(ix)),
     )

@@ -20,7 +20,7 @@ from mcpsol_py.errors import StorageError
 __all__ = ["Entry", "IndexedInstruction", "IndexedProgram", "SearchIndex", "program_word"]
 
 #: Increase it when tables or words change: an older index is made anew.
-FORMAT = 4
+FORMAT = 5
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -15,7 +15,8 @@ __all__ = ["FILLERS", "MAX_TEXT", "identifier_stems", "stem", "text_stems", "tok
 
 #: Longer texts are cut before they are split into words.
 MAX_TEXT = 4000
-_MAX_WORD = 44  # an address
+#: The longest word, which is an address, and the longest identifier that is split into words.
+_MAX_WORD, _MAX_NAME = 44, 200
 _TOKEN = re.compile(r"[0-9A-Za-z_\u0080-\uffff]+")
 _VERSION = re.compile(r"v?\d+")
 
@@ -124,9 +125,9 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     for token in _TOKEN.findall(text[:MAX_TEXT].replace("'", "").replace("\u2019", "")):
-        if len(token) <= _MAX_WORD:
-            found += filter(None, map(_plain, names.words(token)))
-    return found
+        if len(token) <= _MAX_NAME:
+            found += (_plain(word) for word in names.words(token) if len(word) <= _MAX_WORD)
+    return list(filter(None, found))
 
 
 def text_stems(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cache
 
 from mcpsol_py.names import letters
 
-__all__ = ["KnownProgram", "known_program"]
+__all__ = ["KnownProgram", "known_names", "known_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +161,10 @@ def known_program(name: str, address: str | None) -> KnownProgram | None:
         return by_address.get(address)
     rows = by_name.get(letters(name), [])
     return rows[0] if rows else None
+
+
+def known_names() -> list[str]:
+    """Return all names by which people call well-known programs."""
+    by_address, by_name = _table()
+    rows = [*by_address.values(), *(row for rows in by_name.values() for row in rows)]
+    return list(dict.fromkeys(name for row in rows for name in row.called))
