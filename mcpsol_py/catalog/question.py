@@ -121,6 +121,8 @@ def _asks(words: Sequence[str]) -> list[Ask]:
     plain = [word for word in words if not _NUMBER.fullmatch(word)]
     stems = dict.fromkeys(stem(word) for word in plain if word not in FILLERS)
     asks = [_word_ask(one) for one in stems or dict.fromkeys(map(stem, plain))][:_MOST_ASKS]
+    if len(asks) > 1 and all(ask.text in _TICKERS for ask in asks):
+        asks.append(_word_ask("swap"))  # "sol to usdc"
     for phrase, meant in phrase_words(words)[:_MOST_ASKS]:
         for ask in asks:
             if ask.text in phrase:
@@ -145,7 +147,7 @@ def _weigh(index: SearchIndex, ask: Ask, known: Mapping[str, int]) -> None:
 
 def _mend(index: SearchIndex, ask: Ask, known: dict[str, int]) -> None:
     """Read a word that nothing has as a word that differs by one letter."""
-    if ask.is_phrase or not 4 <= len(ask.text) <= 24:
+    if ask.is_phrase or not 5 <= len(ask.text) <= 24:
         return
     near = index.frequencies(sorted(_one_letter_off(ask.text)))
     for one in sorted(near, key=lambda one: -near[one])[:3]:

@@ -20,19 +20,19 @@ from mcpsol_py.names import letters
 __all__ = ["Found", "rank"]
 
 #: Where a word may be in an instruction, and the weight of a match there.
-_PLACES = {"name": 1.0, "meaning": 0.7, "docs": 0.5, "program": 0.4, "parts": 0.28}
+_PLACES = {"name": 1.0, "meaning": 0.82, "docs": 0.5, "program": 0.4, "parts": 0.28}
 #: What a further match of one phrase adds.
 _FURTHER = 0.25
 #: What a match counts at least when the share of the question that is explained is summed up.
 _MATCHED = 0.35
 #: An answer explains at least this share of the question.
-_ENOUGH = 0.42
+_ENOUGH = 0.34
 #: The share of a score that does not depend on the coverage of the question, and on that of the name.
 _UNCOVERED, _IMPRECISE = 0.35, 0.5
 #: What is left of the score of a program that a question does not name, if it names one.
 _UNNAMED = 0.2
 #: A well-known program before strangers, and each copy of an instruction after the first.
-_WELL_KNOWN, _COPY = 1.12, 0.93
+_WELL_KNOWN, _COPY = 1.12, 0.88
 #: Words in names and accounts of instructions that most people do not look for, and what they take from a score.
 _OPERATORS = frozenset(
     map(stem, ("admin", "config", "protocol", "operator", "test", "legacy", "deprecated", "dummy"))

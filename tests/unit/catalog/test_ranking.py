@@ -107,6 +107,22 @@ def test_a_wrong_letter_is_mended(everything: Catalog, typed: str) -> None:
     assert everything.search(typed)[0].program == "marinade_finance"
 
 
+def test_a_long_name_is_found_by_its_words(everything: Catalog) -> None:
+    """Longer than any word: the identifier is split first."""
+    question = "klend liquidate an obligation and redeem the collateral"
+    assert everything.search(question)[0].instruction.startswith("liquidate_obligation_and_redeem")
+
+
+@pytest.mark.parametrize("typed", ["LaunchLab", "launch lab", "launchlab"])
+def test_a_brand_is_written_as_one_word_or_two(everything: Catalog, typed: str) -> None:
+    assert everything.search(f"{typed}: sell tokens")[0].program == "raydium_launchpad"
+
+
+def test_two_tokens_alone_are_a_swap(everything: Catalog) -> None:
+    names = [hit.instruction.lower() for hit in everything.search("sol -> usdc", limit=3)]
+    assert all("swap" in name or "route" in name for name in names)
+
+
 def test_every_hit_says_why(everything: Catalog) -> None:
     for hit in everything.search("stake my SOL with a validator"):
         assert hit.why
