@@ -341,6 +341,7 @@ class _Service:
         for program in self.bridge.box.programs:
             if program.transport is not None:
                 await program.transport.close()
+        await self.bridge.close()
 
 
 def _prepare(given: _Options) -> _Service:

@@ -249,6 +249,11 @@ class Bridge:
         books = {served.cluster: served.book for served in self.box.programs}
         return next(iter(books.values())) if len(books) == 1 else self.registry.book("")
 
+    async def close(self) -> None:
+        """Close the catalogue, if there is one. The transports of programs are their owner's to close."""
+        if self._catalog is not None:
+            await self._catalog.close()
+
     async def _call(
         self,
         name: str,

@@ -97,6 +97,12 @@ class CatalogPrograms:
         self._addresses: OrderedDict[str, str] = OrderedDict()
         self._turn = asyncio.Lock()
 
+    async def close(self) -> None:
+        """Close the catalogue, and the connection to its chain."""
+        self.catalog.close()
+        if self.transport is not None:
+            await self.transport.close()
+
     # --- searching ---------------------------------------------------------------------------------------------------
 
     def search(self, query: str, limit: int) -> list[Hit]:

@@ -239,6 +239,20 @@ async def test_what_is_loaded_stays_bounded(scene: Scene) -> None:
     assert len(bridge.box.programs) == 12
 
 
+async def test_closing_a_bridge_closes_its_catalogue_and_chain(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+
+    async def close() -> None:
+        closed.append("chain")
+
+    monkeypatch.setattr(scene.local.transport, "close", close)
+    monkeypatch.setattr(scene.catalog, "close", lambda: closed.append("catalogue"))
+    await scene.bridge().close()
+    assert closed == ["catalogue", "chain"]
+
+
 def test_a_tool_that_may_join_needs_more_than_reading() -> None:
     """A token that may only read can not call a program that joins with the call."""
     call = {"name": "call_tool", "arguments": {"name": "shop_12345678_buy"}}

@@ -14,6 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from mcpsol_py.errors import StorageError
 from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
+from mcpsol_py.x402.store.failures import failure_of
+from mcpsol_py.x402.store.migrating import migrate_engine
 
 __all__ = ["CatalogDatabase", "database_url"]
 
@@ -25,6 +27,8 @@ _MIGRATION_LOCK, _WRITER_LOCK = 0x6D636174, 0x6D636175
 _BUSY_MS = 30_000
 #: How often a transaction is run again whose connection broke or that met another.
 _TRIES = 6
+#: Failures that pass. Others are the same at every try.
+_PASSING = ("busy", "lost")
 _ADVICE = "Check the catalogue's URL and that its database is running, then repeat the command."
 
 
@@ -46,22 +50,10 @@ class CatalogDatabase:
             threading.RLock() if url in IN_MEMORY else nullcontext()
         )
         try:
-            self._migrate()
+            migrate_engine(self.engine, _MIGRATIONS, _MIGRATION_LOCK)
         except DBAPIError as error:
             self.engine.dispose()
             raise _unusable(error) from error
-
-    def _migrate(self) -> None:
-        from alembic import command
-        from alembic.config import Config
-
-        config = Config()
-        config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-        with self.engine.begin() as connection:
-            if not self.is_sqlite:
-                _lock(connection, _MIGRATION_LOCK)
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
 
     @contextmanager
     def _begin(self, *, writes: bool) -> Iterator[Connection]:
@@ -71,13 +63,16 @@ class CatalogDatabase:
             yield connection
 
     def run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
-        """Run *work* in one transaction, again if the connection breaks. It must bear being repeated."""
+        """Run *work* in one transaction, again if the connection breaks or the database is locked.
+
+        It must bear being repeated. Raises StorageError.
+        """
         for tries_left in reversed(range(_TRIES)):
             try:
                 with self._begin(writes=writes) as connection:
                     return work(connection)
             except DBAPIError as error:
-                if not tries_left:
+                if not tries_left or failure_of(error) not in _PASSING:
                     raise _unusable(error) from error
                 time.sleep(0.05 * 2 ** (_TRIES - tries_left))
         raise AssertionError("the last try returns or raises")

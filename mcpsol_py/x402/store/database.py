@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import Connection, event, inspect, text
@@ -22,35 +22,17 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from mcpsol_py.errors import StorageError
 from mcpsol_py.utc import now_ms
 from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
+from mcpsol_py.x402.store.failures import FAILURE_MESSAGES, failure_of
 from mcpsol_py.x402.store.group_commit import GroupCommitThread
+from mcpsol_py.x402.store.migrating import migrate_engine
 from mcpsol_py.x402.store.rows import one_row
 
 __all__ = ["Database", "now_ms"]
 
 T = TypeVar("T")
-#: Why a transaction failed. "busy": nothing was done. "lost": it may have been committed. "full":
-#: no disk space. "other": the statement itself is wrong.
-_Failure: TypeAlias = Literal["busy", "lost", "full", "other"]
-
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: Locks that migrations on PostgreSQL queue for.
 _MIGRATION_LOCK = 0x6D637073
-
-# PostgreSQL's error codes (https://www.postgresql.org/docs/current/errcodes-appendix.html).
-#: Serialization failure, deadlock, lock not available, too many connections.
-_BUSY_STATES = ("40001", "40P01", "55P03", "53300")
-#: Shutting down, crashed, starting up.
-_LOST_STATES = ("57P01", "57P02", "57P03")
-#: Class 08: connection exceptions.
-_CONNECTION_CLASS = "08"
-_FULL_STATES = ("53100", "53200")
-_LOCKED_TEXTS = ("database is locked", "database table is locked")
-
-_MESSAGES = {
-    "busy": "another process holds it locked",
-    "lost": "it does not answer",
-    "full": "its disk is full",
-}
 
 _TOO_LARGE = "it has no room for a value of this call"
 
@@ -129,23 +111,9 @@ class Database:
         Raises StorageError if the database cannot be opened.
         """
         try:
-            self._migrate()
+            migrate_engine(self.engine, MIGRATIONS, _MIGRATION_LOCK)
         except OperationalError as error:
             raise _unreachable(error) from error
-
-    def _migrate(self) -> None:
-        from alembic import command
-        from alembic.config import Config
-
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        with self.engine.begin() as connection:
-            if not self.is_sqlite:
-                connection.execute(
-                    text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
-                )
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
 
     @contextmanager
     def begin(self, tenant: str | None = None) -> Iterator[Connection]:
@@ -232,11 +200,11 @@ class Database:
             except (DataError, OverflowError, UnicodeEncodeError) as error:
                 raise StorageError(_TOO_LARGE, advice="Nothing was written.") from error
             except (OperationalError, InterfaceError, DBAPIError) as error:
-                failure = _failure(error)
+                failure = failure_of(error)
                 if failure == "other":
                     raise
                 if failure == "full" or time.monotonic() >= deadline:
-                    raise StorageError(_MESSAGES[failure]) from error
+                    raise StorageError(FAILURE_MESSAGES[failure]) from error
                 again = again or failure == "lost"
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 0.5)
@@ -264,7 +232,7 @@ class Database:
                 for piece in pieces:
                     piece()
                     if not driver.in_transaction:
-                        raise StorageError(_MESSAGES["full"])
+                        raise StorageError(FAILURE_MESSAGES["full"])
             finally:
                 self._joined.connection = None
 
@@ -320,21 +288,3 @@ def _savepoint(connection: Connection) -> Iterator[None]:
             driver.execute("RELEASE piece")
         raise
     driver.execute("RELEASE piece")
-
-
-def _failure(error: DBAPIError) -> _Failure:
-    """Classify *error*: may the transaction be tried again, and may it have been committed?"""
-    message = str(error.orig).lower()
-    state = getattr(error.orig, "sqlstate", None) or ""
-    if "disk is full" in message or state in _FULL_STATES:
-        return "full"
-    if state in _BUSY_STATES or any(text in message for text in _LOCKED_TEXTS):
-        return "busy"
-    if error.connection_invalidated or state in _LOST_STATES or state.startswith(_CONNECTION_CLASS):
-        return "lost"
-    return "lost" if not state and _is_psycopgs_own(error) else "other"
-
-
-def _is_psycopgs_own(error: DBAPIError) -> bool:
-    """Whether psycopg itself reports it: the connection could not be made, or broke."""
-    return isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg")
