@@ -39,7 +39,7 @@ _OPERATORS = frozenset(
 )
 _FOR_OPERATORS = 0.8
 
-_CANDIDATES = 160
+_CANDIDATES = 110
 _PROGRAMS = 40
 _GROUPS = 12
 #: Above this many expected matches, an expression asks for two words at once.
