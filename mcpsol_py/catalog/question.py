@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from mcpsol_py.catalog.index import SearchIndex
 from mcpsol_py.catalog.vocabulary import is_of_the_field, phrase_words, synonyms
@@ -101,34 +101,62 @@ def understand(index: SearchIndex, text: str) -> Question:
     words = tokens(text)[:_MOST_WORDS]
     question = Question(_asks(words), letters(text))
     _name_programs(index, question, words, text)
-    known = index.frequencies(sorted({m for ask in question.asks for m in ask.meanings}))
+    _weigh_asks(index, question)
+    return question
+
+
+def _weigh_asks(index: SearchIndex, question: Question) -> None:
+    """Set the rarity of all asks, and what follows from it for the question."""
+    known = index.frequencies(sorted(_meanings(question.asks)))
     for ask in question.asks:
-        if not ask.meanings.keys() & known.keys():
-            _mend(index, ask, known)
+        _mend(index, ask, known)
         _weigh(index, ask, known)
     question.asks = [ask for ask in question.asks if ask.weight > 0]
     question.frequencies = known
-    question.words = frozenset(word for ask in question.asks for word in ask.meanings)
-    question.weight = sum(ask.weight for ask in question.asks) or 1.0
-    question.known_weight = sum(ask.weight for ask in question.asks if ask.meanings) or 1.0
-    return question
+    question.words = _meanings(question.asks)
+    question.weight = _total(question.asks)
+    question.known_weight = _total(filter(_is_known, question.asks))
+
+
+def _meanings(asks: Iterable[Ask]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(ask.meanings for ask in asks))
+
+
+def _total(asks: Iterable[Ask]) -> float:
+    return sum(ask.weight for ask in asks) or 1.0
+
+
+def _is_known(ask: Ask) -> bool:
+    """Whether some program has a meaning of the ask."""
+    return bool(ask.meanings)
 
 
 # --- asks --------------------------------------------------------------------------------------------------------
 
 
 def _asks(words: Sequence[str]) -> list[Ask]:
-    plain = [word for word in words if not _NUMBER.fullmatch(word)]
-    stems = dict.fromkeys(stem(word) for word in plain if word not in FILLERS)
-    asks = [_word_ask(one) for one in stems or dict.fromkeys(map(stem, plain))][:_MOST_ASKS]
+    """Return an ask for each word that says something, and for each phrase of the field."""
+    asks = [_word_ask(one) for one in _telling_stems(words)]
     if len(asks) > 1 and all(ask.text in _TICKERS for ask in asks):
         asks.append(_word_ask("swap"))  # "sol to usdc"
     for phrase, meant in phrase_words(words)[:_MOST_ASKS]:
-        for ask in asks:
-            if ask.text in phrase:
-                ask.importance = min(ask.importance, _IN_PHRASE)
+        _explain(asks, phrase)
         asks.append(Ask(" ".join([*phrase, ""]), dict.fromkeys(meant, _PHRASE)))
     return asks
+
+
+def _telling_stems(words: Iterable[str]) -> list[str]:
+    """Return the stems of words that are neither numbers nor fillers; of all words if there are only fillers."""
+    plain = [word for word in words if not _NUMBER.fullmatch(word)]
+    telling = [word for word in plain if word not in FILLERS]
+    return list(dict.fromkeys(map(stem, telling or plain)))[:_MOST_ASKS]
+
+
+def _explain(asks: Iterable[Ask], phrase: Sequence[str]) -> None:
+    """Make the words of a phrase count less, which is an ask of its own."""
+    for ask in asks:
+        if ask.text in phrase:
+            ask.importance = min(ask.importance, _IN_PHRASE)
 
 
 def _word_ask(word: str) -> Ask:
@@ -146,8 +174,9 @@ def _weigh(index: SearchIndex, ask: Ask, known: Mapping[str, int]) -> None:
 
 
 def _mend(index: SearchIndex, ask: Ask, known: dict[str, int]) -> None:
-    """Read a word that nothing has as a word that differs by one letter."""
-    if ask.is_phrase or not 5 <= len(ask.text) <= 24:
+    """Read a word that no program has, nor what it means, as a word that differs by one letter."""
+    is_found = not ask.meanings.keys().isdisjoint(known)
+    if is_found or ask.is_phrase or not 5 <= len(ask.text) <= 24:
         return
     near = index.frequencies(sorted(_one_letter_off(ask.text)))
     for one in sorted(near, key=lambda one: -near[one])[:3]:
@@ -170,26 +199,37 @@ def _one_letter_off(word: str) -> set[str]:
 # --- programs that a question names ------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A program that a question may name: how surely, and the stems of the question that are its name."""
+
+    program: int
+    strength: float
+    stems: frozenset[str] = frozenset()
+
+
 def _name_programs(index: SearchIndex, question: Question, words: Sequence[str], text: str) -> None:
     """Find the programs that the question names by a brand, a whole name of several words, or an address."""
-    addresses = [word.strip("().,:;!?\"'") for word in text.split()[:_MOST_WORDS]]
-    strengths = {p: _AT_ADDRESS for one in addresses for p in index.programs_at(one)}
-    asked = _possible_names(words)
-    used: dict[int, set[str]] = {}
-    for program, name in _names(index, sorted(asked)):
-        strength = _strength(name, asked)
-        if strength > 0:
-            strengths[program] = max(strengths.get(program, 0.0), strength)
-            used.setdefault(program, set()).update(
-                part for word in name for part in asked.get(word, ())
-            )
-    if not strengths:
-        return
-    best = max(strengths.values())
+    named = [*_at_addresses(index, text), *_by_names(index, words)]
+    best = max((one.strength for one in named), default=0.0)
+    meant = [one for one in named if one.strength > 0 and one.strength >= _LEAST_STRENGTH * best]
     question.naming = min(1.0, best)
-    meant = {p: s / best for p, s in strengths.items() if s >= _LEAST_STRENGTH * best}
-    question.programs = meant
-    _take_names_out(question.asks, set().union(*(used.get(program, ()) for program in meant)))
+    for one in sorted(meant, key=lambda one: one.strength):  # the strongest name of a program last
+        question.programs[one.program] = one.strength / best
+    _take_names_out(question.asks, frozenset(chain.from_iterable(one.stems for one in meant)))
+
+
+def _at_addresses(index: SearchIndex, text: str) -> Iterator[_Named]:
+    for word in text.split()[:_MOST_WORDS]:
+        for program in index.programs_at(word.strip("().,:;!?\"'")):
+            yield _Named(program, _AT_ADDRESS)
+
+
+def _by_names(index: SearchIndex, words: Sequence[str]) -> Iterator[_Named]:
+    asked = _possible_names(words)
+    for program, name in _names(index, sorted(asked)):
+        parts = chain.from_iterable(asked.get(word, ()) for word in name)
+        yield _Named(program, _strength(name, asked), frozenset(parts))
 
 
 def _possible_names(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -199,7 +239,7 @@ def _possible_names(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return {**joined, **{stem(word): (stem(word),) for word in plain}}
 
 
-def _take_names_out(asks: Iterable[Ask], names: set[str]) -> None:
+def _take_names_out(asks: Iterable[Ask], names: frozenset[str]) -> None:
     """Make the words of names count little: their brands tell the program, and nothing of the instruction."""
     for ask in asks:
         if ask.text in names:
