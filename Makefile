@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 ARGS ?=
 
-.PHONY: help demo test setup runtime lint format types layers unit functional full full-suite full-bodies-pinocchio full-bodies-native full-bodies-anchor full-attack-mutants rust oracles peers core-with-anchorpy fuzz \
+.PHONY: help demo test setup runtime lint format types layers unit functional full full-suite full-bodies-pinocchio full-bodies-native full-mutants full-bodies-anchor full-attack-mutants rust oracles peers core-with-anchorpy fuzz \
         sbf-toolchain validator bench docs regen lock clean
 
 help: ## this list
@@ -62,7 +62,7 @@ unit: setup ## the fast tests
 functional: setup ## end to end: render, build, LiteSVM, client, CLI, wheel
 	$(PYTEST) tests --ignore tests/unit --ignore tests/contracts $(ARGS)
 
-full: full-suite full-bodies-pinocchio full-bodies-native full-bodies-anchor full-attack-mutants ## all full-… parts; a part that was interrupted goes on where it ended
+full: full-suite full-bodies-pinocchio full-bodies-native full-bodies-anchor full-mutants full-attack-mutants ## all full-… parts; a part that was interrupted goes on where it ended
 
 full-suite: oracles ## the suite with many more random values and on everything there is; takes an hour
 	HYPOTHESIS_PROFILE=full $(PYTEST) tests -n auto --dist loadfile $(ARGS)
@@ -72,6 +72,9 @@ full-bodies-pinocchio: sbf-toolchain ## random bodies of specs: compiled without
 
 full-bodies-native full-bodies-anchor: full-bodies-%: sbf-toolchain
 	$(PY) -m tests.long bodies $* --bodies 120
+
+full-mutants: sbf-toolchain ## small edits of the compiler of bodies: random bodies or its unit tests notice them
+	$(PY) -m tests.long mutants
 
 full-attack-mutants: setup sbf-toolchain ## each generated check of the bundled programs left out once: attack reports it
 	$(PY) -m tests.attack_mutants $(ARGS)

@@ -31,7 +31,11 @@ _NO_TESTS = 5
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 @click.argument("pytest_args", metavar="[-- PYTEST ARGUMENTS]", nargs=-1)
-@click.option("--strict", is_flag=True, help="Exit 1 also if a line or an error was never reached.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit 1 also if a line, an error or an instruction was never reached.",
+)
 @inputs.no_exec_option
 @report.json_option
 def command(folder: Path, pytest_args: tuple[str, ...], strict: bool, as_json: bool) -> int:
@@ -50,7 +54,7 @@ def command(folder: Path, pytest_args: tuple[str, ...], strict: bool, as_json: b
         code = _run_pytest(folder, pytest_args, Path(reports), as_json)
         found = _Found(spec, Path(reports))
     report.emit(found.document(code), found.lines(code), as_json=as_json)
-    incomplete = strict and bool(found.missed or found.errors_left)
+    incomplete = strict and not found.is_complete
     return report.INPUT if code or incomplete else report.OK
 
 
@@ -93,8 +97,16 @@ class _Found:
         for file in sorted(self.reports.glob("*.json")):
             self.reached.add_json(file.read_text(encoding="utf-8"))
         self.missed, self.statements = missed(self.spec, self.reached)
-        self.errors = [error.name for error in load(self.spec).errors]
+        program = load(self.spec)
+        self.errors = [error.name for error in program.errors]
         self.errors_left = [name for name in self.errors if name not in self.reached.errors]
+        self.instructions = list(program.instructions)
+        called = self.reached.instructions
+        self.never_called = [name for name in self.instructions if name not in called]
+
+    @property
+    def is_complete(self) -> bool:
+        return not (self.missed or self.errors_left or self.never_called)
 
     def document(self, code: int) -> dict[str, Any]:
         return {
@@ -105,20 +117,30 @@ class _Found:
             "never_ran": [report.fields(line) for line in self.missed],
             "errors": len(self.errors),
             "never_returned": self.errors_left,
+            "instructions": len(self.instructions),
+            "never_called": self.never_called,
+            "skipped": self.reached.skipped,
         }
 
     def lines(self, code: int) -> list[str]:
-        ran, seen = self.statements - len(self.missed), len(self.errors) - len(self.errors_left)
+        counts = {
+            "bodies: {} of {} lines ran": (self.missed, self.statements),
+            "errors: {} of {} returned": (self.errors_left, len(self.errors)),
+            "instructions: {} of {} called": (self.never_called, len(self.instructions)),
+        }
+        shown = [text.format(whole - len(left), whole) for text, (left, whole) in counts.items()]
         verdict = {0: "the tests passed", _NO_TESTS: "there are no tests"}.get(
             code, "THE TESTS FAILED"
         )
         return [
-            f"{verdict}; bodies: {ran} of {self.statements} lines ran; errors: {seen} of {len(self.errors)} returned",
+            "; ".join([verdict, *shown]),
             *(
                 f"  never ran: {self.spec.name}:{line.line}: {line.function}: {line.text}"
                 for line in self.missed
             ),
             *(f"  never returned: {name}" for name in self.errors_left),
+            *(f"  never called: {name}" for name in self.never_called),
+            *(f"  skipped {n:,} x: {what}" for what, n in sorted(self.reached.skipped.items())),
             *self._comparison(),
         ]
 

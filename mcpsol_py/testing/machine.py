@@ -11,6 +11,7 @@ TestMachine = Machine.TestCase
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
@@ -29,6 +30,7 @@ from mcpsol_py.model.program import Account, Constraints
 from mcpsol_py.testing.call_strategies import strategies
 from mcpsol_py.testing.keys import address
 from mcpsol_py.testing.project import compiled_beside
+from mcpsol_py.testing.reached import note_skipped
 from mcpsol_py.testing.twin import CallOutcome, TwinProgram
 
 __all__ = ["ProgramMachine"]
@@ -46,7 +48,7 @@ class ProgramMachine(RuleBasedStateMachine):
     beside it if not given. Methods with Hypothesis's `@invariant()` are checked after every call.
 
     `program` is the `TwinProgram`, `wallets` and `mints` are the users and their mints, and `outcomes` counts how calls
-    ended, by the name of the error.
+    ended, by the name of the error. `skipped` counts what the simulator cannot run, by the reason; each is warned of.
     """
 
     spec: ClassVar[type | str | PathLike[str]]
@@ -64,7 +66,8 @@ class ProgramMachine(RuleBasedStateMachine):
         self.token_accounts: list[Pubkey] = []
         self.outcomes: Counter[str] = Counter()
         self._calls = strategies(self.program.program)
-        self._callable = sorted(set(self._calls) & set(self.program.simulator.bodies))
+        self.skipped: Counter[str] = Counter()
+        self._callable = list(filter(self._can_run, sorted(self.program.program.instructions)))
         self.start()
 
     def start(self) -> None:
@@ -77,6 +80,24 @@ class ProgramMachine(RuleBasedStateMachine):
         for wallet, mint in product(self.wallets, self.mints):
             purse = self.program.token_account(mint, wallet, _PURSE)
             self.token_accounts.append(purse)
+
+    def _can_run(self, instruction: str) -> bool:
+        """Can an instruction be called on both sides? If not, say why."""
+        try:
+            _ = self._calls[instruction]
+            self.program.simulator.check_runs(instruction)
+        except NotUsable as unusable:
+            self._skip(unusable)
+            return False
+        return True
+
+    def _skip(self, unusable: NotUsable) -> None:
+        """Count what is left out, and warn of it the first time."""
+        what = str(unusable)
+        if not self.skipped[what]:
+            warnings.warn(f"{type(self).__name__} leaves out calls: {what}", stacklevel=2)
+        self.skipped[what] += 1
+        note_skipped(what)
 
     def called(self, instruction: str, outcome: CallOutcome) -> None:
         """Take note of a call that was made. Override it to keep sums for an invariant."""
@@ -94,8 +115,11 @@ class ProgramMachine(RuleBasedStateMachine):
             outcome = self.program.call(
                 name, accounts=accounts, args=args, signers=None if signs else ()
             )
-        except (ClientError, NotUsable):
-            return  # such a call cannot be made: an address follows from state that does not exist
+        except NotUsable as unusable:
+            self._skip(unusable)
+            return
+        except ClientError:
+            return  # nobody can make such a call: an address follows from state that does not exist
         self.outcomes[outcome.error] += 1
         self.called(name, outcome)
 

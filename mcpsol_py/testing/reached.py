@@ -11,23 +11,30 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["Missed", "Reached", "follow", "missed", "note_call", "recording"]
+__all__ = ["Missed", "Reached", "follow", "missed", "note_call", "note_skipped", "recording"]
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Reached:
-    """Lines by number for each file, errors by name, and how many calls were made in each place."""
+    """What tests reached.
+
+    `lines`: by number, for each file. `errors` and `instructions`: by name. `calls`: how many were made in each place.
+    `skipped`: what a machine left out and why, and how often.
+    """
 
     lines: dict[str, set[int]] = field(default_factory=dict)
     errors: set[str] = field(default_factory=set)
     calls: dict[str, int] = field(default_factory=dict)
+    instructions: set[str] = field(default_factory=set)
+    skipped: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return it as JSON text."""
         lines = {file: sorted(numbers) for file, numbers in self.lines.items()}
-        return json.dumps({"lines": lines, "errors": sorted(self.errors), "calls": self.calls})
+        names = {"errors": sorted(self.errors), "instructions": sorted(self.instructions)}
+        return json.dumps({"lines": lines, **names, "calls": self.calls, "skipped": self.skipped})
 
     def add_json(self, text: str) -> None:
         """Add what another run reached."""
@@ -35,8 +42,10 @@ class Reached:
         for file, numbers in document["lines"].items():
             self.lines.setdefault(file, set()).update(numbers)
         self.errors.update(document["errors"])
-        for place, count in document["calls"].items():
-            self.calls[place] = self.calls.get(place, 0) + count
+        self.instructions.update(document["instructions"])
+        for mine, other in ((self.calls, document["calls"]), (self.skipped, document["skipped"])):
+            for name, count in other.items():
+                mine[name] = mine.get(name, 0) + count
 
 
 #: What runs in this process add to, if anything; and the files whose lines are followed.
@@ -59,11 +68,18 @@ class recording:
         _record = self.before
 
 
-def note_call(place: str, error: str) -> None:
-    """Note that a call was made in a place ("simulator", "svm"), and the error that it ended with."""
+def note_call(place: str, error: str, instruction: str) -> None:
+    """Note that an instruction was called in a place ("simulator", "svm"), and the error that the call ended with."""
     if _record is not None:
         _record.calls[place] = _record.calls.get(place, 0) + 1
         _record.errors.add(error)
+        _record.instructions.add(instruction)
+
+
+def note_skipped(what: str) -> None:
+    """Note that a machine left something out: an instruction, and why."""
+    if _record is not None:
+        _record.skipped[what] = _record.skipped.get(what, 0) + 1
 
 
 def follow(function: Callable[..., T], arguments: Mapping[str, Any]) -> T:

@@ -36,6 +36,7 @@ from mcpsol_py.testing.checks import CheckFailure, Given, check_accounts, derive
 from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, MintState, TokenState, rent
 from mcpsol_py.testing.reached import follow, note_call
 from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
+from mcpsol_py.testing.turns import MOST_TURNS, TooManyTurns, counted_turns
 
 __all__ = ["Outcome", "Simulator"]
 
@@ -207,8 +208,12 @@ class Simulator:
         ix = self._instruction(instruction)
         call = _Call(self, ix, self._given(ix, accounts, args or {}, signers))
         outcome = call.run()
-        note_call("simulator", outcome.error)
+        note_call("simulator", outcome.error, instruction)
         return outcome
+
+    def check_runs(self, instruction: str) -> None:
+        """Raise UnknownName, and NotUsable for an instruction whose handler is written in Rust."""
+        self._instruction(instruction)
 
     def _instruction(self, name: str) -> Instruction:
         if name not in self._instructions:
@@ -353,7 +358,11 @@ class _Call:
         views = {account.name: self._view(account, at) for account, at, _ in self.given.each()}
         token = running.running.set(self)
         try:
-            returned = follow(method, views | self.given.arguments)
+            with counted_turns(method.__globals__):
+                returned = follow(method, views | self.given.arguments)
+        except TooManyTurns:
+            why = f"its loops have more than {MOST_TURNS:,} turns, for which no transaction has the compute units"
+            raise NotUsable("instruction", self.ix.name, why) from None
         finally:
             running.running.reset(token)
             for view in views.values():

@@ -179,7 +179,7 @@ class TwinProgram:
         if self.svm is not None:
             shown = plain(values)
             there = self.svm.call(instruction, accounts=whole, args=shown, signers=signing)
-            note_call("svm", there.error)
+            note_call("svm", there.error, instruction)
             _compare(f"{instruction}({shown})", mine, there)
             for at in set(mine.accounts.values()):
                 self._compare_account(self.svm, f"{instruction}({shown})", at)

@@ -102,7 +102,10 @@ def test_lines_and_errors_that_no_test_reached_are_listed(project: Path) -> None
     ran = idl2mcp_test(project)
     assert ran.returncode == 0, ran.stderr
     said = ran.stdout.splitlines()
-    assert "the tests passed; bodies: 1 of 7 lines ran; errors: 0 of 2 returned" in said
+    assert (
+        "the tests passed; bodies: 1 of 7 lines ran; errors: 0 of 2 returned; instructions: 1 of 3 called"
+        in said
+    )
     spec = (project / "spec.py").read_text().splitlines()
     place = spec.index("            score.points += points") + 1
     assert f"  never ran: spec.py:{place}: add: score.points += points" in said

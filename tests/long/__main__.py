@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from tests.long import bodies
+from tests.long import bodies, mutants
 
 
 @click.group()
@@ -21,6 +21,12 @@ def main() -> None:
 def random_bodies(target: str, count: int, calls: int) -> None:
     """Compare random bodies in Python and in an SVM."""
     sys.exit(0 if bodies.run(target, count, calls) else 1)
+
+
+@main.command("mutants")
+def compiler_mutants() -> None:
+    """Run mutants of the compiler of bodies against random bodies and the unit tests."""
+    sys.exit(0 if mutants.run() else 1)
 
 
 if __name__ == "__main__":

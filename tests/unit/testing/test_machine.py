@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import ClassVar
@@ -9,8 +10,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from mcpsol_py.testing import CallOutcome, Difference, ProgramMachine
+from mcpsol_py.testing.reached import recording
 
 REPO = Path(__file__).resolve().parents[3]
+MIXED = Path(__file__).with_name("mixed_spec.py")
 COUNTER, VAULT = REPO / "programs/counter", REPO / "programs/vault"
 SHORT = settings(
     max_examples=15,
@@ -67,3 +70,24 @@ class OtherProgram(ProgramMachine):
 def test_a_program_that_is_not_its_spec_is_found() -> None:
     with pytest.raises(Difference):
         run_state_machine_as_test(OtherProgram, settings=SHORT)
+
+
+class Mixed(ProgramMachine):
+    """A program with a handler in Rust, constraints that the simulator cannot check, and a loop without an end."""
+
+    spec = MIXED
+
+
+def test_what_the_simulator_cannot_run_is_said_and_counted() -> None:
+    with recording([MIXED]) as reached, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        few = settings(SHORT, max_examples=4, stateful_step_count=10)
+        run_state_machine_as_test(Mixed, settings=few)
+    said = "\n".join(reached.skipped)
+    assert {f"Mixed leaves out calls: {why}" for why in reached.skipped} == {
+        str(each.message) for each in warned
+    }
+    assert "'in_rust' cannot be used: its handler is written in Rust" in said
+    assert "'owned' cannot be used: the simulator has no check for the constraints of it" in said
+    assert "'long' cannot be used: its loops have more than 300,000 turns" in said
+    assert reached.instructions == {"short"}

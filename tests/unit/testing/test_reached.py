@@ -64,13 +64,13 @@ def test_nothing_is_followed_without_a_record(tmp_path: Path) -> None:
     half = functions(path)["half"]
     assert callable(half)
     assert follow(half, {"n": 8}) == 4
-    note_call("svm", "")
+    note_call("svm", "", "go")
 
 
 def test_runs_are_added(tmp_path: Path) -> None:
     path = tmp_path / "spec.py"
     with recording([path]) as first:
-        note_call("svm", "Full")
+        note_call("svm", "Full", "go")
         follow(functions(path)["half"], {"n": 8})  # type: ignore[arg-type]  # a function
     both = Reached()
     both.add_json(first.to_json())
