@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
-from mcpsol_py.testing import CallOutcome, Difference, ProgramMachine
+from mcpsol_py.testing import CallOutcome, Difference, ProgramMachine, turns
 from mcpsol_py.testing.reached import recording
 
 REPO = Path(__file__).resolve().parents[3]
@@ -78,7 +78,10 @@ class Mixed(ProgramMachine):
     spec = MIXED
 
 
-def test_what_the_simulator_cannot_run_is_said_and_counted() -> None:
+def test_what_the_simulator_cannot_run_is_said_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "MOST_TURNS", 100)
     with recording([MIXED]) as reached, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         few = settings(SHORT, max_examples=4, stateful_step_count=10)
