@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,7 +124,7 @@ class _Found:
         }
 
     def lines(self, code: int) -> list[str]:
-        counts = {
+        counts: dict[str, tuple[Sized, int]] = {
             "bodies: {} of {} lines ran": (self.missed, self.statements),
             "errors: {} of {} returned": (self.errors_left, len(self.errors)),
             "instructions: {} of {} called": (self.never_called, len(self.instructions)),
