@@ -1,7 +1,8 @@
-"""Accounts of a body that must not be the same account: one that it writes, and one of the same state that it reads.
+"""Accounts of a body that must not be the same account: one that it writes, and one that it reads.
 
-In Python both would be one object. In Rust they are borrowed apart, or read before the handler runs. So the call is
-refused, as it is for two writable accounts by the generated checks.
+The second has the same state, or it is read as bytes. In Python both would be one object. In Rust they are borrowed
+apart, or read before the handler runs. So the call is refused, as it is for two writable accounts by the generated
+checks.
 """
 
 from __future__ import annotations
@@ -9,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from mcpsol_py.bodies.tree import CloseAccount, Function, SetField, StateArgument, StateField, find
+from mcpsol_py.bodies.tree import (
+    AccountData,
+    CloseAccount,
+    Function,
+    SetField,
+    StateArgument,
+    StateField,
+    find,
+)
 from mcpsol_py.model.program import Account, Instruction
 
 __all__ = ["must_differ"]
@@ -25,15 +34,17 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     set_there = [node for node in given if node.type.writable]
     written = _accounts(ix, [*find(function.body, _CHANGES), *set_there])
     read = _accounts(ix, [*find(function.body, StateField), *given])
+    read += _accounts(ix, find(function.body, AccountData))
     return [
         (one.name, other.name)
         for one, other in product(written, read)
-        if not other.writable and one.rules.state == other.rules.state
+        if not other.writable and other.rules.state in (None, one.rules.state)
     ]
 
 
 def _accounts(
-    ix: Instruction, nodes: Iterable[SetField | StateField | StateArgument | CloseAccount]
+    ix: Instruction,
+    nodes: Iterable[SetField | StateField | StateArgument | CloseAccount | AccountData],
 ) -> list[Account]:
     """Return the accounts of *ix* whose state these nodes write or read."""
     names = {node.account for node in nodes}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from mcpsol_py.bodies import tree
+from mcpsol_py.bodies.data_reads import DATA_METHODS, TRANSACTION_METHODS
 from mcpsol_py.bodies.expressions import Expressions, bounds
 from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.scope import (
@@ -23,7 +24,7 @@ from mcpsol_py.bodies.scope import (
     type_name,
 )
 from mcpsol_py.bodies.token_reads import kind_of, zero_range
-from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, Expression, Statement
+from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, BodyType, Expression, Statement
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account, ErrorCode, Event
 from mcpsol_py.model.types import PUBKEY, U8, U64, Int, Link, Type
@@ -91,6 +92,8 @@ _HOW: dict[str, tuple[Literal["wrapping", "saturating"], Literal["add", "sub", "
 }
 
 
+#: The expressions that are an int in Python.
+_COUNTED = (tree.LocalName, tree.DataLength)
 #: In place of an account that is not there.
 _NO_ACCOUNT = Account("")
 
@@ -123,6 +126,8 @@ class Calls:
                 return self._is_kind(node, _KIND_WORDS[name])
             case Word("is_owned"):
                 return self._is_owned(node)
+            case Word("len"):
+                return self.expressions.data.length(node)
             case Word() | EventName():
                 raise self.stopped(node, f"{ast.unparse(node.func)}(…) is a statement of its own")
         match node.func:
@@ -130,6 +135,12 @@ class Calls:
                 return self._clock(node)
             case ast.Attribute(receiver, "is_zero"):
                 return self._is_zero(node, receiver)
+            case ast.Attribute(ast.Name(sysvar), name) if (
+                name in TRANSACTION_METHODS and sysvar in self.context.accounts
+            ):
+                return self.expressions.data.of_transaction(node, sysvar, name)
+            case ast.Attribute(receiver, name) if name in DATA_METHODS:
+                return self.expressions.data.method(node, receiver, name)
             case ast.Attribute(receiver, name) if name in _HOW:
                 return self._arithmetic_method(node, receiver, name)
         shown = ast.unparse(node.func)
@@ -158,8 +169,8 @@ class Calls:
         found = self.expressions.as_literal(argument, self.expressions.value(argument), kind)
         if found.type in (kind, UNKNOWN):
             return found
-        if isinstance(found, tree.LocalName) and isinstance(found.type, tree.Counter):
-            found = tree.LocalName(found.name, found.type.number)
+        if isinstance(found.type, tree.Counter) and isinstance(found, _COUNTED):
+            found = replace(found, type=found.type.number)
             if found.type == kind:
                 return found
         why = f"{type_name(found.type)} is not a number"
@@ -282,9 +293,7 @@ class Calls:
         self.context.called.setdefault(name, node)
         return signature
 
-    def _argument(
-        self, node: ast.expr, kind: Type | tree.StateParameter | tree.AccountParameter
-    ) -> Expression:
+    def _argument(self, node: ast.expr, kind: BodyType) -> Expression:
         with suppress(Stopped):
             if isinstance(kind, tree.StateParameter):
                 return self._state(node, kind)

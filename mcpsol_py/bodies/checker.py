@@ -98,7 +98,14 @@ def _of_instruction(
     accounts = scope.accounts_of(ix)
     own = {*arguments, *accounts}
     return Context(
-        scope, refusals, ix.name, True, accounts, arguments, ix.returns, _assigned_in(node) - own
+        scope,
+        refusals,
+        ix.name,
+        True,
+        accounts,
+        dict(arguments),
+        ix.returns,
+        _assigned_in(node) - own,
     )
 
 
@@ -177,9 +184,11 @@ class BodyChecker:
 
     def _statement(self, node: ast.stmt) -> tuple[Statement, ...]:
         try:
-            return tuple(_CHECKS.get(type(node), BodyChecker.missing)(self, node))
+            found = tuple(_CHECKS.get(type(node), BodyChecker.missing)(self, node))
         except Stopped:
             return ()
+        self.expressions.data.end(found)
+        return found
 
     def missing(self, node: ast.stmt) -> Iterator[Statement]:
         """Refuse a statement that bodies do not have."""
@@ -228,6 +237,9 @@ class BodyChecker:
     def _set(self, target: ast.expr, value: Expression, node: ast.expr) -> Statement:
         match target:
             case ast.Name(name):
+                shown = ast.unparse(node)
+                why = f"{shown} is an int in Python: write u64({shown})"
+                self.need(not isinstance(value.type, tree.Counter), node, why)
                 return self._set_local(target, name, value, node)
             case ast.Attribute(ast.Name(account), name) if account in self.context.accounts:
                 return self._set_field(target, account, name, value, node)
@@ -322,6 +334,7 @@ class BodyChecker:
         with context.knowing(()):  # it may run no time at all
             body = self.block(node.body)
         context.loops -= 1
+        self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
         context.maybe_assigned.discard(name)
         calls = (tree.CallProgram, tree.CloseAccount)

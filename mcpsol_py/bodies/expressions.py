@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from mcpsol_py.bodies import tree
+from mcpsol_py.bodies.data_reads import DataReads
 from mcpsol_py.bodies.function import Context, Stopped
 from mcpsol_py.bodies.scope import (
     ConstantName,
@@ -79,8 +80,11 @@ _NO_EXPRESSION = {
     ast.Yield: "bodies have no yield",
     ast.YieldFrom: "bodies have no yield",
     ast.Starred: "bodies have no *",
-    ast.Subscript: "[…] cannot be used in a body yet",
 }
+#: In place of a local variable that no line assigned so far.
+_NO_LOCAL = tree.LocalVariable(UNKNOWN)
+#: What is compared by order: numbers, and those that are an int in Python.
+_NUMBERS = (Int, tree.Counter)
 #: LLVM's multiplication of i128 is wrong on the SVM, so the build refuses programs that have one.
 _NO_I128_PRODUCT = "the SVM's compiler cannot multiply i128: use i64 or u128"
 _SIGNED_DIVISION = "signed numbers do not divide: Python rounds down and Rust to zero"
@@ -99,6 +103,7 @@ class Expressions:
         self.context = context
         self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
         self._call = call
+        self.data = DataReads(self)
 
     def value(self, node: ast.expr) -> Expression:
         """Return the tree of an expression. A refused one becomes Unknown."""
@@ -143,11 +148,13 @@ class Expressions:
             hint = f": convert it with {name}(…)"
         return self.refuse(node, f"expected {name}, got {type_name(found.type)}{hint}")
 
-    def as_literal(self, node: ast.expr, found: Expression, wanted: Int) -> Expression:
+    def as_literal(
+        self, node: ast.expr, found: Expression, wanted: Int | tree.Counter
+    ) -> Expression:
         """Give a number without a width the type *wanted*; other expressions stay as they are."""
         if not isinstance(found, tree.NumberValue) or found.type is not LITERAL:
             return found
-        low, high = bounds(wanted)
+        low, high = bounds(wanted.number if isinstance(wanted, tree.Counter) else wanted)
         if not low <= found.value <= high:
             return self.refuse(node, f"{found.value} does not fit {type_name(wanted)}")
         return tree.NumberValue(found.value, wanted)
@@ -156,6 +163,8 @@ class Expressions:
 
     def constant(self, node: ast.Constant) -> Expression:
         value = node.value
+        if isinstance(value, bytes):
+            return self.data.fixed(node)
         if value is True or value is False:
             return tree.Flag(value)
         if isinstance(value, int):
@@ -173,20 +182,22 @@ class Expressions:
             return self._local(node, name)
         return self._of_spec(node, name)
 
-    def argument(self, node: ast.expr, name: str, kind: Type) -> Expression:
+    def argument(self, node: ast.expr, name: str, kind: BodyType) -> Expression:
         why = f"{name!r} is {type_name(kind)}, which cannot be used in a body yet"
         self.need(self.context.scope.is_usable(kind), node, why)
         return tree.Argument(name, kind)
 
     def _local(self, node: ast.expr, name: str) -> Expression:
         why = f"{name!r} may have no value here: assign it on every path"
+        if self.context.locals.get(name, _NO_LOCAL).type is tree.DATA:
+            why = f"{why}, and again after a call of another program"
         self.need(name in self.context.assigned, node, why)
         return tree.LocalName(name, self.context.locals[name].type)
 
     def _of_spec(self, node: ast.expr, name: str) -> Expression:
         match self.context.meaning(node):
-            case ConstantName(value=bytes(value)):
-                return tree.FixedAddress(value)
+            case ConstantName(value=bytes(value), type=kind):
+                return tree.FixedAddress(value) if kind == PUBKEY else tree.FixedBytes(value, kind)
             case ConstantName(value=int(value), type=kind):
                 return self._number_constant(node, value, kind)
             case ErrorName():
@@ -242,6 +253,9 @@ class Expressions:
             why = "this state has a field `address`: give it another name"
             self.need(node.attr != "address", node, why)
             return self.state_field(node, name, fields[node.attr])
+        read = self.data.of_account(node, name, account)
+        if read is not None:
+            return read
         if node.attr == "address":
             why = "a helper knows no address of state: give it one as an argument"
             self.need(self.context.is_method or account.rules.state is None, node, why)
@@ -284,9 +298,9 @@ class Expressions:
     def operands(self, left: ast.expr, right: ast.expr) -> tuple[Expression, Expression, BodyType]:
         """Return two operands and their common type; a literal takes the type of the other one."""
         a, b = self.value(left), self.value(right)
-        if isinstance(a.type, Int):
+        if isinstance(a.type, _NUMBERS):
             b = self.as_literal(right, b, a.type)
-        elif isinstance(b.type, Int):
+        elif isinstance(b.type, _NUMBERS):
             a = self.as_literal(left, a, b.type)
         self.known(a, b)
         names = f"{type_name(a.type)} and {type_name(b.type)}"
@@ -370,7 +384,8 @@ class Expressions:
         has_equality = kind in (BOOL, PUBKEY) or is_bytes(kind) or self.is_enum(kind)
         is_equality = has_equality and sign in ("==", "!=")
         why = f"{type_name(kind)} has no order: use == or !="
-        self.need(isinstance(kind, Int) or is_equality, right, why)
+        self.need(kind is not tree.DATA, right, "compare a part of the data, as in data[0:8]")
+        self.need(isinstance(kind, _NUMBERS) or is_equality, right, why)
         return tree.Compare(sign, a, b)
 
     def _is_none(self, node: ast.expr, found: Expression, *, is_there: bool) -> Expression:
@@ -446,4 +461,5 @@ _CHECKS: dict[type[ast.expr], Callable[[Expressions, Any], Expression]] = {
     ast.BoolOp: Expressions.logic,
     ast.IfExp: Expressions.choice,
     ast.Call: Expressions.call,
+    ast.Subscript: lambda checks, node: checks.data.subscript(node),
 }

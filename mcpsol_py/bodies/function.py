@@ -10,13 +10,7 @@ from typing import Literal
 
 from mcpsol_py.bodies.problems import Node, Refusals
 from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
-from mcpsol_py.bodies.tree import (
-    AccountParameter,
-    BodyType,
-    LocalVariable,
-    StateParameter,
-    Unknown,
-)
+from mcpsol_py.bodies.tree import BodyType, LocalVariable, Unknown
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
@@ -43,7 +37,7 @@ class Context:
     name: str
     is_method: bool
     accounts: dict[str, Account]
-    arguments: dict[str, Type]
+    arguments: dict[str, BodyType]
     returns: Type | None
     local_names: frozenset[str]
     locals: dict[str, LocalVariable] = field(default_factory=dict)
@@ -51,7 +45,7 @@ class Context:
     maybe_assigned: set[str] = field(default_factory=set)
     overflow: str | None = None
     #: all parameters of a helper in their order
-    parameters: dict[str, Type | StateParameter | AccountParameter] = field(default_factory=dict)
+    parameters: dict[str, BodyType] = field(default_factory=dict)
     #: the number of loops around the statement
     loops: int = 0
     #: the accounts that it has closed

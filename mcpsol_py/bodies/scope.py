@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mcpsol_py.bodies.tree import AccountParameter, BodyType, StateParameter
+from mcpsol_py.bodies.tree import DATA, AccountParameter, BodyType, StateParameter
 from mcpsol_py.items import items_by_name, names_of, types_by_name
 from mcpsol_py.model.program import (
     Account,
@@ -97,7 +97,7 @@ class Signature:
     """A helper: its function in the syntax tree, and the types of its arguments and result."""
 
     node: ast.FunctionDef
-    arguments: dict[str, Type | StateParameter | AccountParameter]
+    arguments: dict[str, BodyType]
     returns: Type | None
 
     @property
@@ -110,7 +110,7 @@ class Signature:
         }
 
     @property
-    def values(self) -> dict[str, Type]:
+    def values(self) -> dict[str, BodyType]:
         """The other parameters."""
         return {
             name: kind
@@ -207,7 +207,7 @@ class ProgramScope:
     def is_usable(self, node: BodyType) -> bool:
         """Return whether bodies can hold a value of this type: bytes are never in a struct that they hold."""
         if not isinstance(node, Link):
-            return is_usable(node)
+            return node is DATA or is_usable(node)
         fields = self.struct_fields(node).values()
         if fields:
             return all(map(self._is_part, fields))

@@ -12,6 +12,7 @@ from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Int, Link, Option, Type
 __all__ = [
     "CLOCK",
     "CLOCK_FIELDS",
+    "DATA",
     "EXTENSION",
     "EXTENSION_KIND",
     "LITERAL",
@@ -20,6 +21,8 @@ __all__ = [
     "UNKNOWN",
     "AccountArgument",
     "AccountParameter",
+    "AccountData",
+    "AccountProgram",
     "Address",
     "Argument",
     "Arithmetic",
@@ -34,12 +37,16 @@ __all__ = [
     "Compare",
     "Convert",
     "Counter",
+    "DataLength",
+    "DataPart",
+    "DataRead",
     "Emit",
     "Expression",
     "ExtensionKind",
     "Extensions",
     "FieldOf",
     "FixedAddress",
+    "FixedBytes",
     "Flag",
     "For",
     "Function",
@@ -71,6 +78,7 @@ __all__ = [
     "StateParameter",
     "Statement",
     "TokenField",
+    "TransactionRead",
     "Unknown",
     "VariantValue",
     "bodies_of",
@@ -94,6 +102,8 @@ LITERAL = Special("a number without a width")
 UNKNOWN = Special("unknown")
 #: What `Clock.get()` returns.
 CLOCK = Special("ClockTime")
+#: The bytes of an account or an instruction, until the body calls another program.
+DATA = Special("Data")
 #: What a helper without a result returns.
 NOTHING = Special("None")
 #: An extension of a Token-2022 mint or token account.
@@ -120,7 +130,7 @@ class AccountParameter:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The type of a loop's variable, an int in Python. Bodies convert it to a number. `number`: of the bounds."""
+    """The type of a loop's variable, or of a length: an int in Python. Bodies convert it to the type *number*."""
 
     number: Int
     name: str = "the number of a loop"
@@ -434,6 +444,67 @@ class ClockField:
 
 
 @dataclass(frozen=True, slots=True)
+class FixedBytes:
+    """Bytes in the text of the spec."""
+
+    value: bytes
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class AccountData:
+    """The data of an account that holds no state of the program."""
+
+    account: str
+    type: BodyType = DATA
+
+
+@dataclass(frozen=True, slots=True)
+class AccountProgram:
+    """The address of the program that owns an account."""
+
+    account: str
+    type: BodyType = PUBKEY
+
+
+@dataclass(frozen=True, slots=True)
+class DataRead:
+    """A value in data from the offset *at* on: a little-endian number, an address, or bytes of a fixed length."""
+
+    data: Expression
+    at: Expression
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class DataPart:
+    """The part of data from *start* to *stop*, or to the end for None."""
+
+    data: Expression
+    start: Expression
+    stop: Expression | None
+    type: BodyType = DATA
+
+
+@dataclass(frozen=True, slots=True)
+class DataLength:
+    """How many bytes data has."""
+
+    data: Expression
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRead:
+    """What the instructions sysvar says: the current index, or the program or the data of the instruction *index*."""
+
+    account: str
+    what: Literal["current_index", "program_at", "data_at"]
+    index: Expression | None
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
 class HelperCall:
     """A call of a helper function. `error` replaces the helper's ArithmeticOverflow; None keeps it."""
 
@@ -476,6 +547,13 @@ Expression: TypeAlias = (
     | Choice
     | ClockNow
     | ClockField
+    | FixedBytes
+    | AccountData
+    | AccountProgram
+    | DataRead
+    | DataPart
+    | DataLength
+    | TransactionRead
     | HelperCall
 )
 
@@ -621,7 +699,7 @@ class Function:
     name: str
     body: tuple[Statement, ...]
     locals: dict[str, LocalVariable]
-    arguments: tuple[tuple[str, Type | StateParameter | AccountParameter], ...] = ()
+    arguments: tuple[tuple[str, BodyType], ...] = ()
     returns: Type | None = None
 
 

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from solders.pubkey import Pubkey
 
@@ -55,6 +55,7 @@ __all__ = [
     "takes_plain_transfers",
     "transfer_fee_config",
     "transfer_hook",
+    "with_extensions",
     "withheld_fees",
     "withheld_place",
 ]
@@ -232,6 +233,14 @@ class Multisig:
 
 def _optional_key(key: Pubkey | None) -> tuple[int, bytes]:
     return (0, bytes(32)) if key is None else (1, bytes(key))
+
+
+def with_extensions(base: bytes, kind: Literal["account", "mint"], listed: bytes) -> bytes:
+    """Return a token account or a mint with extensions of Token-2022, *listed* as its data lists them."""
+    if not listed:
+        return base
+    byte = _TOKEN_ACCOUNT_TYPE if kind == "account" else _MINT_TYPE
+    return base.ljust(_ACCOUNT_TYPE, b"\0") + bytes([byte]) + listed
 
 
 # --- reading ---------------------------------------------------------------------------------

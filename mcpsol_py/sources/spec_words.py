@@ -26,6 +26,7 @@ from typing import (
 )
 
 from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.data import Data
 from mcpsol_py.bodies.extensions import Extension
 from mcpsol_py.bodies.numbers import (
     i8,
@@ -51,6 +52,7 @@ __all__ = [
     "AssociatedTokenProgram",
     "COption",
     "Clock",
+    "Data",
     "Enum",
     "Event",
     "Group",
@@ -336,6 +338,14 @@ class Kind:
         def address(self) -> Pubkey:
             """The account's address."""
 
+        @property
+        def data(self) -> Data:
+            """The account's bytes, as they are until the body calls another program."""
+
+        @property
+        def program(self) -> Pubkey:
+            """The address of the program that owns the account."""
+
 
 class Signer(Kind):
     """An account that signs."""
@@ -541,6 +551,18 @@ class Instructions(Sysvar):
     """The instructions sysvar."""
 
     mcpsol_address = ids.INSTRUCTIONS_SYSVAR
+
+    if TYPE_CHECKING:
+
+        @property
+        def current_index(self) -> u16:
+            """The index of the instruction of the transaction that runs."""
+
+        def program_at(self, index: u16 | int, /) -> Pubkey:
+            """Return the program of an instruction of the transaction."""
+
+        def data_at(self, index: u16 | int, /) -> Data:
+            """Return the data of an instruction of the transaction."""
 
 
 # --- constraints

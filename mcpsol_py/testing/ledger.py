@@ -12,7 +12,7 @@ from mcpsol_py.solana import ids
 from mcpsol_py.solana.rent import RentRate
 from mcpsol_py.sources import spec_words as words
 
-__all__ = ["TOKEN_PROGRAM", "Ledger", "MintState", "TokenState", "rent"]
+__all__ = ["TOKEN_PROGRAM", "Ledger", "MintState", "RawAccount", "TokenState", "rent"]
 
 T = TypeVar("T")
 
@@ -50,6 +50,14 @@ class MintState:
     extensions: bytes = b""
 
 
+@dataclass(frozen=True)
+class RawAccount:
+    """An account of another program, of which only the bytes are known."""
+
+    program: Pubkey
+    data: bytes
+
+
 def _copied(accounts: dict[Pubkey, T]) -> dict[Pubkey, T]:
     return {address: copy.copy(account) for address, account in accounts.items()}
 
@@ -62,16 +70,21 @@ class Ledger:
     states: dict[Pubkey, words.Account] = field(default_factory=dict)
     tokens: dict[Pubkey, TokenState] = field(default_factory=dict)
     mints: dict[Pubkey, MintState] = field(default_factory=dict)
+    raw: dict[Pubkey, RawAccount] = field(default_factory=dict)
 
     def copy(self) -> Ledger:
         """Return a copy. Its accounts are copies too; the values in them never change."""
         return Ledger(
-            dict(self.lamports), _copied(self.states), _copied(self.tokens), _copied(self.mints)
+            dict(self.lamports),
+            _copied(self.states),
+            _copied(self.tokens),
+            _copied(self.mints),
+            dict(self.raw),
         )
 
     def exists(self, address: Pubkey) -> bool:
         """Return whether an account has data at this address."""
-        return address in self.states or address in self.tokens or address in self.mints
+        return any(address in held for held in (self.states, self.tokens, self.mints, self.raw))
 
     def token_data(self, address: Pubkey) -> TokenState | MintState | None:
         """Return the token account or the mint at this address, None without one."""

@@ -17,6 +17,7 @@ from typing import Any, Literal, SupportsBytes, TypeGuard
 from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.aliases import must_differ
+from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.extensions import Extension, read_extensions
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
@@ -28,12 +29,26 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Bool, Enum, Int, Link, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
+from mcpsol_py.program import Program
 from mcpsol_py.solana import ids
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec.file import import_file, only_program
 from mcpsol_py.testing.checks import CheckFailure, Given, check_accounts, derived
-from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, MintState, TokenState, rent
+from mcpsol_py.testing.ledger import (
+    TOKEN_PROGRAM,
+    Ledger,
+    MintState,
+    RawAccount,
+    TokenState,
+    rent,
+)
+from mcpsol_py.testing.raw_accounts import (
+    AccountReader,
+    OtherInstruction,
+    TransactionView,
+    json_form,
+)
 from mcpsol_py.testing.reached import follow, note_call
 from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
 from mcpsol_py.testing.turns import MOST_TURNS, TooManyTurns, counted_turns
@@ -43,7 +58,6 @@ __all__ = ["Outcome", "Simulator"]
 Address = Pubkey | str | bytes | SupportsBytes
 
 _TOKEN_ACCOUNT_SIZE = 165
-_SYSTEM_PROGRAM = Pubkey(ids.SYSTEM_PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,8 @@ class Simulator:
         }
         self._classes = _classes_of(self.program)
         self._types = {account.name: account for account in self.model.accounts}
+        self.codecs = Program(self.model)
+        self.reader = AccountReader(self._encoded, self.address)
 
     # --- accounts
 
@@ -142,6 +158,12 @@ class Simulator:
             owner, u64(supply), u8(decimals), _address(program), extensions
         )
 
+    def put_data(self, address: Address, *, program: Address, data: bytes) -> None:
+        """Put an account of another program at an address, as bytes."""
+        key = _address(address)
+        self.ledger.raw[key] = RawAccount(_address(program), bytes(data))
+        self.ledger.lamports.setdefault(key, rent(len(data)))
+
     def state(self, address: Address) -> Any:
         """Return the state at an address. Raises KeyError without one."""
         return self.ledger.states[_address(address)]
@@ -184,6 +206,11 @@ class Simulator:
                 return cls(**{f.name: self.value(f.type, value[f.name]) for f in body.fields})
         return value
 
+    def _encoded(self, state: words.Account) -> bytes:
+        """Return state as the bytes of its account."""
+        fields = {name: value for name, value in json_form(state).items() if name != "address"}
+        return self.codecs.encode_account(type(state).__name__, fields)
+
     def _zero(self, kind: Type) -> Any:
         """Return the value of a field in new state. Fields that bodies cannot use are None."""
         if is_bytes(kind):
@@ -199,14 +226,17 @@ class Simulator:
         accounts: Mapping[str, Address],
         args: Mapping[str, Any] | None = None,
         signers: Iterable[Address] | None = None,
+        before: Iterable[tuple[Address, bytes]] = (),
     ) -> Outcome:
         """Run the checks and the body of an instruction.
 
+        `before`: the programs and the data of the transaction's instructions before this one.
         `signers`: by default, every account that has to sign. Addresses that the spec fixes may be left out.
         Raises UnknownName, and NotUsable for an instruction that the simulator cannot run.
         """
         ix = self._instruction(instruction)
-        call = _Call(self, ix, self._given(ix, accounts, args or {}, signers))
+        others = tuple(OtherInstruction(_address(program), data) for program, data in before)
+        call = _Call(self, ix, self._given(ix, accounts, args or {}, signers), others)
         outcome = call.run()
         note_call("simulator", outcome.error, instruction)
         return outcome
@@ -264,6 +294,7 @@ class _Call:
     simulator: Simulator
     ix: Instruction
     given: Given
+    before: tuple[OtherInstruction, ...] = ()
     events: list[Any] = field(default_factory=list)
 
     @property
@@ -284,6 +315,8 @@ class _Call:
             return Outcome(failure.name)
         except ArithmeticOverflow:
             return Outcome("ArithmeticOverflow")
+        except DataTooShort:
+            return Outcome("AccountDidNotDeserialize")
         except words.error as failure:
             name = self._error_name(failure)
             failure.__traceback__ = failure.__context__ = None
@@ -383,7 +416,15 @@ class _Call:
             return _placed(state, address)
         if str(address) in ids.TOKEN_PROGRAMS:
             return _placed(words.TokenInterface(), address)
-        return _View(address, self.ledger)
+        if str(address) == words.Instructions.mcpsol_address:
+            return TransactionView(address, (*self.before, self._own()))
+        return _View(address, self.ledger, self.simulator.reader)
+
+    def _own(self) -> OtherInstruction:
+        """Return the call as an instruction of its transaction."""
+        codec = self.simulator.codecs.instruction(self.ix.name)
+        arguments = {name: json_form(value) for name, value in self.given.arguments.items()}
+        return OtherInstruction(self.simulator.address, codec.encode(arguments))
 
     def clock(self) -> ClockTime:
         return self.simulator.time
@@ -404,15 +445,9 @@ class _Call:
         return isinstance(found, wanted) and found.program == program.address
 
     def is_owned(self, account: Any, program: Pubkey) -> bool:
-        return self._owner(account.address) == program
-
-    def _owner(self, address: Pubkey) -> Pubkey:
-        found = self.ledger.token_data(address)
-        if found is not None:
-            return found.program
-        is_known = address not in self._programs()
+        is_known = account.address not in self._programs()
         _ensure_usable(is_known, self.ix.name, "the simulator does not know who owns a program")
-        return self.given.program if address in self.ledger.states else _SYSTEM_PROGRAM
+        return self.simulator.reader.owner(self.ledger, account.address) == program
 
     def _programs(self) -> set[Pubkey]:
         """Return the accounts of the call that are programs or sysvars."""
@@ -432,9 +467,10 @@ def _placed(value: object, address: Pubkey) -> object:
 class _View:
     """An account that holds no state of the program."""
 
-    def __init__(self, address: Pubkey, ledger: Ledger) -> None:
+    def __init__(self, address: Pubkey, ledger: Ledger, reader: AccountReader) -> None:
         self.address = address
         self._ledger = ledger
+        self._reader = reader
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the token account or the mint that it is."""
@@ -442,6 +478,14 @@ class _View:
         if found is None:  # the body has closed it
             raise CheckFailure("AccountDidNotDeserialize")
         return getattr(found, name)
+
+    @property
+    def data(self) -> Data:
+        return self._reader.data(self._ledger, self.address)
+
+    @property
+    def program(self) -> Pubkey:
+        return self._reader.owner(self._ledger, self.address)
 
 
 # --- values --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from mcpsol_py.spec import (
     Array,
     AssociatedTokenProgram,
     Clock,
+    Data,
     Enum,
     Event,
     Instructions,
@@ -67,6 +68,14 @@ TREASURY = bytes([0xBE, 0xEF]) * 16
 #: The version of channels, and the values of their status.
 VERSION = u8(1)
 OPEN, SEALED, CLOSING, DISTRIBUTED = u8(0), u8(1), u8(2), u8(3)
+#: Verifies Ed25519 signatures before a program's instruction runs.
+ED25519_PROGRAM = Pubkey("Ed25519SigVerify111111111111111111111111111")
+#: The first bytes of such an instruction: one signature, whose key, signature and message are in the same instruction
+#: (index 0xffff), at exactly these offsets. With another layout, the verified bytes could differ from those that are
+#: read.
+VOUCHER_HEAD = bytes.fromhex("0100 3000ffff 1000ffff 70003200ffff")
+VOUCHER_SIZE = 162
+MAGIC = b"\x56\x01"
 #: Slots within which a channel must be opened.
 WINDOW = u64(1_500)
 
@@ -711,6 +720,12 @@ class X402:
         Args:
             channel: The channel of the voucher.
         """
+        need_status(channel, OPEN)
+        index = index_before(instructions_sysvar.current_index)
+        verifier = instructions_sysvar.program_at(index)
+        proof = instructions_sysvar.data_at(index)
+        channel.settled = proven(verifier, proof, channel.address, channel)
+        emit(self.Settled(channel=channel.address, settled=channel.settled))
 
     @instruction(discriminator=b"\x03")
     def top_up(
@@ -764,6 +779,16 @@ class X402:
             channel: The channel.
             has_voucher: 0 without a voucher. Otherwise the Ed25519 instruction directly before this one proves one.
         """
+        need_version(channel)
+        require(accepts_vouchers(channel), self.InvalidChannelStatus)
+        if has_voucher != 0:
+            index = index_before(instructions_sysvar.current_index)
+            verifier = instructions_sysvar.program_at(index)
+            proof = instructions_sysvar.data_at(index)
+            channel.settled = proven(verifier, proof, channel.address, channel)
+        channel.status = SEALED
+        channel.closure_started_at = i64(0)
+        emit(self.Sealed(channel=channel.address, settled=channel.settled))
 
     @instruction(discriminator=b"\x05")
     def request_close(
@@ -1568,6 +1593,40 @@ def seal_deadline(channel: X402.Channel) -> i64:
     """The time from which anyone may seal a closing channel."""
     with overflow(X402.SealDeadlineOverflow):
         return channel.closure_started_at + i64(channel.grace_period)
+
+
+def accepts_vouchers(channel: X402.Channel) -> bool:
+    """The channel is open, or closing and in its grace period."""
+    if channel.status == CLOSING:
+        return Clock.get().unix_timestamp < seal_deadline(channel)
+    return channel.status == OPEN
+
+
+def index_before(index: u16) -> u16:
+    """The index of the instruction directly before this one."""
+    with overflow(X402.MissingEd25519Verification):
+        return index - 1
+
+
+def proven(verifier: Pubkey, proof: Data, address: Pubkey, channel: X402.Channel) -> u64:
+    """The sum of the voucher that an Ed25519 instruction proves.
+
+    Its data has a head of 16 bytes, the key, the signature, and at byte 112 the voucher: two bytes of magic, the
+    channel, the sum, and the time at which it expires, or 0.
+    """
+    require(verifier == ED25519_PROGRAM, X402.MissingEd25519Verification)
+    is_whole = len(proof) == VOUCHER_SIZE and proof[:16] == VOUCHER_HEAD
+    require(is_whole, X402.MalformedEd25519Instruction)
+    require(proof[112:114] == MAGIC, X402.VoucherBadMagic)
+    require(proof.pubkey(114) == address, X402.VoucherChannelMismatch)
+    expires_at = proof.i64(154)
+    is_fresh = expires_at == 0 or Clock.get().unix_timestamp < expires_at
+    require(is_fresh, X402.VoucherExpired)
+    settled = proof.u64(146)
+    require(settled <= channel.deposit, X402.VoucherOverDeposit)
+    require(settled > channel.settled, X402.VoucherWatermarkNotMonotonic)
+    require(proof.pubkey(16) == channel.authorized_signer, X402.VoucherSignerMismatch)
+    return settled
 
 
 def reclaim_slot(open_slot: u64) -> u64:

@@ -61,6 +61,15 @@ ROWS: dict[str, list[str]] = {
         r"extension\.is_zero\(",
         r"\bseen\(shown, coins\)",
     ],
+    "read an account's bytes": [
+        r"\.data(_at\(0\))?\[(\d|min\()",
+        *(rf"\.data\.{kind}\(" for kind in ("u8", "u64", "i32", "i128", "pubkey")),
+        r"= blob\.data$",
+        r"len\(",
+    ],
+    "take a part of bytes": [r"\[8:40\] ", r"\[:2\] ", r"\[[^]:]+:\]"],
+    "learn which program owns an account": [r"blob\.program ", r"tokens\.program "],
+    "read the transaction": [r"\.current_index", r"\.program_at\(", r"\.data_at\("],
     "move tokens": [r"token_program\.transfer\(.*authority=s", r"\.transfer\(.*authority=owner"],
     "move tokens of either token program": [
         r"interface\.transfer_checked\(.*authority=s",

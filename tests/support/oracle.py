@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from solders.account import Account
+from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.message import Message
 from solders.pubkey import Pubkey
@@ -143,6 +144,11 @@ class Oracle:
         self.simulator.put_wallet(key, SOL)
         return key
 
+    def put_data(self, key: Pubkey, program: Pubkey, data: bytes) -> None:
+        self.svm.set_account(key, Account(SOL, data, program))
+        self.simulator.put_data(key, program=program, data=data)
+        self.simulator.put_wallet(key, SOL)
+
     def put_state(self, key: Pubkey, name: str, **fields: Any) -> None:
         """State with these fields; others are zero."""
         state = self.simulator.new_state(name)
@@ -164,16 +170,28 @@ class Oracle:
     # --- calls
 
     def call(
-        self, name: str, accounts: dict[str, Pubkey], args: dict[str, Any], *signers: Keypair
+        self,
+        name: str,
+        accounts: dict[str, Pubkey],
+        args: dict[str, Any],
+        *signers: Keypair,
+        before: tuple[Instruction, ...] = (),
     ) -> str:
-        """Make one call on both sides and compare all that it did. Returns the name of its error."""
+        """Make one call on both sides and compare all that it did. Returns the name of its error.
+
+        `before`: instructions before it in its transaction.
+        """
         shown = {key: plain(value) for key, value in args.items()}
         ix = self.program.instruction(name).build(shown, accounts, program_id=self.address)
         self.svm.expire_blockhash()
-        message = Message.new_with_blockhash([ix], self.payer.pubkey(), self.svm.latest_blockhash())
+        ixs = [*before, ix]
+        message = Message.new_with_blockhash(ixs, self.payer.pubkey(), self.svm.latest_blockhash())
         chain = self.svm.send_transaction(VersionedTransaction(message, [self.payer, *signers]))
         signed = [key.pubkey() for key in signers]
-        here = self.simulator.call(name, accounts=accounts, args=args, signers=signed)
+        others = [(other.program_id, bytes(other.data)) for other in before]
+        here = self.simulator.call(
+            name, accounts=accounts, args=args, signers=signed, before=others
+        )
         self.calls += 1
         self.errors[here.error] = self.errors.get(here.error, 0) + 1
         self._compare(f"{name}({args})", here, chain)

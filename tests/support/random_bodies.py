@@ -13,6 +13,7 @@ from mcpsol_py.spec import u8, u16, u32, u64, u128, i8, i16, i32, i64, i128
 
 LIMIT = u64(1000)
 HOUR = 60 * 60
+TWO = b"\\x02\\x00"
 NOBODY = Pubkey("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 
 
@@ -56,6 +57,24 @@ def mode_of(value: u64) -> Mode:
             return Mode.Fast
         case _:
             return Mode.Off
+
+
+def sum_of(data: Data, at: u64, who: Pubkey) -> u64:
+    if len(data) < 40 or data.pubkey(8) != who:
+        return u64(len(data))
+    found = data.u64(at)
+    for i in range(u64(len(data))):
+        if u64(i) > 5:
+            break
+        found = found.wrapping_add(u64(data[u64(i)]))
+    rest = data[at:]
+    return found.saturating_add(u64(rest[0])) ^ u64(rest.u16(1))
+
+
+def mixed(one: Data, other: Data, at: u64, wide: u128, who: Pubkey) -> u64:
+    part = one[2:at]
+    same = part[0:2] == other[0:2] or who == other.pubkey(at)
+    return at if same else u64(wide)
 
 
 def total(s: "Random.S") -> u64:
@@ -218,6 +237,7 @@ class Bodies:
             named += ["seen(shown, coins)", f"may_take(coins, {self.r.choice(ADDRESSES)})"]
             named += ["held_by(any, interface)"]
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
+            held += [self.data_number(kind, env), self.data_sum(env)]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
             larger = f"larger({self.atom(kind, env)}, {self.number(kind, env, depth)})"
@@ -229,7 +249,60 @@ class Bodies:
                     "pair.right",
                 ]
             )
-        return "coin.decimals" if kind == "u8" else self.atom(kind, env)
+        known = "coin.decimals" if kind == "u8" else self.atom(kind, env)
+        return self.r.choice([known, self.data_number(kind, env)])
+
+    # --- data
+
+    def offset(self, env: dict[str, str]) -> str:
+        """An offset that is often within the data."""
+        near = str(self.r.choice([0, 1, 2, 7, 8, 20, 40, 120]))
+        return self.r.choice([near, near, near, f"min({self.atom('u64', env)}, u64(9))"])
+
+    def data(self) -> str:
+        return self.r.choice(["blob.data", "blob.data", "wallet.data", "sysvar.data_at(0)"])
+
+    def data_number(self, kind: str, env: dict[str, str]) -> str:
+        data, at = self.data(), self.offset(env)
+        more = [f"{data}[{at}]"] if kind == "u8" else []
+        more += [f"u64(len({data}))"] if kind == "u64" else []
+        more += ["sysvar.current_index"] if kind == "u16" else []
+        return self.r.choice([f"{data}.{kind}({at})", *more])
+
+    def data_sum(self, env: dict[str, str]) -> str:
+        data, at, who = self.data(), self.offset(env), self.r.choice(ADDRESSES)
+        at = f"u64({at})" if at.isdigit() else at
+        wide = f"mixed({data}, {self.data()}, {at}, {self.atom('u128', env)}, {who})"
+        return self.r.choice([f"sum_of({data}, {at}, {who})", wide])
+
+    def data_condition(self, env: dict[str, str]) -> str:
+        r, data = self.r, self.data()
+        equal, order = r.choice(["==", "!="]), r.choice(["<", "<=", ">", ">=", "==", "!="])
+        who = r.choice(ADDRESSES)
+        return r.choice(
+            [
+                f"{r.choice(['blob', 'wallet', 'tokens'])}.program {equal} {who}",
+                f"{data}.pubkey({self.offset(env)}) {equal} {who}",
+                f"sysvar.program_at({r.choice(['0', '0', '1'])}) {equal} {who}",
+                f"len({data}) {order} {r.choice([0, 5, 40, 41])}",
+                f"{data}[{r.choice(['0:2', ':2', '3:5'])}] {equal} {r.choice(PAIRS)}",
+                f"{data}[8:40] {equal} {r.choice(KEYS)}",
+                f"tokens.data.u64(64) {order} tokens.amount",
+            ]
+        )
+
+    def data_lines(self, env: dict[str, str], level: int) -> list[str]:
+        """A variable that holds data, and what is read of it before another program is called."""
+        pad, held, found = "    " * level, f"d{self.made + 1}", f"v{self.made + 2}"
+        self.made += 2
+        stop = f"min({self.atom('u64', env)}, u64(30))"
+        part = self.r.choice([f"[{self.offset(env)}:]", f"[1:{stop}]", ""])
+        kind = self.r.choice(KINDS)
+        lines = [f"{pad}{held} = {self.data()}{part}"]
+        lines += [f"{pad}if len({held}) > 20:", f"{pad}    {found} = {held}.{kind}(4)"]
+        lines += [f"{pad}else:", f"{pad}    {found} = {self.atom(kind, env)}"]
+        env[found] = kind
+        return lines
 
     def mode(self, env: dict[str, str]) -> str:
         named = [f"Mode.{self.r.choice(MODES)}", "mode", "pair.mode", "pair_of(other, u64(2)).mode"]
@@ -243,6 +316,8 @@ class Bodies:
     def condition(self, env: dict[str, str], depth: int) -> str:
         r, which = self.r, self.r.random()
         kind = r.choice(KINDS)
+        if r.random() < 0.12:
+            return self.data_condition(env)
         if depth <= 0 or which < 0.45:
             sign = r.choice(["<", "<=", ">", ">=", "==", "!="])
             right = self.number(kind, env, depth - 1) if r.random() < 0.8 else self.literal(kind)
@@ -318,8 +393,8 @@ class Bodies:
             return [f"{pad}must_differ({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})"]
         if which < 0.965:
             return [pad + self.change(env)]
-        if which < 0.985:
-            return self.match(env, level)
+        if which < 0.98:
+            return r.choice([self.match, self.data_lines])(env, level)
         end = r.choice(
             [f"raise self.E{r.randrange(ERRORS)}", f"return {self.number('u64', env, 2)}"]
         )
@@ -480,6 +555,7 @@ ACCOUNTS = (
     " interface: TokenInterface, coin: Mut[Mint, mint(program='interface')], shown: Mint,"
     " coins: Mut[TokenAccount, associated('coin', 'owner', program='interface')],"
     " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
+    " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
 )
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
 #: The calls of token programs, and their accounts.
@@ -505,6 +581,7 @@ TOKEN_CALLS = [
     ("interface.burn", "account=coins, mint=coin, authority={authority}"),
 ]
 MODES = ["Slow", "Fast", "Off"]
+PAIRS = ['b"\\x02\\x00"', 'b"\\x00\\x00"', "TWO"]
 KEYS = ["s.mark", "other.mark", "mark"]
 ADDRESSES = [
     "s.owner",

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from solders.compute_budget import set_compute_unit_limit
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
@@ -14,7 +15,7 @@ from mcpsol_py.build import build_program
 from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import find_toolchain
 from mcpsol_py.render import render
-from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import INSTRUCTIONS_SYSVAR, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.sources.spec import read_spec
 from tests.functional.targets import REPO
@@ -114,6 +115,7 @@ class RandomScene:
         self.spare = Pubkey.new_unique()
         self.coin, self.shown, self.change = (Pubkey.new_unique() for _ in range(3))
         self.any = [self.purse, self.mint, self.change, self.shown, self.owner.pubkey()]
+        self.blob, self.wallet = Pubkey.new_unique(), oracle.wallet().pubkey()
 
     def call(self, name: str) -> None:
         r, oracle = self.r, self.oracle
@@ -150,8 +152,23 @@ class RandomScene:
             "coins": coins,
             "change": self.change,
             "any": r.choice(self.any),
+            "blob": self.state if r.random() < 0.05 else self.blob,
+            "wallet": self.wallet,
+            "sysvar": INSTRUCTIONS_SYSVAR,
         }
-        oracle.call(name, accounts, args, self.owner)
+        self.put_blob()
+        limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))
+        before = (limit,) if r.random() < 0.8 else ()
+        oracle.call(name, accounts, args, self.owner, before=before)
+
+    def put_blob(self) -> None:
+        """Data of another program, of another length."""
+        r = self.r
+        who = bytes(r.choice([self.stranger, self.owner.pubkey()]))
+        data = r.choice([b"\x02\x00", b"\x00\x00"]) + r.randbytes(6) + r.choice([who, *KEYS])
+        data += r.randbytes(100)
+        size = r.choice([0, 1, 9, 40, 41, 140])
+        self.oracle.put_data(self.blob, r.choice([self.stranger, TOKEN_2022_PROGRAM]), data[:size])
 
     def put_coins(self) -> tuple[Pubkey, Pubkey]:
         """A mint and its accounts under one of the token programs. Returns the owner's account, and the program."""

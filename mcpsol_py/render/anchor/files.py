@@ -9,6 +9,7 @@ from mcpsol_py.render.anchor.pages import PagesView
 from mcpsol_py.render.anchor.view import AnchorView
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.handlers.build import ProgramHandlers
+from mcpsol_py.render.handlers.bytes_module import bytes_module
 from mcpsol_py.render.rust import ident
 from mcpsol_py.render.write import Planned
 
@@ -31,6 +32,7 @@ def anchor_plan(
         "by_author": by_author,
         "has_helpers": bool(made.helpers),
         "reads_tokens": made.uses("crate::tokens::"),
+        "reads_bytes": made.uses("crate::bytes::"),
     }
     files += [_file(view, f"src/{name}.rs", **root) for name in _modules(view)]
     files.append(Planned("src/list_tools.bin", view.pages.blob))
@@ -46,6 +48,8 @@ def anchor_plan(
         files.append(_file(view, "src/helpers.rs", bodies=made))
     if root["reads_tokens"]:
         files.append(_file(view, "src/tokens.rs", style=made.style))
+    if root["reads_bytes"]:
+        files.append(Planned("src/bytes.rs", bytes_module("anchor").encode()))
     return files
 
 

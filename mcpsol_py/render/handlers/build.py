@@ -8,9 +8,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mcpsol_py.bodies.aliases import must_differ
-from mcpsol_py.bodies.tree import AccountParameter, Function, ProgramBodies, StateParameter
+from mcpsol_py.bodies.tree import (
+    AccountParameter,
+    BodyType,
+    Function,
+    ProgramBodies,
+    StateParameter,
+)
 from mcpsol_py.model.program import Instruction
-from mcpsol_py.model.types import Type
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions, is_bundled
 from mcpsol_py.render.handlers.names import RustNames, StructNames
@@ -140,9 +145,7 @@ def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> H
     )
 
 
-def _type(
-    kind: Type | StateParameter | AccountParameter, types: Expressions, crate: CrateNames
-) -> str:
+def _type(kind: BodyType, types: Expressions, crate: CrateNames) -> str:
     """The Rust type of a helper's parameter."""
     if isinstance(kind, AccountParameter):
         return crate.dialect.account_type

@@ -46,6 +46,10 @@ class Dialect:
         """A reference to the address of an account."""
         return self.key.format(x=account)
 
+    def info(self, account: str) -> str:
+        """An account as `crate::bytes` takes it."""
+        return account
+
     def field(self, names: RustNames, account: str, name: str) -> str:
         """A field of an account's state."""
         state = names.states[account]
@@ -198,6 +202,9 @@ _ANCHOR_ROLES: dict[str, dict[str, str]] = {
 
 class _Anchor(Dialect):
     """Anchor reads accounts before the handler and writes them after it, so nothing is borrowed here."""
+
+    def info(self, account: str) -> str:
+        return f"{account}.as_ref()"
 
     def address(self, account: str) -> str:
         return f"{account}.key()"

@@ -17,9 +17,10 @@ from mcpsol_py.render.rust import byte_array, number
 
 __all__ = ["Expressions", "Level", "Text", "is_bundled"]
 
-#: The SVM passes five words to a function; the first may be the place for its result.
+#: The words that a helper's arguments take at most; more are one tuple. The SVM passes five, and one is for the result.
 _MOST_WORDS = 4
-
+#: The expressions that dereference an address.
+_REFERENCES = (tree.AccountProgram, tree.DataRead, tree.TransactionRead)
 #: How functions of a crate call token accounts and mints.
 _TOKEN_NAMES = {"account": "token", "mint": "mint"}
 #: The error of an overflow for which the body names none.
@@ -87,12 +88,16 @@ class Expressions:
         """A reference to an address."""
         if isinstance(node, tree.Address):
             return self.dialect.address_reference(self.names.accounts[node.account])
+        if isinstance(node, _REFERENCES):
+            return self.code(node).removeprefix("*")
         return f"&{self.text(node).at(Level.ATOM)}"
 
     def type(self, node: BodyType) -> str:
         """The Rust type of a value."""
         if node is tree.CLOCK:
             return self.dialect.clock
+        if node is tree.DATA:
+            return "&[u8]"
         if isinstance(node, tree.Counter):
             return type_name(node.number)
         if isinstance(node, Array):
@@ -251,9 +256,46 @@ class Expressions:
         yes, no = self.typed(node.yes).code, self.code(node.no)
         return Text(f"if {self.code(node.test)} {{ {yes} }} else {{ {no} }}", Level.BINARY)
 
+    # --- data
+
+    def fixed_bytes(self, node: tree.FixedBytes) -> Text:
+        return Text(byte_array(node.value))
+
+    def account_data(self, node: tree.AccountData) -> Text:
+        return Text(f"crate::bytes::of({self._info(node.account)})?")
+
+    def account_program(self, node: tree.AccountProgram) -> Text:
+        return Text(f"*crate::bytes::program({self._info(node.account)})", Level.UNARY)
+
+    def _info(self, account: str) -> str:
+        return self.dialect.info(self.names.accounts[account])
+
+    def data_read(self, node: tree.DataRead) -> Text:
+        place = f"({self.code(node.data)}, {self.code(node.at)})?"
+        if node.type == PUBKEY:
+            return Text(f"*crate::bytes::address{place}", Level.UNARY)
+        if isinstance(node.type, Array):
+            return Text(f"crate::bytes::read::<{node.type.count}>{place}")
+        return Text(f"{type_name(node.type)}::from_le_bytes(crate::bytes::read{place})")
+
+    def data_part(self, node: tree.DataPart) -> Text:
+        data, start = self.code(node.data), self.code(node.start)
+        if node.stop is None:
+            return Text(f"crate::bytes::from({data}, {start})?")
+        return Text(f"crate::bytes::part({data}, {start}, {self.code(node.stop)})?")
+
+    def data_length(self, node: tree.DataLength) -> Text:
+        return Text(f"crate::bytes::length({self.code(node.data)})")
+
+    def transaction_read(self, node: tree.TransactionRead) -> Text:
+        given = [self._info(node.account)]
+        given += [] if node.index is None else [self.code(node.index)]
+        call = f"crate::bytes::{node.what}({', '.join(given)})?"
+        return Text(f"*{call}", Level.UNARY) if node.type == PUBKEY else Text(call)
+
     def helper_call(self, node: tree.HelperCall) -> Text:
         given = ", ".join(map(self.code, sorted(node.arguments, key=_is_state)))
-        if is_bundled(argument.type for argument in node.arguments):
+        if is_bundled(each.type for each in node.arguments):
             given = f"({given})"
         call = f"crate::helpers::{self.names.helpers[node.name]}({given})"
         if node.error is None:
@@ -270,6 +312,15 @@ def _field(name: str, value: str) -> str:
 
 def _maybe_dereferenced(text: str) -> Text:
     return Text(text, Level.UNARY if text.startswith("*") else Level.ATOM)
+
+
+def is_bundled(kinds: Iterable[BodyType]) -> bool:
+    """Return whether a helper takes arguments of these types as one tuple, which fits the SVM's registers."""
+    return sum(2 if _is_wide(kind) else 1 for kind in kinds) > _MOST_WORDS
+
+
+def _is_wide(kind: BodyType) -> bool:
+    return kind is tree.DATA or (isinstance(kind, Int) and kind.bits > 64)
 
 
 def _is_state(node: Expression) -> bool:
@@ -309,5 +360,12 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.Logic: Expressions.logic,
     tree.Not: Expressions.negation,
     tree.Choice: Expressions.choice,
+    tree.FixedBytes: Expressions.fixed_bytes,
+    tree.AccountData: Expressions.account_data,
+    tree.AccountProgram: Expressions.account_program,
+    tree.DataRead: Expressions.data_read,
+    tree.DataPart: Expressions.data_part,
+    tree.DataLength: Expressions.data_length,
+    tree.TransactionRead: Expressions.transaction_read,
     tree.HelperCall: Expressions.helper_call,
 }

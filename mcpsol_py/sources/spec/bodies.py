@@ -23,18 +23,25 @@ from mcpsol_py.bodies.scope import (
     Word,
     type_name,
 )
-from mcpsol_py.bodies.tree import LITERAL, AccountParameter, ProgramBodies, StateParameter
+from mcpsol_py.bodies.tree import (
+    DATA,
+    LITERAL,
+    AccountParameter,
+    BodyType,
+    ProgramBodies,
+    StateParameter,
+)
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
-from mcpsol_py.model.types import BOOL, INTS, PUBKEY, Int, Link, Type
+from mcpsol_py.model.types import BOOL, INTS, PUBKEY, U8, Array, Int, Link, Type
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec.definitions import Definitions
 
 __all__ = ["read_bodies"]
 
 #: The words that bodies use. Builtins keep their name unless the module has another meaning for it.
-_BUILTINS: dict[str, Meaning] = {"min": Word("min"), "max": Word("max"), "range": Word("range")}
+_BUILTINS: dict[str, Meaning] = {name: Word(name) for name in ("min", "max", "range", "len")}
 _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
     words.emit: Word("emit"),
@@ -48,6 +55,7 @@ _WORDS: dict[object, Meaning] = {
     min: Word("min"),
     max: Word("max"),
     range: Word("range"),
+    len: Word("len"),
     **{number: NumberName(node) for number, node in words.NUMBERS.items() if isinstance(node, Int)},
 }
 #: The kinds of account that helpers take.
@@ -173,9 +181,9 @@ class _BodiesReader:
         if node.decorator_list or _has_odd_parameters(node.args):
             return f"{name} cannot be called: a helper has no decorator, default, * and **"
         hints = self.definitions.hints(function)
-        arguments: dict[str, Type | StateParameter | AccountParameter] = {}
+        arguments: dict[str, BodyType] = {}
         for parameter in (*node.args.posonlyargs, *node.args.args):
-            found = self._account(hints.get(parameter.arg)) or self._parameter(hints, parameter.arg)
+            found = self._passed(hints, parameter.arg)
             if isinstance(found, str):
                 return f"{name} cannot be called: {found}"
             arguments[parameter.arg] = found
@@ -183,6 +191,12 @@ class _BodiesReader:
             return Signature(node, arguments, None)
         result = self._parameter(hints, "return")
         return result if isinstance(result, str) else Signature(node, arguments, result)
+
+    def _passed(self, hints: dict[str, Any], name: str) -> BodyType | str:
+        """Return the type of a helper's parameter, or why it cannot be one."""
+        if hints.get(name) is words.Data:
+            return DATA
+        return self._account(hints.get(name)) or self._parameter(hints, name)
 
     def _account(self, hint: object) -> StateParameter | AccountParameter | str | None:
         """Return the account or the state that a parameter takes, or why it cannot; None for other parameters."""
@@ -201,7 +215,7 @@ class _BodiesReader:
         return StateParameter(name, is_writable)
 
     def _parameter(self, hints: dict[str, Any], name: str) -> Type | str:
-        """Return the type of a helper's parameter, or why it cannot be one."""
+        """Return the type of a value that a helper takes or returns, or why it cannot be one."""
         if name not in hints:
             return f"its parameter {name!r} has no type"
         try:
@@ -230,6 +244,8 @@ def _constant(value: object) -> ConstantName | None:
             return ConstantName(value, LITERAL)
         case words.Pubkey():
             return ConstantName(bytes(value), PUBKEY)
+        case bytes() if value:
+            return ConstantName(value, Array(U8, len(value)))
     return None
 
 

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [007777f411fbee1c]
+// Rendered by idl2mcp from spec.py; edit the source. [f7767fee3100213a]
 //! Reads values from bytes and writes them, and checks every length.
 
 use {
@@ -24,11 +24,6 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub const fn new(data: &'a [u8]) -> Self {
         Self { data }
-    }
-
-    #[inline(always)]
-    pub const fn is_empty(&self) -> bool {
-        self.data.is_empty()
     }
 
     /// Fails if bytes are left.

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d2422e409b80d1e6]
+// Rendered by idl2mcp from spec.py; edit the source. [6ca771bdf6e80f72]
 //! Payments for tools and APIs: exact payments with receipts, channels with vouchers,
 //! subscriptions.
 //!
@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod bytes;
 pub mod checks;
 pub mod codec;
 pub mod constants;

@@ -72,6 +72,14 @@ def signed_by(owner: Signer) -> Pubkey:
     return owner.address
 
 
+def first(data: Data) -> u8:
+    return data[0]
+
+
+def rest(data: Data) -> Data:
+    return data[1:]
+
+
 class Mode(Enum):
     Slow = variant()
     Fast = variant()
@@ -137,6 +145,7 @@ class Vault:
         helper: Mut[State, ...] | None,
         token_program: TokenProgram,
         token_2022: Token2022Program,
+        sysvar: Instructions,
         amount: u64,
         small: u8,
         gain: i64,
@@ -158,6 +167,11 @@ INDENT = " " * 8
 MOVED = "source=source, destination=tokens, authority=depositor, amount=amount"
 
 #: name: (the body, the place of the refusal in it, part of the reason)
+#: A call of another program.
+MOVE = (
+    "token_program.transfer(source=source, destination=tokens, authority=depositor, amount=amount)"
+)
+
 REFUSED: dict[str, tuple[str, str, str]] = {
     # statements that the language does not have
     "assert": ("assert amount > 0, self.Zero", "1:1", "use require("),
@@ -315,7 +329,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "float": ("x = amount + 0.5", "1:14", "no values like"),
     "None": ("x = None", "1:5", "None"),
     "walrus": ("require((x := amount) > 0, self.Zero)", "1:10", "no :="),
-    "subscript": ("x = names[0]", "1:5", "[…]"),
+    "subscript": ("x = names[0]", "1:5", "cannot be used in a body yet"),
     "star": ("check(*names)", "1:1", "takes 1 argument"),
     # operators
     "true division": ("half = amount / 2", "1:8", "no /"),
@@ -425,6 +439,48 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:1",
         "needs 'authority'",
     ),
+    # data
+    "data of state": ("require(vault.data[0] == 1, self.Zero)", "1:9", "has no field 'data'"),
+    "data of a program": ("x = token_program.data[0]", "1:5", "is a program or a sysvar"),
+    "owner of a sysvar": (
+        "require(sysvar.program == depositor.address, self.Zero)",
+        "1:9",
+        "is a program or a sysvar",
+    ),
+    "data after a call": (
+        f"d = wallet.data\n{MOVE}\nrequire(d[0] == 1, self.Zero)",
+        "3:9",
+        "again after a call of another program",
+    ),
+    "data before a loop with calls": (
+        f"d = wallet.data\nfor i in range(2):\n    x = d[0]\n    {MOVE}",
+        "2:1",
+        "reads data itself: 'd' is old",
+    ),
+    "data as an argument of another type": ("x = first(amount)", "1:11", "expected Data, got u64"),
+    "helper that returns data": ("x = rest(wallet.data)", "1:5", "Data is not a type"),
+    "negative offset": ("x = wallet.data[-1]", "1:17", "not negative"),
+    "offset of another width": ("x = wallet.data[small]", "1:17", "expected u64, got u8"),
+    "offset that is a flag": ("x = wallet.data.u16(flag)", "1:21", "expected u64, got bool"),
+    "step of a part": ("x = wallet.data[0:8:2]", "1:21", "no step"),
+    "part without bytes": ("x = wallet.data[4:4]", "1:5", "has no bytes"),
+    "byte of a number": ("x = amount[0]", "1:5", "amount is no data"),
+    "number of a number": ("x = amount.u16(0)", "1:5", "amount is no data"),
+    "length of a number": ("require(len(amount) > 1, self.Zero)", "1:13", "amount is no data"),
+    "sum with a length": ("x = len(wallet.data) + 1", "1:5", "a length has no such operator"),
+    "length without a width": ("x = len(wallet.data)", "1:5", "write u64(len(wallet.data))"),
+    "number of a loop without a width": ("for i in range(3):\n    x = i", "2:9", "write u64(i)"),
+    "data compared": ("require(wallet.data == read.data, self.Zero)", "1:24", "a part of the data"),
+    "bytes compared by order": ("require(wallet.data[:2] < b'ab', self.Zero)", "1:27", "no order"),
+    "part of another length": (
+        "require(wallet.data[:2] == b'abc', self.Zero)",
+        "1:28",
+        "Array[u8, 2] and Array[u8, 3] do not mix",
+    ),
+    "no bytes": ("require(wallet.data[:2] == b'', self.Zero)", "1:28", "are none"),
+    "read with two offsets": ("x = wallet.data.u16(0, 1)", "1:5", "takes 1 argument"),
+    "instructions of a wallet": ("x = wallet.data_at(0)[0]", "1:5", "not the instructions sysvar"),
+    "index of another width": ("x = sysvar.data_at(amount)[0]", "1:20", "expected u16, got u64"),
     "unknown call of a program": ("token_program.send(amount=amount)", "1:1", "cannot be called"),
     "call of another program": (
         "wallet.transfer(source=source, destination=tokens, authority=depositor, amount=amount)",

@@ -1,24 +1,35 @@
-//! Settle a voucher: the Ed25519 instruction right before this one proves it. Anyone may.
+// Rendered by idl2mcp from spec.py; edit the source. [7fad77fe9f9395b5]
+//! Settle a voucher, which the Ed25519 instruction directly before this one proves. Anyone may
+//! call it.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        events::Settled,
+        events,
         instruction::settle::{Accounts, Args},
-        processor::shared::channel,
         state::Channel,
     },
-    pinocchio::ProgramResult,
+    pinocchio::{Address, ProgramResult},
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    let mut data = accounts.channel.try_borrow_mut()?;
-    let state = Channel::load_mut(&mut data)?;
-    channel::in_status(state, channel::OPEN)?;
-    let settled = channel::settle(state, &address, accounts.instructions_sysvar)?;
-    Settled {
-        channel: address,
-        settled,
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    crate::helpers::need_status(0, channel_state)?;
+    let index: u16 =
+        crate::helpers::index_before(crate::bytes::current_index(accounts.instructions_sysvar)?)?;
+    let verifier: Address = *crate::bytes::program_at(accounts.instructions_sysvar, index)?;
+    let proof: &[u8] = crate::bytes::data_at(accounts.instructions_sysvar, index)?;
+    channel_state.settled.set(crate::helpers::proven(
+        (verifier, proof, *accounts.channel.address()),
+        channel_state,
+    )?);
+    events::Settled {
+        channel: *accounts.channel.address(),
+        settled: channel_state.settled.get(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

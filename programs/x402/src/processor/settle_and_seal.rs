@@ -1,35 +1,46 @@
-//! Seal a channel as its payee, with a last voucher or without one. It accepts no more vouchers.
+// Rendered by idl2mcp from spec.py; edit the source. [2752b77fa6289e09]
+//! Seal a channel as its payee, with a last voucher or without one. It accepts no more
+//! vouchers.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::Sealed,
+        events,
         instruction::settle_and_seal::{Accounts, Args},
-        processor::shared::{channel, now},
         state::Channel,
     },
-    pinocchio::ProgramResult,
+    pinocchio::{Address, ProgramResult},
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    let mut data = accounts.channel.try_borrow_mut()?;
-    let state = Channel::load_mut(&mut data)?;
-    channel::version(state)?;
-    let in_time = match state.status {
-        channel::OPEN => true,
-        channel::CLOSING => now()? < channel::deadline(state)?,
-        _ => false,
-    };
-    ensure(in_time, X402Error::InvalidChannelStatus)?;
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    crate::helpers::need_version(channel_state)?;
+    checks::ensure(
+        crate::helpers::accepts_vouchers(channel_state)?,
+        X402Error::InvalidChannelStatus,
+    )?;
     if args.has_voucher != 0 {
-        channel::settle(state, &address, accounts.instructions_sysvar)?;
+        let index: u16 = crate::helpers::index_before(crate::bytes::current_index(
+            accounts.instructions_sysvar,
+        )?)?;
+        let verifier: Address = *crate::bytes::program_at(accounts.instructions_sysvar, index)?;
+        let proof: &[u8] = crate::bytes::data_at(accounts.instructions_sysvar, index)?;
+        channel_state.settled.set(crate::helpers::proven(
+            (verifier, proof, *accounts.channel.address()),
+            channel_state,
+        )?);
     }
-    channel::seal(state);
-    Sealed {
-        channel: address,
-        settled: state.settled.get(),
+    channel_state.status = 1;
+    channel_state.closure_started_at.set(0);
+    events::Sealed {
+        channel: *accounts.channel.address(),
+        settled: channel_state.settled.get(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,11 +1,10 @@
-//! What several handlers need: channels, vouchers, payouts, token accounts, events by CPI.
+//! What several handlers need: channels, payouts, token accounts, events by CPI.
 
 pub mod channel;
 pub mod emit;
 pub mod extensions;
 pub mod payout;
 pub mod tokens;
-pub mod voucher;
 
 use pinocchio::{
     error::ProgramError,

@@ -195,6 +195,48 @@ def copy(to: "Mut[Fees.State, ...]", of: "Fees.State") -> None:
     )
 
 
+DATA = """
+    @instruction
+    def peek(self, a: Mut[Unchecked, ...], sysvar: Instructions, state: Mut[State, ...]) -> u64:
+        d = a.data
+        require(a.program == state.owner and d[:2] == b"ab", self.Nothing)
+        require(sysvar.program_at(sysvar.current_index) != d.pubkey(8), self.Nothing)
+        state.total = weigh(d, a.address, state.owner, u64(d[4]), state)
+        return sysvar.data_at(0).u64(len_of(d)) + u64(d[2:][0])
+"""
+HELPERS = """\
+def len_of(d: Data) -> u64:
+    return u64(len(d))
+
+
+def weigh(d: Data, one: Pubkey, other: Pubkey, at: u64, state: "Fees.State") -> u64:
+    return d.u64(at) if one == other else state.total
+
+
+@program"""
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
+    text = HEAD.replace("@program", HELPERS, 1) + TAKE + DATA
+    result = render(model(tmp_path / "source", text), target=target, out=tmp_path / "crate")
+    assert "src/bytes.rs" in result.written
+    source = tmp_path / "crate/src"
+    assert "pub mod bytes;" in (source / "lib.rs").read_text()
+    helpers = (source / "helpers.rs").read_text()
+    assert "(d, one, other, at): (&[u8], " in helpers  # more words than the SVM has registers
+    assert "pub fn len_of(d: &[u8])" in helpers
+    peek = " ".join((source / "processor/peek.rs").read_text().split())
+    assert "crate::bytes::read::<2>(d, 0)? == [0x61, 0x62]" in peek
+
+
+def test_a_crate_whose_bodies_read_no_data_has_no_such_module(
+    mixed: ProgramModel, tmp_path: Path
+) -> None:
+    result = render(mixed, out=tmp_path)
+    assert "src/bytes.rs" not in result.written
+
+
 def test_a_method_with_only_pass_is_by_hand(tmp_path: Path) -> None:
     text = HEAD + "        pass\n        ...\n"
     assert model(tmp_path, text).bodies is None

@@ -1,7 +1,7 @@
 //! The rules that all channel instructions share.
 
 use {
-    crate::{checks::ensure, error::X402Error, processor::shared::now, state::Channel},
+    crate::{checks::ensure, error::X402Error, state::Channel},
     pinocchio::{error::ProgramError, ProgramResult},
 };
 
@@ -9,7 +9,6 @@ pub const VERSION: u8 = 1;
 
 pub const OPEN: u8 = 0;
 pub const SEALED: u8 = 1;
-pub const CLOSING: u8 = 2;
 pub const DISTRIBUTED: u8 = 3;
 
 const WHOLE: u64 = 10_000;
@@ -27,21 +26,6 @@ pub fn version(channel: &Channel) -> ProgramResult {
 pub fn in_status(channel: &Channel, status: u8) -> ProgramResult {
     version(channel)?;
     ensure(channel.status == status, X402Error::InvalidChannelStatus)
-}
-
-/// When a closing channel may be sealed by anyone.
-pub fn deadline(channel: &Channel) -> Result<i64, ProgramError> {
-    channel
-        .closure_started_at
-        .get()
-        .checked_add(i64::from(channel.grace_period.get()))
-        .ok_or_else(|| X402Error::SealDeadlineOverflow.into())
-}
-
-/// From now on the channel accepts no vouchers.
-pub fn seal(channel: &mut Channel) {
-    channel.status = SEALED;
-    channel.closure_started_at.set(0);
 }
 
 /// The whole part of `amount` times `bps` hundredths of a percent. Nothing can overflow for bps up
@@ -115,15 +99,4 @@ pub fn reclaim_slot(open_slot: u64) -> Result<u64, ProgramError> {
         .checked_add(crate::constants::OPEN_SLOT_WINDOW)
         .and_then(|last| last.checked_add(1))
         .ok_or(ProgramError::ArithmeticOverflow)
-}
-
-/// Settles a voucher into an open channel, and returns the new watermark.
-pub fn settle(
-    channel: &mut Channel,
-    address: &pinocchio::Address,
-    sysvar: &pinocchio::AccountView,
-) -> Result<u64, ProgramError> {
-    let settled = super::voucher::verified(channel, address, sysvar, now()?)?;
-    channel.settled.set(settled);
-    Ok(settled)
 }
