@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7fad77fe9f9395b5]
+// Rendered by idl2mcp from spec.py; edit the source. [cd83fde3f4ffbe01]
 //! Settle a voucher, which the Ed25519 instruction directly before this one proves. Anyone may
 //! call it.
 
@@ -22,10 +22,12 @@ pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
         crate::helpers::index_before(crate::bytes::current_index(accounts.instructions_sysvar)?)?;
     let verifier: Address = *crate::bytes::program_at(accounts.instructions_sysvar, index)?;
     let proof: &[u8] = crate::bytes::data_at(accounts.instructions_sysvar, index)?;
-    channel_state.settled.set(crate::helpers::proven(
-        (verifier, proof, *accounts.channel.address()),
+    channel_state.settled.set(crate::helpers::proven((
+        verifier,
+        proof,
+        *accounts.channel.address(),
         channel_state,
-    )?);
+    ))?);
     events::Settled {
         channel: *accounts.channel.address(),
         settled: channel_state.settled.get(),

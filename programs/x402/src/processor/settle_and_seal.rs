@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2752b77fa6289e09]
+// Rendered by idl2mcp from spec.py; edit the source. [4a22512e96b8117c]
 //! Seal a channel as its payee, with a last voucher or without one. It accepts no more
 //! vouchers.
 
@@ -30,10 +30,12 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         )?)?;
         let verifier: Address = *crate::bytes::program_at(accounts.instructions_sysvar, index)?;
         let proof: &[u8] = crate::bytes::data_at(accounts.instructions_sysvar, index)?;
-        channel_state.settled.set(crate::helpers::proven(
-            (verifier, proof, *accounts.channel.address()),
+        channel_state.settled.set(crate::helpers::proven((
+            verifier,
+            proof,
+            *accounts.channel.address(),
             channel_state,
-        )?);
+        ))?);
     }
     channel_state.status = 1;
     channel_state.closure_started_at.set(0);
