@@ -2,7 +2,7 @@
 
 The second has the same state, or it is read as bytes. In Python both would be one object. In Rust they are borrowed
 apart, or read before the handler runs. So the call is refused, as it is for two writable accounts by the generated
-checks.
+checks. Token accounts and mints are state of another program, so they need no such check.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from mcpsol_py.bodies.tree import (
+    AccountArgument,
     AccountData,
     CloseAccount,
     Function,
@@ -34,7 +35,13 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     set_there = [node for node in given if node.type.writable]
     written = _accounts(ix, [*find(function.body, _CHANGES), *set_there])
     read = _accounts(ix, [*find(function.body, StateField), *given])
-    read += _accounts(ix, find(function.body, AccountData))
+    arguments = find(function.body, AccountArgument)
+    free = [each for each in arguments if each.type.name in ("Unchecked", "Signer")]
+    read += [
+        account
+        for account in _accounts(ix, [*find(function.body, AccountData), *free])
+        if account.rules.token is None
+    ]
     return [
         (one.name, other.name)
         for one, other in product(written, read)
@@ -44,7 +51,9 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
 
 def _accounts(
     ix: Instruction,
-    nodes: Iterable[SetField | StateField | StateArgument | CloseAccount | AccountData],
+    nodes: Iterable[
+        SetField | StateField | StateArgument | CloseAccount | AccountData | AccountArgument
+    ],
 ) -> list[Account]:
     """Return the accounts of *ix* whose state these nodes write or read."""
     names = {node.account for node in nodes}

@@ -524,7 +524,7 @@ class Calls:
         wanted = call.others.get(role, _READ)
         is_writable = account.writable >= wanted.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
-        fits = wanted.kind in (None, kind_of(self.context, account))
+        fits = wanted.kind in (None, kind_of(self.context, account)) or _is_free(account)
         self.need(fits, node, f"{role} is a {_KIND_NAMES[wanted.kind]}, which {name} is not")
         return name
 
@@ -536,6 +536,13 @@ class Calls:
         if account.pda is None or account.pda.program is not None:
             self.refuse(node, f"{name} neither signs nor has seeds, so nobody can sign for it")
         return name
+
+
+def _is_free(account: Account) -> bool:
+    """Return whether an account may be anything: then the program that is called looks what it is."""
+    rules = account.rules
+    held = (rules.state, rules.token, rules.owner, rules.sysvar, account.address)
+    return not any((*held, account.signer, rules.executable, rules.one_of))
 
 
 _STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement]] = {

@@ -61,8 +61,8 @@ class DataReads:
         self.need(not is_known, node, why)
         if node.attr == "program":
             return tree.AccountProgram(name)
-        why = "a helper takes data as a value: give it account.data"
-        self.need(self.context.is_method, node, why)
+        is_signer = account.signer and not self.context.is_method
+        self.need(not is_signer, node, f"{name} only signs here: take it as Unchecked")
         return tree.AccountData(name)
 
     def of_transaction(self, node: ast.Call, name: str, method: str) -> Expression:

@@ -423,8 +423,8 @@ class TokenCalls(ProgramAccount):
     def transfer(
         self,
         *,
-        source: TokenAccount,
-        destination: TokenAccount,
+        source: TokenAccount | Unchecked,
+        destination: TokenAccount | Unchecked,
         authority: Kind | Account,
         amount: u64,
     ) -> None:
@@ -434,9 +434,9 @@ class TokenCalls(ProgramAccount):
     def transfer_checked(
         self,
         *,
-        source: TokenAccount,
-        mint: Mint,
-        destination: TokenAccount,
+        source: TokenAccount | Unchecked,
+        mint: Mint | Unchecked,
+        destination: TokenAccount | Unchecked,
         authority: Kind | Account,
         amount: u64,
         decimals: u8,

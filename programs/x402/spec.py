@@ -75,6 +75,12 @@ ED25519_PROGRAM = Pubkey("Ed25519SigVerify111111111111111111111111111")
 #: read.
 VOUCHER_HEAD = bytes.fromhex("0100 3000ffff 1000ffff 70003200ffff")
 VOUCHER_SIZE = 162
+#: The bytes of a mint and of a token account. Token-2022 pads a mint with extensions to the size of an account.
+MINT_SIZE, ACCOUNT_SIZE = 82, 165
+PADDING = bytes(ACCOUNT_SIZE - MINT_SIZE)
+#: Why a token account cannot be used.
+USABLE, NOT_A_TOKEN_ACCOUNT, NOT_INITIALIZED, OTHER_OWNER = u8(0), u8(1), u8(2), u8(3)
+REFUSED_EXTENSION, MALFORMED_EXTENSIONS = u8(4), u8(5)
 MAGIC = b"\x56\x01"
 #: Slots within which a channel must be opened.
 WINDOW = u64(1_500)
@@ -763,6 +769,23 @@ class X402:
             channel: The channel.
             amount (base units): Number of tokens.
         """
+        require(amount > 0, self.DepositMustBeNonZero)
+        need_status(channel, OPEN)
+        decimals = mint_to_hold(mint, token_program)
+        need_escrow(flaw_of(channel_token_account, channel.address, mint, token_program))
+        need_payer(flaw_of(payer_token_account, payer.address, mint, token_program))
+        with overflow(self.TopUpDepositOverflow):
+            deposit = channel.deposit + amount
+        channel.deposit = deposit
+        token_program.transfer_checked(
+            source=payer_token_account,
+            mint=mint,
+            destination=channel_token_account,
+            authority=payer,
+            amount=amount,
+            decimals=decimals,
+        )
+        emit(self.ToppedUp(channel=channel.address, deposit=deposit))
 
     @instruction(discriminator=b"\x04")
     def settle_and_seal(
@@ -944,6 +967,24 @@ class X402:
             payer: The channel's payer.
             channel: The channel.
         """
+        need_status(channel, SEALED)
+        require(channel.payer_withdrawn_at == 0, self.PayerAlreadyWithdrawn)
+        with overflow(self.RefundCalculationOverflow):
+            amount = channel.deposit - channel.settled
+        decimals = mint_to_hold(mint, token_program)
+        need_escrow(flaw_of(channel_token_account, channel.address, mint, token_program))
+        need_payer(flaw_of(payer_token_account, payer.address, mint, token_program))
+        channel.payer_withdrawn_at = Clock.get().unix_timestamp
+        if amount > 0:
+            token_program.transfer_checked(
+                source=channel_token_account,
+                mint=mint,
+                destination=payer_token_account,
+                authority=channel,
+                amount=amount,
+                decimals=decimals,
+            )
+        emit(self.PayerWithdrew(channel=channel.address, amount=amount))
 
     @instruction(discriminator=b"\x09")
     def reclaim(
@@ -1780,6 +1821,79 @@ def can_change_allowance(source: TokenAccount) -> bool:
         if is_guard or extension.kind == 65_535:
             return False
     return True
+
+
+# --- tokens in escrow -------------------------------------------------------------------------------------------------
+
+
+def mint_to_hold(mint: Unchecked, token_program: TokenInterface) -> u8:
+    """The decimals of a mint whose tokens the program may hold."""
+    require(mint.program == token_program.address, X402.MintAccountMismatch)
+    data = mint.data
+    if len(data) != MINT_SIZE:
+        is_extended = len(data) > ACCOUNT_SIZE and data[ACCOUNT_SIZE] == 1
+        is_new = token_program.address != TOKEN
+        require(is_new and is_extended, X402.MintAccountMismatch)
+        require(data[MINT_SIZE:ACCOUNT_SIZE] == PADDING, X402.MalformedMintTokenAccountData)
+        # pointers and metadata: all else can take, freeze, tax or block what is in escrow
+        is_allowed = scan(data, u16(18), u16(23)) == USABLE
+        require(is_allowed, X402.MalformedMintTokenExtensions)
+    require(data[45] == 1, X402.MintAccountMismatch)
+    return data[44]
+
+
+def flaw_of(
+    account: Unchecked, owner: Pubkey, mint: Unchecked, token_program: TokenInterface
+) -> u8:
+    """Why the program cannot pay from or to the account at an address that is checked; USABLE if it can."""
+    data = account.data
+    is_plain = len(data) == ACCOUNT_SIZE
+    is_new = token_program.address != TOKEN and len(data) > ACCOUNT_SIZE
+    is_kind = is_plain or (is_new and data[ACCOUNT_SIZE] == 2)
+    if account.program != token_program.address or not is_kind:
+        return NOT_A_TOKEN_ACCOUNT
+    if data[108] != 1:
+        return NOT_INITIALIZED
+    if data.pubkey(0) != mint.address or data.pubkey(32) != owner:
+        return OTHER_OWNER
+    return scan(data, u16(7), u16(7))  # 7 is ImmutableOwner, which associated token accounts have
+
+
+def scan(data: Data, first: u16, last: u16) -> u8:
+    """Look at the extensions of a mint or a token account. All but those from *first* to *last* are refused.
+
+    Each is two bytes of kind, two of length, and its data. Kind 0 ends them.
+    """
+    size = u64(len(data))
+    at = u64(166)
+    for _ in range(size):
+        if at + 2 > size:
+            break
+        kind = data.u16(at)
+        if kind == 0:
+            return USABLE
+        if at + 4 > size:
+            return MALFORMED_EXTENSIONS
+        if not first <= kind <= last:
+            return REFUSED_EXTENSION
+        at += 4 + u64(data.u16(at + 2))
+        if at > size:
+            return MALFORMED_EXTENSIONS
+    return MALFORMED_EXTENSIONS if at < size and data[at] != 0 else USABLE
+
+
+def need_escrow(flaw: u8) -> None:
+    """The channel's token account can be used."""
+    require(flaw != NOT_A_TOKEN_ACCOUNT, X402.InvalidChannelTokenAccount)
+    require(flaw < REFUSED_EXTENSION, X402.InvalidChannelTokenExtensions)
+    require(flaw == USABLE, X402.ChannelAccountMismatch)
+
+
+def need_payer(flaw: u8) -> None:
+    """The payer's token account can be used."""
+    require(flaw != NOT_A_TOKEN_ACCOUNT, X402.InvalidPayerTokenAccount)
+    require(flaw < REFUSED_EXTENSION, X402.InvalidPayerTokenExtensions)
+    require(flaw == USABLE, X402.PayerAccountMismatch)
 
 
 # --- the rules of subscriptions ---------------------------------------------------------------------------------------

@@ -33,9 +33,9 @@ def is_bundled(arguments: Iterable[BodyType]) -> bool:
 
 
 def _words(kind: BodyType) -> int:
-    """Return the most words in which Rust passes a value: two for wide numbers and small structs."""
+    """Return the most words in which Rust passes a value: two for wide numbers, data and small structs."""
     is_wide = isinstance(kind, Int) and kind.bits > 64
-    return 2 if is_wide or isinstance(kind, Link) else 1
+    return 2 if is_wide or kind is tree.DATA or isinstance(kind, Link) else 1
 
 
 class Level(IntEnum):
@@ -312,15 +312,6 @@ def _field(name: str, value: str) -> str:
 
 def _maybe_dereferenced(text: str) -> Text:
     return Text(text, Level.UNARY if text.startswith("*") else Level.ATOM)
-
-
-def is_bundled(kinds: Iterable[BodyType]) -> bool:
-    """Return whether a helper takes arguments of these types as one tuple, which fits the SVM's registers."""
-    return sum(2 if _is_wide(kind) else 1 for kind in kinds) > _MOST_WORDS
-
-
-def _is_wide(kind: BodyType) -> bool:
-    return kind is tree.DATA or (isinstance(kind, Int) and kind.bits > 64)
 
 
 def _is_state(node: Expression) -> bool:

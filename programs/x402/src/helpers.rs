@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e4d7d57d46ad41ef]
+// Rendered by idl2mcp from spec.py; edit the source. [b97bc496575d174c]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
@@ -20,11 +20,6 @@ pub fn state_of_channel(status: u8) -> Result<crate::types::ChannelState, Progra
     } else {
         Err(X402Error::InvalidChannelStatus.into())
     }
-}
-
-pub fn need_version(channel: &crate::state::Channel) -> Result<(), ProgramError> {
-    checks::ensure(channel.version == 1, X402Error::UnsupportedChannelVersion)?;
-    Ok(())
 }
 
 pub fn unused(now: i64, subscription: &crate::state::Subscription) -> Result<u64, ProgramError> {
@@ -406,6 +401,216 @@ pub fn seal_deadline(channel: &crate::state::Channel) -> Result<i64, ProgramErro
         .get()
         .checked_add(i64::from(channel.grace_period.get()))
         .ok_or(X402Error::SealDeadlineOverflow)?)
+}
+
+pub fn accepts_vouchers(channel: &crate::state::Channel) -> Result<bool, ProgramError> {
+    if channel.status == 2 {
+        return Ok(
+            <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp
+                < crate::helpers::seal_deadline(channel)?,
+        );
+    }
+    Ok(channel.status == 0)
+}
+
+pub fn need_version(channel: &crate::state::Channel) -> Result<(), ProgramError> {
+    checks::ensure(channel.version == 1, X402Error::UnsupportedChannelVersion)?;
+    Ok(())
+}
+
+pub fn need_payer(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidPayerTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidPayerTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::PayerAccountMismatch)?;
+    Ok(())
+}
+
+pub fn flaw_of(
+    account: &AccountView,
+    owner: Address,
+    mint: &AccountView,
+    token_program: &AccountView,
+) -> Result<u8, ProgramError> {
+    let data: &[u8] = crate::bytes::of(account)?;
+    let is_plain: bool = crate::bytes::length(data) == 165;
+    let is_new: bool = !pinocchio::address::address_eq(
+        token_program.address(),
+        &const {
+            Address::new_from_array([
+                0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb,
+                0x79, 0xac, 0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85,
+                0x7e, 0xff, 0x00, 0xa9,
+            ])
+        },
+    ) && (crate::bytes::length(data) > 165);
+    let is_kind: bool =
+        is_plain || (is_new && (u8::from_le_bytes(crate::bytes::read(data, 165)?) == 2));
+    if !pinocchio::address::address_eq(crate::bytes::program(account), token_program.address())
+        || !is_kind
+    {
+        return Ok(1);
+    }
+    if u8::from_le_bytes(crate::bytes::read(data, 108)?) != 1 {
+        return Ok(2);
+    }
+    if !pinocchio::address::address_eq(crate::bytes::address(data, 0)?, mint.address())
+        || !pinocchio::address::address_eq(crate::bytes::address(data, 32)?, &owner)
+    {
+        return Ok(3);
+    }
+    Ok(crate::helpers::scan(data, 7, 7)?)
+}
+
+pub fn scan(data: &[u8], first: u16, last: u16) -> Result<u8, ProgramError> {
+    let size: u64 = crate::bytes::length(data);
+    let mut at: u64 = 166;
+    for _unnamed in 0..size {
+        if at.checked_add(2).ok_or(ProgramError::ArithmeticOverflow)? > size {
+            break;
+        }
+        let kind: u16 = u16::from_le_bytes(crate::bytes::read(data, at)?);
+        if kind == 0 {
+            return Ok(0);
+        }
+        if at.checked_add(4).ok_or(ProgramError::ArithmeticOverflow)? > size {
+            return Ok(5);
+        }
+        if !((first <= kind) && (kind <= last)) {
+            return Ok(4);
+        }
+        at = at
+            .checked_add(
+                4_u64
+                    .checked_add(u64::from(u16::from_le_bytes(crate::bytes::read(
+                        data,
+                        at.checked_add(2).ok_or(ProgramError::ArithmeticOverflow)?,
+                    )?)))
+                    .ok_or(ProgramError::ArithmeticOverflow)?,
+            )
+            .ok_or(ProgramError::ArithmeticOverflow)?;
+        if at > size {
+            return Ok(5);
+        }
+    }
+    Ok(
+        if (at < size) && (u8::from_le_bytes(crate::bytes::read(data, at)?) != 0) {
+            5_u8
+        } else {
+            0
+        },
+    )
+}
+
+pub fn need_escrow(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidChannelTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidChannelTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::ChannelAccountMismatch)?;
+    Ok(())
+}
+
+pub fn mint_to_hold(mint: &AccountView, token_program: &AccountView) -> Result<u8, ProgramError> {
+    checks::ensure(
+        pinocchio::address::address_eq(crate::bytes::program(mint), token_program.address()),
+        X402Error::MintAccountMismatch,
+    )?;
+    let data: &[u8] = crate::bytes::of(mint)?;
+    if crate::bytes::length(data) != 82 {
+        let is_extended: bool = (crate::bytes::length(data) > 165)
+            && (u8::from_le_bytes(crate::bytes::read(data, 165)?) == 1);
+        let is_new: bool = !pinocchio::address::address_eq(
+            token_program.address(),
+            &const {
+                Address::new_from_array([
+                    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce,
+                    0xeb, 0x79, 0xac, 0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c,
+                    0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
+                ])
+            },
+        );
+        checks::ensure(is_new && is_extended, X402Error::MintAccountMismatch)?;
+        checks::ensure(
+            crate::bytes::read::<83>(data, 82)?
+                == [
+                    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                    0x00, 0x00, 0x00, 0x00, 0x00,
+                ],
+            X402Error::MalformedMintTokenAccountData,
+        )?;
+        let is_allowed: bool = crate::helpers::scan(data, 18, 23)? == 0;
+        checks::ensure(is_allowed, X402Error::MalformedMintTokenExtensions)?;
+    }
+    checks::ensure(
+        u8::from_le_bytes(crate::bytes::read(data, 45)?) == 1,
+        X402Error::MintAccountMismatch,
+    )?;
+    Ok(u8::from_le_bytes(crate::bytes::read(data, 44)?))
+}
+
+pub fn proven(
+    (verifier, proof, address, channel): (Address, &[u8], Address, &crate::state::Channel),
+) -> Result<u64, ProgramError> {
+    checks::ensure(
+        pinocchio::address::address_eq(
+            &verifier,
+            &const {
+                Address::new_from_array([
+                    0x03, 0x7d, 0x46, 0xd6, 0x7c, 0x93, 0xfb, 0xbe, 0x12, 0xf9, 0x42, 0x8f, 0x83,
+                    0x8d, 0x40, 0xff, 0x05, 0x70, 0x74, 0x49, 0x27, 0xf4, 0x8a, 0x64, 0xfc, 0xca,
+                    0x70, 0x44, 0x80, 0x00, 0x00, 0x00,
+                ])
+            },
+        ),
+        X402Error::MissingEd25519Verification,
+    )?;
+    let is_whole: bool = (crate::bytes::length(proof) == 162)
+        && (crate::bytes::read::<16>(proof, 0)?
+            == [
+                0x01, 0x00, 0x30, 0x00, 0xff, 0xff, 0x10, 0x00, 0xff, 0xff, 0x70, 0x00, 0x32, 0x00,
+                0xff, 0xff,
+            ]);
+    checks::ensure(is_whole, X402Error::MalformedEd25519Instruction)?;
+    checks::ensure(
+        crate::bytes::read::<2>(proof, 112)? == [0x56, 0x01],
+        X402Error::VoucherBadMagic,
+    )?;
+    checks::ensure(
+        pinocchio::address::address_eq(crate::bytes::address(proof, 114)?, &address),
+        X402Error::VoucherChannelMismatch,
+    )?;
+    let expires_at: i64 = i64::from_le_bytes(crate::bytes::read(proof, 154)?);
+    let is_fresh: bool = (expires_at == 0)
+        || (<pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?
+            .unix_timestamp
+            < expires_at);
+    checks::ensure(is_fresh, X402Error::VoucherExpired)?;
+    let settled: u64 = u64::from_le_bytes(crate::bytes::read(proof, 146)?);
+    checks::ensure(
+        settled <= channel.deposit.get(),
+        X402Error::VoucherOverDeposit,
+    )?;
+    checks::ensure(
+        settled > channel.settled.get(),
+        X402Error::VoucherWatermarkNotMonotonic,
+    )?;
+    checks::ensure(
+        pinocchio::address::address_eq(
+            crate::bytes::address(proof, 16)?,
+            &channel.authorized_signer,
+        ),
+        X402Error::VoucherSignerMismatch,
+    )?;
+    Ok(settled)
+}
+
+pub fn index_before(index: u16) -> Result<u16, ProgramError> {
+    Ok(index
+        .checked_sub(1)
+        .ok_or(X402Error::MissingEd25519Verification)?)
 }
 
 pub fn need_status(status: u8, channel: &crate::state::Channel) -> Result<(), ProgramError> {

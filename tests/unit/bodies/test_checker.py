@@ -76,6 +76,10 @@ def first(data: Data) -> u8:
     return data[0]
 
 
+def peek(signer: Signer) -> u8:
+    return signer.data[0]
+
+
 def rest(data: Data) -> Data:
     return data[1:]
 
@@ -459,6 +463,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "data as an argument of another type": ("x = first(amount)", "1:11", "expected Data, got u64"),
     "helper that returns data": ("x = rest(wallet.data)", "1:5", "Data is not a type"),
+    "data of a signer in a helper": ("x = peek(depositor)", "68:12", "only signs here"),
     "negative offset": ("x = wallet.data[-1]", "1:17", "not negative"),
     "offset of another width": ("x = wallet.data[small]", "1:17", "expected u64, got u8"),
     "offset that is a flag": ("x = wallet.data.u16(flag)", "1:21", "expected u64, got bool"),

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from solders.pubkey import Pubkey as Key
 from solders.token.state import Mint, TokenAccount
 
 from mcpsol_py.bodies.addresses import Pubkey
-from mcpsol_py.solana.addresses import ED25519_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    ED25519_PROGRAM,
+    SYSTEM_PROGRAM,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
+from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.testing import Simulator
 
 REPO = Path(__file__).resolve().parents[3]
@@ -134,3 +141,87 @@ def test_a_voucher_is_settled_or_refused_by_its_reason(data: bytes, error: str) 
     for before in ([], [(C, data)]):
         missing = x402.call("settle", accounts={"channel": A}, before=before)
         assert missing.error == "MissingEd25519Verification"
+
+
+# --- token accounts in escrow, by their bytes -----------------------------------------------------
+
+MINT, PAYER = Pubkey(b"\x05" * 32), Pubkey(b"\x06" * 32)
+TOKEN_2022 = Pubkey(TOKEN_2022_PROGRAM)
+IMMUTABLE_OWNER = b"\x07\0\0\0"
+
+
+def extension(kind: int, data: bytes = b"", length: int | None = None) -> bytes:
+    size = len(data) if length is None else length
+    return kind.to_bytes(2, "little") + size.to_bytes(2, "little") + data
+
+
+class Escrow:
+    """A channel with its escrow and its payer's account, under Token-2022."""
+
+    def __init__(self, *, on_mint: bytes = b"", on_payer: bytes = b"", **payer: Any) -> None:
+        self.x402 = Simulator(REPO / "programs/x402/spec.py")
+        state = self.x402.new_state("Channel")
+        number = type(state.deposit)
+        state.version, state.payer, state.mint = type(state.version)(1), PAYER, MINT
+        state.deposit, state.settled = number(100), number(30)
+        self.x402.put_state(A, state)
+        self.state = state
+        self.x402.put_mint(MINT, supply=500, decimals=2, program=TOKEN_2022, extensions=on_mint)
+        self.escrow, self.purse = (self._account(owner) for owner in (A, PAYER))
+        more: dict[str, Any] = {"program": TOKEN_2022, "extensions": IMMUTABLE_OWNER}
+        self.x402.put_tokens(self.escrow, mint=MINT, owner=A, amount=70, **more)
+        more["extensions"] = on_payer
+        self.x402.put_tokens(
+            self.purse, **{"mint": MINT, "owner": PAYER, "amount": 50, **more, **payer}
+        )
+
+    def _account(self, owner: Pubkey) -> Pubkey:
+        keys = (Key(bytes(key)) for key in (owner, MINT, TOKEN_2022))
+        return Pubkey(associated_token(*keys))
+
+    def top_up(self, amount: int = 20) -> str:
+        accounts = {
+            "payer": PAYER,
+            "channel": A,
+            "payer_token_account": self.purse,
+            "channel_token_account": self.escrow,
+            "mint": MINT,
+            "token_program": TOKEN_2022,
+        }
+        return self.x402.call("top_up", accounts=accounts, args={"amount": amount}).error
+
+
+def test_a_channel_is_topped_up() -> None:
+    escrow = Escrow(on_mint=extension(18, bytes(64)) + extension(19, b"name"), on_payer=bytes(3))
+    assert escrow.top_up() == ""
+    assert escrow.x402.tokens(escrow.escrow) == 90
+    assert escrow.x402.state(A).deposit == 120
+    assert escrow.top_up(31) == "InsufficientFunds"
+    assert escrow.x402.state(A).deposit == 120
+    assert escrow.top_up(2**64 - 100) == "TopUpDepositOverflow"
+
+
+@pytest.mark.parametrize(
+    ("found", "error"),
+    [
+        ({"on_mint": extension(1, bytes(108))}, "MalformedMintTokenExtensions"),
+        ({"on_mint": extension(24)}, "MalformedMintTokenExtensions"),
+        ({"on_mint": extension(18, length=1)}, "MalformedMintTokenExtensions"),
+        ({"on_mint": b"\x12"}, "MalformedMintTokenExtensions"),
+        ({"on_payer": extension(8, b"\x01")}, "InvalidPayerTokenExtensions"),
+        ({"on_payer": b"\x07\0\0"}, "InvalidPayerTokenExtensions"),
+        ({"owner": B}, "PayerAccountMismatch"),
+        ({"mint": B}, "PayerAccountMismatch"),
+        ({"program": Pubkey(TOKEN_PROGRAM)}, "InvalidPayerTokenAccount"),
+    ],
+)
+def test_what_cannot_be_in_escrow_is_refused(found: dict[str, Any], error: str) -> None:
+    assert Escrow(**found).top_up() == error
+
+
+def test_a_frozen_account_and_one_that_is_not_there() -> None:
+    escrow = Escrow()
+    escrow.x402.ledger.tokens[escrow.purse].is_frozen = True
+    assert escrow.top_up() == "PayerAccountMismatch"
+    del escrow.x402.ledger.tokens[escrow.purse]
+    assert escrow.top_up() == "InvalidPayerTokenAccount"

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2f14e3df2c413d77]
+// Rendered by idl2mcp from spec.py; edit the source. [b890a80770bd7f98]
 //! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
 //! is refunded.
 
@@ -16,6 +16,7 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
+    checks::different(accounts.subscription, accounts.mint)?;
     crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
     let mut subscription_view = *accounts.subscription;
     let mut subscription_data = subscription_view.try_borrow_mut()?;

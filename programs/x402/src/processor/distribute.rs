@@ -119,12 +119,12 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();
     let mint = *accounts.mint.address();
     let program = *accounts.token_program.address();
-    let decimals = tokens::mint_to_hold(accounts.mint, &program)?;
+    let decimals = crate::helpers::mint_to_hold(accounts.mint, accounts.token_program)?;
     tokens::must_hold(
         accounts.channel_token_account,
         &address,
-        &mint,
-        &program,
+        accounts.mint,
+        accounts.token_program,
         ESCROW,
     )?;
     for (account, entry) in accounts.remaining.iter().zip(&args.recipients) {
@@ -151,10 +151,10 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         to: settled,
     };
     let treasury_account = &accounts.treasury_token_account;
-    let review = payout::review(&shares, &mint, &program, treasury_account)?;
+    let review = payout::review(&shares, accounts.mint, accounts.token_program, treasury_account)?;
     let payer_account = &accounts.payer_token_account;
     let payer_takes = || {
-        tokens::holds(payer_account, &payer, &mint, &program)
+        tokens::holds(payer_account, &payer, accounts.mint, accounts.token_program)
             .map_err(|flaw| tokens::error_of(flaw, tokens::PAYER))
     };
     let refunding = Part::of(refund, payer_takes);
@@ -166,7 +166,7 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     };
     let mut rest_account: &AccountView = treasury_account;
     let sweeping = Part::of(rest, || {
-        payout::treasury_takes(treasury_account, &mint, &program).or_else(|error| {
+        payout::treasury_takes(treasury_account, accounts.mint, accounts.token_program).or_else(|error| {
             rest_account = payer_account;
             payer_takes().map_err(|_| error)
         })

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [68c949b3013276e1]
+// Rendered by idl2mcp from spec.py; edit the source. [e8f5b8ef2bb0a83f]
 //! Cancel a subscription as its merchant, and refund the unused part of the paid period. If
 //! the subscriber's
 //! account cannot take a refund, the subscriber keeps the paid time instead.
@@ -17,6 +17,7 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
+    checks::different(accounts.subscription, accounts.mint)?;
     let now: i64 =
         <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp;
     crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;

@@ -55,14 +55,12 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();
     let pays_itself = args.recipients.iter().any(|e| e.recipient == address);
     ensure(!pays_itself, X402Error::InvalidSplitConfig)?;
-    let token_program = accounts.token_program.address();
-    let mint = accounts.mint.address();
-    let decimals = tokens::mint_to_hold(accounts.mint, token_program)?;
+    let decimals = crate::helpers::mint_to_hold(accounts.mint, accounts.token_program)?;
     tokens::must_hold(
         accounts.payer_token_account,
         &payer,
-        mint,
-        token_program,
+        accounts.mint,
+        accounts.token_program,
         tokens::PAYER,
     )?;
 
@@ -78,7 +76,7 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         state.payer = payer;
         state.payee = payee;
         state.authorized_signer = *accounts.authorized_signer.address();
-        state.mint = *mint;
+        state.mint = *accounts.mint.address();
         state.rent_payer = *accounts.rent_payer.address();
         state.open_slot.set(args.open_slot);
     }

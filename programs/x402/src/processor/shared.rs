@@ -2,7 +2,6 @@
 
 pub mod channel;
 pub mod emit;
-pub mod extensions;
 pub mod payout;
 pub mod tokens;
 

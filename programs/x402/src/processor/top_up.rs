@@ -1,63 +1,62 @@
+// Rendered by idl2mcp from spec.py; edit the source. [0491e4c342cccc1f]
 //! Put more tokens into an open channel.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::ToppedUp,
+        events,
         instruction::top_up::{Accounts, Args},
-        processor::shared::{channel, tokens},
         state::Channel,
     },
     pinocchio::ProgramResult,
 };
 
-const ESCROW: [X402Error; 3] = [
-    X402Error::ChannelAccountMismatch,
-    X402Error::InvalidChannelTokenAccount,
-    X402Error::InvalidChannelTokenExtensions,
-];
-
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    let token_program = accounts.token_program.address();
-    let mint = accounts.mint.address();
-    let payer = accounts.payer.address();
-    ensure(args.amount > 0, X402Error::DepositMustBeNonZero)?;
-    channel::in_status(
-        Channel::load(&accounts.channel.try_borrow()?)?,
-        channel::OPEN,
+    checks::different(accounts.channel, accounts.mint)?;
+    checks::ensure(args.amount > 0, X402Error::DepositMustBeNonZero)?;
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    crate::helpers::need_status(0, channel_state)?;
+    let decimals: u8 = crate::helpers::mint_to_hold(accounts.mint, accounts.token_program)?;
+    crate::helpers::need_escrow(crate::helpers::flaw_of(
+        accounts.channel_token_account,
+        *accounts.channel.address(),
+        accounts.mint,
+        accounts.token_program,
+    )?)?;
+    crate::helpers::need_payer(crate::helpers::flaw_of(
+        accounts.payer_token_account,
+        *accounts.payer.address(),
+        accounts.mint,
+        accounts.token_program,
+    )?)?;
+    let deposit: u64 = channel_state
+        .deposit
+        .get()
+        .checked_add(args.amount)
+        .ok_or(X402Error::TopUpDepositOverflow)?;
+    channel_state.deposit.set(deposit);
+    drop(channel_data);
+    checks::transfer_checked(
+        &pinocchio_token::instructions::TransferChecked::new(
+            accounts.payer_token_account,
+            accounts.mint,
+            accounts.channel_token_account,
+            accounts.payer,
+            args.amount,
+            decimals,
+        ),
+        &[],
+        accounts.token_program.address(),
     )?;
-    let decimals = tokens::mint_to_hold(accounts.mint, token_program)?;
-    let escrow = &accounts.channel_token_account;
-    tokens::must_hold(escrow, &address, mint, token_program, ESCROW)?;
-    let source = &accounts.payer_token_account;
-    tokens::must_hold(source, payer, mint, token_program, tokens::PAYER)?;
-
-    let deposit = {
-        let mut data = accounts.channel.try_borrow_mut()?;
-        let state = Channel::load_mut(&mut data)?;
-        let deposit = state
-            .deposit
-            .get()
-            .checked_add(args.amount)
-            .ok_or(X402Error::TopUpDepositOverflow)?;
-        state.deposit.set(deposit);
-        deposit
-    };
-    tokens::Move {
-        from: accounts.payer_token_account,
-        mint: accounts.mint,
-        to: accounts.channel_token_account,
-        authority: accounts.payer,
-        amount: args.amount,
-        decimals,
-        token_program: accounts.token_program,
-    }
-    .make(&[])?;
-    ToppedUp {
-        channel: address,
+    events::ToppedUp {
+        channel: *accounts.channel.address(),
         deposit,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

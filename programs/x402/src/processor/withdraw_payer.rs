@@ -1,65 +1,70 @@
+// Rendered by idl2mcp from spec.py; edit the source. [ec96b445b233c26a]
 //! Take the rest out of a sealed channel as its payer, once: the tokens that no voucher proved.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
 
 use {
     crate::{
-        checks::ensure,
+        checks,
         error::X402Error,
-        events::PayerWithdrew,
+        events,
         instruction::withdraw_payer::{Accounts, Args},
-        processor::shared::{channel, now, tokens},
         state::Channel,
     },
     pinocchio::{cpi::Signer, ProgramResult},
 };
 
-const ESCROW: [X402Error; 3] = [
-    X402Error::ChannelAccountMismatch,
-    X402Error::InvalidChannelTokenAccount,
-    X402Error::InvalidChannelTokenExtensions,
-];
-
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    let address = *accounts.channel.address();
-    let token_program = accounts.token_program.address();
-    let mint = accounts.mint.address();
-    let payer = accounts.payer.address();
-    let amount = {
-        let data = accounts.channel.try_borrow()?;
-        let state = Channel::load(&data)?;
-        channel::in_status(state, channel::SEALED)?;
-        ensure(
-            state.payer_withdrawn_at.get() == 0,
-            X402Error::PayerAlreadyWithdrawn,
+    checks::different(accounts.channel, accounts.mint)?;
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    crate::helpers::need_status(1, channel_state)?;
+    checks::ensure(
+        channel_state.payer_withdrawn_at.get() == 0,
+        X402Error::PayerAlreadyWithdrawn,
+    )?;
+    let amount: u64 = channel_state
+        .deposit
+        .get()
+        .checked_sub(channel_state.settled.get())
+        .ok_or(X402Error::RefundCalculationOverflow)?;
+    let decimals: u8 = crate::helpers::mint_to_hold(accounts.mint, accounts.token_program)?;
+    crate::helpers::need_escrow(crate::helpers::flaw_of(
+        accounts.channel_token_account,
+        *accounts.channel.address(),
+        accounts.mint,
+        accounts.token_program,
+    )?)?;
+    crate::helpers::need_payer(crate::helpers::flaw_of(
+        accounts.payer_token_account,
+        *accounts.payer.address(),
+        accounts.mint,
+        accounts.token_program,
+    )?)?;
+    channel_state.payer_withdrawn_at.set(
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp,
+    );
+    let condition = amount > 0;
+    drop(channel_data);
+    if condition {
+        checks::transfer_checked(
+            &pinocchio_token::instructions::TransferChecked::new(
+                accounts.channel_token_account,
+                accounts.mint,
+                accounts.payer_token_account,
+                accounts.channel,
+                amount,
+                decimals,
+            ),
+            &[Signer::from(&accounts.channel_seeds())],
+            accounts.token_program.address(),
         )?;
-        state
-            .deposit
-            .get()
-            .checked_sub(state.settled.get())
-            .ok_or(X402Error::RefundCalculationOverflow)?
-    };
-    let decimals = tokens::mint_to_hold(accounts.mint, token_program)?;
-    let escrow = &accounts.channel_token_account;
-    tokens::must_hold(escrow, &address, mint, token_program, ESCROW)?;
-    let target = &accounts.payer_token_account;
-    tokens::must_hold(target, payer, mint, token_program, tokens::PAYER)?;
-
-    {
-        let mut data = accounts.channel.try_borrow_mut()?;
-        Channel::load_mut(&mut data)?.payer_withdrawn_at.set(now()?);
     }
-    tokens::Move {
-        from: accounts.channel_token_account,
-        mint: accounts.mint,
-        to: accounts.payer_token_account,
-        authority: accounts.channel,
-        amount,
-        decimals,
-        token_program: accounts.token_program,
-    }
-    .make(&[Signer::from(&accounts.channel_seeds())])?;
-    PayerWithdrew {
-        channel: address,
+    events::PayerWithdrew {
+        channel: *accounts.channel.address(),
         amount,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

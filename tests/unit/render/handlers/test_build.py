@@ -224,7 +224,9 @@ def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
     source = tmp_path / "crate/src"
     assert "pub mod bytes;" in (source / "lib.rs").read_text()
     helpers = (source / "helpers.rs").read_text()
-    assert "(d, one, other, at, state): (&[u8], " in helpers  # more words than the SVM has registers
+    assert (
+        "(d, one, other, at, state): (&[u8], " in helpers
+    )  # more words than the SVM has registers
     assert "pub fn len_of(d: &[u8])" in helpers
     peek = " ".join((source / "processor/peek.rs").read_text().split())
     assert "crate::bytes::read::<2>(d, 0)? == [0x61, 0x62]" in peek

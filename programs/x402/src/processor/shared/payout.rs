@@ -126,8 +126,8 @@ pub struct Review {
 #[inline(never)]
 pub fn review(
     shares: &Shares,
-    mint: &Address,
-    token_program: &Address,
+    mint: &AccountView,
+    token_program: &AccountView,
     treasury: &AccountView,
 ) -> Result<Review, ProgramError> {
     let mut review = Review {
@@ -169,8 +169,8 @@ pub fn review(
 
 pub fn treasury_takes(
     treasury: &AccountView,
-    mint: &Address,
-    token_program: &Address,
+    mint: &AccountView,
+    token_program: &AccountView,
 ) -> Result<(), X402Error> {
     tokens::holds(
         treasury,
