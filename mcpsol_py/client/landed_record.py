@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.transport import AccountBalance, Balances, TokenBalance
@@ -20,6 +21,9 @@ __all__ = [
     "plain_text",
     "whole_number",
 ]
+
+#: Bytes of a transaction's error as JSON. So it also nests less than JSON writers can write.
+_LONGEST_ERROR = 400
 
 
 def whole_number(value: object) -> int:
@@ -50,6 +54,8 @@ def check_error(value: object) -> str | dict[str, Any] | None:
         return value
     if not isinstance(value, dict) or not value:
         raise TypeError("expected a transaction error")
+    if len(orjson.dumps(value)) > _LONGEST_ERROR:  # orjson refuses deep nesting with a TypeError
+        raise ValueError(f"expected an error of at most {_LONGEST_ERROR} bytes")
     if "InstructionError" in value:
         index, inner = value["InstructionError"]
         whole_number(index)

@@ -157,6 +157,25 @@ def test_any_error_is_read_or_refused(name: str, error: Any) -> None:
     ask(METHODS[name], json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}))
 
 
+@pytest.mark.parametrize("levels", [300, 900])
+@pytest.mark.parametrize("opening", ['{"a":', "["])
+@pytest.mark.parametrize("name", ["simulate", "status", "statuses"])
+def test_a_transactions_error_that_nests_without_end_is_refused(
+    name: str, opening: str, levels: int
+) -> None:
+    """Whoever writes it as JSON would get another library's error."""
+    closing = "}" if opening.startswith("{") else "]"
+    deep = opening * levels + "1" + closing * levels
+    outcome = (
+        f'{{"err": {{"a": {deep}}}, "logs": [], "slot": 1, "confirmationStatus": "confirmed"}}'
+    )
+    value = outcome if name == "simulate" else f"[{outcome}]"
+    result = f'{{"context": {{"slot": 5}}, "value": {value}}}'
+    node = OddNode(f'{{"jsonrpc": "2.0", "id": 1, "result": {result}}}')
+    with pytest.raises(TransportError):
+        asyncio.run(_awaited(METHODS[name](node)))
+
+
 @pytest.mark.parametrize(
     "answer", ["", "[", "[]", "null", "7", '"x"', "\x00", "[" * 100_000, '{"id": 2, "result": 1}']
 )
