@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -316,6 +317,7 @@ LIES: dict[str, dict[str, Any]] = {
     "an amount in other digits": {"amount": "²"},
     "an amount of thousands of digits": {"amount": "1" * 5_000},
     "long extensions": {"extensions": {"a": "A" * 1_000_000}},
+    "deep extensions": {"extensions": {"a": json.loads("[" * 500 + "]" * 500)}},
     "a long reason": {"error_message": "\x1b[31m" + "A" * 100_000},
 }
 

@@ -17,6 +17,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402.protocol.foreign_words import is_name, seller_words
+from mcpsol_py.x402.protocol.json_form import is_deep
 from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
 
 __all__ = ["believed_settlement", "believed_verification"]
@@ -90,7 +91,8 @@ def _amount(payment: Payment, requirements: Any, told: str | None) -> str | None
 
 
 def _if_short(value: Any) -> Any:
-    return value if len(orjson.dumps(value)) <= _MAX_EXTENSIONS else None
+    is_short = not is_deep(value) and len(orjson.dumps(value)) <= _MAX_EXTENSIONS
+    return value if is_short else None
 
 
 def _words(text: str | None) -> str | None:
