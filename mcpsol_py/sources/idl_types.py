@@ -343,10 +343,13 @@ class TypeReader(DocumentReader):
 
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
         """Read a field of a struct, or an argument of an instruction."""
-        name = self.name(item)
+        name, kind = self.name(item), item.get("type")
+        node = LEAVES.get(kind) if type(kind) is str else None
+        if node is not None and len(item) == 2:  # most fields have a name and a simple type only
+            return Field(name, node)
         if not _FIELD.issuperset(item):
             self.surplus(item, _FIELD, f"field {name!r}")
-        node = leaf(item.get("type")) or self._field_type(item, depth)
+        node = node or self._field_type(item, depth)
         return Field(name, node, self.docs(item)) if "docs" in item else Field(name, node)
 
     def _field_type(self, item: dict[str, Any], depth: int) -> Type:
