@@ -239,6 +239,19 @@ def has_one_of_another(calls: Variations) -> Iterator[Attack]:
                     expected=expected,
                     trial=trial,
                 )
+                yield calls.attack(
+                    kind="has-one",
+                    target=other,
+                    what=f"is somebody else's than {leaf.name}'s, with all that is derived from it",
+                    expected=refusals,
+                    trial=_all_but(calls, leaf, other),
+                )
+
+
+def _all_but(calls: Variations, kept: Leaf, other: Leaf) -> Trial:
+    """Make a trial with another account for *other*, which everything names but the data of *kept*."""
+    metas, placed = calls.moved(other, calls.stranger(f"{other.name} of another"), kept=kept)
+    return calls.trial(metas, accounts=placed)
 
 
 def _seeds_with_field(calls: Variations, leaf: Leaf, field: str) -> set[str]:

@@ -25,8 +25,8 @@ from mcpsol_py.solana.lamports import lamports_of
 
 __all__ = ["bump_argument", "left_out", "remaining_accounts", "strangers_state", "two_roles"]
 
-#: More accounts than any instruction reads.
-_MANY = 40
+#: More accounts than a program keeps.
+_MANY = 100
 
 
 def strangers_state(calls: Variations) -> Iterator[Attack]:
@@ -217,22 +217,33 @@ def _is_chosen_by_caller(leaf: Leaf) -> bool:
 
 def remaining_accounts(calls: Variations) -> Iterator[Attack]:
     """Accounts after the named ones are not what the spec says, or more than the program reads."""
+    payer = calls.scene.payer.pubkey()
     for rest in calls.base.instruction.model.remaining:
         key = calls.stranger(f"{rest.name} after the named ones")
+        good = AccountMeta(payer, rest.signer is True, rest.writable)
+        unsigned = AccountMeta(key, False, rest.writable)
+        fixed = AccountMeta(payer if rest.signer is True else key, rest.signer is True, False)
         if rest.signer is True:
-            unsigned = AccountMeta(key, False, rest.writable)
-            yield _after(calls, rest.name, "does not sign", "AccountNotSigner", [unsigned])
+            yield from _wrong_flag(
+                calls, rest.name, "does not sign", "AccountNotSigner", good, unsigned
+            )
         if rest.writable:
-            fixed = AccountMeta(calls.scene.payer.pubkey(), True, False)
-            flags = AccountMeta(key, False, False) if rest.signer is not True else fixed
-            yield _after(calls, rest.name, "is read-only", "ConstraintMut", [flags])
-        payer = AccountMeta(calls.scene.payer.pubkey(), rest.signer is True, rest.writable)
-        trial = _with_more(calls, [payer, payer])
+            yield from _wrong_flag(calls, rest.name, "is read-only", "ConstraintMut", good, fixed)
+        trial = _with_more(calls, [good, good])
         yield _open(calls, "two-roles", f"{rest.name}={rest.name}", "are one account", trial)
 
 
+def _wrong_flag(
+    calls: Variations, name: str, what: str, error: str, good: AccountMeta, bad: AccountMeta
+) -> Iterator[Attack]:
+    """Attack with one account that lacks a flag, and with so many before it that the program may not read it."""
+    yield _after(calls, name, what, {error}, [bad])
+    many = [*[good] * _MANY, bad]
+    yield _after(calls, name, f"{what}, behind {_MANY} others", {error, "TooManyAccounts"}, many)
+
+
 def _after(
-    calls: Variations, name: str, what: str, expected: str, metas: list[AccountMeta]
+    calls: Variations, name: str, what: str, expected: set[str], metas: list[AccountMeta]
 ) -> Attack:
     return calls.attack(
         kind="remaining", target=name, what=what, expected=expected, trial=_with_more(calls, metas)

@@ -140,10 +140,13 @@ class Variations:
         metas[leaf.index] = AccountMeta(key, old.is_signer, old.is_writable)
         return metas
 
-    def moved(self, leaf: Leaf, key: Pubkey) -> tuple[list[AccountMeta], Snapshot]:
+    def moved(
+        self, leaf: Leaf, key: Pubkey, kept: Leaf | None = None
+    ) -> tuple[list[AccountMeta], Snapshot]:
         """Return the call with *leaf* at another address.
 
-        Addresses that are derived from it are derived again, and data that holds an old address holds the new one.
+        Addresses that are derived from it are derived again, and data that holds an old address holds the new one,
+        except the data of *kept*.
         """
         addresses = list(self.base.addresses)
         addresses[leaf.index] = key
@@ -151,7 +154,7 @@ class Variations:
         for _ in self.base.present:
             if not self._derive_again(addresses, leaf):
                 break
-        placed = self.moved_accounts(addresses, self._with_new_bump)
+        placed = self.moved_accounts(addresses, self._with_new_bump, kept)
         return self.base.metas(addresses), placed
 
     def _derive_again(self, addresses: list[Pubkey], moved: Leaf) -> bool:
@@ -176,8 +179,12 @@ class Variations:
         self,
         addresses: list[Pubkey],
         edit: Callable[[Leaf, Account, list[Pubkey]], Account] = lambda leaf, account, _: account,
+        kept: Leaf | None = None,
     ) -> Snapshot:
-        """Return the accounts that differ when the call has these addresses. *edit* adjusts each of them."""
+        """Return the accounts that differ when the call has these addresses.
+
+        *edit* adjusts each of them. The data of *kept* holds the old addresses.
+        """
         renamed = {
             old: new for old, new in zip(self.base.addresses, addresses, strict=True) if old != new
         }
@@ -185,7 +192,8 @@ class Variations:
         for leaf, account in existing_accounts(self.base):
             if account.executable:
                 continue
-            moved = with_data(account, _replaced(bytes(account.data), renamed))
+            data = bytes(account.data)
+            moved = account if leaf == kept else with_data(account, _replaced(data, renamed))
             moved = edit(leaf, moved, addresses)
             target = addresses[leaf.index]
             if target != self.base.addresses[leaf.index] or moved.data != account.data:
