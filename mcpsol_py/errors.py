@@ -396,9 +396,13 @@ class MalformedPage(SchemaError):
 
 
 class RenderError(McpsolError):
-    """A crate cannot be written."""
+    """A crate cannot be written. `place` is the instruction and the path of the account that it is about, if any."""
 
     reason = "render_error"
+
+    def __init__(self, message: str, *, place: tuple[str, tuple[str, ...]] = ("", ())) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class EditedByHand(RenderError):

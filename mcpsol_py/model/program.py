@@ -6,6 +6,7 @@ depend on the dialect that it came from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
@@ -492,6 +493,8 @@ class ProgramModel:
     facade_of: str | None = None
     #: the method bodies of a spec, a mcpsol_py.bodies.tree.ProgramBodies. No part of the program's schema
     bodies: object = field(default=None, compare=False, repr=False)
+    #: in a spec: "file:line" of its parts, by their names ("instructions.withdraw.vault"); see origins.py
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 quicken(Account, AccountType, Discriminator, ErrorCode, Event, Instruction)

@@ -116,7 +116,8 @@ class AccountLookup:
 
     def refusal(self, account: NamedAccount, why: str) -> RenderError:
         """An error about *account*."""
-        return RenderError(f"{self.instruction}.{'.'.join(account.path)}: {why}.")
+        where = f"{self.instruction}.{'.'.join(account.path)}"
+        return RenderError(f"{where}: {why}.", place=(self.instruction, account.path))
 
     def token_program(self, account: NamedAccount) -> NamedAccount | None:
         """The token program of a token account or mint.

@@ -12,6 +12,7 @@ from mcpsol_py.bodies.calls import PROGRAM_CALLS
 from mcpsol_py.bodies.tree import CallProgram, bodies_of, find
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
+from mcpsol_py.model.origins import origin_of, path_of
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.anchor import anchor_plan, anchor_view, pages_view
@@ -24,6 +25,7 @@ from mcpsol_py.render.handlers.crates import crate_handlers
 from mcpsol_py.render.imports import Imports
 from mcpsol_py.render.module import module_files
 from mcpsol_py.render.prune import Usage, bare, prune
+from mcpsol_py.render.readme import readme
 from mcpsol_py.render.rust import Rust, code
 from mcpsol_py.render.targets import MODULES, target_of
 from mcpsol_py.render.view import CrateView, InstructionView, crate_view
@@ -77,10 +79,28 @@ def render_crate(
     source = source or _source_name(model, out)
     model = replace(model, instructions=tuple(filterfalse(answers_schema, model.instructions)))
     pages: dict[str, Any] = {"form": form, "descriptions": descriptions, "lossless": lossless}
-    if facade is not None:
-        if target != "pinocchio":
-            raise RenderError(f"a facade needs target pinocchio, not {target}.")
-        return _write(facade_plan(facade_view(model, facade, **pages)), out, source)
+    try:
+        if facade is not None:
+            return _render_facade(model, target, facade, out, source, pages)
+        return _render(model, target, out, source, pages)
+    except RenderError as error:
+        origin = origin_of(model, path_of(model, *error.place)) if error.place[0] else ""
+        if not origin:
+            raise
+        raise RenderError(f"{origin}: {error}", place=error.place) from error
+
+
+def _render_facade(
+    model: ProgramModel, target: str, facade: str, out: Path, source: str, pages: dict[str, Any]
+) -> RenderResult:
+    if target != "pinocchio":
+        raise RenderError(f"a facade needs target pinocchio, not {target}.")
+    return _write(facade_plan(facade_view(model, facade, **pages)), out, source)
+
+
+def _render(
+    model: ProgramModel, target: str, out: Path, source: str, pages: dict[str, Any]
+) -> RenderResult:
     if target in MODULES:
         planned = module_files(target, pages_view(model, **pages), model.name)
         files, formatted = format_rust(planned, root="src/list_tools.rs")
@@ -89,14 +109,14 @@ def render_crate(
     if target == "anchor":
         anchor = anchor_view(model, **pages)
         handlers = anchor_handlers(model, bodies_of(model), anchor)
-        written = _write(anchor_plan(anchor, shared=shared, handlers=handlers), out, source)
-        return replace(written, unchecked=anchor.unchecked)
+        planned = anchor_plan(anchor, shared=shared, handlers=handlers)
+        return _write_crate(planned, model, anchor.unchecked, out, source)
     author = author_files(out)
     named = "\n".join([*author.values(), *_signing(model)])
     view = crate_view(model, target_of(target), author=named, **pages)
     handlers = crate_handlers(model, bodies_of(model), view)
-    written = _write(plan(view, shared=shared, author=author, handlers=handlers), out, source)
-    return replace(written, unchecked=view.unchecked)
+    planned = plan(view, shared=shared, author=author, handlers=handlers)
+    return _write_crate(planned, model, view.unchecked, out, source)
 
 
 #: The name within this package. The root has only `render_crate`, because `mcpsol_py.render` is the package.
@@ -108,6 +128,18 @@ def _signing(model: ProgramModel) -> list[str]:
     bodies = bodies_of(model).instructions.values()
     calls = find((statement for body in bodies for statement in body.body), CallProgram)
     return [f"{snake(call.signer)}_seeds" for call in calls if call.signer is not None]
+
+
+def _write_crate(
+    planned: list[Planned],
+    model: ProgramModel,
+    unchecked: tuple[str, ...],
+    out: Path,
+    source: str,
+) -> RenderResult:
+    """Write a crate, and say in its README.md and in the result what no check holds."""
+    written = _write([*planned, *readme(out, model.name, unchecked)], out, source)
+    return replace(written, unchecked=unchecked)
 
 
 def _write(planned: list[Planned], out: Path, source: str) -> RenderResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from mcpsol_py.model.program import Constraints, Instruction
@@ -28,6 +28,10 @@ def implied_checks(ix: Instruction, resolver: Resolver, usable: Collection[str])
     An IDL says that the data of `vault` has the address of `authority`, and not which type `vault` has.
     """
     checks = ImpliedChecks()
+    for account, name in _dangling(ix):
+        checks.unchecked.append(
+            f"that the data of {name} names {account}: the instruction has no account {name}"
+        )
     for path, names in _related(ix).items():
         where = ".".join(path)
         found = _type_with(names, path[-1], resolver, usable)
@@ -50,13 +54,25 @@ def _related(ix: Instruction) -> dict[Path, list[str]]:
     """Return the names of the accounts that each account's data must have, by its path."""
     accounts = dict(flatten(ix.accounts))
     related: dict[Path, list[str]] = {}
+    for account, _, holder in _relations(ix):
+        if holder in accounts and accounts[holder].constraints is None:
+            related.setdefault(holder, []).append(account)
+    return related
+
+
+def _dangling(ix: Instruction) -> list[tuple[str, str]]:
+    """Return the relations to accounts that the instruction does not have: whose, and to which."""
+    accounts = dict(flatten(ix.accounts))
+    return [(account, name) for account, name, holder in _relations(ix) if holder not in accounts]
+
+
+def _relations(ix: Instruction) -> Iterator[tuple[str, str, Path]]:
+    """Yield an account, the name that it is related to, and that one's path: beside it, or from the top."""
+    accounts = dict(flatten(ix.accounts))
     for path, account in accounts.items():
         for name in account.relations:
-            beside, whole = (*path[:-1], name), tuple(name.split("."))
-            holder = beside if beside in accounts else whole
-            if holder in accounts and accounts[holder].constraints is None:
-                related.setdefault(holder, []).append(account.name)
-    return related
+            beside = (*path[:-1], name)
+            yield account.name, name, beside if beside in accounts else tuple(name.split("."))
 
 
 def _type_with(

@@ -112,7 +112,7 @@ def anchor_view(
         lang_features=_lang_features(instructions),
         program_uses=program_uses(instructions, types),
         unchecked=tuple(
-            f"{ix.name}: {what}" for ix in instructions for what in ix.accounts.unchecked
+            f"{ix.source_name}: {what}" for ix in instructions for what in ix.accounts.unchecked
         ),
         context=context,
     )

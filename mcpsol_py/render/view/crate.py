@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
@@ -126,14 +127,21 @@ def crate_view(
         addresses=context.addresses,
         constants=constants_view(model),
         skipped=comment(context.skipped, limit=20000),
-        unchecked=tuple(
-            f"{ix.source_name}: {what}" for ix in instructions for what in ix.accounts.unchecked
-        ),
+        unchecked=tuple(_unchecked(instructions)),
         has_long_types=usage.has_complex_types(),
         create_inline=_create_inline(instructions),
         pages=pages_view(page_set(model, form=form, descriptions=descriptions, lossless=lossless)),
         context=context,
     )
+
+
+def _unchecked(instructions: tuple[InstructionView, ...]) -> Iterator[str]:
+    """What the checks leave open, in words, with the instruction."""
+    for ix in instructions:
+        for what in ix.accounts.unchecked:
+            yield f"{ix.source_name}: {what}"
+        if ix.is_raw:
+            yield f"{ix.source_name}: that the arguments are well formed: they are passed on as bytes"
 
 
 def _context(

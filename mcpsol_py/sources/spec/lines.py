@@ -83,6 +83,14 @@ class SpecLines:
         line = self.at.get(path)
         return f"{self.file}:{line}" if line else self.file
 
+    def below(self, path: str) -> dict[str, str]:
+        """Return "file:line" of *path* and of its parts, by what follows *path* (".amount", or "" for itself)."""
+        return {
+            part[len(path) :]: f"{self.file}:{line}"
+            for part, line in self.at.items()
+            if part == path or part.startswith(f"{path}.")
+        }
+
 
 def _given_name(node: ast.stmt) -> str | None:
     """Return the name that a statement of a class body gives to something."""

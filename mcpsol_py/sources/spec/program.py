@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -113,6 +113,7 @@ class SpecProgramReader:
             docs=docs_of(self.cls).text,
             origin=self.lines.file,
             dialect="spec",
+            origins=self._origins(),
         )
         if not instructions and not self.problems.found:
             message = "the program has no instruction: put @instruction above a method."
@@ -122,6 +123,28 @@ class SpecProgramReader:
         bodies = read_bodies(model, self.definitions, self._methods())
         self.problems.raise_if_any()
         return replace(model, bodies=bodies)
+
+    def _origins(self) -> dict[str, str]:
+        """Return "file:line" of each part of the model, by its name in the model."""
+        parts = {
+            f"types.{path.rpartition('.')[2]}": path for path in self.definitions.class_names()
+        }
+        parts |= {f"instructions.{name}": path for name, path in self._instruction_paths()}
+        for section, kind in (("errors", words.error), ("constants", words.constant)):
+            names = self._members_of(kind)
+            parts |= {f"{section}.{name}": f"{self.name}.{name}" for name in names}
+        return {
+            f"{part}{rest}": line
+            for part, path in parts.items()
+            for rest, line in self.lines.below(path).items()
+        }
+
+    def _instruction_paths(self) -> Iterator[tuple[str, str]]:
+        """Yield each instruction's name and its path in the spec."""
+        for attribute, value in self._members_of(types.FunctionType).items():
+            if _is_instruction(value):
+                options = vars(value)["mcpsol_instruction"]
+                yield options.name or attribute, f"{self.name}.{attribute}"
 
     def _methods(self) -> dict[str, types.FunctionType]:
         """Return the methods of the instructions by the instruction's name."""
