@@ -21,6 +21,7 @@ Rebuild = Callable[[Any], p.ProgramModel]
 #: What a hash leaves out: for people's eyes only, and the bodies, of which a lock has the compiled code.
 LEFT_OUT = {
     "ProgramModel.origin",
+    "ProgramModel.origins",
     "ProgramModel.dialect",
     "ProgramModel.findings",
     "ProgramModel.bodies",
