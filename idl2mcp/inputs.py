@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,7 +122,9 @@ def at_program_id(source: Source) -> ProgramModel:
     """Return the program at the address that --program-id gives, or else at its own."""
     if source.program_id is None:
         return source.model
-    return replace(source.model, address=str(source.program_id))
+    from mcpsol_py.model.relocate import at_address
+
+    return at_address(source.model, str(source.program_id))
 
 
 def program_id_of(source: Source) -> str | None:
