@@ -14,7 +14,7 @@ from mcpsol_py.model.origins import origin_of
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.render import render_crate
 from mcpsol_py.render.findings import render_findings
-from tests.unit.render.test_relations import idl, kind
+from tests.unit.render.idls import idl, kind
 
 SPEC = '''\
 from mcpsol_py.spec import Account, Mut, Pubkey, Ref, Signer, Unchecked, error, instruction, program, seeds, u8, u64

@@ -10,7 +10,7 @@ import pytest
 from mcpsol_py import load
 from mcpsol_py.render import render_crate
 from mcpsol_py.render.readme import readme
-from tests.unit.render.test_relations import idl, kind
+from tests.unit.render.idls import idl, kind
 
 OPEN = idl(kind("A", "authority"), kind("B", "authority"))
 CLOSED = idl(kind("Vault", "authority"))
