@@ -24,7 +24,7 @@ from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.catalog.labels import label_of
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, abbr
+from mcpsol_py.errors import AccountNotFound, DecodeError, EncodeError, McpsolError, NotUsable, abbr
 from mcpsol_py.items import picked, without_nulls
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import safe_name, shown
@@ -236,7 +236,7 @@ class ReadTools:
         )
         (account,) = await transport.get_accounts([key])
         if account is None:
-            raise DecodeError(f"account {key} does not exist", path=f"{name}.address")
+            raise AccountNotFound(str(key), "an account of any program", "it does not exist")
         owner = str(account.owner)
         programs = self._registry.box.programs
         known = [one for one in programs if str(one.program_id) == owner]

@@ -17,7 +17,14 @@ from mcpsol_py.calls.shorten import shorten
 from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, account_named, find_account
 from mcpsol_py.codec.reading import Reading
-from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName, abbr
+from mcpsol_py.errors import (
+    AccountNotFound,
+    DecodeError,
+    EncodeError,
+    McpsolError,
+    UnknownName,
+    abbr,
+)
 from mcpsol_py.items import without_nulls
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.names import ByName, clean_json
@@ -88,12 +95,13 @@ async def read_account(
     The result has "fields" if all of them could be read and have room in *room* characters, else "partial_fields".
     "notes" say what the source does not explain, or what was left out. *room* None leaves out nothing.
 
-    Raises DecodeError if it does not exist, belongs to another program or is of another type, TransportError.
+    Raises AccountNotFound if it does not exist, DecodeError if it belongs to another program or is of another type,
+    TransportError.
     """
     assert served.transport is not None
     (account,) = await served.transport.get_accounts([key])
     if account is None:
-        raise DecodeError(f"account {key} does not exist", path=name or "")
+        raise AccountNotFound(str(key), name or "an account of the program", "it does not exist")
     if served.program_id is not None and account.owner != served.program.behind(served.program_id):
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
         message = f"account {key} belongs to program {owner}, not to {served.program.name}"

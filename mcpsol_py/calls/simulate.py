@@ -20,7 +20,13 @@ from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.transactions import check_compiles
 from mcpsol_py.client.errors import Errors, explain
 from mcpsol_py.client.events import events_of
-from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
+from mcpsol_py.client.simulation import (
+    Payers,
+    returned_in_logs,
+    run_instructions,
+    run_transaction,
+    unsigned,
+)
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import (
     CodecError,
@@ -265,10 +271,17 @@ def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], 
 
 
 def _return_data(prepared: PreparedCall, outcome: Outcome) -> bytes | None:
-    """Return the bytes that the call's own program returned, None if it returned nothing."""
+    """Return the bytes that the call's own program returned, None if it returned nothing.
+
+    The runtime forgets them when the next instruction begins. If a guard follows, they are in the logs only.
+    """
     program_id, data = outcome.return_data or (None, b"")
     own = prepared.served.program.behind(prepared.instruction.program_id)
-    return data if program_id == own else None
+    if program_id == own:
+        return data
+    logged = returned_in_logs(outcome.logs) if prepared.guards else ()
+    found = [one.data for one in logged if one.program == str(own)]
+    return found[-1] if found else None
 
 
 def _returned_by_failure(prepared: PreparedCall, outcome: Outcome) -> Any:

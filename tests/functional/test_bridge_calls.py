@@ -202,6 +202,7 @@ async def test_accounts_are_read_listed_and_filtered() -> None:
         wrong = await client.call_tool("list_token_account", {"where": {"owner": 5}})
     assert absent.is_error
     assert "does not exist" in text(absent)
+    assert _reason(absent)["reason"] == "account_not_found"
     assert foreign.is_error
     assert "System" in text(foreign)
     assert wrong.is_error

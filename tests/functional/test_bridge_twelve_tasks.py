@@ -206,6 +206,7 @@ async def do_them(agent: Agent) -> None:
     assert not (await agent.do("put tokens into a vault", mint="@usdc", amount="100000")).is_error
     out = await agent.do("take tokens out of a vault", mint="@usdc", amount="40000")
     assert not out.is_error
+    assert out.content["simulation"]["returns"] == "60000"  # though a guard ran after it
 
     # 4: a checked transfer
     accounts = {"source": "@alice_usdc", "mint": "@usdc", "destination": "@bob_usdc"}
@@ -249,6 +250,7 @@ async def do_them(agent: Agent) -> None:
     plan = made.content["events"][0]["fields"]["plan"]
     quote = await agent.do("quote the price of a plan", plan=plan, periods=3)
     assert quote.content["simulation"]["returns"]["price"] == "1000"
+    assert quote.content["simulation"]["balance_changes"] == []
 
     # 9: own receipts, and own vaults
     receipts = await agent.do("list receipts", where={"payer": "@alice"})
@@ -267,6 +269,8 @@ async def do_them(agent: Agent) -> None:
     # 11: a landed transaction, explained from its signature
     explained = await agent.ask("decode_transaction", signature=paid.content["signature"])
     assert explained.content["instructions"][0]["instruction"] == "pay"
+    guards = {row.get("instruction") for row in explained.content["instructions"][1:]}
+    assert guards <= {"assert_account_info_multi", "assert_account_data_multi"}
     assert explained.content["events"][0]["name"] == "Paid"
 
     # 12: a counter closed, which must be at zero, as the error says

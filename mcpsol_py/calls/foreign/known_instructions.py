@@ -1,7 +1,7 @@
-"""Instructions of common programs, read without an IDL: System, SPL Token, associated token, compute budget, memo.
+"""Instructions of common programs, read without an IDL: System, SPL Token, associated token, budget, memo, guards.
 
 Sources: the programs' own instruction enums (solana-system-interface, spl-token, spl-associated-token-account,
-solana-compute-budget-interface, spl-memo).
+solana-compute-budget-interface, spl-memo, Lighthouse).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from solders.pubkey import Pubkey
 from mcpsol_py.solana.addresses import (
     ASSOCIATED_TOKEN_PROGRAM,
     COMPUTE_BUDGET,
+    GUARD_PROGRAM,
+    LIGHTHOUSE_PROGRAM,
     PROGRAM_NAMES,
     SYSTEM_PROGRAM,
     TOKEN_2022_PROGRAM,
@@ -95,6 +97,11 @@ _BUDGET: dict[int, _Row] = {
     3: ("set_compute_unit_price", (("micro_lamports", "u64"),), ()),
     4: ("set_loaded_accounts_data_size_limit", (("bytes", "u32"),), ()),
 }
+#: Assertions at the end of what the bridge signs (calls/guard.py): the transaction fails if one does not hold.
+_GUARD: dict[int, _Row] = {
+    3: ("assert_account_data_multi", (), ("target_account",)),
+    6: ("assert_account_info_multi", (), ("target_account",)),
+}
 #: Program -> its table, and the bytes of an instruction's number.
 _PROGRAMS: dict[str, tuple[dict[int, _Row], int]] = {
     str(SYSTEM_PROGRAM): (_SYSTEM, 4),
@@ -102,6 +109,8 @@ _PROGRAMS: dict[str, tuple[dict[int, _Row], int]] = {
     str(TOKEN_2022_PROGRAM): (_TOKEN, 1),
     str(ASSOCIATED_TOKEN_PROGRAM): (_ATA, 1),
     str(COMPUTE_BUDGET): (_BUDGET, 1),
+    str(GUARD_PROGRAM): (_GUARD, 1),
+    str(LIGHTHOUSE_PROGRAM): (_GUARD, 1),
 }
 _SIZES = {"u8": 1, "u32": 4, "u64": 8}
 _LONGEST_MEMO = 600
