@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import orjson
 
-from mcpsol_py.errors import UnknownDialect, abbr
+from mcpsol_py.errors import SourceError, UnknownDialect, abbr
 from mcpsol_py.model.program import (
     Account,
     AccountType,
@@ -214,7 +214,11 @@ class _CodamaReader(DefaultReader):
         if found is None:
             self.note(f"no PDA named {abbr(name, 60)}", "pda")
             return None
-        return self.inside("pda", self.pda, found)
+        try:
+            return self.inside("pda", self.pda, found)
+        except SourceError as error:  # the account's data can be read without it
+            self.note(f"the PDA {abbr(name, 60)} cannot be read: {error.text}", error.path)
+            return None
 
     def event(self, node: Node) -> Event:
         self.expect(node, "eventNode")

@@ -88,6 +88,13 @@ def test_junk_in_one_item_spoils_no_other(data: st.DataObject) -> None:
         assert after.types == before.types
 
 
+def test_an_account_is_read_without_its_pda_if_that_cannot_be_read() -> None:
+    after = read(_spoiled("codama/every", ("program", "pdas", 0, "seeds"), 5))
+    (record,) = [account for account in after.accounts if account.name == "record"]
+    assert record.pda is None
+    assert any("cannot be read" in text and "pda" in path for path, _, text in after.findings)
+
+
 TYPES = ("types", "definedTypes", "accounts", "events")
 
 
