@@ -202,8 +202,8 @@ MUTANTS = [
     Mutant(
         "the program does not sign",
         _DIALECTS,
-        '        if call.signer is not None:\n            given.insert(0, f"&[Signer',
-        '        if False:\n            given.insert(0, f"&[Signer',
+        '        signers = ""\n        if call.signer is not None:',
+        '        signers = ""\n        if False:',
     ),
     Mutant(
         "state is borrowed to read",
