@@ -28,7 +28,7 @@ from tests.support.random_bodies import spec_text
 
 SEED, BODIES = 101, 30
 #: How many bodies of each mutant run, and the calls of each.
-TAKEN, CALLS = 4, 80
+TAKEN, CALLS = 16, 400
 #: The part of the mutants that must be noticed.
 WANTED = 0.95
 _FOLDER = CACHE / "mutants"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpsol_py.bodies.tree import NumberValue, bodies_of, find
 from mcpsol_py.errors import InvalidProgram, McpsolError, SourceError
 from mcpsol_py.sources.spec import read_spec
 
@@ -93,6 +94,11 @@ class Mode(Enum):
 class Choice(Enum):
     Nothing = variant()
     Some = variant(u64)
+
+
+def sometimes(value: u64) -> u64:
+    if value > 0:
+        return value
 
 
 class Unused(Struct):
@@ -622,6 +628,21 @@ def test_every_refusal_is_reported_at_once(tmp_path: Path) -> None:
 
 def test_a_refused_name_is_reported_once(tmp_path: Path) -> None:
     assert len(refusals(tmp_path, "x = amuont\ny = x + 1\nvault.deposited = y")) == 1
+
+
+def test_a_helper_returns_on_every_path(tmp_path: Path) -> None:
+    [found] = refusals(tmp_path, "require(sometimes(amount) > 0, self.Zero)")
+    assert "sometimes may end without a return value" in found
+
+
+@pytest.mark.parametrize(("text", "value"), [("60 - 24", 36), ("60 + 24", 84), ("60 * 24", 1440)])
+def test_numbers_that_are_written_out_are_counted(text: str, value: int, tmp_path: Path) -> None:
+    file = tmp_path / "spec.py"
+    body = f"require(amount < {text}, self.Zero)"
+    file.write_text(f"{SPEC}{INDENT}{body}\n", encoding="utf-8")
+    bodies = bodies_of(read_spec(file)).instructions.values()
+    [number] = (node for body in bodies for node in find(body.body, NumberValue))
+    assert number.value == value
 
 
 def test_columns_count_characters(tmp_path: Path) -> None:

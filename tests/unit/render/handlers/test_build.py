@@ -246,3 +246,26 @@ def test_a_method_with_only_pass_is_by_hand(tmp_path: Path) -> None:
 
 def test_bodies_are_no_part_of_the_schema(mixed: ProgramModel) -> None:
     assert mixed == replace(mixed, bodies=None)
+
+
+@pytest.mark.parametrize(
+    ("line", "rust"),
+    [
+        ("require((amount | 3) & 8 == 0, self.Nothing)", "(amount | 3) & 8"),
+        ("require(amount & (3 | amount) == 0, self.Nothing)", "amount & (3_u64 | "),
+        (
+            "require((state.is_open or match) and match, self.Nothing)",
+            " || match_field) && match_field",
+        ),
+        (
+            "require(match and (match or state.is_open), self.Nothing)",
+            "match_field && (match_field || ",
+        ),
+    ],
+)
+def test_parts_of_an_operator_keep_their_parentheses(line: str, rust: str, tmp_path: Path) -> None:
+    source = model(tmp_path / "source", f"{HEAD}        {line}\n        return amount\n")
+    render(source, target="anchor", out=tmp_path / "crate")
+    text = (tmp_path / "crate/src/processor/take.rs").read_text()
+    shown = " ".join(text.split()).replace("( ", "(").replace(" )", ")").replace("args.", "")
+    assert rust in shown, shown
