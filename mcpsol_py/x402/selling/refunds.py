@@ -89,11 +89,18 @@ class Refunds:
         return await self._send(refund, bytes(transaction))
 
     async def _settled(self, payment_id: str) -> list[Refund]:
-        """Return the earlier refunds of a payment, after each of them has ended."""
-        for earlier in await in_thread(self._log.of, payment_id):
-            if earlier.state == "sent":
+        """Return the earlier refunds of a payment, each of which has ended.
+
+        Another command may begin one at any time. One that has not ended counts for nothing yet, so it is never among
+        those that are returned.
+        """
+        while True:
+            known = await in_thread(self._log.of, payment_id)
+            open_ones = [earlier for earlier in known if earlier.state == "sent"]
+            if not open_ones:
+                return known
+            for earlier in open_ones:
                 await self._end(earlier)
-        return await in_thread(self._log.of, payment_id)
 
     async def _end(self, earlier: Refund) -> None:
         """Record the outcome of a refund that an earlier command left open."""

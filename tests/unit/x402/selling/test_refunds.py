@@ -96,7 +96,7 @@ async def test_two_commands_at_once_refund_once(shop: Shop) -> None:
     both = await asyncio.gather(
         refunds_of(shop).refund(ID), refunds_of(shop).refund(ID), return_exceptions=True
     )
-    assert sum(not isinstance(one, PaymentError) for one in both) == 1
+    assert sum(not isinstance(one, PaymentError) for one in both) == 1, both
     assert (held(shop), shop.paid) == (BALANCE, 4 * PRICE)
 
 
@@ -108,6 +108,36 @@ async def test_a_refund_begins_only_if_no_other_began_meanwhile(shop: Shop) -> N
     assert log.begin(one, [])
     assert not log.begin(replace(one, signature="signature two"), [])
     assert [begun.signature for begun in log.of(ID)] == ["signature one"]
+
+
+async def test_a_refund_that_begins_while_the_log_is_read_counts(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another command begins its refund right after this one has seen none."""
+    await sold(shop)
+    shop.world.give(shop.world.payee.pubkey(), 5 * PRICE)
+    log, theirs = RefundLog(shop.database), refunds_of(shop)
+    receipt = Receipts(shop.database).get(ID)
+    assert receipt is not None
+    transaction = theirs._signed(receipt, PRICE)
+    other = Refund(
+        ID,
+        str(transaction.signatures[0]),
+        PRICE,
+        str(receipt.payer),
+        str(transaction.message.recent_blockhash),
+    )
+    read = RefundLog.of
+
+    def begin_after(self: RefundLog, payment_id: str) -> list[Refund]:
+        found = read(self, payment_id)
+        if not found:
+            assert log.begin(other, [])
+        return found
+
+    monkeypatch.setattr(RefundLog, "of", begin_after)
+    assert await code_of(refunds_of(shop).refund(ID)) == "refund_pending"
+    assert [begun.signature for begun in read(log, ID)] == [other.signature]
 
 
 class Flaky:
