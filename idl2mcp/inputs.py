@@ -122,7 +122,7 @@ def at_program_id(source: Source) -> ProgramModel:
     """Return the program at the address that --program-id gives, or else at its own."""
     if source.program_id is None:
         return source.model
-    from mcpsol_py.model.relocate import at_address
+    from mcpsol_py.sources.relocate import at_address
 
     return at_address(source.model, str(source.program_id))
 

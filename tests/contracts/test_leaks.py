@@ -182,7 +182,6 @@ SECRET_FIELDS |= {"transaction", "voucher", "wire"}
 PUBLIC_FIELDS = {
     "calls/foreign/transaction.py ForeignTransaction.transaction": "as it was handed in, to be signed",
     "calls/follow.py Sent.transaction": "it was sent to a cluster, where everybody reads it",
-    "calls/transaction_reading.py _Landed.transaction": "it landed",
     "model/types.py Variant.payload": "the type of an enum's variant",
 }
 

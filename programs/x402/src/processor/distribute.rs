@@ -151,7 +151,12 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         to: settled,
     };
     let treasury_account = &accounts.treasury_token_account;
-    let review = payout::review(&shares, accounts.mint, accounts.token_program, treasury_account)?;
+    let review = payout::review(
+        &shares,
+        accounts.mint,
+        accounts.token_program,
+        treasury_account,
+    )?;
     let payer_account = &accounts.payer_token_account;
     let payer_takes = || {
         tokens::holds(payer_account, &payer, accounts.mint, accounts.token_program)
@@ -166,10 +171,12 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     };
     let mut rest_account: &AccountView = treasury_account;
     let sweeping = Part::of(rest, || {
-        payout::treasury_takes(treasury_account, accounts.mint, accounts.token_program).or_else(|error| {
-            rest_account = payer_account;
-            payer_takes().map_err(|_| error)
-        })
+        payout::treasury_takes(treasury_account, accounts.mint, accounts.token_program).or_else(
+            |error| {
+                rest_account = payer_account;
+                payer_takes().map_err(|_| error)
+            },
+        )
     });
     let held = [review.part, refunding, sweeping]
         .iter()

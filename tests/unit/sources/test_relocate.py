@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py import load
-from mcpsol_py.model.relocate import at_address
 from mcpsol_py.model.serial import model_to_json
+from mcpsol_py.sources.relocate import at_address
 
 REPO = Path(__file__).resolve().parents[3]
 NEW = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
