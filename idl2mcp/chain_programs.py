@@ -23,7 +23,7 @@ __all__ = ["ChainPrograms", "opened"]
 
 @dataclass(slots=True)
 class ChainPrograms:
-    """The programs of *transport*, found when they are needed. Without a chain there are none."""
+    """The programs of *transport*, found when they are needed. *transport* None has no programs."""
 
     transport: Transport | None
     book: AddressBook
@@ -71,7 +71,11 @@ class ChainPrograms:
 
         Raises DecodeError, TransportError.
         """
-        from mcpsol_py.calls.reading import account_without_schema, common_account, read_account
+        from mcpsol_py.calls.reading import (
+            account_without_schema,
+            common_account,
+            decoded_account,
+        )
 
         if self.transport is None:
             raise DecodeError("no chain was given: add --url", path="address")
@@ -83,7 +87,7 @@ class ChainPrograms:
             return common
         try:
             served = await self.find(str(account.owner))
-            found = await read_account(served, kind, key, room=None)
+            found = decoded_account(served, kind, key, account, room=None)
         except McpsolError as error:
             if kind or getattr(error, "retryable", False):
                 raise

@@ -45,9 +45,20 @@ class TextReader:
     async def _one(self, part: Any) -> dict[str, Any]:
         if isinstance(part, DecodeError):
             raise part
+        part = await self._landed(part)
         found = await self._decoded(part, [] if self.source is None else [self.source])
         more = [] if self.source is not None else await self.programs.called_in(found)
         return await self._decoded(part, more) if more else found
+
+    async def _landed(self, part: Any) -> Any:
+        """Return the transaction of a signature, and any other part as it is."""
+        from mcpsol_py.calls.transaction_reading import landed_result
+
+        if isinstance(part, dict) or not _is_signature(part):
+            return part
+        if self.programs.transport is None:
+            raise click.UsageError("A signature needs a chain: --url URL.")
+        return await landed_result(self.programs.transport, part)
 
     async def _decoded(self, part: Any, programs: list[ServedProgram]) -> dict[str, Any]:
         from mcpsol_py.calls import transaction_reading as reading
@@ -55,10 +66,6 @@ class TextReader:
         transport = self.programs.transport
         if isinstance(part, dict):
             return await reading.decode_result(programs, part, transport)
-        if _is_signature(part):
-            if transport is None:
-                raise click.UsageError("A signature needs a chain: --url URL.")
-            return await reading.decode_signature(programs, transport, part)
         with suppress(DecodeError):
             return await reading.decode_transaction(programs, part, transport)
         if self.source is None:
@@ -68,7 +75,7 @@ class TextReader:
 
 
 def _parts(text: str) -> Iterator[Any]:
-    """Give each transaction of a text: as JSON, or as the text of a line. A part that is none is a DecodeError."""
+    """Give each transaction of a text: as JSON, or as the text of a line. Other parts give a DecodeError."""
     lines = list(filter(None, map(str.strip, text.splitlines())))
     whole = _part(text)
     if _is_json(text) and not (isinstance(whole, DecodeError) and _is_whole(lines[0])):

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 __all__ = [
     "items_by_name",
     "names_of",
+    "nests_as_deep",
     "only",
     "picked",
     "types_by_name",
@@ -66,3 +67,18 @@ def without(fields: Mapping[str, V], *names: str) -> dict[str, V]:
 def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object without the fields that are None."""
     return {key: part for key, part in value.items() if part is not None}
+
+
+def nests_as_deep(value: object, levels: int) -> bool:
+    """Return whether objects and lists of a JSON value nest *levels* deep or deeper. Looks at them level by level."""
+    layer = [value]
+    for _ in range(levels):
+        holders = [one for one in layer if isinstance(one, (dict, list, Mapping))]
+        if not holders:
+            return False
+        layer = [inner for one in holders for inner in _inside(one)]
+    return True
+
+
+def _inside(value: Mapping[Any, Any] | list[Any]) -> Iterable[Any]:
+    return value if isinstance(value, list) else value.values()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from solders.pubkey import Pubkey
@@ -11,6 +10,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.errors import EncodeError, SourceError, UnknownName, abbr
+from mcpsol_py.items import nests_as_deep
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.schema.mcp_tools import ToolCall
 
@@ -50,17 +50,8 @@ def unresolved(value: Any, *, known_only: bool = False) -> Any:
 
 def check_depth(arguments: Any) -> None:
     """Raise EncodeError for arguments that nest too deep."""
-    layer = [arguments]
-    for _ in range(_DEPTH):
-        holders = [value for value in layer if isinstance(value, (dict, list))]
-        if not holders:
-            return
-        layer = list(chain.from_iterable(map(_items, holders)))
-    raise EncodeError(f"the arguments nest over {_DEPTH} levels deep", path="arguments")
-
-
-def _items(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
+    if nests_as_deep(arguments, _DEPTH):
+        raise EncodeError(f"the arguments nest over {_DEPTH} levels deep", path="arguments")
 
 
 def check_known(arguments: Mapping[str, Any], tool: BridgeTool) -> None:

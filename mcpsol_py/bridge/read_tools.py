@@ -24,7 +24,7 @@ from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.catalog.labels import label_of
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.errors import AccountNotFound, DecodeError, EncodeError, McpsolError, NotUsable, abbr
+from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, abbr
 from mcpsol_py.items import picked, without_nulls
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import safe_name, shown
@@ -234,9 +234,7 @@ class ReadTools:
         key = read_address(
             required(arguments, "address", name), f"{name}.address", self._registry.names
         )
-        (account,) = await transport.get_accounts([key])
-        if account is None:
-            raise AccountNotFound(str(key), "an account of any program", "it does not exist")
+        account = await reading.need_account(transport, key, "an account of any program")
         owner = str(account.owner)
         programs = self._registry.box.programs
         known = [one for one in programs if str(one.program_id) == owner]
@@ -245,7 +243,7 @@ class ReadTools:
             why = f"it belongs to program {owner}, which is not in the catalogue; use_program may read it"
             raise DecodeError(why, path=f"{name}.address")
         served.transport = transport
-        found = await reading.read_account(served, None, key)
+        found = reading.decoded_account(served, None, key, account)
         return {"program": clean_text(served.program.name, 80), "program_id": owner, **found}
 
     def _search_catalog(self, catalog: CatalogPrograms, query: str, limit: int) -> Reply:

@@ -128,7 +128,7 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
     return Compiled(so, dumps[0], left_out)
 
 
-#: An attribute for the target of ``cargo build-sbf`` that does not name ``target_arch = "bpf"`` beside it.
+#: An attribute that is true for ``cargo build-sbf`` and false for the target of route "no-std".
 _SOLANA_ONLY = re.compile(r'^\s*#!?\[cfg\(\s*target_os\s*=\s*"solana"\s*\)\]', re.MULTILINE)
 
 

@@ -49,6 +49,8 @@ __all__ = [
     "balances",
     "chain_time",
     "common_account",
+    "decoded_account",
+    "need_account",
     "read_account",
     "utc_text",
 ]
@@ -92,16 +94,35 @@ async def read_account(
 ) -> dict[str, Any]:
     """Read the account at *key*, decoded as account type *name*, or as the type that its data begin.
 
+    Raises AccountNotFound if it does not exist, TransportError, and as `decoded_account`.
+    """
+    assert served.transport is not None
+    account = await need_account(served.transport, key, name or "an account of the program")
+    return decoded_account(served, name, key, account, room)
+
+
+async def need_account(transport: Transport, key: Pubkey, wanted: str) -> Account:
+    """Return the account at *key*. Raises AccountNotFound, which says that it was *wanted*, and TransportError."""
+    (account,) = await transport.get_accounts([key])
+    if account is None:
+        raise AccountNotFound(str(key), wanted, "it does not exist")
+    return account
+
+
+def decoded_account(
+    served: ServedProgram,
+    name: str | None,
+    key: Pubkey,
+    account: Account,
+    room: int | None = ROOM,
+) -> dict[str, Any]:
+    """Return an account, decoded as account type *name*, or as the type that its data begin.
+
     The result has "fields" if all of them could be read and have room in *room* characters, else "partial_fields".
     "notes" say what the source does not explain, or what was left out. *room* None leaves out nothing.
 
-    Raises AccountNotFound if it does not exist, DecodeError if it belongs to another program or is of another type,
-    TransportError.
+    Raises DecodeError if it belongs to another program or is of another type.
     """
-    assert served.transport is not None
-    (account,) = await served.transport.get_accounts([key])
-    if account is None:
-        raise AccountNotFound(str(key), name or "an account of the program", "it does not exist")
     if served.program_id is not None and account.owner != served.program.behind(served.program_id):
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
         message = f"account {key} belongs to program {owner}, not to {served.program.name}"

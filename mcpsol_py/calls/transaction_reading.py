@@ -39,6 +39,7 @@ __all__ = [
     "decode_result",
     "decode_signature",
     "decode_transaction",
+    "landed_result",
 ]
 
 _LONGEST_BASE58 = 4096
@@ -213,6 +214,11 @@ async def decode_signature(
 
     Raises DecodeError if *signature* is malformed or unknown, TransportError.
     """
+    return await decode_result(programs, await landed_result(transport, signature), transport)
+
+
+async def landed_result(transport: Transport, signature: str) -> dict[str, Any]:
+    """Return the result of getTransaction for a transaction that landed. Raises as `decode_signature`."""
     try:
         key = Signature.from_string(signature)
     except ValueError as error:
@@ -225,7 +231,7 @@ async def decode_signature(
     if result is None:
         message = f"{transport.endpoint} does not know transaction {key}"
         raise DecodeError(message, path="signature")
-    return await decode_result(programs, result, transport)
+    return result
 
 
 async def decode_transaction(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import NamedTuple
 
 from mcpsol_py.catalog.vocabulary import glossary_stems
 from mcpsol_py.catalog.words import identifier_stems, text_stems
@@ -130,7 +131,7 @@ def program_text(model: ProgramModel) -> ProgramText:
     """Return what search knows of *model*."""
     known = known_program(model.name, model.address)
     called = tuple(_called(model, known))
-    listed = list(islice(model.instructions, MAX_INSTRUCTIONS))
+    listed = [_ListedInstruction.of(ix) for ix in islice(model.instructions, MAX_INSTRUCTIONS)]
     categories = tuple(_categories(model, listed))
     field = " ".join([*categories, known.about if known is not None else ""])
     kinds = {*chain.from_iterable(called), *text_stems(field)}
@@ -168,25 +169,37 @@ def _about(
         yield from identifier_stems(event.name)
 
 
-def _categories(model: ProgramModel, instructions: Iterable[Instruction]) -> Iterator[str]:
+class _ListedInstruction(NamedTuple):
+    """An instruction with the stems of its name and of its parts."""
+
+    ix: Instruction
+    stems: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, ix: Instruction) -> _ListedInstruction:
+        return cls(ix, tuple(identifier_stems(ix.name)[:24]), _bounded(_parts(ix)))
+
+
+def _categories(model: ProgramModel, listed: Iterable[_ListedInstruction]) -> Iterator[str]:
     """Yield the categories that the program's structure shows: its accounts, and the words of its instructions."""
     seen = set(chain.from_iterable(identifier_stems(a.name) for a in islice(model.accounts, 200)))
-    for ix in instructions:
-        seen.update(identifier_stems(ix.name)[:24], _bounded(_parts(ix)))
+    for one in listed:
+        seen.update(one.stems, one.parts)
     for category, (typical, _) in _CATEGORIES.items():
         if len(typical & seen) >= _ENOUGH * len(typical):
             yield category
 
 
-def _instruction_text(ix: Instruction, kinds: Iterable[str]) -> InstructionText:
-    stems = tuple(identifier_stems(ix.name)[:24])
+def _instruction_text(listed: _ListedInstruction, kinds: Iterable[str]) -> InstructionText:
+    ix, stems, parts = listed
     docs = " ".join(islice(chain(ix.docs, ix.when_to_use), 40))
     return InstructionText(
         clean_text(ix.name, _MAX_NAME),
         stems,
         _bounded(glossary_stems(stems, kinds)),
         _bounded(text_stems(docs)),
-        _bounded(_parts(ix)),
+        parts,
     )
 
 

@@ -50,7 +50,7 @@ _MOST_WORDS, _MOST_ASKS = 200, 24
 _NUMBER = re.compile(r"\d+[a-z%]?")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-#: What a word of a program's name tells of the program: a brand, and an ordinary word.
+#: How surely a word of a program's name names that program: a brand, an ordinary word, and one such word alone.
 _BRAND, _ORDINARY, _ORDINARY_ALONE = 1.0, 0.5, 0.25
 #: What the first brand of a longer name tells.
 _PART_OF_NAME = 0.6

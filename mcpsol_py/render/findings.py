@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from mcpsol_py.errors import McpsolError, RenderError
@@ -97,16 +97,26 @@ class _Name(NamedTuple):
     rust: str
 
 
+class _RustNames(NamedTuple):
+    """What Rust calls an instruction, its accounts and its arguments."""
+
+    instruction: str
+    accounts: list[str]
+    args: list[str]
+
+
 def _crate_names(model: ProgramModel, view: CrateView) -> Iterator[_Name]:
-    made = {ix.source_name: ix for ix in view.instructions}
-    for i, ix in enumerate(model.instructions):
-        path = f"instructions[{i}]"
-        if ix.name in made:
-            yield _Name(path, ix.name, made[ix.name].module)
-            yield from _account_names(
-                ix, path, [slot.name for slot in made[ix.name].accounts.slots]
+    yield from _instruction_names(
+        model,
+        {
+            ix.source_name: _RustNames(
+                ix.module,
+                [slot.name for slot in ix.accounts.slots],
+                [arg.name for arg in ix.args],
             )
-            yield from _argument_names(ix, path, [arg.name for arg in made[ix.name].args])
+            for ix in view.instructions
+        },
+    )
     for i, account in enumerate(model.accounts):
         state = view.context.states.get(account.name)
         if state is not None:
@@ -117,19 +127,30 @@ def _crate_names(model: ProgramModel, view: CrateView) -> Iterator[_Name]:
 
 
 def _anchor_names(model: ProgramModel, view: AnchorView) -> Iterator[_Name]:
-    made = {ix.source_name: ix for ix in view.instructions}
-    for i, ix in enumerate(model.instructions):
-        path = f"instructions[{i}]"
-        if ix.name in made:
-            yield _Name(path, ix.name, made[ix.name].name)
-            yield from _account_names(
-                ix, path, [field.name for field in made[ix.name].accounts.fields]
+    yield from _instruction_names(
+        model,
+        {
+            ix.source_name: _RustNames(
+                ix.name,
+                [field.name for field in ix.accounts.fields],
+                [arg.name for arg in ix.args],
             )
-            yield from _argument_names(ix, path, [arg.name for arg in made[ix.name].args])
+            for ix in view.instructions
+        },
+    )
     for i, account in enumerate(model.accounts):
         state = view.context.states.get(account.name)
         if state is not None:
             yield _Name(f"accounts[{i}]", account.name, state.view.name)
+
+
+def _instruction_names(model: ProgramModel, rust: Mapping[str, _RustNames]) -> Iterator[_Name]:
+    for i, ix in enumerate(model.instructions):
+        path, made = f"instructions[{i}]", rust.get(ix.name)
+        if made is not None:
+            yield _Name(path, ix.name, made.instruction)
+            yield from _account_names(ix, path, made.accounts)
+            yield from _argument_names(ix, path, made.args)
 
 
 def _account_names(ix: Instruction, path: str, rust: list[str]) -> Iterator[_Name]:

@@ -94,8 +94,9 @@ _DIGITS = bytes(ord("0") if chr(byte) in "0123456789" else 0 for byte in range(2
 def _exact(data: bytes) -> Any:
     """Parse JSON with whole numbers of any size. Half of a surrogate pair becomes "?". Raises ValueError."""
     found = json.loads(data, parse_constant=_no_constant)
-    text = json.dumps(found, ensure_ascii=False)
-    return json.loads(text.encode("utf-8", "replace")) if _SURROGATE.search(data) else found
+    if not _SURROGATE.search(data):
+        return found
+    return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _no_constant(name: str) -> Any:

@@ -13,9 +13,9 @@ from solders.pubkey import Pubkey
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import Number
 from mcpsol_py.program import Program
-from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
-from mcpsol_py.solana.tokens import Mint, TokenAccount, read_mint, read_token_account
+from mcpsol_py.solana.tokens import read_mint, read_token_account
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.testing.keys import address, key_pair
 from mcpsol_py.testing.reached import note_call
@@ -202,20 +202,10 @@ class TwinProgram:
     def _read(self, at: Pubkey) -> _Read | None:
         """Return an account of the simulator as bytes, for addresses that depend on its data."""
         ledger, key = self.simulator.ledger, Address(at)
-        state, held, mint = (
-            ledger.states.get(key),
-            ledger.tokens.get(key),
-            ledger.mints.get(key),
-        )
-        if state is not None:
-            data = self.program.encode_account(type(state).__name__, plain(state))
-            return _Read(self.program_id, data)
-        if held is not None:
-            account = TokenAccount(address(held.mint), address(held.owner), int(held.amount))
-            return _Read(TOKEN_PROGRAM, account.to_bytes())
-        if mint is not None:
-            return _Read(TOKEN_PROGRAM, Mint(decimals=int(mint.decimals)).to_bytes())
-        return _Read(SYSTEM_PROGRAM, b"") if key in ledger.lamports else None
+        if not ledger.exists(key) and key not in ledger.lamports:
+            return None
+        reader = self.simulator.reader
+        return _Read(address(reader.owner(ledger, key)), bytes(reader.data(ledger, key)))
 
     # --- comparing
 

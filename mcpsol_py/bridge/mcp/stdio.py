@@ -134,7 +134,7 @@ class _Stream:
 
 
 class _MessageReader(_Stream):
-    """The messages of the client, one a line. A line that is no message gives its error, as in the SDK."""
+    """The messages of the client, one a line. A line that cannot be read gives its error, as in the SDK."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader

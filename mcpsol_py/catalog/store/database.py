@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from mcpsol_py.errors import StorageError
 from mcpsol_py.x402.store.engine import IN_MEMORY, open_engine
 from mcpsol_py.x402.store.failures import failure_of
-from mcpsol_py.x402.store.migrating import migrate_engine
+from mcpsol_py.x402.store.migrating import migrate_engine, queue_for
 
 __all__ = ["CatalogDatabase", "database_url"]
 
@@ -59,7 +59,7 @@ class CatalogDatabase:
     def _begin(self, *, writes: bool) -> Iterator[Connection]:
         with self._turn, self.engine.begin() as connection:
             if writes and not self.is_sqlite:
-                _lock(connection, _WRITER_LOCK)  # SQLite has one writer anyway
+                queue_for(connection, _WRITER_LOCK)  # SQLite has one writer anyway
             yield connection
 
     def run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
@@ -80,10 +80,6 @@ class CatalogDatabase:
     def close(self) -> None:
         """Close the connections."""
         self.engine.dispose()
-
-
-def _lock(connection: Connection, key: int) -> None:
-    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
 def _unusable(error: DBAPIError) -> StorageError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.items import nests_as_deep
 
 __all__ = [
     "MAX_PAYMENT_BYTES",
@@ -92,19 +93,8 @@ def decode_object(value: object, what: str) -> dict[str, Any]:
 
 
 def is_deep(value: object) -> bool:
-    """Whether a JSON value nests deeper than MAX_DEPTH levels."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    """Whether a JSON value nests MAX_DEPTH levels deep or deeper."""
+    return nests_as_deep(value, MAX_DEPTH)
 
 
 def _parsed_object(value: object, what: str) -> dict[str, Any]:
