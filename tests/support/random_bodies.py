@@ -334,7 +334,7 @@ class Bodies:
                 [
                     *("s.open", "flag", "(s.open == flag)", "True", "(flag != (s.open and flag))"),
                     *("coins.is_frozen", "coins.delegate is None", "purse.delegate is not None"),
-                    f"coins.delegate {r.choice(['==', '!='])} {r.choice(ADDRESSES)}",
+                    f"coins.delegate {r.choice(['==', '!='])} {r.choice([*ADDRESSES, 'blob.data.pubkey(8)'])}",
                     "(is_token_account(any, interface) and any.amount > 3)",
                     "(not is_mint(any, token_program) or any.decimals == a_u8)",
                     f"is_owned(any, {r.choice(ADDRESSES)})",

@@ -204,7 +204,7 @@ class _Anchor(Dialect):
     """Anchor reads accounts before the handler and writes them after it, so nothing is borrowed here."""
 
     def info(self, account: str) -> str:
-        return f"{account}.as_ref()"
+        return f"&{account}.to_account_info()"  # large accounts are boxed
 
     def address(self, account: str) -> str:
         return f"{account}.key()"
@@ -269,7 +269,10 @@ class _Anchor(Dialect):
                 )
             context = f"CpiContext::new_with_signer({program}, {accounts}, &[{seeds}])"
         ordered = [values[name] for name in PROGRAM_CALLS[call.call].values]
-        return f"anchor_spl::{module}::{call.call}({', '.join([context, *ordered])})?"
+        called = f"anchor_spl::{module}::{call.call}({', '.join([context, *ordered])})?"
+        # deprecated, because mints with transfer fees or hooks refuse it; the body decides
+        is_plain = call.by_interface and call.call == "transfer"
+        return f"#[allow(deprecated)]\n{called}" if is_plain else called
 
 
 ANCHOR = _Anchor(

@@ -240,8 +240,10 @@ class Expressions:
         left = self.receiver(node.left)
         if isinstance(node.right.type, Option):
             same = Text(f"{left} == {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+        elif "?" in (right := self.reference(node.right)):  # a closure cannot end the handler
+            same = Text(f"{left} == Some({self.code(node.right)})", Level.BINARY)
         else:
-            condition = self.dialect.same.format(a="&it", b=self.reference(node.right))
+            condition = self.dialect.same.format(a="&it", b=right)
             same = Text(f"{left}.is_some_and(|it| {condition})")
         return same if node.sign == "==" else Text(f"!{same.at(Level.ATOM)}", Level.UNARY)
 

@@ -230,6 +230,8 @@ def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
     assert "pub fn len_of(d: &[u8])" in helpers
     peek = " ".join((source / "processor/peek.rs").read_text().split())
     assert "crate::bytes::read::<2>(d, 0)? == [0x61, 0x62]" in peek
+    if target == "anchor":  # large accounts are boxed, and their `as_ref` is another one
+        assert "crate::bytes::of(&ctx.accounts.a.to_account_info())" in peek
 
 
 def test_a_crate_whose_bodies_read_no_data_has_no_such_module(
@@ -269,3 +271,22 @@ def test_parts_of_an_operator_keep_their_parentheses(line: str, rust: str, tmp_p
     text = (tmp_path / "crate/src/processor/take.rs").read_text()
     shown = " ".join(text.split()).replace("( ", "(").replace(" )", ")").replace("args.", "")
     assert rust in shown, shown
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+@pytest.mark.parametrize("sign", ["==", "!="])
+def test_a_delegate_is_compared_with_what_may_fail(target: str, sign: str, tmp_path: Path) -> None:
+    """Reading the other address may end the handler, which a closure cannot."""
+    text = """
+    @instruction
+    def peek(self, a: TokenAccount, b: Unchecked, who: Pubkey) -> u64:
+        if a.delegate SIGN b.data.pubkey(8):
+            return u64(1)
+        return u64(2) if a.delegate SIGN who else u64(3)
+"""
+    source = model(tmp_path / "source", HEAD + TAKE + text.replace("SIGN", sign))
+    render(source, target=target, out=tmp_path / "crate")
+    peek = " ".join((tmp_path / "crate/src/processor/peek.rs").read_text().split())
+    failing, safe = (line.partition("{")[0] for line in peek.split(" if ")[1:])
+    assert " == Some(*crate::bytes::address(" in failing
+    assert "?" not in safe.partition(".is_some_and(|it| ")[2]
