@@ -1,13 +1,14 @@
 """Finds a good call of an instruction: the scenario's, completed with values made up from the spec.
 
 A handler may want certain numbers, so several are tried: a counter can be closed at zero, and counted down only above
-zero.
+zero. Then random ones are: an offer may have to be open, begin before it ends, and name an account of the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import filterfalse
+from random import Random
 
 from mcpsol_py.attack.call_maker import CallMaker
 from mcpsol_py.attack.derivation import (
@@ -34,6 +35,8 @@ __all__ = [
 
 #: Pairs of (each integer argument, each integer of state), in the order in which they are tried.
 NUMBERS = ((1, 1000), (1, 0), (0, 0), (1, 1), (1000, 1), (0, 1000), (1000, 10**6), (5, 2**32 + 5))
+#: How many random calls are tried after these.
+RANDOM_TRIES = 24
 
 
 def find_baseline(
@@ -58,11 +61,11 @@ def _tries(
     errors: list[str],
 ) -> Iterator[Baseline]:
     """Yield calls with their outcomes, and add to *errors* why others could not be made."""
-    for numbers in NUMBERS:
+    for numbers, chance in _values(name):
         scene = scenes()
         given = Call() if scenario is None else _from_scenario(scene, name, scenario)
         try:
-            made = CallMaker(scene, name, given, numbers).make()
+            made = CallMaker(scene, name, given, numbers, chance).make()
             made.outcome = scene.rehearse([*made.before, made.call()])
         except (NoBaseline, McpsolError) as error:
             errors.append(str(error))
@@ -70,6 +73,13 @@ def _tries(
         yield made
         if scenario is not None and not _depends_on_numbers(made, given):
             return
+
+
+def _values(name: str) -> Iterator[tuple[tuple[int, int], Random | None]]:
+    """Yield the numbers to try, and from then on what makes other values, the same in every run."""
+    yield from ((numbers, None) for numbers in NUMBERS)
+    for turn in range(RANDOM_TRIES):
+        yield NUMBERS[turn % len(NUMBERS)], Random(f"{name} {turn}")
 
 
 def made_up(scene: Scene, name: str) -> Baseline:

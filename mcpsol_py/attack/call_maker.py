@@ -6,6 +6,7 @@ when it is first needed.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from solders.keypair import Keypair
@@ -41,16 +42,26 @@ _FUNDED = 10**10
 
 
 class CallMaker:
-    """Makes one call. `numbers` are the value of each integer argument, and of each integer of state."""
+    """Makes one call. `numbers` are the value of each integer argument, and of each integer of state.
 
-    def __init__(self, scene: Scene, name: str, given: Call, numbers: tuple[int, int]) -> None:
+    With *chance*, some values are others, and some addresses in state are those of accounts of the call.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        name: str,
+        given: Call,
+        numbers: tuple[int, int],
+        chance: Random | None = None,
+    ) -> None:
         self.scene = scene
         self.instruction = scene.program.instruction(name)
         self.plan = self.instruction.plan
         self.given = given
         self.number, self.stored = numbers
         self.resolver = scene.program.codecs.layouts.resolver
-        self.examples = ExampleValue(scene, self.resolver)
+        self.examples = ExampleValue(scene, self.resolver, chance)
         collected, _ = self.plan.collect(given.accounts)
         self.absent = frozenset(i for i, value in collected.items() if value is None)
         self.known = {
@@ -157,11 +168,18 @@ class CallMaker:
         if node is None:
             raise NoBaseline(f"{leaf.name}: its state has no field {name!r}")
         if isinstance(self.resolver.target(node), PubkeyType):
-            # a field usually has the name of the account whose address it keeps
-            same_name = self._find(name, leaf)
-            if same_name is not None and self._may_hold(leaf, same_name):
-                return self.address(same_name)
+            named = self._account_in_field(leaf, name)
+            if named is not None and self._may_hold(leaf, named):
+                return self.address(named)
         return self.examples.make(node, self.stored, f"{self.instruction.name} {leaf.name} {name}")
+
+    def _account_in_field(self, leaf: Leaf, name: str) -> Leaf | None:
+        """Return the account whose address a field keeps: usually they have the same name."""
+        same_name = self._find(name, leaf)
+        chance = self.examples.chance
+        if same_name is None and chance is not None and self.examples.is_other():
+            return chance.choice(self.present())
+        return same_name
 
     def _has_one_target(self, leaf: Leaf, name: str) -> Leaf | None:
         targets = [target for field, target in constraints_of(leaf).has_one if field == name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from mcpsol_py.attack.derivation import NoBaseline
@@ -42,21 +43,33 @@ from mcpsol_py.model.visit import TypeVisitor
 __all__ = ["ExampleValue"]
 
 
+#: What a random value is instead of the given number: steps, percentages, base units, times.
+_OTHERS = (0, 1, 2, 3, 10, 100, 1000, 10**6, 2**40)
+
+
 class ExampleValue(TypeVisitor[[int, str], Any]):
     """Makes a value of a type: the given number for integers, nothing where nothing is allowed.
 
-    The label names keys, so that each address of a call is its own and the same in every run.
+    The label names keys, so that each address of a call is its own and the same in every run. With *chance*, each
+    integer and flag is sometimes another one.
     """
 
-    def __init__(self, scene: Scene, resolver: Resolver) -> None:
+    def __init__(self, scene: Scene, resolver: Resolver, chance: Random | None = None) -> None:
         self.scene = scene
         self.resolver = resolver
+        self.chance = chance
+
+    def is_other(self) -> bool:
+        """Decide whether the next value is another one than usual."""
+        return self.chance is not None and self.chance.random() < 0.5
 
     def make(self, node: Type, number: int, label: str) -> Any:
         """Return a value of *node*. Raises NoBaseline for a type whose values cannot be made up."""
         return self.visit(self.resolver.target(node), number, label)
 
     def visit_int(self, node: Int, number: int, label: str) -> int:
+        if self.chance is not None and self.is_other():
+            number = self.chance.choice(_OTHERS)
         return min(number, int(2 ** (node.bits - node.signed)) - 1)
 
     def visit_short_u16(self, node: ShortU16, number: int, label: str) -> int:
@@ -71,7 +84,7 @@ class ExampleValue(TypeVisitor[[int, str], Any]):
         return float(number)
 
     def visit_bool(self, node: Bool, number: int, label: str) -> bool:
-        return True
+        return not self.is_other()
 
     def visit_pubkey(self, node: Pubkey, number: int, label: str) -> Any:
         return self.scene.key(label).pubkey()

@@ -14,6 +14,7 @@ from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.attack.derivation import constraints_of, has_address, is_created, must_sign
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, state_accounts
 from mcpsol_py.attack.sandbox import Scene, Snapshot
+from mcpsol_py.model.program import AccountSeed
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
 from mcpsol_py.solana.lamports import lamports_of
 
@@ -35,20 +36,31 @@ def re_initialise(calls: Variations) -> Iterator[Attack]:
         )
     for leaf in created[:1]:
         twice, both = calls.trial(first=1), calls.trial(together=2)
+        later = {expected, *_moved_on(calls, leaf)}
         yield calls.attack(
             kind="re-init",
             target=leaf,
             what="is created by two transactions",
-            expected=expected,
+            expected=later,
             trial=twice,
         )
         yield calls.attack(
             kind="re-init",
             target=leaf,
             what="is created twice in one transaction",
-            expected=expected,
+            expected=later,
             trial=both,
         )
+
+
+def _moved_on(calls: Variations, leaf: Leaf) -> set[str]:
+    """Return the error of a leaf's seeds if the first call may have changed them, as when one is a counter."""
+    pda = leaf.account.pda
+    seeds = [] if pda is None else pda.seeds_of(AccountSeed)
+    locate = calls.base.instruction.plan.locate
+    read = {locate(seed.account, leaf) for seed in seeds if seed.field}
+    written = {other.index for other in calls.base.present if other.account.writable}
+    return {calls.names.seeds(leaf)} if read & written else set()
 
 
 def _must_be_new(leaf: Leaf) -> bool:
