@@ -23,6 +23,7 @@ from mcpsol_py.errors import InvalidProgram, SourceError, TransportError, abbr, 
 from mcpsol_py.solana.address_book import AddressBook
 from mcpsol_py.solana.clusters import CLUSTER_URLS, cluster_url
 from mcpsol_py.solana.ids import KNOWN_MINTS
+from mcpsol_py.sources.well_known import is_well_known, well_known, well_known_names
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -262,8 +263,8 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     """Load the program that SOURCE means.
 
     Tried in this order: stdin for "-", or a pipe (an IDL or a compiled program), an existing file (a `.so`, a Python
-    spec, or an IDL in any dialect), the name of a bundled program, a program id (needs a URL), a Python module. *chain*
-    may be a URL. A spec is run to read it.
+    spec, or an IDL in any dialect), the name of a bundled or well-known program, a program id (needs a URL), a Python
+    module. *chain* may be a URL. A spec is run to read it.
 
     Raises SourceError or a subclass if it cannot be read, NoSchema and TransportError for a chain's answers, and
     click.UsageError if an option is missing.
@@ -285,6 +286,8 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
         return _from_file(path, chain)
     if text in bundled_programs():
         return _from_bundled(text, chain)
+    if is_well_known(text):
+        return _with_chain(well_known(text), "document", chain)
     if _BASE58.fullmatch(text) and _is_address(text):
         return _from_chain(text, chain)
     if _MODULE.fullmatch(text):
@@ -317,7 +320,7 @@ def _is_missing(cause: BaseException | None, module: str) -> bool:
 
 def _near(text: str) -> str:
     """A suggestion: a file of a similar name in the same folder, or a bundled program."""
-    return _near_file(Path(text)) or suggest(text, bundled_programs())
+    return _near_file(Path(text)) or suggest(text, [*bundled_programs(), *well_known_names()])
 
 
 def _near_file(path: Path) -> str:

@@ -64,7 +64,7 @@ def load(
 
     *source* is an IDL in any dialect (a path, bytes, the parsed JSON, or anchorpy's Idl), a Python spec (a module, its
     path or name, or the decorated class), or the name of a program that ships with this package ("counter", "vault",
-    "x402"). A file of that name wins over the bundled program.
+    "x402") or is described in it ("spl_token", "solana_system", "solana_stake"). A file of that name wins.
 
     *overlay* is a file or dict that adds seeds which an IDL cannot express (`mcpsol_py.sources.overlay` describes its
     form). Addresses listed as known are derived and compared.

@@ -13,8 +13,8 @@ from idl2mcp import inputs, report
 from mcpsol_py.utc import time_of
 
 if TYPE_CHECKING:
-    from mcpsol_py.catalog import Hit
-    from mcpsol_py.catalog.records import ProgramRow, Recorded, VersionRow
+    from mcpsol_py.catalog import Catalog, Hit
+    from mcpsol_py.catalog.records import NewVersion, ProgramRow, Recorded, VersionRow
 
 _FAULTS_SHOWN = 20
 
@@ -38,14 +38,72 @@ def _catalog_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("add")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@inputs.url_option()
+@inputs.no_exec_option
 @_catalog_option
-def add(sources: tuple[str, ...], place: str, as_json: bool) -> None:
-    """Add the IDL files SOURCE…, and those in folders. Faulty files are listed, and the others are added."""
+def add(sources: tuple[str, ...], url: str | None, place: str, as_json: bool) -> None:
+    """Add programs. Faulty sources are listed, and the others are added.
+
+    SOURCE is a folder of IDL files, or what other commands take: an IDL, a Python spec, a compiled program, the name of
+    a bundled one, or a program id with --url. No spec of a folder is run.
+    """
     from mcpsol_py.catalog import Catalog
 
+    chain = inputs.Chain(url=inputs.endpoint(url) if url else None)
+    files = [text for text in sources if _is_document(text)]
     with report.progress("adding programs"), Catalog.open(place) as catalog:
-        done = catalog.add(sources)
+        done = catalog.add(files)
+        for text in sources:
+            if text not in files:
+                _add_source(catalog, text, chain, done)
+        catalog.records.record_faults(done.faults)
     _show_recorded(done, as_json=as_json)
+
+
+def _is_document(text: str) -> bool:
+    """Return whether SOURCE is a folder or an IDL file, which nobody runs."""
+    return Path(text).suffix in (".json", ".ts") or Path(text).is_dir()
+
+
+def _add_source(catalog: Catalog, text: str, chain: inputs.Chain, done: Recorded) -> None:
+    from mcpsol_py.errors import NoProgram, NoSchema, SourceError
+
+    try:
+        found = catalog.record([_version_of(text, chain)])
+    except (SourceError, NoProgram, NoSchema) as error:
+        done.faults[text] = str(error)
+        return
+    done.added += found.added
+    done.unchanged += found.unchanged
+
+
+def _version_of(text: str, chain: inputs.Chain) -> NewVersion:
+    """Return the version that SOURCE is."""
+    from mcpsol_py.catalog.records import NewVersion
+    from mcpsol_py.catalog.seeds import seed_of
+
+    if inputs.names_an_id(text):
+        return _version_at(text, chain)
+    source = inputs.load_source(text, chain)
+    address = inputs.program_id_of(source)
+    return seed_of(text) or NewVersion(source.model, "file", source.how, address=address)
+
+
+def _version_at(program_id: str, chain: inputs.Chain) -> NewVersion:
+    """Return what the chain has of a program."""
+    from mcpsol_py.catalog.records import NewVersion
+    from mcpsol_py.client.discovery import discover_sync
+    from mcpsol_py.client.loader import deployment_mark
+    from mcpsol_py.client.transport import run
+
+    if chain.url is None:
+        raise click.UsageError(
+            f"{program_id} is a program id. Add --url to say which cluster it is deployed on."
+        )
+    key = inputs.address(program_id, "SOURCE")
+    with inputs.endpoint_at(chain.url) as transport:
+        found = discover_sync(transport, key)
+        return NewVersion.discovered(found, program_id, run(deployment_mark(transport, key)).slot)
 
 
 @command.command("import")
@@ -246,6 +304,8 @@ def _show_recorded(done: Recorded, *, as_json: bool) -> None:
     if len(faults) > _FAULTS_SHOWN:
         lines.append(f"and {len(faults) - _FAULTS_SHOWN} more, see --json")
     report.emit(document, lines, as_json=as_json)
+    if faults and not (done.added or done.unchanged):
+        click.get_current_context().exit(1)
 
 
 def _hit_line(hit: Hit) -> str:

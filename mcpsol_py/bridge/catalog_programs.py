@@ -19,7 +19,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.catalog.catalog import Catalog, Hit
 from mcpsol_py.catalog.labels import address_hash, label_of
-from mcpsol_py.catalog.records import NewVersion, ProgramRow
+from mcpsol_py.catalog.records import SEED, NewVersion, ProgramRow
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.loader import deployment_mark
 from mcpsol_py.client.transport import Transport
@@ -43,6 +43,7 @@ _TRUST = {
     "Program Metadata": "published on chain by the program's own authority",
     "Program Metadata (Foundation)": "published on chain by the Solana Foundation, not by the program",
     "Anchor IDL account": "published on chain by the authority of its IDL account",
+    SEED: "described by this package, and checked against the official encoders",
 }
 _UNVERIFIED = "from a file in the owner's catalogue; nothing on chain vouches for it"
 
@@ -179,7 +180,7 @@ class CatalogPrograms:
         found = await discover(transport, key)
         mark = await deployment_mark(transport, key)
         model = found.program.model
-        new = NewVersion(model, found.source, found.address or address, mark.slot, address=address)
+        new = NewVersion.discovered(found, address, mark.slot)
         try:
             await asyncio.to_thread(self.catalog.record, [new])
         except StorageError:

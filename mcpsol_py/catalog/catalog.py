@@ -13,6 +13,8 @@ from mcpsol_py.catalog.documents import ProgramText, program_text
 from mcpsol_py.catalog.index import Entry, SearchIndex
 from mcpsol_py.catalog.ranking import Found, rank
 from mcpsol_py.catalog.records import NewVersion, ProgramRow, Recorded, Records, VersionRow
+from mcpsol_py.catalog.seeds import seed_mark
+from mcpsol_py.catalog.seeds import seeds as seed_versions
 from mcpsol_py.catalog.store.database import CatalogDatabase, database_url
 from mcpsol_py.errors import SourceError, UnknownName
 from mcpsol_py.names import clean_text
@@ -58,15 +60,18 @@ class Catalog:
         self._database, self._index = database, index
 
     @classmethod
-    def open(cls, url: str, *, index: Path | None = None) -> Catalog:
+    def open(cls, url: str, *, index: Path | None = None, seeds: bool = True) -> Catalog:
         """Open the catalogue at *url*: a SQLite file, "sqlite:///FILE" or "postgresql+psycopg://…".
 
-        A database without a catalogue becomes an empty one. The search index is a file beside that of SQLite, or
-        *index*. Raises StorageError, and SourceError for an unreadable URL.
+        A database without a catalogue becomes one. *seeds*: with the programs of the runtime and of SPL, which come
+        with this package. The search index is a file beside that of SQLite, or *index*. Raises StorageError, and
+        SourceError for an unreadable URL.
         """
         database = CatalogDatabase(database_url(url))
         place = str(index or _index_file(database))
         catalog = cls(database, SearchIndex(place))
+        if seeds:
+            catalog.records.plant(seed_versions(), seed_mark())
         catalog.refresh()
         return catalog
 

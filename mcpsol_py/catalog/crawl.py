@@ -223,9 +223,7 @@ class Crawl:
     async def _discovered(self, key: Pubkey, slot: int) -> tuple[NewVersion | None, str]:
         try:
             found = await discover(self._node, key)
-            new = NewVersion(
-                found.program.model, found.source, found.address or str(key), slot, address=str(key)
-            )
+            new = NewVersion.discovered(found, str(key), slot)
         except NoProgram:
             return None, ""
         except NoSchema as error:

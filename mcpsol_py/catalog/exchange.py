@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mcpsol_py.catalog.records import NewVersion, Recorded, Records, unpacked_model
+from mcpsol_py.catalog.records import SEED, NewVersion, Recorded, Records, unpacked_model
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.identity import model_hash
 from mcpsol_py.names import clean_text
@@ -34,7 +34,10 @@ _MOST_BYTES, _LONGEST_LINE = 8 * 1024**3, 32 * 1024 * 1024
 
 
 def export(catalog: Catalog, path: Path) -> tuple[int, str]:
-    """Write the catalogue to *path* (.jsonl or .parquet). Return the number of versions, and the file's SHA-256."""
+    """Write the catalogue to *path* (.jsonl or .parquet), without the seeds, which every catalogue has.
+
+    Returns the number of versions, and the file's SHA-256.
+    """
     rows = _rows(catalog.records)
     write = _parquet_writer() if path.suffix == ".parquet" else _write_lines
     return write(rows, path), _file_hash(path)
@@ -81,7 +84,8 @@ def _rows(records: Records) -> Iterator[dict[str, Any]]:
     after = ""
     while some := records.programs(after=after):
         for program in some:
-            for version in sorted(program.versions, key=lambda one: one.id):
+            mine = [one for one in program.versions if one.source != SEED]
+            for version in sorted(mine, key=lambda one: one.id):
                 yield {
                     "format": _FORMAT,
                     "address": program.address,
@@ -116,13 +120,18 @@ def _version(row: Any) -> NewVersion:
         raise SourceError(f"the model is of another program, {model.address}", path="address")
     return NewVersion(
         model,
-        texts["source"] or "file",
+        _source(texts["source"]),
         texts["origin"] or "",
         build_hash=texts["build_hash"],
         first_slot=numbers["first_slot"],
         last_slot=numbers["last_slot"],
         seen_ms=numbers["seen_ms"],
     )
+
+
+def _source(text: str | None) -> str:
+    """Return the kind of source of a row. No file can make a version one of this package's seeds."""
+    return text if text and text != SEED else "file"
 
 
 def _text(values: dict[str, Any], key: str) -> str | None:

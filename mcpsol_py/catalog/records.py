@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
@@ -24,12 +24,16 @@ from mcpsol_py.model.serial import model_from_json, model_to_json
 from mcpsol_py.names import clean_text, letters
 from mcpsol_py.utc import now_ms
 
+if TYPE_CHECKING:
+    from mcpsol_py.client.discovery import Discovery
+
 __all__ = [
     "MOST_INSTRUCTIONS",
     "NewVersion",
     "ProgramRow",
     "Recorded",
     "Records",
+    "SEED",
     "VersionRow",
     "conflicts",
 ]
@@ -41,6 +45,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 _FINDINGS_KEPT = 20
 #: Versions of a program have this share of the smaller one's instructions in common.
 _COMMON = 0.6
+#: The kind of source of programs that come with this package.
+SEED = "seed"
 #: Kinds of source, the most trustworthy first.
 _SOURCES = (
     "list_tools",
@@ -49,7 +55,7 @@ _SOURCES = (
     "Anchor IDL account",
     "registry",
     "file",
-    "seed",
+    SEED,
 )
 
 
@@ -67,6 +73,12 @@ class NewVersion:
     #: the program's address, if the model has none or another
     address: str | None = None
     lint: bool = True
+
+    @classmethod
+    def discovered(cls, found: Discovery, address: str, slot: int | None) -> NewVersion:
+        """Return what was found on a chain for the program at *address*, deployed at *slot*."""
+        model, source, origin = found.program.model, found.source, found.address or address
+        return cls(model, source, origin, slot, address=address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +227,24 @@ class Records:
             query = query.where(deployments.c.address.in_(addresses))
         rows = self._db.run(lambda connection: connection.execute(query).all())
         return {row.address: row.slot for row in rows}
+
+    def plant(self, seeds: Sequence[NewVersion], mark: str) -> None:
+        """Record the versions that come with the package, instead of those of another *mark*, in one transaction."""
+        if self._db.run(_seed_mark) == mark:
+            return
+        rows = [_prepared(one) for one in seeds]
+
+        def work(connection: Connection) -> None:
+            if _seed_mark(connection) == mark:
+                return  # another process was faster
+            keys = [row["address"] for row in rows]
+            mine = select(programs.c.id).where(programs.c.key.in_(keys))
+            old = (versions.c.source == SEED) & versions.c.program_id.in_(mine)
+            connection.execute(delete(versions).where(old))
+            _record_all(connection, rows)
+            _set(connection, "seed", mark)
+
+        self._db.run(work, writes=True)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -385,7 +415,7 @@ def _record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> Recor
         is_new = _record_one(connection, row, revision)
         (done.added if is_new else done.unchanged).append(label)
     if done.added:
-        _set_revision(connection, revision)
+        _set(connection, "revision", str(revision))
     return done
 
 
@@ -476,10 +506,15 @@ def _revision(connection: Connection) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
-def _set_revision(connection: Connection, revision: int) -> None:
-    there = update(settings).where(settings.c.key == "revision").values(value=str(revision))
+def _seed_mark(connection: Connection) -> str:
+    query = select(settings.c.value).where(settings.c.key == "seed")
+    return str(connection.execute(query).scalar() or "")
+
+
+def _set(connection: Connection, key: str, value: str) -> None:
+    there = update(settings).where(settings.c.key == key).values(value=value)
     if not connection.execute(there).rowcount:
-        connection.execute(insert(settings).values(key="revision", value=str(revision)))
+        connection.execute(insert(settings).values(key=key, value=value))
 
 
 def _programs(connection: Connection, condition: Any, limit: int = 500) -> list[ProgramRow]:

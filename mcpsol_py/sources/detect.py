@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from os import PathLike, fspath
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ from mcpsol_py.model.usable import without_schema
 from mcpsol_py.sources.files import load_bytes, parse_json
 from mcpsol_py.sources.reader import kind_of, named_objects, object_or_empty, objects_in
 from mcpsol_py.sources.same_names import tell_apart
+from mcpsol_py.sources.well_known import is_well_known, well_known
 
 __all__ = ["Dialect", "detect", "read"]
 
@@ -61,8 +63,8 @@ def read(
     """Read the program that *source* describes.
 
     *source* is an IDL of any dialect (a path, its bytes or text, or the parsed object), or a Python
-    spec (a ".py" path, "package.module", "package.module:Class", a module or a class). *origin*
-    names it in messages.
+    spec (a ".py" path, "package.module", "package.module:Class", a module or a class), or the name
+    of a well-known program ("spl_token", "solana_stake"). *origin* names it in messages.
 
     Raises SourceError with the JSON path of the problem, or UnknownDialect if the source is not an
     IDL at all.
@@ -79,7 +81,9 @@ def read(
 
 
 def _read_named(name: str, origin: str) -> ProgramModel:
-    """Read the file, or the module of a spec, with that name."""
+    """Read the file, the well-known program, or the module of a spec, with that name."""
+    if is_well_known(name) and not Path(name).exists():
+        return well_known(name)
     if name.endswith(".py") or _is_module(name):
         return _spec(name, origin)
     return read_document(*_open(name, origin))

@@ -27,7 +27,7 @@ from mcpsol_py.catalog.crawl import Crawl
 from mcpsol_py.catalog.crawl_queue import run_crawl
 
 async def main(database, url, lists):
-    with Catalog.open(database) as catalog:
+    with Catalog.open(database, seeds=False) as catalog:
         crawl = Crawl(catalog, url, at_once=4)
         await run_crawl(crawl, lists=lists == "lists", silent_after=1.5)
         await crawl.close()
@@ -82,6 +82,6 @@ def test_killed_workers_lose_and_repeat_nothing(postgres: Cluster, tmp_path: Pat
     assert (rows, programs) == (COUNT, COUNT)
     assert set(node.idls_read) == {str(address) for address in node.addresses}
     assert sum(node.idls_read.values()) <= COUNT + kills * AT_ONCE
-    with Catalog.open(database, index=tmp_path / "index.search") as catalog:
+    with Catalog.open(database, index=tmp_path / "index.search", seeds=False) as catalog:
         assert len(catalog.search("buy product", limit=100)) > 50
     postgres.drop([name])

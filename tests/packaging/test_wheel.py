@@ -209,6 +209,11 @@ def test_the_installed_programs_are_found_and_answer(installed: Path) -> None:
         assert all(f'"{instruction["name"]}"' in printed for instruction in wanted)
 
 
+def test_the_installed_descriptions_are_found(installed: Path) -> None:
+    code = "from mcpsol_py import load; print(load('spl_token').instruction('transfer').accounts)"
+    assert "source" in run(installed / "bin/python", "-c", code, cwd=installed)
+
+
 def test_the_wheel_and_the_source_tree_render_the_same_crate(
     installed: Path, tmp_path: Path
 ) -> None:

@@ -161,7 +161,7 @@ async def test_instructions_of_common_programs_are_read_without_an_idl() -> None
         (
             TOKEN_PROGRAM,
             "06 00 00",
-            ("set_authority", {"authority_type": 0, "new_authority": None}),
+            ("set_authority", {"authority_type": "MintTokens", "new_authority": None}),
         ),
         (TOKEN_PROGRAM, "06 00", None),
         (TOKEN_PROGRAM, "03 05", None),

@@ -31,7 +31,7 @@ def new(version: str, source: str, first_slot: int | None = None) -> NewVersion:
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with Catalog.open(str(tmp_path / "catalog.db")) as opened:
+    with Catalog.open(str(tmp_path / "catalog.db"), seeds=False) as opened:
         yield opened
 
 
@@ -155,7 +155,7 @@ def test_export_and_import_are_inverse_and_pinned(
     catalog.record([new("1", "list_tools", 10), new("2", "list_tools", 100), new("3", "file")])
     count, sha256 = export(catalog, tmp_path / f"out{suffix}")
     assert count == 3
-    with Catalog.open(str(tmp_path / "copy.db")) as copy:
+    with Catalog.open(str(tmp_path / "copy.db"), seeds=False) as copy:
         with pytest.raises(SourceError, match="SHA-256"):
             import_file(copy, tmp_path / f"out{suffix}", "0" * 64)
         done = import_file(copy, tmp_path / f"out{suffix}", sha256)
@@ -177,7 +177,7 @@ def test_a_changed_row_of_an_import_is_reported(catalog: Catalog, tmp_path: Path
     bad: list[Any] = [{**row, "hash": "0" * 64}, {**row, "address": OTHER}, {**row, "model": "?"}]
     bad += [{**row, "first_slot": -1}, {**row, "format": "other"}, [], {**row, "origin": 5}]
     file.write_text("\n".join([*map(json.dumps, bad), "not json"]))
-    with Catalog.open(str(tmp_path / "copy.db")) as copy:
+    with Catalog.open(str(tmp_path / "copy.db"), seeds=False) as copy:
         done = import_file(copy, file)
         assert (done.added, len(done.faults)) == ([], len(bad) + 1)
 
@@ -192,5 +192,5 @@ def test_an_index_that_is_lost_is_made_again(catalog: Catalog, tmp_path: Path) -
     catalog.record([new("1", "file")])
     catalog.close()
     (tmp_path / "catalog.db.search").unlink()
-    with Catalog.open(str(tmp_path / "catalog.db")) as again:
+    with Catalog.open(str(tmp_path / "catalog.db"), seeds=False) as again:
         assert again.search("buy product")

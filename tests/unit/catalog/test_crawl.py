@@ -24,7 +24,7 @@ def node() -> ManyPrograms:
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with Catalog.open(str(tmp_path / "catalog.db")) as opened:
+    with Catalog.open(str(tmp_path / "catalog.db"), seeds=False) as opened:
         yield opened
 
 
