@@ -20,14 +20,15 @@ from mcpsol_py.bodies.scope import (
     Signature,
     TypeName,
     Word,
+    is_bytes,
     is_usable,
     type_name,
 )
 from mcpsol_py.bodies.token_reads import kind_of, zero_range
-from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, BodyType, Expression, Statement
+from mcpsol_py.bodies.tree import DATA, LITERAL, NOTHING, UNKNOWN, BodyType, Expression, Statement
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account, ErrorCode, Event
-from mcpsol_py.model.types import PUBKEY, U8, U64, Int, Link, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Int, Link, Type
 from mcpsol_py.solana import ids
 
 __all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall", "Role"]
@@ -126,6 +127,8 @@ class Calls:
                 return self._is_kind(node, _KIND_WORDS[name])
             case Word("is_owned"):
                 return self._is_owned(node)
+            case Word("sha256"):
+                return self._hash(node)
             case Word("len"):
                 return self.expressions.data.length(node)
             case Word() | EventName():
@@ -236,6 +239,26 @@ class Calls:
         why = f"{type_name(found.type)} has no is_zero"
         self.need(found.type is tree.EXTENSION, node, why)
         return tree.IsZero(found, *zero_range(self.context, node))
+
+    def _hash(self, node: ast.Call) -> Expression:
+        """`sha256(part, …)`."""
+        is_plain = not node.keywords and ast.Starred not in map(type, node.args)
+        self.need(is_plain and bool(node.args), node, "sha256(…) takes its values by position")
+        parts = tuple(map(self.expressions.value, node.args))
+        for part, found in zip(node.args, parts, strict=True):
+            self._need_bytes(part, found)
+        return tree.Hash(parts)
+
+    def _need_bytes(self, node: ast.expr, found: Expression) -> None:
+        """Refuse a value whose bytes sha256 does not take."""
+        kind, shown = found.type, ast.unparse(node)
+        if kind is LITERAL or isinstance(kind, tree.Counter):
+            self.refuse(node, f"{shown} has no width: write u64({shown})")
+        elif kind not in (BOOL, PUBKEY, DATA, UNKNOWN) and not (
+            isinstance(kind, Int) or is_bytes(kind)
+        ):
+            why = f"sha256 takes numbers, flags, addresses and bytes, not {type_name(kind)}"
+            self.refuse(node, why)
 
     def _always_there(self, node: ast.expr) -> str:
         """Return the name of an account of the instruction that is not optional. Raises Stopped."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Int, Link, Option, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Option, Type
 
 __all__ = [
     "CLOCK",
@@ -15,6 +15,7 @@ __all__ = [
     "DATA",
     "EXTENSION",
     "EXTENSION_KIND",
+    "HASH",
     "LITERAL",
     "NOTHING",
     "TOKEN_FIELDS",
@@ -50,6 +51,7 @@ __all__ = [
     "Flag",
     "For",
     "Function",
+    "Hash",
     "HelperCall",
     "If",
     "IsKind",
@@ -144,6 +146,9 @@ CLOCK_FIELDS: dict[str, Int] = {
     "epoch": U64,
     "unix_timestamp": Int(64, signed=True),
 }
+
+#: The type of a hash.
+HASH = Array(U8, 32)
 
 #: What bodies read of a token account or a mint.
 TOKEN_FIELDS: dict[str, dict[str, Type]] = {
@@ -495,6 +500,14 @@ class DataLength:
 
 
 @dataclass(frozen=True, slots=True)
+class Hash:
+    """SHA-256 of the bytes of values, one after the other."""
+
+    parts: tuple[Expression, ...]
+    type: BodyType = HASH
+
+
+@dataclass(frozen=True, slots=True)
 class TransactionRead:
     """What the instructions sysvar says: the current index, or the program or the data of the instruction *index*."""
 
@@ -553,6 +566,7 @@ Expression: TypeAlias = (
     | DataRead
     | DataPart
     | DataLength
+    | Hash
     | TransactionRead
     | HelperCall
 )

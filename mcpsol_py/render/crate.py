@@ -20,8 +20,8 @@ from mcpsol_py.render.anchor.handlers import anchor_handlers
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.facade import facade_plan, facade_view
 from mcpsol_py.render.handlers.build import ProgramHandlers
-from mcpsol_py.render.handlers.bytes_module import bytes_module
 from mcpsol_py.render.handlers.crates import crate_handlers
+from mcpsol_py.render.handlers.modules import used_modules
 from mcpsol_py.render.imports import Imports
 from mcpsol_py.render.module import module_files
 from mcpsol_py.render.prune import Usage, bare, prune
@@ -291,8 +291,8 @@ class _Plan:
             files["src/helpers.rs"] = self.imports.fill(
                 self.text("helpers", bodies=self.bodies), "crate::helpers"
             )
-        if self.bodies.uses("crate::bytes::"):
-            files["src/bytes.rs"] = bytes_module(self.view.target.name)
+        for name, text in used_modules(self.bodies, self.view.target.name):
+            files[f"src/{name}.rs"] = text
         return files
 
     def library_file(self, name: str, usage: Usage | None = None, **more: object) -> str:

@@ -28,7 +28,9 @@ from typing import (
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data
 from mcpsol_py.bodies.extensions import Extension
+from mcpsol_py.bodies.hashing import hash_of
 from mcpsol_py.bodies.numbers import (
+    Number,
     i8,
     i16,
     i32,
@@ -104,6 +106,7 @@ __all__ = [
     "realloc",
     "require",
     "seeds",
+    "sha256",
     "signer",
     "token",
     "u8",
@@ -518,6 +521,11 @@ def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
     If its data is malformed, the last of them has the kind 65535.
     """
     return machine().extensions(account)
+
+
+def sha256(*parts: Number | Pubkey | Data | bytes | bool) -> Array[u8, 32]:
+    """Return SHA-256 of the bytes of these values, one after the other. Numbers are little-endian."""
+    return hash_of(*parts)  # type: ignore[return-value]  # type checkers see an Array as its item
 
 
 class AssociatedTokenProgram(ProgramAccount):

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies.addresses import Pubkey
+from mcpsol_py.bodies.hashing import encoded
 from mcpsol_py.bodies.numbers import Number
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.program import (
@@ -226,9 +227,6 @@ def _seed_bytes(given: Given, seed: Seed) -> bytes:
 
 
 def _value_bytes(given: Given, value: object) -> bytes:
-    if isinstance(value, Number):
-        kind: Any = type(value)
-        return int(value).to_bytes(kind.bits // 8, "little", signed=kind.signed)
-    if isinstance(value, Pubkey):
-        return bytes(value)
+    if isinstance(value, (Number, Pubkey)):
+        return encoded(value)
     raise _cannot(given.ix, "one of its seeds")

@@ -81,6 +81,7 @@ ROWS: dict[str, list[str]] = {
     "name a variant of an enum": [r"Mode\.(Slow|Fast|Off)"],
     "make and read a struct": [r"\bPair\(left=", r"pair\.left"],
     "keep and compare bytes of a fixed length": [r"s\.mark = ", r"mark [!=]= "],
+    "hash values": [r"= sha256\(", r"[!=]= sha256\("],
     "close an account with state": [r"\bclose\(spare, owner\)", r"\bclose\(spare, s\)"],
     "log an event": [r"emit\(self\.Ev\("],
     "return data": [r"^ +return "],

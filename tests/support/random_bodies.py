@@ -296,13 +296,19 @@ class Bodies:
         pad, held, found = "    " * level, f"d{self.made + 1}", f"v{self.made + 2}"
         self.made += 2
         stop = f"min({self.atom('u64', env)}, u64(30))"
-        part = self.r.choice([f"[{self.offset(env)}:]", f"[1:{stop}]", ""])
+        part = self.r.choice([f"[{self.offset(env)}:]", f"[1:{stop}]", "", ""])
         kind = self.r.choice(KINDS)
         lines = [f"{pad}{held} = {self.data()}{part}"]
         lines += [f"{pad}if len({held}) > 20:", f"{pad}    {found} = {held}.{kind}(4)"]
         lines += [f"{pad}else:", f"{pad}    {found} = {self.atom(kind, env)}"]
         env[found] = kind
         return lines
+
+    def hash(self, env: dict[str, str]) -> str:
+        r = self.r
+        parts = [self.atom(r.choice(KINDS), env), self.condition(env, 0), r.choice(ADDRESSES)]
+        parts += [r.choice(KEYS), self.data(), f"{self.data()}[1:]", r.choice(PAIRS)]
+        return f"sha256({', '.join(r.sample(parts, r.randint(1, 4)))})"
 
     def mode(self, env: dict[str, str]) -> str:
         named = [f"Mode.{self.r.choice(MODES)}", "mode", "pair.mode", "pair_of(other, u64(2)).mode"]
@@ -327,6 +333,7 @@ class Bodies:
             return f"{self.number(kind, env, depth - 1)} <= {middle} < {self.number(kind, env, depth - 1)}"
         if which < 0.65:
             pairs = [r.sample(ADDRESSES, 2), r.sample(KEYS, 2), [self.mode(env), self.mode(env)]]
+            pairs += [[r.choice(KEYS), self.hash(env)]] if depth > 0 else []
             left, right = r.choice(pairs)
             return f"{left} {r.choice(['==', '!='])} {right}"
         if which < 0.72:
@@ -337,6 +344,7 @@ class Bodies:
                     f"coins.delegate {r.choice(['==', '!='])} {r.choice([*ADDRESSES, 'blob.data.pubkey(8)'])}",
                     "(is_token_account(any, interface) and any.amount > 3)",
                     "(not is_mint(any, token_program) or any.decimals == a_u8)",
+                    f"is_owned(any, {r.choice(ADDRESSES)})",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                 ]
             )
@@ -457,6 +465,7 @@ class Bodies:
                 "reset(s, other)",
                 f"s.mark = {self.r.choice(KEYS[1:])}",
                 f"s.mark = {self.r.choice(KEYS[1:])}",
+                f"s.mark = {self.hash(env)}",
             ]
         )
         if found.startswith("v"):

@@ -9,7 +9,7 @@ from mcpsol_py.render.anchor.pages import PagesView
 from mcpsol_py.render.anchor.view import AnchorView
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.handlers.build import ProgramHandlers
-from mcpsol_py.render.handlers.bytes_module import bytes_module
+from mcpsol_py.render.handlers.modules import used_modules
 from mcpsol_py.render.rust import ident
 from mcpsol_py.render.write import Planned
 
@@ -26,14 +26,15 @@ def anchor_plan(
     """
     made = handlers or ProgramHandlers()
     shared = shared and all(ix.name != "shared" for ix in view.instructions)
-    files = [_file(view, "Cargo.toml", owned=True)]
+    modules = dict(used_modules(made, "anchor"))
     by_author = any(ix.source_name not in made.handlers for ix in view.instructions)
     root: dict[str, Any] = {
         "by_author": by_author,
         "has_helpers": bool(made.helpers),
         "reads_tokens": made.uses("crate::tokens::"),
-        "reads_bytes": made.uses("crate::bytes::"),
+        "modules": list(modules),
     }
+    files = [_file(view, "Cargo.toml", owned=True, **root)]
     files += [_file(view, f"src/{name}.rs", **root) for name in _modules(view)]
     files.append(Planned("src/list_tools.bin", view.pages.blob))
     files.append(_file(view, "src/instructions/mod.rs"))
@@ -48,8 +49,7 @@ def anchor_plan(
         files.append(_file(view, "src/helpers.rs", bodies=made))
     if root["reads_tokens"]:
         files.append(_file(view, "src/tokens.rs", style=made.style))
-    if root["reads_bytes"]:
-        files.append(Planned("src/bytes.rs", bytes_module("anchor").encode()))
+    files += [Planned(f"src/{name}.rs", text.encode()) for name, text in modules.items()]
     return files
 
 

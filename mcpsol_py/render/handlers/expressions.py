@@ -10,7 +10,7 @@ from typing import Any
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.scope import type_name
 from mcpsol_py.bodies.tree import BodyType, Expression
-from mcpsol_py.model.types import PUBKEY, Array, Int, Link, Option
+from mcpsol_py.model.types import BOOL, PUBKEY, Array, Int, Link, Option
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.names import RustNames
 from mcpsol_py.render.rust import byte_array, number
@@ -289,6 +289,21 @@ class Expressions:
     def data_length(self, node: tree.DataLength) -> Text:
         return Text(f"crate::bytes::length({self.code(node.data)})")
 
+    def hash(self, node: tree.Hash) -> Text:
+        return Text(f"crate::hash::sha256(&[{', '.join(map(self._bytes_of, node.parts))}])")
+
+    def _bytes_of(self, node: Expression) -> str:
+        """A reference to the bytes of a value."""
+        if node.type is tree.DATA:
+            return self.code(node)
+        if node.type == PUBKEY:
+            return f"{self.reference(node).removeprefix('&')}.as_ref()"
+        if node.type == BOOL:
+            return f"&[u8::from({self.code(node)})]"
+        if isinstance(node.type, Int):
+            return f"&{self.receiver(node)}.to_le_bytes()"
+        return f"&{self.text(node).at(Level.ATOM)}"
+
     def transaction_read(self, node: tree.TransactionRead) -> Text:
         given = [self._info(node.account)]
         given += [] if node.index is None else [self.code(node.index)]
@@ -359,6 +374,7 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.DataRead: Expressions.data_read,
     tree.DataPart: Expressions.data_part,
     tree.DataLength: Expressions.data_length,
+    tree.Hash: Expressions.hash,
     tree.TransactionRead: Expressions.transaction_read,
     tree.HelperCall: Expressions.helper_call,
 }

@@ -52,6 +52,7 @@ _WORDS: dict[object, Meaning] = {
     words.is_token_account: Word("is_token_account"),
     words.is_mint: Word("is_mint"),
     words.is_owned: Word("is_owned"),
+    words.sha256: Word("sha256"),
     min: Word("min"),
     max: Word("max"),
     range: Word("range"),

@@ -579,6 +579,19 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "two written numbers",
     ),
     "zeros of a number": ("x = amount.is_zero(0, 4)", "1:5", "no is_zero"),
+    # hashes
+    "hash of nothing": ("vault.mark = sha256()", "1:14", "by position"),
+    "hash of a number without a width": ("vault.mark = sha256(amount, 5)", "1:29", "no width"),
+    "hash of a struct": ("vault.mark = sha256(pair)", "1:21", "not Pair"),
+    "hash of a variant": ("vault.mark = sha256(mode)", "1:21", "not Mode"),
+    "hash of a turn": (
+        "for i in range(3):\n    vault.mark = sha256(i)",
+        "2:25",
+        "no width",
+    ),
+    "hash of what may be nothing": ("vault.mark = sha256(tokens.delegate)", "1:21", "or None"),
+    "hash as a number": ("vault.deposited = sha256(amount)", "1:19", "expected u64"),
+    "hash that is lost": ("sha256(amount)", "1:1", "not used"),
     # helpers with accounts
     "helper with another kind": ("x = decimals_of(tokens)", "1:17", "expected a Mint"),
     "helper with a number as account": ("x = decimals_of(amount)", "1:17", "not an account"),
