@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -540,3 +541,114 @@ def test_the_multisig_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -
             voting.step()
 
     compare(built("multisig", tmp_path), life)
+
+
+# --- auction --------------------------------------------------------------------------------------
+
+
+class Bidding:
+    """A sale with three wallets that bid, and a clock that goes on. `bids`: what each sealed."""
+
+    def __init__(self, oracle: Oracle, r: random.Random) -> None:
+        self.oracle, self.r = oracle, r
+        self.seller, *self.bidders = (oracle.wallet() for _ in range(4))
+        self.item_mint, self.price_mint = oracle.mint(), oracle.mint()
+        self.bids: dict[Pubkey, tuple[int, bytes]] = {}
+        self.purses = {
+            (who.pubkey(), mint): oracle.tokens(mint, who.pubkey(), 2**40)
+            for who in (self.seller, *self.bidders)
+            for mint in (self.item_mint, self.price_mint)
+        }
+        self.now = 1_000
+        oracle.set_clock(unix_timestamp=self.now, slot=5)
+        self.deposit, self.reserve = r.choice([1, 50, 1_000, 2**41]), r.choice([0, 1, 40])
+        while self.open({"deposit": self.deposit, "reserve": self.reserve, "lot": 77}):
+            self.deposit, self.reserve = 1_000, r.choice([0, 40])
+
+    def open(self, terms: dict[str, int]) -> str:
+        seller, sale_id = self.seller.pubkey(), self.r.randrange(2**64)
+        self.sale = at(self.oracle, b"sale", bytes(seller), sale_id.to_bytes(8, "little"))
+        self.vaults = {
+            "item_vault": at(self.oracle, b"items", bytes(self.sale)),
+            "price_vault": at(self.oracle, b"prices", bytes(self.sale)),
+        }
+        mints = {"item_mint": self.item_mint, "price_mint": self.price_mint}
+        accounts = {"sale": self.sale, "seller": seller, **self.vaults, **mints}
+        accounts["source"] = self.purses[seller, self.item_mint]
+        times = self.r.choice([(1_100, 1_200)] * 8 + [(1_000, 1_200), (1_100, 1_100)])
+        args = terms | {"sale_id": sale_id, "bids_until": times[0], "shown_until": times[1]}
+        return self.oracle.call("open", accounts, args, self.seller)
+
+    def step(self) -> None:
+        self.now += self.r.choice([0, 1, 3, 20, 40])
+        self.oracle.set_clock(unix_timestamp=self.now, slot=5)
+        names = ["bid", "bid", "show", "show", "settle", "leave"]
+        vars(Bidding)[self.r.choice(names)](self)
+        self.check()
+
+    def check(self) -> None:
+        """The vault holds what the seller and the bidders can still take."""
+        simulator = self.oracle.simulator
+        sale = simulator.state(self.sale)
+        bids: list[Any] = [
+            state for state in simulator.ledger.states.values() if type(state).__name__ == "Bid"
+        ]
+        deposit = int(sale.deposit)
+        owed = sum(deposit for bid in bids if bid.shown)
+        highest = int(sale.highest)
+        won = any(bid.shown and bid.bidder == sale.winner for bid in bids)
+        owed += (0 if sale.settled else highest + deposit * int(sale.hidden)) - highest * won
+        assert held(self.oracle, self.vaults["price_vault"]) == owed
+        assert held(self.oracle, self.vaults["item_vault"]) == (0 if sale.settled else 77)
+
+    def bid_of(self, who: Keypair) -> Pubkey:
+        return at(self.oracle, b"bid", bytes(self.sale), bytes(who.pubkey()))
+
+    def bid(self) -> None:
+        who = self.r.choice(self.bidders)
+        amount = self.r.choice([0, 1, 40, 41, self.deposit, self.deposit + 1, 500])
+        secret = self.r.randbytes(32)
+        packed = bytes(self.sale) + bytes(who.pubkey()) + amount.to_bytes(8, "little") + secret
+        mint = self.r.choice([self.price_mint] * 9 + [self.item_mint])
+        accounts = {"bid": self.bid_of(who), "sale": self.sale, "bidder": who.pubkey()}
+        accounts |= {"price_vault": self.vaults["price_vault"], "price_mint": mint}
+        accounts["source"] = self.purses[who.pubkey(), mint]
+        if not self.oracle.call("bid", accounts, {"sealed": sha256(packed).digest()}, who):
+            self.bids[who.pubkey()] = amount, secret
+
+    def show(self) -> None:
+        r = self.r
+        who = r.choice(self.bidders)
+        amount, secret = self.bids.get(who.pubkey(), (5, bytes(32)))
+        amount += r.choice([0] * 9 + [1])
+        accounts = {"bid": self.bid_of(who), "sale": self.sale, "bidder": who.pubkey()}
+        self.oracle.call("show", accounts, {"amount": amount, "secret": secret}, who)
+
+    def settle(self) -> None:
+        simulator, seller = self.oracle.simulator, self.seller.pubkey()
+        winner = Pubkey(bytes(simulator.state(self.sale).winner))
+        winner = self.r.choice([winner] * 9 + [self.bidders[0].pubkey()])
+        accounts = {"sale": self.sale, **self.vaults, "seller": seller, "winner": winner}
+        accounts |= {"item_mint": self.item_mint, "price_mint": self.price_mint}
+        accounts["to_winner"] = self.purses[winner, self.item_mint]
+        accounts["to_seller"] = self.purses[seller, self.price_mint]
+        self.oracle.call("settle", accounts, {}, self.seller)
+
+    def leave(self) -> None:
+        who = self.r.choice(self.bidders)
+        accounts = {"bid": self.bid_of(who), "sale": self.sale, "bidder": who.pubkey()}
+        accounts |= {
+            "price_vault": self.vaults["price_vault"],
+            "price_mint": self.price_mint,
+            "destination": self.purses[who.pubkey(), self.price_mint],
+        }
+        self.oracle.call("leave", accounts, {}, who)
+
+
+def test_the_auction_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    def life(oracle: Oracle, r: random.Random) -> None:
+        bidding = Bidding(oracle, r)
+        for _ in range(30):
+            bidding.step()
+
+    compare(built("auction", tmp_path), life)
