@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 if TYPE_CHECKING:
+    from httpx import AsyncClient
     from solders.keypair import Keypair
 
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
@@ -68,7 +69,7 @@ def jobs_for(
     chain: PaymentChain | None,
     collector: Keypair | None,
     merchant: str,
-    client: object,
+    client: AsyncClient | None,
 ) -> PeriodicJobs:
     """The jobs of one merchant, for a worker process or a server. *client* is an httpx client that sends events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -88,7 +89,7 @@ def jobs_for(
             {chain.network: DelegatedCollector(chain, collector)},
             on_chain={chain.network: (on_chain, OnChainCollector(on_chain, collector))},
         )
-    jobs = merchant_jobs(database, tenant=merchant, chains=chains, charging=charging, client=client)  # type: ignore[arg-type]  # httpx is imported late
+    jobs = merchant_jobs(database, tenant=merchant, chains=chains, charging=charging, client=client)
     if chain is not None:
 
         def mirror() -> int:

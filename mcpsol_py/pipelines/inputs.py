@@ -59,7 +59,8 @@ def _found(text: str) -> list[str]:
         return [str(one) for one in sorted(path.rglob("*")) if one.name.endswith(_ENDINGS)]
     if path.exists():
         return [text]
-    return sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())  # noqa: PTH207
+    matches = glob.glob(text, recursive=True)  # noqa: PTH207  # a pattern may be absolute
+    return sorted(name for name in matches if Path(name).is_file())
 
 
 def documents_of(file: str, stdin: IO[bytes]) -> Iterator[Document]:

@@ -612,7 +612,10 @@ class constant(Generic[_T]):
         """Return the constant itself of a class, and its value of an instance."""
         if instance is None:
             return self
-        return self.value if isinstance(self.value, self.type) else self.type(self.value)  # type: ignore[call-arg]  # number and address types take their value
+        if isinstance(self.value, self.type):
+            return self.value
+        # Number and address types take their value.
+        return self.type(self.value)  # type: ignore[call-arg]
 
 
 class Constraint:

@@ -263,8 +263,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
     def _parts(
         self, items: Sequence[Type], keys: Sequence[Member], block: Block, start: int
     ) -> list[tuple[str, pa.Array]]:
-        starts = accumulate(map(self.size, items), initial=start)
-        return [(key.name, self.visit(key.type, block, at)) for key, at in zip(keys, starts)]  # noqa: B905
+        starts = accumulate(map(self.size, items), initial=start)  # and the end
+        places = zip(keys, starts, strict=False)
+        return [(key.name, self.visit(key.type, block, at)) for key, at in places]
 
     def _struct(
         self,

@@ -46,7 +46,9 @@ def test_what_is_derived_from_a_moved_account_is_moved_along() -> None:
     assert bytes(there.data)[32:64] == bytes(vault)
     state = placed[vault]
     assert state is not None
-    assert bytes(state.data) == bytes(good.scene.svm.get_account(good.addresses[0]).data)  # type: ignore[union-attr]
+    before = good.scene.svm.get_account(good.addresses[0])
+    assert before is not None
+    assert bytes(state.data) == bytes(before.data)
     assert [m.pubkey for m in call.accounts[2:]] == good.addresses[2:]
 
 

@@ -388,7 +388,8 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
     assert found["events"] == [{"program": "boxes", "name": "Put", "fields": {"amount": "5"}}] * 2
     assert found["failure"]["program_id"] == PROGRAM
     assert (found["failure"]["code"], "failed with" in found["failure"]["text"]) == (6000, True)
-    assert (found["slot"], found["fee"], found["error"]) == (12, "5000", result["meta"]["err"])  # type: ignore[index]
+    error = result["meta"]["err"]  # type: ignore[index]
+    assert (found["slot"], found["fee"], found["error"]) == (12, "5000", error)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from mcpsol_py.model.types import (
     U32,
     U64,
     Array,
+    Enum,
     Generic,
     Int,
     Link,
@@ -82,8 +83,10 @@ def test_shapes_of_structs_and_variants() -> None:
     assert types["Unit"].type == types["Empty"].type == Struct(())
     assert types["PairStruct"].type == Tuple((U8, Option(BORSH_STRING)))
     choice = types["Choice"].type
-    assert [type(v.payload).__name__ for v in choice.variants] == ["NoneType", "Tuple", "Struct"]  # type: ignore[union-attr]
-    assert choice.variants[2].docs == ("has names",)  # type: ignore[union-attr]  # it is an Enum
+    assert isinstance(choice, Enum)
+    payloads = [type(variant.payload).__name__ for variant in choice.variants]
+    assert payloads == ["NoneType", "Tuple", "Struct"]
+    assert choice.variants[2].docs == ("has names",)
     assert types["Words"].shape == "alias"
 
 

@@ -116,8 +116,9 @@ def _names_any(item: Any, names: set[str]) -> bool:
 @given(st.data())
 def test_junk_in_a_type_disables_only_what_needs_it(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(NAMES))
-    path = data.draw(st.sampled_from([p for p in PLACES[name] if _item_of(p)[0] in TYPES]))  # type: ignore[index]  # not None
-    kept, place = _item_of(path) or ("", 0)
+    items = {path: _item_of(path) or ("", 0) for path in PLACES[name]}
+    path = data.draw(st.sampled_from([p for p, (kind, _) in items.items() if kind in TYPES]))
+    kept, place = items[path]
     before, after = (
         load(doc)
         for doc in (DOCUMENTS[name], _spoiled(name, path, data.draw(st.sampled_from(JUNK))))

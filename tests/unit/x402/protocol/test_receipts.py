@@ -72,7 +72,9 @@ async def test_a_demand_and_its_receipt_are_signed_by_who_is_paid(shop: Shop) ->
     assert again.receipt == reply.receipt  # the very same signature: it is kept
     kept = Receipts(shop.database).get(ID)
     assert kept is not None
-    assert kept.jws == reply.receipt.extensions[OFFER_RECEIPT]["info"]["receipt"]["signature"]  # type: ignore[index]  # it has one
+    extensions = reply.receipt.extensions
+    assert extensions is not None
+    assert kept.jws == extensions[OFFER_RECEIPT]["info"]["receipt"]["signature"]
 
 
 async def test_the_signature_holds_for_another_implementation(shop: Shop) -> None:

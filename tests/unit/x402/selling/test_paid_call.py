@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -313,7 +312,10 @@ async def test_verify_only_never_settles(shop: Shop) -> None:
 
 async def test_states_are_told_in_order(shop: Shop) -> None:
     seen: list[str] = []
-    on_state: Callable[[str, str, str], None] = lambda _id, state, _url: seen.append(state)  # noqa: E731  # typed here
+
+    def on_state(_id: str, state: str, _url: str) -> None:
+        seen.append(state)
+
     await shop.paid_calls(on_state=on_state).call(shop.offer(), shop.payment(), {}, shop.run)
     assert seen == ["created", "validated", "verified", "settled", "complete"]
 
