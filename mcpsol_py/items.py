@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "nests_as_deep",
     "only",
     "picked",
+    "texts_in",
     "types_by_name",
     "without",
     "without_nulls",
@@ -82,3 +84,13 @@ def nests_as_deep(value: object, levels: int) -> bool:
 
 def _inside(value: Mapping[Any, Any] | list[Any]) -> Iterable[Any]:
     return value if isinstance(value, list) else value.values()
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Give every text in a JSON value, at any depth, but not the names of its fields."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from chain.from_iterable(map(texts_in, value))
+    elif isinstance(value, dict):
+        yield from chain.from_iterable(map(texts_in, value.values()))

@@ -246,8 +246,7 @@ class Bridge:
             tool = self.box.tools.get(str((arguments or {}).get("name")))
         if tool is not None and tool.served is not None:
             return tool.served.book
-        books = {served.cluster: served.book for served in self.box.programs}
-        return next(iter(books.values())) if len(books) == 1 else self.registry.book("")
+        return self.registry.book_for((arguments or {}).get("program"))
 
     async def close(self) -> None:
         """Close the catalogue, if there is one. The transports of programs are their owner's to close."""

@@ -16,16 +16,16 @@ from mcpsol_py.bridge.arguments import (
 )
 from mcpsol_py.bridge.policy_tool import PolicyTool
 from mcpsol_py.bridge.registry import ProgramRegistry, account_uri
-from mcpsol_py.bridge.replies import Reply, read_reply
+from mcpsol_py.bridge.replies import Reply, read_reply, transaction_reply
 from mcpsol_py.bridge.search import SearchHit
-from mcpsol_py.bridge.short_answers import about, definition_lines, short_definition, takes
+from mcpsol_py.bridge.short_answers import about, definition_lines, gives, short_definition, takes
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.catalog.labels import label_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, abbr
-from mcpsol_py.items import picked, without_nulls
+from mcpsol_py.items import picked, texts_in, without_nulls
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import safe_name, shown
 from mcpsol_py.solana.base58 import is_address
@@ -81,13 +81,14 @@ class ReadTools:
         given = without_nulls(arguments)
         if tool.served is not None:
             found = await self._read_accounts[tool.kind](tool, tool.served, given)
-            return read_reply(found)
+            return read_reply(found, tool.served.book)
         if tool.kind == "lazy":
             return self._find_tools[tool.target](tool.name, given)
         found = await self._explain[tool.target](tool.name, given)
         if tool.target == "policy":
             return Reply("\n".join(found["words"]), found)
-        return read_reply(found)
+        reply = transaction_reply if tool.target == "decode_transaction" else read_reply
+        return reply(found, self._registry.book_for(given.get("program")))
 
     # --- accounts ------------------------------------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class ReadTools:
         catalog = self._registry.catalog
         if catalog is None:
             return []
-        return catalog.readers(_addresses_in(decoded), self._registry.box.programs)
+        return catalog.readers(filter(is_address, texts_in(decoded)), self._registry.box.programs)
 
     # --- the catalogue -------------------------------------------------------------------------------------------
 
@@ -289,13 +290,13 @@ class ReadTools:
 
     def _describe(self, name: str, arguments: dict[str, Any]) -> Reply:
         called = read_text(required(arguments, "name", name), f"{name}.name")
-        definition, price = self._registry.box.tool(called).definition, self._price(called)
+        tool, price = self._registry.box.tool(called), self._price(called)
+        definition, given = tool.definition, gives(tool)
         if price is not None:
             text = f"{definition['description']}\nCosts {price} a call (x402)."
             definition = {**definition, "description": text}
-        return Reply(
-            "\n".join(definition_lines(definition)), {"tool": short_definition(definition)}
-        )
+        lines = [*definition_lines(definition), *([f"  {given}"] if given else ())]
+        return Reply("\n".join(lines), {"tool": short_definition(definition)})
 
 
 def _catalog_row(hit: Hit) -> dict[str, Any]:
@@ -314,15 +315,6 @@ def _catalog_row(hit: Hit) -> dict[str, Any]:
         "schema_from": hit.source,
         "why": list(hit.why),
     }
-
-
-def _addresses_in(value: Any) -> set[str]:
-    """Return every text in a JSON value that is an address."""
-    if isinstance(value, dict):
-        return set().union(*map(_addresses_in, value.values()))
-    if isinstance(value, list):
-        return set().union(*map(_addresses_in, value))
-    return {value} if isinstance(value, str) and is_address(value) else set()
 
 
 async def _time_or_why(transport: Transport) -> dict[str, Any]:

@@ -140,6 +140,16 @@ class ProgramRegistry:
             found = self._books[cluster] = AddressBook(cluster, self.own_names, local, make)
         return found
 
+    def book_for(self, label: object) -> AddressBook:
+        """Return the names on the chain of the program with *label*, or on the only chain."""
+        served = self.box.labels.get(label) if isinstance(label, str) else None
+        if served is not None:
+            return served.book
+        clusters = {served.cluster for served in self.box.programs}
+        if self.catalog is not None:
+            clusters.add(self.catalog.cluster)
+        return self.book(clusters.pop() if len(clusters) == 1 else "")
+
     def names_of(self, served: ServedProgram) -> NameResolver:
         """Return the resolver for the accounts of a call of *served*."""
         by_caller = served.cluster == "local" and not self._named

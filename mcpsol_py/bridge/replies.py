@@ -12,6 +12,7 @@ from typing import Any
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.calls.describe import describe, text_of
+from mcpsol_py.calls.foreign.transaction_lines import transaction_lines
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.errors import McpsolError, ProgramFailed, UnknownName
@@ -26,6 +27,7 @@ __all__ = [
     "named_lines",
     "read_reply",
     "relevant_lines",
+    "transaction_reply",
     "view_reply",
 ]
 
@@ -88,10 +90,22 @@ def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply
     return Reply("\n".join(lines), {"summary": "\n".join(lines), **described})
 
 
-def read_reply(found: dict[str, Any]) -> Reply:
-    """Answer with data from a chain, cleaned: strangers wrote it."""
-    found = clean_json(found, _LONGEST_TEXT)
+def read_reply(found: dict[str, Any], book: AddressBook) -> Reply:
+    """Answer with data from a chain, cleaned: strangers wrote it. "names" are those of the addresses in it."""
+    found = _with_names(found, book)
     return Reply(json_text(found), found)
+
+
+def transaction_reply(decoded: dict[str, Any], book: AddressBook) -> Reply:
+    """Answer with a decoded transaction: in lines for people, and as data."""
+    found = _with_names(decoded, book)
+    return Reply("\n".join(named_lines(book, transaction_lines(found))), found)
+
+
+def _with_names(found: dict[str, Any], book: AddressBook) -> dict[str, Any]:
+    cleaned: dict[str, Any] = clean_json(found, _LONGEST_TEXT)
+    names = book.names_in(cleaned)
+    return {**cleaned, "names": names} if names else cleaned
 
 
 def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:

@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
-from mcpsol_py.items import picked, without
+from mcpsol_py.items import picked, types_by_name, without
 from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import Struct, Type
 from mcpsol_py.names import clean_text
+from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import quoted
 from mcpsol_py.schema.mcp_tools import shown
 
@@ -21,12 +23,15 @@ __all__ = [
     "definition_lines",
     "details_for_client",
     "for_client",
+    "gives",
     "short_definition",
     "takes",
 ]
 
 #: Characters of a program's words in a search hit.
 _ABOUT = 110
+#: Characters of the fields that a tool's answer has.
+_GIVES = 600
 #: Fields of a sent call that its summary and the chain's own record repeat.
 _OF_THE_BUILD = frozenset(("data", "accounts", "signers", "fee_payer", "program"))
 #: Attributes of an error that its text has.
@@ -121,6 +126,29 @@ def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
         if "enum" in inner:
             said = f"{said} {'|'.join(map(str, inner['enum']))}".strip()
         yield f"{marked}: {clean_text(str(said), 200)}"
+
+
+def gives(tool: BridgeTool) -> str:
+    """Return what a tool answers, in one line: the type of a return value, or the fields of an account, with types.
+
+    "" for an instruction that returns nothing: its answer has the form that all of them have.
+    """
+    if tool.served is None:
+        return f"gives {', '.join(tool.definition['outputSchema']['properties'])}"
+    if tool.kind != "instruction":
+        types = types_by_name(tool.served.program.model.accounts)
+        return f"gives fields {_fields(tool.served.program, types[tool.target])}"
+    returned = tool.served.program.instruction(tool.target).model.returns
+    return "" if returned is None else f"returns {_fields(tool.served.program, returned)}"
+
+
+def _fields(program: Program, node: Type) -> str:
+    """Return the fields of a struct with their types, or the type."""
+    found = program.codecs.layouts.resolver.target(node)
+    if not isinstance(found, Struct):
+        return type_text(node)
+    rows = [f"{shown(field.name)}: {type_text(field.type)}" for field in found.fields]
+    return clean_text(", ".join(rows), _GIVES)
 
 
 # --- results ---------------------------------------------------------------------------------

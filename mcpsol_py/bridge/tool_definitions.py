@@ -35,6 +35,7 @@ ToolDefinition = dict[str, Any]
 #: If the schema of an account's fields is larger, it is shortened to "an object".
 _MAX_FIELDS_BYTES = 3000
 _MAX_DESCRIPTION = 1024
+_NAMES = "of the addresses in it, by address"
 
 _BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _NAME_OR_BASE58 = "^(@[a-z][a-z0-9_-]{0,31}|[1-9A-HJ-NP-Za-km-z]{32,44})$"
@@ -253,7 +254,7 @@ def _program_info(programs: Sequence[ServedProgram], label: dict[str, Any]) -> _
             "program": {**label, "description": "one of them in full; if left out, all in short"},
             "errors": {"type": "boolean", "description": "its errors by number too"},
         },
-        output=_object_with("programs"),
+        output=_object_with("programs", time="of each chain", names=_NAMES),
     )
 
 
@@ -283,7 +284,19 @@ def _decode_transaction(label: dict[str, Any]) -> _OwnTool:
             },
             "program": {**label, "description": "whose data or chain it is"},
         },
-        output=_object_with("instructions"),
+        output=_object_with(
+            "instructions",
+            fee_payer="address",
+            signers="addresses",
+            slot="if it landed",
+            time="of its block",
+            fee="lamports",
+            error="as the node has it, if it failed",
+            failure="the program's error, by name",
+            balance_changes="in base units",
+            events="that programs gave",
+            names=_NAMES,
+        ),
     )
 
 
@@ -333,7 +346,7 @@ def _get_balance(label: dict[str, Any], *, several_chains: bool) -> _OwnTool:
             "program": {**label, "description": "on whose chain"},
         },
         required=("address", "program") if several_chains else ("address",),
-        output=_object_with("balances"),
+        output=_object_with("balances", chain="its name", names=_NAMES),
     )
 
 
@@ -465,9 +478,10 @@ def _uncapitalized(title: str) -> str:
     return f"{title[:1].lower()}{title[1:]}"
 
 
-def _object_with(name: str) -> dict[str, Any]:
-    """Return the schema of an object with a list of objects under *name*."""
-    return {"type": "object", "properties": {name: _list_of_objects()}}
+def _object_with(name: str, **others: str) -> dict[str, Any]:
+    """Return the schema of an object with a list of objects under *name*, and *others*: field -> description."""
+    described = {other: {"description": text} for other, text in others.items()}
+    return {"type": "object", "properties": {name: _list_of_objects(), **described}}
 
 
 def _list_of_objects() -> dict[str, Any]:

@@ -100,6 +100,12 @@ class Change:
         }
         return row if self.decimals is None else {**row, "decimals": self.decimals}
 
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Change:
+        """Return the change that `to_json` wrote."""
+        before, after = int(row["before"]), int(row["after"])
+        return cls(row["address"], row["owner"], row["mint"], before, after, row.get("decimals"))
+
 
 @dataclass(frozen=True, slots=True)
 class Outflow:

@@ -23,6 +23,7 @@ __all__ = [
     "change_line",
     "one_line",
     "short",
+    "value_text",
 ]
 
 _WIDEST = 300
@@ -93,7 +94,7 @@ class InstructionSummary:
         if self.words.sentence:
             out.append(f'  the program\'s words for wallets: "{self.words.sentence}"')
         out += [
-            f"  {one_line(name)} = {_value(value)}{_in_brackets(self.words.arguments.get(name))}"
+            f"  {one_line(name)} = {value_text(value)}{_in_brackets(self.words.arguments.get(name))}"
             for name, value in self.args.items()
         ]
         return out + self._account_lines()
@@ -133,16 +134,17 @@ class SimulationSummary:
         out = [f"  simulation: {self.result}{used}"]
         out += [f"    {change_line(change)}" for change in self.changes]
         if self.returned is not None:
-            out.append(f"  returns {_value(self.returned)}")
+            out.append(f"  returns {value_text(self.returned)}")
         return [*out, *map(_event_line, self.events)]
 
 
 def _event_line(event: tuple[str, Any]) -> str:
     name, fields = event
-    return f"  event {one_line(name)}: {_value(fields)}"
+    return f"  event {one_line(name)}: {value_text(fields)}"
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return an untrusted value on one line, as JSON unless it is text."""
     if not isinstance(value, str):
         value = json_text(value)
     return one_line(value, _WIDEST)

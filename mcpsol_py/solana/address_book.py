@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr, suggest
+from mcpsol_py.items import texts_in
 from mcpsol_py.solana import ids
 
 __all__ = ["AddressBook", "is_name", "ui_amount"]
@@ -132,6 +133,11 @@ class AddressBook:
     def shown(self, address: str) -> str:
         """Return an address as people read it: its name, or the address itself."""
         return self.name_of(address) or address
+
+    def names_in(self, value: Any) -> dict[str, str]:
+        """Return the names of the addresses in a JSON value, by address: "@alice", or the name of a known program."""
+        known = ids.PROGRAM_NAMES | self._by_address()
+        return {text: known[text] for text in texts_in(value) if text in known}
 
     def amount(self, amount: int, mint: str) -> str:
         """Return an amount of base units with its unit: "1.5 @usdc", "0.1 SOL", "5 base units of EPjF…"."""

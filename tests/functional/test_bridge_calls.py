@@ -220,6 +220,7 @@ async def test_transactions_are_decoded_and_balances_read() -> None:
         (row,) = decoded.structured_content["instructions"]
         assert (row["instruction"], row["args"]) == ("transfer", {"amount": "77"})
         assert [a["name"] for a in row["accounts"]] == ["source", "destination", "authority"]
+        assert "\n1. token · transfer(amount = 77)\n" in text(decoded)
         data = await client.call_tool("decode_transaction", {"data": "0x034d00000000000000"})
         assert data.structured_content["instructions"][0]["args"] == {"amount": "77"}
         for bad in (

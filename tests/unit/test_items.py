@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.items import items_by_name, names_of, only, picked, types_by_name, without_nulls
+from mcpsol_py.items import (
+    items_by_name,
+    names_of,
+    only,
+    picked,
+    texts_in,
+    types_by_name,
+    without_nulls,
+)
 
 
 @dataclass(frozen=True)
@@ -35,3 +43,7 @@ def test_fields_that_are_missing_are_not_picked() -> None:
 
 def test_false_is_not_null() -> None:
     assert without_nulls({"a": None, "b": False, "c": 0, "d": ""}) == {"b": False, "c": 0, "d": ""}
+
+
+def test_texts_of_a_json_value_are_given_in_order_without_field_names() -> None:
+    assert list(texts_in({"a": "x", "b": ["y", {"c": "z"}, 5, None]})) == ["x", "y", "z"]

@@ -48,6 +48,29 @@ async def test_a_description_has_no_patterns_and_no_result_schema(counter: Bridg
     assert reply.text.splitlines()[0].startswith("increment: ")
 
 
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("counter_get_state", "gives fields authority: pubkey, count: u64, bump: u8"),
+        ("get_balance", "gives balances, chain, names"),
+        ("decrement", "returns u64"),
+    ],
+)
+async def test_a_description_says_what_the_tool_gives(
+    counter: Bridge, tool: str, said: str
+) -> None:
+    name = tool if tool in counter.box.tools else tool.removeprefix("counter_")
+    reply = await counter.call("describe_tool", {"name": name})
+    assert reply.text.splitlines()[-1].strip() == said
+
+
+async def test_what_is_read_has_names_for_its_addresses(counter: Bridge) -> None:
+    reply = await counter.call("get_balance", {"address": "@alice"})
+    assert reply.structured is not None
+    (row,) = reply.structured["balances"]
+    assert reply.structured["names"][row["address"]] == "@alice"
+
+
 async def test_errors_and_sent_calls_say_nothing_twice(counter: Bridge) -> None:
     sent = tool_result(await counter.call("initialize", {"start": "1"}))
     content = sent["structuredContent"]

@@ -67,3 +67,11 @@ def test_an_amount_has_its_decimal_point() -> None:
 def test_an_amount_of_thousands_of_digits_stays_as_it_is() -> None:
     text = f"{'1' * 5_000} lamports"
     assert AddressBook().named(text) == text
+
+
+def test_names_in_a_json_value_are_found_at_any_depth() -> None:
+    alice = "1V1e9SoXnjBAPYKPwwtqwYDorfH6hVS4isztRsXKbCW"
+    book = AddressBook("local", {"alice": alice})
+    value = {"rows": [{"owner": alice, "amount": "5"}, [ids.TOKEN_PROGRAM]], "n": 5, "none": None}
+    assert book.names_in(value) == {alice: "@alice", ids.TOKEN_PROGRAM: "SPL Token"}
+    assert book.names_in({alice: 1}) == {}
