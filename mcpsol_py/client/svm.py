@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -238,21 +237,18 @@ class SvmTransport:
         newest = self.svm.latest_blockhash()
         return blockhash == newest or self._recent.get(blockhash, -1) >= self._height
 
-    @contextmanager
-    def _checking(
+    def _set_checks(
         self, transaction: VersionedTransaction, *, signatures: bool, blockhash: bool
-    ) -> Iterator[None]:
+    ) -> None:
         """Let the SVM check the next transaction's signatures, and whether its blockhash is recent.
 
         LiteSVM itself takes its newest blockhash only, and durable nonces.
         """
-        with self.lock:
-            unknown = blockhash and not self._is_recent(transaction.message.recent_blockhash)
-            self.svm.with_sigverify(signatures).with_blockhash_check(unknown)
-            try:
-                yield
-            finally:
-                self.svm.with_sigverify(True).with_blockhash_check(True)
+        unknown = blockhash and not self._is_recent(transaction.message.recent_blockhash)
+        self.svm.with_sigverify(signatures).with_blockhash_check(unknown)
+
+    def _reset_checks(self) -> None:
+        self.svm.with_sigverify(True).with_blockhash_check(True)
 
     async def block_height(self) -> int:
         return self._height
@@ -265,28 +261,38 @@ class SvmTransport:
         accounts: Sequence[Pubkey] = (),
         since: int = 0,
     ) -> Outcome:
-        with self._checking(transaction, signatures=False, blockhash=not replace_blockhash):
-            result: Any = self.svm.simulate_transaction(transaction)
+        with self.lock:
+            self._set_checks(transaction, signatures=False, blockhash=not replace_blockhash)
+            try:
+                result: Any = self.svm.simulate_transaction(transaction)
+            finally:
+                self._reset_checks()
         failed = hasattr(result, "err")
-        after: dict[Pubkey, Account] = {} if failed else dict(result.post_accounts())
-        return _outcome(
-            transaction,
-            result.meta(),
-            result.err() if failed else None,
-            tuple(after[key] if key in after else self._get(key) for key in accounts),
+        found = self._accounts_after(result, accounts) if accounts else ()
+        return _outcome(transaction, result.meta(), result.err() if failed else None, found)
+
+    def _accounts_after(self, result: Any, keys: Sequence[Pubkey]) -> tuple[Account | None, ...]:
+        """Return accounts as a simulation leaves them; a failed one changes nothing."""
+        changed: dict[Pubkey, Account] = (
+            {} if hasattr(result, "err") else dict(result.post_accounts())
         )
+        return tuple(changed[key] if key in changed else self._get(key) for key in keys)
 
     async def send(
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False
     ) -> tuple[Signature, Outcome | None]:
         signature = transaction.signatures[0]
-        with self._checking(transaction, signatures=True, blockhash=True):
-            if not skip_preflight:
-                before: Any = self.svm.simulate_transaction(transaction)
-                if hasattr(before, "err"):
-                    return signature, _outcome(transaction, before.meta(), before.err())
-            known = signature in self._landed
-            _, outcome = self._execute(transaction)
+        with self.lock:
+            self._set_checks(transaction, signatures=True, blockhash=True)
+            try:
+                if not skip_preflight:
+                    before: Any = self.svm.simulate_transaction(transaction)
+                    if hasattr(before, "err"):
+                        return signature, _outcome(transaction, before.meta(), before.err())
+                known = signature in self._landed
+                _, outcome = self._execute(transaction)
+            finally:
+                self._reset_checks()
         if not (known and outcome.err == "AlreadyProcessed"):
             self._changed()
         return signature, None
@@ -416,8 +422,6 @@ def _outcome(
     err: Any,
     accounts: tuple[Account | None, ...] = (),
 ) -> Outcome:
-    keys = transaction.message.account_keys
-    called = [item.instruction() for part in meta.inner_instructions() for item in part]
     returned = meta.return_data()
     data = bytes(returned.data)
     return Outcome(
@@ -426,12 +430,20 @@ def _outcome(
         units=meta.compute_units_consumed(),
         return_data=(returned.program_id, data) if data else None,
         accounts=accounts,
-        # A program's id is always one of the message's own keys, never in a lookup table.
-        inner=tuple(
-            (keys[ix.program_id_index], bytes(ix.data))
-            for ix in called
-            if ix.program_id_index < len(keys)
-        ),
+        inner=_inner_calls(transaction, meta),
+    )
+
+
+def _inner_calls(transaction: VersionedTransaction, meta: Any) -> tuple[tuple[Pubkey, bytes], ...]:
+    called = [item.instruction() for part in meta.inner_instructions() for item in part]
+    if not called:
+        return ()
+    # A program's id is always one of the message's own keys, never in a lookup table.
+    keys = transaction.message.account_keys
+    return tuple(
+        (keys[ix.program_id_index], bytes(ix.data))
+        for ix in called
+        if ix.program_id_index < len(keys)
     )
 
 

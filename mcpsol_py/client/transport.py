@@ -17,6 +17,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py.model.fast_init import quicken
+
 __all__ = [
     "AccountBalance",
     "Balances",
@@ -102,6 +104,9 @@ class Outcome:
     inner: tuple[tuple[Pubkey, bytes], ...] = field(default=())
     slot: int = 0
     balances: Balances | None = None
+
+
+quicken(Outcome)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A faster `__init__` for the classes of the model that an IDL needs by the thousand.
+"""A faster `__init__` for frozen dataclasses that are created by the thousand.
 
 The `__init__` of a frozen dataclass sets each slot through `object.__setattr__`, one call per field. For an account
 with ten fields that takes 80 % of the time. `quicken` generates an `__init__` that switches the object to an unfrozen

@@ -4,7 +4,6 @@ payment.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import hashlib
 
@@ -32,7 +31,7 @@ def read_transaction(text: object) -> VersionedTransaction:
             f"the transaction's text has {len(text):,} characters; 1,232 bytes need 1,644",
         )
     try:
-        raw = base64.b64decode(text, validate=True)
+        raw = binascii.a2b_base64(text, strict_mode=True)
         transaction = VersionedTransaction.from_bytes(raw)
     except (ValueError, binascii.Error) as error:
         raise PaymentError(

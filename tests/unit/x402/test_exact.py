@@ -40,6 +40,7 @@ from mcpsol_py.x402.exact.transaction import (
     transfer_checked,
     wire_base64,
 )
+from mcpsol_py.x402.exact.verify import verify_transfer
 from tests.support.x402_exact import PREFIX, normal, payload_of, refusals, terms
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair, token_data
 
@@ -163,6 +164,21 @@ def test_memo_must_be_the_one_asked_for_once(world: World) -> None:
         )
     ]
     assert reasons == [f"{PREFIX}_memo_mismatch", f"{PREFIX}_memo_count", f"{PREFIX}_memo_count"]
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_the_key_of_a_payment_is_the_hash_of_its_message(world: World, legacy: bool) -> None:
+    requirements = world.requirements()
+    payment = payload_of(world, normal(world), requirements, legacy=legacy)
+    verified = verify_transfer(
+        payment.payload,
+        asset=requirements.asset,
+        amount=requirements.amount,
+        pay_to=requirements.pay_to,
+        extra=requirements.extra or {},
+        fee_payers=[str(world.sponsor.pubkey())],
+    )
+    assert verified.key == message_hash(read_transaction(payment.payload["transaction"]))
 
 
 def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:

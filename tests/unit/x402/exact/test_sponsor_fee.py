@@ -80,6 +80,17 @@ def test_an_operator_may_pay_more(world: World) -> None:
     assert facilitator.verify(world.pay(requirements), requirements).is_valid
 
 
+@pytest.mark.parametrize(("price", "accepted"), [(7, True), (8, False)])
+def test_the_price_of_a_compute_unit_has_a_limit_of_its_own(
+    world: World, price: int, accepted: bool
+) -> None:
+    limits = SponsorLimits(micro_lamports=7)
+    facilitator = ExactFacilitator(world.chain, KeypairSponsor(world.sponsor), limits=limits)
+    dear(world, 20_000, price)
+    requirements = world.requirements()
+    assert facilitator.verify(world.pay(requirements), requirements).is_valid is accepted
+
+
 def verified(world: World) -> VerifiedTransfer:
     requirements = world.requirements()
     return verify_transfer(
