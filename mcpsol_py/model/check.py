@@ -17,6 +17,7 @@
 | colliding-names | warning | names that are equal in snake_case, and so in Rust and in tool names |
 | shared-name | info | an argument and an account with one name |
 | seed | error | a seed longer than 32 bytes, too many seeds |
+| seeds-run-together | warning | texts of any length that follow one another in an address's seeds |
 | underivable-seed | warning | an address that a client cannot derive |
 | reserved-word | info | a name that Rust reserves, or that is not an identifier |
 | no-address | info | the program's address is missing |

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import singledispatchmethod
+from itertools import pairwise
 
 from mcpsol_py.errors import UnresolvedName, abbr, suggest
 from mcpsol_py.items import items_by_name, names_of, types_by_name
@@ -26,7 +27,7 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
-from mcpsol_py.model.seed_types import is_plain_seed, why_no_seed
+from mcpsol_py.model.seed_types import is_of_any_length, is_plain_seed, why_no_seed
 from mcpsol_py.model.types import Field, Link, Struct, Type
 from mcpsol_py.names import ByName
 
@@ -84,6 +85,8 @@ class _SeedChecker:
         self.leaves = leaves
         self.args = items_by_name(ix.args)
         self.account_types = types_by_name(reversed(context.model.accounts))
+        #: paths of seeds that are texts or bytes of any length
+        self.of_any_length: set[str] = set()
         #: account -> the accounts that it is derived from
         self.needs: dict[AccountPath, set[AccountPath]] = {}
 
@@ -96,8 +99,21 @@ class _SeedChecker:
             self.context.findings.error(place.path, message, "seed")
         for i, seed in enumerate(pda.seeds):
             self.seed(seed, place.below(f".seeds[{i}]"))
+        self.run_together(pda, place.path)
         if pda.program is not None:
             self.value(pda.program, place.below(".program"))
+
+    def run_together(self, pda: Pda, path: str) -> None:
+        """Report texts that follow one another: "ab" and "c" have the address of "a" and "bc"."""
+        varying = [i for i, seed in enumerate(pda.seeds) if not isinstance(seed, ConstSeed)]
+        texts = [f"{path}.seeds[{i}]" in self.of_any_length for i in varying]
+        for one, other in pairwise(zip(varying, texts, strict=True)):
+            if one[1] and other[1]:
+                message = (
+                    f"seeds {one[0]} and {other[0]} are texts of any length: 'ab' and 'c' have the address of 'a' and"
+                    " 'bc'; put an address or a number between them, or use one of them"
+                )
+                self.context.findings.warning(path, message, "seeds-run-together")
 
     # --- one kind of seed each
 
@@ -128,6 +144,8 @@ class _SeedChecker:
 
     def seed_type(self, seed: ArgSeed | AccountSeed, node: Type | None, place: _Place) -> None:
         """Check that every program makes the same seed of an argument or field of type *node*."""
+        if node is not None and is_of_any_length(self.context.resolver, node):
+            self.of_any_length.add(place.path)
         if node is None or seed.type is not None or is_plain_seed(self.context.resolver, node):
             return
         self.warn(place.path, f"{why_no_seed(node)}, {_GIVE_IT}")

@@ -25,7 +25,7 @@ from mcpsol_py.model.types import (
     is_bytes,
 )
 
-__all__ = ["is_plain", "is_plain_seed", "why_no_seed"]
+__all__ = ["is_of_any_length", "is_plain", "is_plain_seed", "why_no_seed"]
 
 _PLAIN = (Int, Float, Bool, Pubkey, String, Bytes, Amount, DateTime)
 _AROUND_TEXT = (SizePrefixed, FixedSize, Sentinel)
@@ -38,6 +38,17 @@ def is_plain_seed(resolver: Resolver, node: Type) -> bool:
     except UnresolvedName:
         return False
     return is_plain(bare)
+
+
+def is_of_any_length(resolver: Resolver, node: Type) -> bool:
+    """Return whether a seed of a value of *node* may have more or fewer bytes."""
+    try:
+        bare = resolver.target(node)
+    except UnresolvedName:
+        return False
+    while isinstance(bare, (SizePrefixed, Sentinel)):
+        bare = bare.item
+    return isinstance(bare, (String, Bytes))
 
 
 def is_plain(node: Type) -> bool:

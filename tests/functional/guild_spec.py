@@ -4,9 +4,11 @@ from mcpsol_py.spec import (
     Account,
     Mint,
     Mut,
+    Payer,
     Pubkey,
     Ref,
     Signer,
+    SystemProgram,
     TokenAccount,
     TokenInterface,
     TokenProgram,
@@ -14,10 +16,12 @@ from mcpsol_py.spec import (
     error,
     executable,
     has_one,
+    init,
     instruction,
     mint,
     owner,
     program,
+    seeds,
     signer,
     token,
 )
@@ -30,7 +34,11 @@ class Vault(Account):
     guardian: Pubkey
 
 
-@program(name="guild", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+@program(
+    name="guild",
+    address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+    allow_init_if_needed=True,
+)
 class Guild:
     """A guild."""
 
@@ -74,6 +82,17 @@ class Guild:
     @instruction
     def carry(self, purse: Ref[TokenAccount, signer], program: Ref[TokenInterface, signer]) -> None:
         """Do something that a token account and a program sign."""
+
+    @instruction
+    def ensure(
+        self,
+        vault: Mut[
+            Vault, init(payer="authority", if_needed=True), seeds(b"one"), has_one("authority")
+        ],
+        authority: Payer,
+        system_program: SystemProgram,
+    ) -> None:
+        """Make the only vault, or use it as its authority."""
 
     @instruction
     def vote(self, vault: Ref[Vault, ...], *voters: Signer) -> None:

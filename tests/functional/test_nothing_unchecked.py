@@ -122,6 +122,22 @@ def test_an_owner_cannot_be_left_out(guild: Guild) -> None:
     assert guild.call("owned", read(thing), guild.absent) == "ConstraintAccountIsNone"
 
 
+def test_an_account_that_exists_already_is_checked_and_a_new_one_is_made(guild: Guild) -> None:
+    vault, _ = Pubkey.find_program_address([b"one"], guild.chain.address)
+    right, stranger = guild.authority, Keypair()
+
+    def ensure(payer: Keypair) -> str:
+        guild.chain.transport.svm.airdrop(payer.pubkey(), 10**10)
+        metas = written(vault), AccountMeta(payer.pubkey(), True, True), read(Pubkey.default())
+        return guild.call("ensure", *metas, signers=[payer])
+
+    assert ensure(right) == PASSED
+    fields = {"authority": right.pubkey(), "guardian": stranger.pubkey()}
+    guild.chain.put(vault, guild.chain.program.encode_account("Vault", fields))
+    assert ensure(right) == PASSED
+    assert ensure(stranger) == "ConstraintHasOne"
+
+
 def test_every_one_of_many_signers_signs(guild: Guild) -> None:
     vault, voters = read(guild.vault), [Keypair() for _ in range(3)]
     assert guild.call("vote", vault) == PASSED

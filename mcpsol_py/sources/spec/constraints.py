@@ -200,19 +200,22 @@ class ConstraintReader:
             raise SourceError("token accounts and mints have a size of their own: leave out space.")
 
     def _check_state_space(self, space: int | None, p: AccountParameter) -> None:
-        name, size = p.base.__name__, self.definitions.state(p.base).size
         if space is None:
-            if size is None:
+            if self.definitions.state(p.base).size is None:
                 raise SourceError(
-                    f"{name} has no fixed size: write init(…, space=…), discriminator included."
+                    f"{p.base.__name__} has no fixed size: write init(…, space=…), discriminator included."
                 )
             return
-        if size is not None and space < size:
-            raise SourceError(f"{name} takes {size} bytes, space={space} is too small.")
+        self._check_holds_state(space, p)
         if not 0 < space <= _MAX_NEW_ACCOUNT:
             raise SourceError(
                 f"an account is created with 1 to {_MAX_NEW_ACCOUNT} bytes, not {space}."
             )
+
+    def _check_holds_state(self, space: int, p: AccountParameter) -> None:
+        size = self.definitions.state(p.base).size
+        if size is not None and space < size:
+            raise SourceError(f"{p.base.__name__} takes {size} bytes, space={space} is too small.")
 
     def close(self, draft: AccountDraft, word: words.close) -> None:
         if draft.state is None:
@@ -226,6 +229,7 @@ class ConstraintReader:
             raise SourceError("only this program's own state can be resized.")
         if type(word.space) is not int or not 0 < word.space <= _MAX_ACCOUNT:
             raise SourceError(f"a size is 1 to {_MAX_ACCOUNT} bytes, not {abbr(word.space)}.")
+        self._check_holds_state(word.space, draft.parameter)
         self._need_payer(word.payer, draft.parameter)
         draft.realloc, draft.realloc_payer = word.space, word.payer
 

@@ -14,15 +14,19 @@ __all__ = ["refuse_ignored", "refuse_ignored_remaining"]
 _NEW = "each call creates the account"
 _ONE_ADDRESS = "an account has one address"
 
-#: Two words that exclude each other, and why.
+#: Two words that exclude each other, and why. If `init` is only for a missing account, the first kind may be together.
 _PAIRS: tuple[tuple[type, type, str], ...] = (
     (words.init, words.has_one, f"{_NEW}, so its fields are zero: set them in the handler"),
     (words.init, words.owner, f"{_NEW}, so its owner is known"),
-    (words.init, words.realloc, f"{_NEW}, so give init the space"),
     (words.seeds, words.associated, _ONE_ADDRESS),
     (words.seeds, words.address, _ONE_ADDRESS),
     (words.associated, words.address, _ONE_ADDRESS),
     (words.token, words.associated, "associated(…) checks the mint and the authority too"),
+)
+_ALWAYS_APART: tuple[tuple[type, type, str], ...] = (
+    (words.init, words.realloc, "give init the space"),
+    (words.init, words.close, "the account would be gone after the call"),
+    (words.realloc, words.close, "the account would be gone after the call"),
 )
 
 #: The words that an account after the named ones may have: Mut, Ref and signer.
@@ -31,8 +35,9 @@ _FOR_REMAINING = (words.Signer, words.Payer, words.Unchecked)
 
 def refuse_ignored(p: AccountParameter) -> None:
     """Raise SourceError if one of the account's words would check nothing."""
-    for one, other, why in _PAIRS:
-        if p.has(one) and p.has(other) and not _is_if_needed(p):
+    apart = _ALWAYS_APART if _is_if_needed(p) else (*_PAIRS, *_ALWAYS_APART)
+    for one, other, why in apart:
+        if p.has(one) and p.has(other):
             raise SourceError(f"{one.__name__} and {other.__name__} exclude each other: {why}.")
     for is_wrong, message in _WRONG:
         if is_wrong(p):
@@ -74,6 +79,10 @@ _WRONG: tuple[tuple[Callable[[AccountParameter], bool], str], ...] = (
     (
         lambda p: issubclass(p.base, words.Wallet) and p.has(words.owner),
         "a Wallet is owned by the system program already: use Unchecked for another owner.",
+    ),
+    (
+        lambda p: p.is_state and p.has(words.owner),
+        "this program owns its state, so leave owner(…) out.",
     ),
     (
         lambda p: p.is_state and words.executable in p.remarks,

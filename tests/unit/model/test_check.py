@@ -303,6 +303,17 @@ def test_seeds_that_cannot_be_derived(seed: Any, rule: str, level: str) -> None:
     assert found(seeded(seed), rule) == [(level, "instructions[0].accounts[0].pda.seeds[0]")]
 
 
+@pytest.mark.parametrize(
+    ("between", "level"),
+    [((), "warning"), ((ConstSeed(b"-"),), "warning"), ((AccountSeed(("pool",)),), "")],
+)
+def test_texts_that_run_together(between: tuple[Any, ...], level: str) -> None:
+    """A text can hold a constant that stands between two of them, but hardly an address."""
+    text = ArgSeed(("name",))
+    rules = found(seeded(text, *between, text), "seeds-run-together")
+    assert rules == ([(level, "instructions[0].accounts[0].pda")] if level else [])
+
+
 def test_too_many_seeds_and_circles() -> None:
     assert found(seeded(*[ConstSeed(b"a")] * 16), "seed") == [
         ("error", "instructions[0].accounts[0].pda")

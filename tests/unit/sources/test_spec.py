@@ -427,6 +427,31 @@ MISTAKES = {
         "go.s",
         "init and realloc exclude each other",
     ),
+    "an account that is created if needed, resized": (
+        'def go(self, s: Mut[S, init("p", if_needed=True), realloc(99, "p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "init and realloc exclude each other",
+    ),
+    "a new account closed": (
+        'def go(self, s: Mut[S, init(payer="p"), close("p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "init and close exclude each other",
+    ),
+    "resized and closed": (
+        'def go(self, s: Mut[S, realloc(99, payer="p"), close("p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "realloc and close exclude each other",
+    ),
+    "too small for its state": (
+        'def go(self, s: Mut[S, realloc(9, payer="p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "space=9 is too small",
+    ),
+    "state of another program": (
+        'def go(self, s: Ref[S, owner("x")], x: Unchecked): ...',
+        "go.s",
+        "this program owns its state",
+    ),
     "two derivations": (
         'def go(self, t: Mut[TokenAccount, seeds(b"t"), associated("m", "o")], m: Mint, o: Signer): ...',
         "go.t",

@@ -85,11 +85,18 @@ def state_fields(scope: Scope, a: NamedAccount) -> Iterator[str]:
     for name, target in a.constraints.has_one:
         other = scope.lookup.need(target, a)
         field = state.field_name(name)
-        if field == other.name:
+        is_maybe_new = a.constraints.init is not None
+        if field == other.name and not is_maybe_new:
             yield f"has_one = {other.name}{scope.fault(a, f'has_one:{name}')}"
             continue
         fault = scope.fault(a, f"has_one:{name}", "ConstraintHasOne")
-        yield f"constraint = {a.name}.{field} == {scope.given_key(other)}{fault}"
+        same = f"{a.name}.{field} == {scope.given_key(other)}"
+        yield f"constraint = {_is_new(a) + ' || ' if is_maybe_new else ''}{same}{fault}"
+
+
+def _is_new(a: NamedAccount) -> str:
+    """A condition: this call creates the account, whose bytes are zero until Anchor writes them after the handler."""
+    return f"{a.name}.to_account_info().try_borrow_data()?.iter().all(|byte| *byte == 0)"
 
 
 # --- tokens and new accounts --------------------------------------------------------------------------------------
