@@ -32,6 +32,7 @@ lock_npm() {
 lock_npm tests/oracles
 lock_npm tests/oracles/x402
 lock_npm tests/oracles/x402-http
+lock_npm tests/oracles/pyright
 lock_npm tests/oracles/facilitators
 lock_npm tests/oracles/frameworks
 lock_npm tests/oracles/apps

@@ -27,6 +27,6 @@ install() {
 mkdir -p "$MCPSOL_CACHE/node"
 exec 9>"$MCPSOL_CACHE/node/.lock" && flock 9 # other checkouts on this machine install into the same cache
 if [ $# = 0 ]; then
-    set -- tests/oracles tests/oracles/{x402,x402-http,facilitators,apps} clients/typescript
+    set -- tests/oracles tests/oracles/{x402,x402-http,facilitators,apps,pyright} clients/typescript
 fi
 for folder in "$@"; do install "$folder"; done

@@ -350,7 +350,17 @@ class Kind:
             """The address of the program that owns the account."""
 
 
-class Signer(Kind):
+class Unchecked(Kind):
+    """Any account. The handler must check it."""
+
+
+if TYPE_CHECKING:
+    _Known = Unchecked  # an account is still any account when more is known of it
+else:
+    _Known = Kind
+
+
+class Signer(_Known):
     """An account that signs."""
 
 
@@ -358,19 +368,15 @@ class Payer(Signer):
     """A writable signer: it pays or receives lamports."""
 
 
-class Wallet(Kind):
+class Wallet(_Known):
     """An account that the system program owns."""
-
-
-class Unchecked(Kind):
-    """Any account. The handler must check it."""
 
 
 class ProgramAccount(Kind):
     """An executable account: `Ref[ProgramAccount, address("…")]`."""
 
 
-class TokenAccount(Kind):
+class TokenAccount(_Known):
     """An SPL Token (or Token-2022) account; `token(mint=…, authority=…)` checks more."""
 
     if TYPE_CHECKING:
@@ -400,7 +406,7 @@ class TokenAccount(Kind):
             """Its tokens cannot be moved."""
 
 
-class Mint(Kind):
+class Mint(_Known):
     """An SPL Token (or Token-2022) mint; `mint(authority=…, decimals=…)` checks more."""
 
     if TYPE_CHECKING:

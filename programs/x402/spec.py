@@ -5,6 +5,9 @@ discriminators, account lists, account layout, voucher bytes, error codes and ev
 docs/x402-program.md has the state machines, the threat model, and the differences from the audited program.
 """
 
+# pyright: reportUnnecessaryComparison=false
+# pyright compares the classes of `case 14` and a u16, not their values
+
 from mcpsol_py.spec import (
     Account,
     Array,
