@@ -25,7 +25,7 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.catalog.labels import label_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, abbr
-from mcpsol_py.items import picked, texts_in, without_nulls
+from mcpsol_py.items import texts_in, without_nulls
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.mcp_tools import safe_name, shown
 from mcpsol_py.solana.base58 import is_address
@@ -279,14 +279,17 @@ class ReadTools:
     def _found(self, hit: SearchHit) -> dict[str, Any]:
         """Return a found tool: enough to choose it, and to call it if it takes little."""
         tool = self._registry.box.tools[hit.name]
-        row = {
-            "name": hit.name,
-            "takes": takes(tool),
-            "description": about(tool),
-            "annotations": picked(tool.definition["annotations"], ("readOnlyHint",)),
-        }
-        price = self._price(hit.name)
-        return row if price is None else {**row, "price": price}
+        reads = tool.definition["annotations"]["readOnlyHint"]
+        return without_nulls(
+            {
+                "name": hit.name,
+                "takes": takes(tool),
+                "description": about(tool),
+                # MCP's default is false.
+                "annotations": {"readOnlyHint": True} if reads else None,
+                "price": self._price(hit.name),
+            }
+        )
 
     def _describe(self, name: str, arguments: dict[str, Any]) -> Reply:
         called = read_text(required(arguments, "name", name), f"{name}.name")

@@ -34,6 +34,8 @@ _ABOUT = 110
 _GIVES = 600
 #: Fields of a sent call that its summary and the chain's own record repeat.
 _OF_THE_BUILD = frozenset(("data", "accounts", "signers", "fee_payer", "program"))
+#: Fields of a balance change that landed.
+_CHANGED = ("address", "owner", "mint", "change")
 #: Attributes of an error that its text has.
 _IN_THE_TEXT = frozenset(("message", "why", "hints", "logs", "error_message", "returned", "stack"))
 
@@ -158,8 +160,8 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the structured content of a result without what its text says."""
     if structured is None or "summary" not in structured:
         return structured
-    headline = str(structured["summary"]).partition("\n")[0]
-    out = {**structured, "summary": headline}
+    headline = str(structured["summary"]).partition(" · program ")[0]
+    out = {**structured, "summary": headline.partition("\n")[0]}
     if "signature" in out:
         out = without(out, *_OF_THE_BUILD)
     if "simulation" in out:
@@ -168,10 +170,15 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _short_simulation(simulation: Mapping[str, Any], *, landed: bool) -> dict[str, Any]:
-    """Return a simulation without the owners that are the addresses themselves, and the events that landed."""
-    out = without(simulation, "events") if landed else dict(simulation)
-    out["balance_changes"] = list(map(_short_change, simulation.get("balance_changes", ())))
-    return out
+    """Return a simulation without the owners that are the addresses themselves.
+
+    *landed*: and without what the transaction that landed says itself.
+    """
+    changes = map(_short_change, simulation.get("balance_changes", ()))
+    if not landed:
+        return {**simulation, "balance_changes": list(changes)}
+    changed = [picked(row, _CHANGED) for row in changes]
+    return {**without(simulation, "events", "succeeded"), "balance_changes": changed}
 
 
 def _short_change(row: Mapping[str, Any]) -> dict[str, Any]:
