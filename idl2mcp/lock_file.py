@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp.model_diff import model_differences
-from idl2mcp.schema_diff import Difference
-from idl2mcp.schema_facts import facts
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.identity import form_hash, model_hash
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.serial import model_from_json, model_to_json
+from mcpsol_py.schema.comparison.diff import Difference
+from mcpsol_py.schema.comparison.facts import facts
 
 if TYPE_CHECKING:
     from mcpsol_py.client.transport import Transport

@@ -1,6 +1,6 @@
 """Lists every difference of two program models, by path, and gives each difference a kind.
 
-The paths come from the classes of the model, so a new field of a class is compared at once. schema_facts.py compares
+The paths come from the classes of the model, so a new field of a class is compared at once. schema/comparison compares
 sources of different dialects instead, by the facts that they share.
 """
 
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from idl2mcp.schema_diff import ABSENT, Difference
 from mcpsol_py.model import program
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.types import Field, GenericParam, TypeDef
+from mcpsol_py.schema.comparison.diff import ABSENT, Difference
 
 __all__ = ["model_differences"]
 

@@ -18,7 +18,7 @@ __all__ = ["MODULES", "NAMES", "install", "renamed"]
 
 #: Old module -> new module.
 MODULES = {
-    "idl2mcp.drift": "idl2mcp.schema_diff",
+    "idl2mcp.drift": "mcpsol_py.schema.comparison.diff",
     "idl2mcp.purse": "idl2mcp.config.agent_wallet",
     "idl2mcp.tables": "mcpsol_py.toml_schema",
     "mcpsol_py.accounts.addresses": "mcpsol_py.accounts.inputs",

@@ -255,9 +255,9 @@ def show(program: str, place: str, as_json: bool) -> None:
 @_catalog_option
 def diff(program: str, older: str | None, newer: str | None, place: str, as_json: bool) -> None:
     """Compare two versions of PROGRAM, named by the start of their hashes; by default the last two."""
-    from idl2mcp.schema_diff import differences
-    from idl2mcp.schema_facts import comparable, facts
     from mcpsol_py.catalog import Catalog
+    from mcpsol_py.schema.comparison.diff import differences
+    from mcpsol_py.schema.comparison.facts import comparable, facts
 
     with Catalog.open(place) as catalog:
         row = catalog.records.program(program)

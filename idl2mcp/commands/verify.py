@@ -12,7 +12,7 @@ import click
 from idl2mcp import inputs, report
 from idl2mcp.lock_file import Locked, Place, place_of, read_locked
 from idl2mcp.program_files import built, read_elf
-from idl2mcp.schema_diff import KINDS, Difference, comparable, differences, facts
+from mcpsol_py.schema.comparison.diff import KINDS, Difference, comparable, differences, facts
 from mcpsol_py.solana.loader import code_sha256
 
 if TYPE_CHECKING:

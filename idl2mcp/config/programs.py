@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from idl2mcp.local_cluster import LocalCluster
     from idl2mcp.lock_file import Place
-    from idl2mcp.schema_diff import Difference
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
+    from mcpsol_py.schema.comparison.diff import Difference
 
 __all__ = ["ProgramEntry", "Programs"]
 

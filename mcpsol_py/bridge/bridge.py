@@ -102,7 +102,7 @@ class Bridge:
             address_names=address_names,
             catalog=catalog,
         )
-        self._catalog = catalog
+        self.catalog = catalog
         #: Called after each call with the tool, "ok" or the error's reason, and the seconds that it took.
         self.observe: Callable[[str, str, float], None] | None = None
         #: Returns what a call of a tool costs, as text, or None.
@@ -250,8 +250,8 @@ class Bridge:
 
     async def close(self) -> None:
         """Close the catalogue, if there is one. The transports of programs are their owner's to close."""
-        if self._catalog is not None:
-            await self._catalog.close()
+        if self.catalog is not None:
+            await self.catalog.close()
 
     async def _call(
         self,
@@ -260,8 +260,8 @@ class Bridge:
         confirm: Confirm | None,
         progress: CallProgress,
     ) -> Reply:
-        if self._catalog is not None:
-            await self._catalog.join_for_call(name, arguments)
+        if self.catalog is not None:
+            await self.catalog.join_for_call(name, arguments)
         tool = self.box.tool(name)
         if tool.calls_another:
             inner, inner_arguments = _inner_call(tool, arguments)

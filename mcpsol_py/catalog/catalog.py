@@ -32,6 +32,8 @@ _SUFFIXES = (".json", ".ts")
 #: Versions that are recorded in one transaction, and families that are indexed in one.
 _AT_ONCE = 50
 _MAX_LIMIT = 100
+#: Programs of one category that can be listed.
+_MOST_LISTED = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,19 @@ class Catalog:
     def _version(self, row: VersionRow) -> Version:
         program = Program(self.records.model(row))
         return Version(program, row.first_slot, row.last_slot, row.origin or row.source)
+
+    def listed(
+        self, *, after: str = "", limit: int = 100, words: str = "", category: str = ""
+    ) -> list[tuple[ProgramRow, tuple[str, ...]]]:
+        """Return programs with their categories, as `Records.programs` does; *category*: only those in it."""
+        families = self._index.families_in(category, _MOST_LISTED) if category else None
+        rows = self.records.programs(after=after, limit=limit, words=words, families=families)
+        found = self._index.categories_of([row.family for row in rows])
+        return [(row, found.get(row.family, ())) for row in rows]
+
+    def categories(self) -> dict[str, int]:
+        """Return every category with the number of its programs."""
+        return self._index.categories()
 
     def address_with_hash(self, hashed: str) -> str | None:
         """Return the only address whose hash a label has; None if there is none, or several."""

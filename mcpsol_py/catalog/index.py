@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -270,6 +271,29 @@ class SearchIndex:
             )
             for row in rows
         }
+
+    def categories(self) -> dict[str, int]:
+        """Return every category with the number of its programs."""
+        found: Counter[str] = Counter()
+        for (text,) in self._of_each("SELECT categories FROM programs WHERE categories <> ''", []):
+            found.update(text.split("|"))
+        return dict(sorted(found.items()))
+
+    def categories_of(self, families: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the categories of each of *families*."""
+        rows = self._of_each(
+            "SELECT family, categories FROM programs WHERE family IN ({})", families
+        )
+        return {family: tuple(filter(None, text.split("|"))) for family, text in rows}
+
+    def families_in(self, category: str, limit: int) -> list[str]:
+        """Return families of a category."""
+        rows = self._of_each(
+            "SELECT family FROM programs WHERE '|' || categories || '|' LIKE '%|' || {} || '|%' "
+            f"LIMIT {limit}",
+            [category],
+        )
+        return [str(row[0]) for row in rows]
 
     def matching(
         self, expression: str, limit: int, *, ranked: bool = True

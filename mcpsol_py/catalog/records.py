@@ -291,13 +291,26 @@ class Records:
         found = self._db.run(lambda connection: _programs(connection, programs.c.key == key))
         return found[0] if found else None
 
-    def programs(self, *, after: str = "", limit: int = 500, words: str = "") -> list[ProgramRow]:
-        """Return programs in the order of their keys, those after *after*. *words*: letters that the name has."""
+    def programs(
+        self,
+        *,
+        after: str = "",
+        limit: int = 500,
+        words: str = "",
+        families: Sequence[str] | None = None,
+    ) -> list[ProgramRow]:
+        """Return programs in the order of their keys, those after *after*.
+
+        *words*: letters that the name has, or the start of the key. *families*: only these.
+        """
 
         def work(connection: Connection) -> list[ProgramRow]:
             condition = programs.c.key > after
             if words:
-                condition &= programs.c.letters.contains(letters(words), autoescape=True)
+                named = programs.c.letters.contains(letters(words), autoescape=True)
+                condition &= named | programs.c.key.startswith(words.strip(), autoescape=True)
+            if families is not None:
+                condition &= programs.c.family.in_(families)
             return _programs(connection, condition, limit)
 
         return self._db.run(work)

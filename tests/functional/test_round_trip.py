@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from idl2mcp.schema_diff import differences, facts
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.client.discovery import discover_sync
 from mcpsol_py.client.svm import SvmTransport
@@ -20,6 +19,7 @@ from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.render.crate import plan
 from mcpsol_py.render.view import crate_view
 from mcpsol_py.render.write import write_plan
+from mcpsol_py.schema.comparison.diff import differences, facts
 from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.mcp_tools import tools
 from mcpsol_py.schema.pages import page_set, write_pages

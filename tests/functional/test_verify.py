@@ -16,7 +16,7 @@ from solders.pubkey import Pubkey
 
 from idl2mcp.inputs import load_source
 from idl2mcp.lock_file import lock_document, read_locked
-from idl2mcp.schema_diff import KINDS, differences, facts
+from mcpsol_py.schema.comparison.diff import KINDS, differences, facts
 from mcpsol_py.sources.detect import read
 from tests.functional.cli import Cli
 from tests.functional.loaded import COUNTER_SO, REPO, VAULT_SO, DeployingChain

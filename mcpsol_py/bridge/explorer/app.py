@@ -17,6 +17,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.access import check_access, read_form
 from mcpsol_py.bridge.explorer.account_pages import account_page, accounts_page
 from mcpsol_py.bridge.explorer.activity_pages import audit_page, calls_page
+from mcpsol_py.bridge.explorer.catalogue_page import CataloguePage
 from mcpsol_py.bridge.explorer.content import Section
 from mcpsol_py.bridge.explorer.program_pages import (
     Connection,
@@ -49,6 +50,8 @@ _HEADERS = (
 )
 #: How often the live page of recent calls is loaded again.
 _LIVE_SECONDS = 3
+#: Instructions of the catalogue that the page of a search shows.
+_FOUND = 20
 _PATHS = r"explorer\.css|icon\.svg|(programs|tools|accounts)/[^/]+|account|transaction|lookup|search|calls|audit"
 
 
@@ -94,12 +97,15 @@ class Explorer:
         play: PlaySender | None = None,
     ) -> None:
         self.app, self.settings = app, settings
+        if bridge.catalog is not None:
+            sections = (CataloguePage(bridge.catalog.catalog), *sections)
         self.operators = operators or Operators(settings, None)
         self.site = Site(bridge, names, play if settings.is_private else None)
         self.sections = {section.slug: section for section in sections}
         section_paths = "".join(rf"|{re.escape(slug)}(/.*)?" for slug in self.sections)
         #: First steps of the paths that only operators see.
-        self._for_operators = {"calls", "audit", *self.sections}
+        self._for_operators = {"calls", "audit"}
+        self._for_operators |= {one.slug for one in sections if one.for_operators}
         self._own_paths = re.compile(rf"/({_PATHS}{section_paths})?")
         navigation = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
         navigation += [(f"/{section.slug}", section.title) for section in sections]
@@ -208,7 +214,10 @@ class Explorer:
         return await account_page(self.site, self._renderer, {"address": text})
 
     async def _search(self, request: _PageRequest) -> HtmlPage:
-        return search_page(self.site, self._renderer, request.query.get("q", "")[:200])
+        text = request.query.get("q", "")[:200]
+        catalog = self.site.bridge.catalog
+        hits = [] if catalog is None else await asyncio.to_thread(catalog.search, text, _FOUND)
+        return search_page(self.site, self._renderer, text, hits)
 
     async def _calls(self, request: _PageRequest) -> HtmlPage:
         is_live = request.query.get("live") == "1"

@@ -15,6 +15,8 @@ __all__ = [
     "Cell",
     "CellKind",
     "FactsBlock",
+    "Filter",
+    "FilterField",
     "PageContent",
     "PageState",
     "Section",
@@ -70,13 +72,35 @@ Block = TableBlock | FactsBlock | TextBlock
 
 
 @dataclass(frozen=True, slots=True)
+class FilterField:
+    """An input of a filter: one of `choices`, as (value, text), or words if there are none."""
+
+    name: str
+    label: str
+    value: str = ""
+    choices: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A form that loads the page at `path` again with what was chosen. `label` names it for screen readers."""
+
+    path: str
+    label: str
+    fields: Sequence[FilterField]
+    button: str = "Filter"
+
+
+@dataclass(frozen=True, slots=True)
 class PageContent:
-    """A page: a heading, an introduction (`about`) and blocks."""
+    """A page: a heading, an introduction (`about`), a filter and blocks. `back` is its breadcrumb as (path, title)."""
 
     heading: str
     about: str
     blocks: Sequence[Block] = ()
     state: PageState = ""
+    filter: Filter | None = None
+    back: Sequence[tuple[str, str]] = ()
 
 
 class Section(Protocol):
@@ -86,6 +110,8 @@ class Section(Protocol):
     slug: str
     #: Shown in the navigation.
     title: str
+    #: Whether only operators of the bridge see it.
+    for_operators: bool
 
     async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
         """Return the page at /<slug>/<path…>, or None for an unknown path.

@@ -43,6 +43,7 @@ class PaymentsPage:
 
     slug = "payments"
     title = "Payments"
+    for_operators = True
 
     def __init__(self, executions: Executions) -> None:
         self._executions = executions

@@ -14,6 +14,7 @@ from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer, cleaned
 from mcpsol_py.bridge.explorer.site import Site
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.catalog.catalog import Hit
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.schema.mcp_tools import title_of
@@ -108,8 +109,8 @@ def _grouped(tools: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, 
     return sorted(groups.items(), key=lambda group: (group[0] == "Others", group[0]))
 
 
-def search_page(site: Site, renderer: Renderer, query: str) -> HtmlPage:
-    """Return the tools that fit *query*."""
+def search_page(site: Site, renderer: Renderer, query: str, hits: Sequence[Hit] = ()) -> HtmlPage:
+    """Return the tools that fit *query*, and *hits*, what the catalogue found."""
     tools = site.box.tools
     rows = [
         (
@@ -120,8 +121,20 @@ def search_page(site: Site, renderer: Renderer, query: str) -> HtmlPage:
     ]
     table = TableBlock("", ("Tool", "Description"), rows, empty="No tool has any of these words.")
     blocks: list[Block] = [table]
-    content = PageContent("Tools", f"{len(rows)} found for “{query}”.", blocks)
+    if hits:
+        columns = ("Program", "Instruction", "Address", "Why")
+        blocks.append(TableBlock("In the catalogue", columns, list(map(_hit_row, hits))))
+    content = PageContent("Tools", f"{len(rows) + len(hits)} found for “{query}”.", blocks)
     return renderer.content(content, query=query)
+
+
+def _hit_row(hit: Hit) -> Sequence[Cell]:
+    return (
+        Cell(hit.program, href=f"/catalogue/{quote(hit.key, safe='')}"),
+        Cell(hit.instruction),
+        Cell(hit.address or "none known", "code" if hit.address else "text"),
+        Cell("; ".join(hit.why)),
+    )
 
 
 def tool_facts(tool: BridgeTool) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from idl2mcp.lock_file import Locked, Place
 from idl2mcp.model_diff import model_differences
-from idl2mcp.schema_diff import KINDS
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
 from mcpsol_py.model.identity import model_hash
+from mcpsol_py.schema.comparison.diff import KINDS
 from tests.models import anything
 
 ADDRESS = "4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from idl2mcp.schema_facts import comparable, facts
+from mcpsol_py.schema.comparison.facts import comparable, facts
 
 __all__ = ["ABSENT", "KINDS", "Difference", "comparable", "differences", "facts", "kind_of"]
 

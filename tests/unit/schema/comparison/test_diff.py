@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from idl2mcp.lock_file import Place, lock_document, read_lock, read_locked
-from idl2mcp.schema_diff import Difference, differences, facts
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.program import (
     Account,
@@ -27,6 +26,7 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.model.types import PUBKEY, U8, U64, Enum, Field, Link, Struct, TypeDef, Variant, vec
+from mcpsol_py.schema.comparison.diff import Difference, differences, facts
 
 PROGRAM = "4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z"
 POINT = TypeDef("Point", Struct((Field("x", U8), Field("y", U8))))

@@ -1,0 +1,1 @@
+"""Compares two programs: what callers rely on of each, and what differs."""
