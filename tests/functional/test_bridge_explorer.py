@@ -204,7 +204,7 @@ async def test_accounts_that_are_sold_are_not_shown() -> None:
 
 async def test_pages_of_another_part_stand_in_the_navigation() -> None:
     class Odd:
-        slug, title = "odd-numbers", "Odd numbers"
+        slug, title, for_operators = "odd-numbers", "Odd numbers", True
 
         async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
             if path not in ([], ["three"]):
