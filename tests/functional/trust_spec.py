@@ -10,12 +10,15 @@ from mcpsol_py.spec import (
     SystemProgram,
     TokenAccount,
     TokenInterface,
+    Unchecked,
     Wallet,
     close,
+    error,
     has_one,
     init,
     instruction,
     program,
+    require,
     seeds,
     token,
     u8,
@@ -39,6 +42,13 @@ class Part(Account):
     bump: u8
 
 
+class Config(Account):
+    """Whose a vault is."""
+
+    vault: Pubkey
+    admin: Pubkey
+
+
 class Receipt(Account):
     """A receipt, which a payer has once."""
 
@@ -50,10 +60,81 @@ class Receipt(Account):
 class Trust:
     """Holes and their twins."""
 
+    NotYours = error("The vault is somebody else's")
+
     @instruction
     def shut_any(self, vault: Mut[Vault, close("authority")], authority: Payer) -> None:
         """Close a vault of anybody."""
         return
+
+    @instruction
+    def shut_silent(
+        self,
+        vault: Mut[Vault, has_one("authority"), close("to")],
+        authority: Unchecked,
+        to: Mut[Unchecked, ...],
+    ) -> None:
+        """Close the vault of an authority that does not sign."""
+        return
+
+    @instruction
+    def shut_derived(
+        self,
+        vault: Mut[Vault, seeds(b"vault", "authority", bump="bump"), close("to")],
+        authority: Unchecked,
+        to: Mut[Unchecked, ...],
+    ) -> None:
+        """Close the vault at the address of an authority that does not sign."""
+        return
+
+    @instruction
+    def shut_for(
+        self,
+        vault: Mut[Vault, has_one("authority"), close("helper")],
+        authority: Unchecked,
+        helper: Payer,
+    ) -> None:
+        """Close a vault as somebody else than its authority."""
+        return
+
+    @instruction
+    def shut_for_config(
+        self,
+        config: Ref[Config, has_one("vault")],
+        vault: Mut[Vault, close("to")],
+        to: Mut[Unchecked, ...],
+    ) -> None:
+        """Close the vault of a configuration, which nobody signs for."""
+        return
+
+    @instruction
+    def shut_as_admin(
+        self,
+        config: Ref[Config, has_one("vault"), has_one("admin")],
+        vault: Mut[Vault, close("to")],
+        admin: Signer,
+        to: Mut[Unchecked, ...],
+    ) -> None:
+        """Close the vault of a configuration, as its admin."""
+        return
+
+    @instruction
+    def shut_back(
+        self,
+        vault: Mut[Vault, has_one("authority"), close("authority")],
+        authority: Mut[Unchecked, ...],
+    ) -> None:
+        """Give a vault's lamports back, which anybody may do."""
+        return
+
+    @instruction
+    def shut_by_body(
+        self,
+        vault: Mut[Vault, close("helper")],
+        helper: Payer,
+    ) -> None:
+        """Close a vault as its authority, which the body makes sure of."""
+        require(vault.authority == helper.address, self.NotYours)
 
     @instruction
     def shut_own(

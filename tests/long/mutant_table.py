@@ -161,8 +161,8 @@ MUTANTS = [
     Mutant(
         "a fixed address is another one",
         _EXPRESSIONS,
-        "byte_array(node.value)",
-        "byte_array(node.value[::-1])",
+        "new_from_array({byte_array(node.value)})",
+        "new_from_array({byte_array(node.value[::-1])})",
     ),
     Mutant(
         "every variant is the first",
@@ -172,6 +172,34 @@ MUTANTS = [
     ),
     Mutant(
         "a flag is its opposite", _EXPRESSIONS, '"true" if node.value', '"true" if not node.value'
+    ),
+    Mutant(
+        "fixed bytes are turned round",
+        _EXPRESSIONS,
+        "return Text(byte_array(node.value))",
+        "return Text(byte_array(node.value[::-1]))",
+    ),
+    Mutant(
+        "a delegate differs from what may fail", _EXPRESSIONS, "{left} == Some(", "{left} != Some("
+    ),
+    Mutant("something is None", _EXPRESSIONS, ".is_none()", ".is_some()"),
+    Mutant(
+        "the rest of data begins at its start",
+        _EXPRESSIONS,
+        "crate::bytes::from({data}, {start})",
+        "crate::bytes::from({data}, 0 * {start})",
+    ),
+    Mutant(
+        "a part of data is longer",
+        _EXPRESSIONS,
+        "crate::bytes::part({data}, {start}, {self.code(node.stop)})",
+        "crate::bytes::part({data}, {start}, 1 + {self.code(node.stop)})",
+    ),
+    Mutant(
+        "bytes of an extension begin at its start",
+        _EXPRESSIONS,
+        ".is_zero({node.start}, ",
+        ".is_zero(0, ",
     ),
     # --- the libraries
     Mutant(
@@ -359,7 +387,7 @@ MUTANTS = [
     Mutant(
         "addresses have an order",
         "bodies/expressions.py",
-        "isinstance(kind, Int) or is_equality",
+        "isinstance(kind, _NUMBERS) or is_equality",
         "True",
     ),
     Mutant(

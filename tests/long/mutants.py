@@ -53,7 +53,8 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
     _FOLDER.mkdir(parents=True)
     spec = _FOLDER / "spec.py"
     spec.write_text(spec_text(SEED, BODIES), encoding="utf-8")
-    assert not _rendered(spec, _FOLDER / "base", REPO)
+    unchanged = _rendered(spec, _FOLDER / "base", _scratch(None))
+    assert not unchanged, unchanged  # else every mutant would seem to be noticed
     crate = _Crate(_sources(_FOLDER / "base"))
     differing: list[tuple[int, Mutant]] = []
     for number, mutant in enumerate(mutants):
@@ -73,8 +74,8 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
         yield mutant, how or _by_tests(_scratch(mutant))
 
 
-def _scratch(mutant: Mutant) -> Path:
-    """A copy of the package with the edit of a mutant, for as long as no other is made."""
+def _scratch(mutant: Mutant | None) -> Path:
+    """A copy of the package with the edit of a mutant, if any, for as long as no other is made."""
     scratch = _FOLDER / "scratch"
     if not scratch.exists():
         no_caches = shutil.ignore_patterns("__pycache__")
@@ -82,6 +83,8 @@ def _scratch(mutant: Mutant) -> Path:
         (scratch / "templates").symlink_to(REPO / "templates")
     for name in {each.file for each in MUTANTS}:
         shutil.copyfile(REPO / "mcpsol_py" / name, scratch / "mcpsol_py" / name)
+    if mutant is None:
+        return scratch
     file = scratch / "mcpsol_py" / mutant.file
     text = file.read_text(encoding="utf-8")
     assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} has changed, mend the mutant"

@@ -37,6 +37,7 @@ from mcpsol_py.attack.kinds.data import (
 from mcpsol_py.attack.kinds.lifecycle import dust, re_initialise, resize, revival
 from mcpsol_py.attack.kinds.strangers import (
     bump_argument,
+    closed_by_anybody,
     left_out,
     remaining_accounts,
     strangers_state,
@@ -64,6 +65,7 @@ KINDS: tuple[Callable[[Variations], Iterator[Attack]], ...] = (
     has_one_of_another,
     unbound,
     strangers_state,
+    closed_by_anybody,
     left_out,
     duplicate,
     two_roles,

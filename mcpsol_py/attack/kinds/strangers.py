@@ -18,15 +18,26 @@ from mcpsol_py.attack.derivation import (
     is_created,
     must_sign,
 )
+from mcpsol_py.attack.kinds.binding import is_bound, related
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, copy_at, state_accounts
 from mcpsol_py.errors import McpsolError
-from mcpsol_py.model.program import AccountBumpValue, AccountSeed, ArgSeed
+from mcpsol_py.model.program import AccountBumpValue
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
 from mcpsol_py.solana.lamports import lamports_of
 
-__all__ = ["bump_argument", "left_out", "remaining_accounts", "strangers_state", "two_roles"]
+__all__ = [
+    "bump_argument",
+    "closed_by_anybody",
+    "left_out",
+    "remaining_accounts",
+    "strangers_state",
+    "two_roles",
+]
 
 #: More accounts than a program keeps.
 _MANY = 100
+#: The lamports of a stranger's wallet.
+_FUNDED = 10**10
 
 
 def strangers_state(calls: Variations) -> Iterator[Attack]:
@@ -36,7 +47,7 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
     everybody may use it.
     """
     for leaf, account in state_accounts(calls.base):
-        if _is_bound(calls, leaf):
+        if is_bound(calls, leaf):
             continue
         forged = _naming_strangers(calls, leaf, account)
         key = calls.base.addresses[leaf.index]
@@ -62,60 +73,56 @@ def _naming_strangers(calls: Variations, leaf: Leaf, account: Account) -> Accoun
     return calls.with_state(leaf, account, values | strangers)
 
 
-def _is_bound(calls: Variations, leaf: Leaf) -> bool:
-    """Does a constraint bind this state to an account that signs, or to one address?"""
-    is_fixed = has_fixed_address(leaf) or _has_fixed_seeds(leaf)
-    if is_fixed or must_sign(leaf):
-        return True
-    bound_to = [
-        *_named_by_state(calls, leaf),
-        *_named_by_seeds(calls, leaf),
-        *_names_state(calls, leaf),
-    ]
-    return bool(bound_to)
-
-
-def _has_fixed_seeds(leaf: Leaf) -> bool:
-    """Is there one such account, because no seed depends on the call?"""
-    pda = leaf.account.pda
-    if pda is None:
-        return False
-    return not pda.seeds_of(AccountSeed) and not pda.seeds_of(ArgSeed)
-
-
-def _named_by_state(calls: Variations, leaf: Leaf) -> list[Leaf]:
-    """Return the accounts that the `has_one` of this state names."""
-    targets = [target for _, target in constraints_of(leaf).has_one]
-    found = [calls.base.find(target, leaf) for target in targets]
-    return list(filter(None, found))
-
-
-def _named_by_seeds(calls: Variations, leaf: Leaf) -> list[Leaf]:
-    """Return the accounts whose addresses are seeds of this one."""
-    pda = leaf.account.pda
-    if pda is None:
-        return []
-    seeds = pda.seeds_of(AccountSeed)
-    paths = [seed.account for seed in seeds if not seed.field]
-    plan = calls.base.instruction.plan
-    located = [plan.locate(path, leaf) for path in paths]
-    return [other for other in calls.base.present if other.index in located]
-
-
-def _names_state(calls: Variations, leaf: Leaf) -> list[Leaf]:
-    """Return the other state whose `has_one` names this account."""
-    return [
-        other
-        for other in calls.base.present
-        for _, target in constraints_of(other).has_one
-        if other.index != leaf.index and calls.base.find(target, other) == leaf
-    ]
-
-
 def _keeps_lamports(calls: Variations, key: Pubkey, before: int) -> Callable[[], str]:
     def check() -> str:
         left = lamports_of(calls.scene.account(key))
         return "" if left >= before else "a stranger took its lamports"
+
+    return check
+
+
+def closed_by_anybody(calls: Variations) -> Iterator[Attack]:
+    """State is closed by a stranger who gets its lamports: no account that the constraints bind to it signs.
+
+    Anybody may close it if its lamports go back to an account that is bound to it.
+    """
+    for leaf in calls.base.present:
+        target = calls.base.find(constraints_of(leaf).close, leaf)
+        if target is None or has_address(target) or has_fixed_address(target):
+            continue
+        bound = related(calls, leaf)
+        if target not in bound and not any(map(must_sign, bound)):
+            yield _closing_by_stranger(calls, leaf, target)
+
+
+def _closing_by_stranger(calls: Variations, leaf: Leaf, target: Leaf) -> Attack:
+    """Make the attack with strangers in the places of the *target* and of everybody who signs."""
+    replaced = [other for other in calls.base.present if other == target or must_sign(other)]
+    keys = [calls.base.addresses[other.index] for other in replaced]
+    strangers = {
+        key: calls.stranger(f"closing {other.name}")
+        for key, other in zip(keys, replaced, strict=True)
+    }
+    metas = [
+        AccountMeta(strangers.get(meta.pubkey, meta.pubkey), meta.is_signer, meta.is_writable)
+        for meta in calls.base.metas()
+    ]
+    rich = Account(_FUNDED, b"", SYSTEM_PROGRAM)
+    winner = strangers[calls.base.addresses[target.index]]
+    trial = calls.trial(
+        metas,
+        accounts=dict.fromkeys(strangers.values(), rich),
+        after=_gains_nothing(calls, winner),
+    )
+    return Attack(
+        "unbound", leaf.name, "is closed by a stranger", frozenset(), trial, may_pass=True
+    )
+
+
+def _gains_nothing(calls: Variations, key: Pubkey) -> Callable[[], str]:
+    def check() -> str:
+        left = lamports_of(calls.scene.account(key))
+        return "" if left <= _FUNDED else "a stranger got its lamports"
 
     return check
 
