@@ -36,6 +36,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.serial_values import write_value
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, TypeDef, Variant
 from mcpsol_py.model.visit import children, map_children
@@ -135,9 +136,26 @@ def _types(resolver: Resolver, section: str, rows: Iterable[Any]) -> _Facts:
     for row in rows:
         yield f"{section}.{row.name}", "0x" + row.discriminator.value.hex()
         yield from _type(resolver, f"{section}.{row.name}.type", row.type)
-        if size := getattr(row, "size", None):
+        size = getattr(row, "size", None)
+        if size and size != _own_size(resolver, row):
             yield f"{section}.{row.name}.size", str(size)
-        yield from _docs(f"{section}.{row.name}", row.docs)
+        yield from _docs(f"{section}.{row.name}", row.docs or _docs_of_type(resolver, row.type))
+
+
+def _own_size(resolver: Resolver, row: Any) -> int | None:
+    """The size that the type of state implies, which only some dialects write down."""
+    size = fixed_size(resolver, row.type)
+    return None if size is None else size + len(row.discriminator.value)
+
+
+def _docs_of_type(resolver: Resolver, node: Type) -> tuple[str, ...]:
+    """The docs of a named type: Anchor's IDLs have those of state and events there."""
+    if not isinstance(node, Link):
+        return ()
+    try:
+        return resolver.definition(node.name).docs
+    except UnresolvedName:
+        return ()
 
 
 def _docs(at: str, lines: Iterable[str]) -> _Facts:

@@ -53,6 +53,17 @@ def test_the_same_program_has_no_differences() -> None:
     assert differences(facts(MODEL), facts(MODEL)) == []
 
 
+def test_what_only_some_dialects_write_down_is_no_difference() -> None:
+    """Anchor's IDLs have no size of state, and its docs beside its type."""
+    kind = TypeDef("State", Struct((Field("owner", PUBKEY),)), docs=("Whose it is.",))
+    state = AccountType("State", Discriminator(b"\x02"), Link("State"))
+    plain = changed(types=(POINT, kind), accounts=(state,))
+    for size, differs in ((33, False), (40, True)):
+        whole = replace(state, size=size, docs=kind.docs)
+        found = changed(types=(POINT, kind), accounts=(whole,))
+        assert bool(differences(plain, found)) == differs
+
+
 def test_names_of_helper_types_and_the_spelling_of_names_do_not_matter() -> None:
     other = replace(
         GO, name="go_there", args=(Field("points", vec(Link("Dot"))), Field("amount", U64))
