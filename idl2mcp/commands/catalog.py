@@ -136,18 +136,29 @@ def export(file: Path, place: str, as_json: bool) -> None:
 
 
 @command.command("crawl")
-@inputs.url_option(required=True)
+@click.option(
+    "--url",
+    "-u",
+    "urls",
+    metavar="URL",
+    envvar="IDL2MCP_URL",
+    required=True,
+    multiple=True,
+    help="JSON-RPC endpoint, or localhost, devnet, testnet, mainnet (also $IDL2MCP_URL). Several share the work.",
+)
 @click.option(
     "--at-once",
     default=8,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="Programs that this process reads at the same time.",
+    help="Programs that this process reads at the same time at each endpoint.",
 )
 @click.option(
     "--per-second",
     type=click.FloatRange(0, min_open=True),
-    help="Programs that this process begins in a second, for nodes that limit requests.",
+    multiple=True,
+    help="Requests that an endpoint gets in a second at most, from all processes of this machine: once for all "
+    "endpoints, or once for each --url.",
 )
 @click.option(
     "--worker",
@@ -156,7 +167,12 @@ def export(file: Path, place: str, as_json: bool) -> None:
 )
 @_catalog_option
 def crawl(
-    url: str, at_once: int, per_second: float | None, worker: bool, place: str, as_json: bool
+    urls: tuple[str, ...],
+    at_once: int,
+    per_second: tuple[float, ...],
+    worker: bool,
+    place: str,
+    as_json: bool,
 ) -> None:
     """Read the schema of every program of a chain that was deployed since the last crawl.
 
@@ -173,9 +189,9 @@ def crawl(
     async def run(catalog: Catalog) -> dict[str, Any]:
         crawling = Crawl(
             catalog,
-            inputs.endpoint(url),
+            list(map(inputs.endpoint, urls)),
             at_once=at_once,
-            per_second=per_second,
+            per_second=per_second or None,
             report=lambda progress: shown.note(progress.text()),
         )
         try:

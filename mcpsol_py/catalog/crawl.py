@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +19,15 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.catalog.catalog import Catalog
 from mcpsol_py.catalog.records import NewVersion
-from mcpsol_py.client.discovery import discover
+from mcpsol_py.client.discovery import discover_all
 from mcpsol_py.client.loader import deployment_mark
+from mcpsol_py.client.pace import Pace
 from mcpsol_py.client.rpc import RpcTransport
+from mcpsol_py.client.simulation import Payers
 from mcpsol_py.errors import McpsolError, NoProgram, NoSchema, SourceError, TransportError
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.base58 import b58encode
+from mcpsol_py.solana.clusters import cluster_url
 from mcpsol_py.solana.ids import UPGRADEABLE_LOADER
 from mcpsol_py.solana.loader import (
     PROGRAM_HEAD,
@@ -52,7 +56,11 @@ class Deployed:
 
 @dataclass(slots=True)
 class Progress:
-    """What a crawl did so far. `failed`: programs whose node did not answer; the next crawl reads them."""
+    """What this process did of a crawl so far. `failed`: programs that no node told; the next crawl reads them.
+
+    `silent_nodes`: nodes that did not answer at the start, and are not asked later. `queued` and `waiting`: programs
+    that were in the queue of all workers when this one began, and those in it now.
+    """
 
     listed: int = 0
     known: int = 0
@@ -62,6 +70,9 @@ class Progress:
     faulty: int = 0
     failed: int = 0
     new_versions: int = 0
+    silent_nodes: int = 0
+    queued: int = 0
+    waiting: int = 0
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -71,19 +82,23 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """An estimate of the seconds until the end; None before the first program."""
-        if not self.done:
+        """An estimate of the seconds until the end, also of what other workers do; None before the first program."""
+        by_all = max(self.done, self.queued - self.waiting)
+        if not by_all:
             return None
-        return (time.monotonic() - self.started) / self.done * (self.todo - self.done)
+        left = self.todo - self.done + self.waiting
+        return (time.monotonic() - self.started) / by_all * left
 
     def text(self) -> str:
         """Return the progress in words."""
         left = self.seconds_left
+        silent = f", {self.silent_nodes} silent endpoints" if self.silent_nodes else ""
+        queue = f", {self.waiting:,} waiting for a worker" if self.queued else ""
         estimate = "" if left is None else f", about {left:.0f} s left"
         return (
             f"{self.done:,} of {self.todo:,} programs ({self.known:,} unchanged): {self.read:,} read, "
             f"{self.new_versions:,} new versions, {self.without_schema:,} without a schema, "
-            f"{self.faulty:,} faulty, {self.failed:,} not answered{estimate}"
+            f"{self.faulty:,} faulty, {self.failed:,} not answered{silent}{queue}{estimate}"
         )
 
 
@@ -116,31 +131,32 @@ async def _slices(node: RpcTransport, tag: bytes, length: int) -> dict[str, byte
 
 
 class Crawl:
-    """Reads programs of the chain at *url* into a catalogue.
+    """Reads programs of the chain at *urls* into a catalogue. Several nodes of one chain share the work.
 
-    *at_once*: programs that are read at the same time. *per_second*: programs that are begun in a second, None for no
-    limit. *report* is called with the progress.
+    *at_once*: programs that are read at the same time at each node. *per_second*: requests that a node gets in a second
+    at most, None for no limit; one number for all nodes, or one for each. *report* is called with the progress.
     """
 
     def __init__(
         self,
         catalog: Catalog,
-        url: str,
+        urls: str | Sequence[str],
         *,
         at_once: int = 8,
-        per_second: float | None = None,
+        per_second: float | Sequence[float] | None = None,
         report: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         self.catalog, self.progress = catalog, Progress()
-        self._node = RpcTransport(url)
+        self._nodes = _nodes([urls] if isinstance(urls, str) else urls, per_second)
+        self._active = self._nodes
         self._at_once, self._report = at_once, report
-        self._pace = _Pace(per_second)
         self._chain = ""
         self._unindexed = 0
 
     async def close(self) -> None:
-        """Close the connection."""
-        await self._node.close()
+        """Close the connections."""
+        for node in self._nodes:
+            await node.transport.close()
 
     async def run(self) -> Progress:
         """List the programs and read those that changed. Raises TransportError if the list cannot be had."""
@@ -150,7 +166,7 @@ class Crawl:
     async def changed(self) -> list[Deployed]:
         """Return the programs that were deployed since they were read."""
         chain = await self.chain()
-        listed = await list_deployments(self._node)
+        listed = await self._list()
         known = await asyncio.to_thread(self.catalog.records.read_slots, chain)
         todo = [one for one in listed if known.get(one.address) != one.slot]
         self.progress.listed = len(listed)
@@ -165,9 +181,37 @@ class Crawl:
         )
         return [one for one in programs if known.get(one.address) != one.slot]
 
+    async def _list(self) -> list[Deployed]:
+        """Return the programs, as the first node that can list them does. Raises TransportError."""
+        *others, last = self._active
+        for node in others:
+            with suppress(TransportError):
+                return await list_deployments(node.transport)
+        return await list_deployments(last.transport)
+
     async def chain(self) -> str:
-        """Return the genesis hash of the chain."""
-        self._chain = self._chain or str(await self._node.request("getGenesisHash"))
+        """Return the genesis hash of the chain. From then on, only nodes that told it are asked.
+
+        Raises SourceError for nodes of several chains, and TransportError if no node answers.
+        """
+        if self._chain:
+            return self._chain
+        told: dict[str, list[_Node]] = {}
+        failure: TransportError | None = None
+        for node in self._nodes:
+            try:
+                genesis = str(await node.transport.request("getGenesisHash"))
+            except TransportError as error:
+                failure = error
+                self.progress.silent_nodes += 1
+            else:
+                told.setdefault(genesis, []).append(node)
+        if not told:
+            assert failure is not None
+            raise failure
+        if len(told) > 1:
+            raise SourceError("expected nodes of one chain, got nodes of several")
+        ((self._chain, self._active),) = told.items()
         return self._chain
 
     async def read(self, programs: Sequence[Deployed]) -> None:
@@ -176,79 +220,101 @@ class Crawl:
         self.progress.todo += len(programs)
         waiting = iter(programs)
 
-        async def work() -> None:
+        async def work(nodes: Sequence[_Node]) -> None:
             for one in waiting:
-                await self._pace.wait()
-                await self._read_one(one)
+                await self._read_one(one, nodes)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._at_once, len(programs))):
-                group.create_task(work())
+            for place in range(len(self._active)):
+                nodes = [*self._active[place:], *self._active[:place]]  # the others take over
+                for _ in range(min(self._at_once, len(programs))):
+                    group.create_task(work(nodes))
         await asyncio.to_thread(self.catalog.refresh)
 
-    async def _read_one(self, one: Deployed) -> None:
-        progress = self.progress
-        try:
-            slot, new, why = await self._schema(one)
-        except TransportError:
-            progress.failed += 1
-            return
-        outcome = "read" if new is not None else "faulty" if why else "none"
-        is_new = await asyncio.to_thread(
-            self.catalog.records.record_read, self._chain, one.address, slot, new, outcome, why
+    async def _read_one(self, one: Deployed, nodes: Iterable[_Node]) -> None:
+        """Read a program at the first of *nodes* that answers, and record what it gave."""
+        for node in nodes:
+            try:
+                found = await _read_program(node, one)
+            except TransportError:
+                continue
+            await self._record(one, found)
+            break
+        else:
+            self.progress.failed += 1
+        self._report(self.progress)
+
+    async def _record(self, one: Deployed, found: _Found) -> None:
+        records, progress = self.catalog.records, self.progress
+        added, outcome = await asyncio.to_thread(
+            records.record_read, self._chain, one.address, found.slot, found.versions, found.why
         )
         progress.read += outcome == "read"
         progress.faulty += outcome == "faulty"
         progress.without_schema += outcome == "none"
-        progress.new_versions += is_new
-        self._unindexed += is_new
+        progress.new_versions += added
+        self._unindexed += added
         if self._unindexed >= _INDEX_EVERY:
             self._unindexed = 0
             await asyncio.to_thread(self.catalog.refresh)
-        self._report(progress)
 
-    async def _schema(self, one: Deployed) -> tuple[int, NewVersion | None, str]:
-        """Return the slot, the version that was deployed then, and why there is none if its schema is faulty."""
-        slot, key = one.slot, Pubkey.from_string(one.address)
-        for _ in range(_TRIES):
-            new, why = await self._discovered(key, slot)
-            now = (await deployment_mark(self._node, key)).slot
-            if now in (slot, None):
-                return slot, new, why
-            slot = now  # it was deployed meanwhile, so what was read may be of either
-        raise TransportError(
-            self._node.endpoint, f"{one.address} is deployed again and again", retryable=True
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a program gave: a version from each source that has one. `why`: what is wrong, if there is none."""
+
+    slot: int
+    versions: tuple[NewVersion, ...] = ()
+    why: str = ""
+
+
+async def _read_program(node: _Node, one: Deployed) -> _Found:
+    """Return the schemas of the deployment that was there when they were read. Raises TransportError."""
+    slot, key = one.slot, Pubkey.from_string(one.address)
+    for _ in range(_TRIES):
+        found = await _discovered(node, key, slot)
+        now = (await deployment_mark(node.transport, key)).slot
+        if now in (slot, None):
+            return found
+        slot = now  # it was deployed meanwhile, so what was read may be of either
+    why = f"{one.address} is deployed again and again"
+    raise TransportError(node.transport.endpoint, why, retryable=True)
+
+
+async def _discovered(node: _Node, key: Pubkey, slot: int) -> _Found:
+    try:
+        found = await discover_all(node.transport, key, node.payers)
+        return _Found(slot, tuple(NewVersion.discovered(one, str(key), slot) for one in found))
+    except NoProgram:
+        return _Found(slot)
+    except NoSchema as error:
+        return _Found(slot, why=clean_text(str(error), 1000) if "corrupt" in str(error) else "")
+    except TransportError:
+        raise
+    except (McpsolError, RecursionError) as error:
+        return _Found(slot, why=clean_text(str(error) or type(error).__name__, 1000))
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A node that is read from, and who pays in its simulations."""
+
+    transport: RpcTransport
+    payers: Payers
+
+
+def _nodes(urls: Sequence[str], per_second: float | Sequence[float] | None) -> list[_Node]:
+    """Return the nodes at *urls*, each with its own pace. Raises SourceError."""
+    limits = list(per_second) if isinstance(per_second, Sequence) else [per_second]
+    if not urls or len(limits) not in (1, len(urls)):
+        raise SourceError(
+            f"expected one limit for all nodes or one for each, got {len(limits)} for {len(urls)} nodes"
         )
-
-    async def _discovered(self, key: Pubkey, slot: int) -> tuple[NewVersion | None, str]:
-        try:
-            found = await discover(self._node, key)
-            new = NewVersion.discovered(found, str(key), slot)
-        except NoProgram:
-            return None, ""
-        except NoSchema as error:
-            return None, clean_text(str(error), 1000) if "corrupt" in str(error) else ""
-        except TransportError:
-            raise
-        except (McpsolError, RecursionError) as error:
-            return None, clean_text(str(error) or type(error).__name__, 1000)
-        return new, ""
-
-
-class _Pace:
-    """Lets at most so many start in a second."""
-
-    def __init__(self, per_second: float | None) -> None:
-        if per_second is not None and per_second <= 0:
-            raise SourceError(f"expected more than 0 programs a second, got {per_second}")
-        self._gap = 0.0 if per_second is None else 1.0 / per_second
-        self._next = 0.0
-
-    async def wait(self) -> None:
-        now = time.monotonic()
-        start, self._next = max(now, self._next), max(now, self._next) + self._gap
-        if start > now:
-            await asyncio.sleep(start - now)
+    paces = limits if len(limits) == len(urls) else limits * len(urls)
+    return [
+        _Node(RpcTransport(url, pace=Pace(cluster_url(url), limit)), Payers())
+        for url, limit in zip(urls, paces, strict=True)
+    ]
 
 
 def jobs_of(programs: Sequence[Deployed], size: int) -> list[list[list[Any]]]:

@@ -41,6 +41,7 @@ async def run_crawl(
     )
 
     async def turn(programs: list[list[Any]]) -> None:
+        crawl.progress.waiting = _PART * await _count(app, "todo")
         wanted = [Deployed(str(address), int(slot)) for address, slot in programs]
         await crawl.read(await crawl.unread(wanted))
 
@@ -49,7 +50,8 @@ async def run_crawl(
         if lists:
             for part in jobs_of(await crawl.changed(), _PART):
                 await task.defer_async(programs=part)
-        while await _jobs_left(app):
+        crawl.progress.queued = _PART * await _count(app, "todo")
+        while await _count(app, "todo") or await _count(app, "doing"):
             await _give_back(app, silent_after)
             await app.run_worker_async(
                 queues=[_QUEUE],
@@ -64,11 +66,10 @@ async def run_crawl(
     return crawl.progress
 
 
-async def _jobs_left(app: Any) -> bool:
-    for status in ("todo", "doing"):
-        if list(await app.job_manager.list_jobs_async(queue=_QUEUE, status=status)):
-            return True
-    return False
+async def _count(app: Any, status: str) -> int:
+    """Return how many jobs of the queue have that status."""
+    rows = await app.job_manager.list_queues_async(queue=_QUEUE, task=_TASK)
+    return sum(row[status] for row in rows)
 
 
 async def _give_back(app: Any, silent_after: float) -> None:

@@ -191,32 +191,33 @@ class Records:
         self._db.run(work, writes=True)
 
     def record_read(
-        self,
-        chain: str,
-        address: str,
-        slot: int,
-        new: NewVersion | None,
-        outcome: str,
-        why: str = "",
-    ) -> bool:
-        """Record in one transaction that a program was read at *slot*, and its version. Return whether that is new."""
-        try:
-            row = None if new is None else _prepared(new)
-        except SourceError as error:
-            row, outcome, why = None, "faulty", str(error)
+        self, chain: str, address: str, slot: int, new: Sequence[NewVersion], why: str = ""
+    ) -> tuple[int, str]:
+        """Record in one transaction that a program was read at *slot*, and its versions, the preferred one first.
+
+        *why* says what is wrong if there is none. Returns how many versions are new, and the outcome: "read", "faulty"
+        or "none".
+        """
+        rows: list[dict[str, Any]] = []
+        for one in new:
+            try:
+                rows.append(_prepared(one))
+            except SourceError as error:
+                why = why or str(error)
+        outcome = "read" if rows else "faulty" if why else "none"
         if why:
             self.record_faults({address: why})
         values = {"slot": slot, "mark": str(slot), "outcome": outcome, "read_ms": now_ms()}
         here = (deployments.c.chain == chain) & (deployments.c.address == address)
 
-        def work(connection: Connection) -> bool:
-            done = Recorded() if row is None else _record_all(connection, [row])
+        def work(connection: Connection) -> int:
+            done = _record_all(connection, rows) if rows else Recorded()
             if not connection.execute(update(deployments).where(here).values(values)).rowcount:
                 mine = {"chain": chain, "address": address, **values}
                 connection.execute(insert(deployments).values(mine))
-            return bool(done.added)
+            return len(done.added)
 
-        return self._db.run(work, writes=True)
+        return self._db.run(work, writes=True), outcome
 
     def read_slots(self, chain: str, addresses: Sequence[str] | None = None) -> dict[str, int]:
         """Return the slot at which each program of a chain was read; only those at *addresses*, if given."""

@@ -30,6 +30,7 @@ __all__ = [
     "Discovery",
     "cursor_bytes",
     "discover",
+    "discover_all",
     "discover_sync",
     "list_tools",
     "list_tools_sync",
@@ -238,11 +239,33 @@ async def discover(
     Raises NoSchema, which says what each source answered, NoProgram, which says what else is at the address, and
     TransportError if the chain does not answer.
     """
+    payers = Payers(payer, wallet)
+    return (await _sources(transport, program_id, payers, all_pages=all_pages))[0]
+
+
+async def discover_all(transport: Transport, program_id: Pubkey, payers: Payers) -> list[Discovery]:
+    """Find every schema of a program, in the order of `discover`, which returns the first. Raises as it does.
+
+    *payers* remember who paid, for the next program.
+    """
+    return await _sources(transport, program_id, payers, first_only=False)
+
+
+async def _sources(
+    transport: Transport,
+    program_id: Pubkey,
+    payers: Payers,
+    *,
+    all_pages: bool = False,
+    first_only: bool = True,
+) -> list[Discovery]:
+    """Return the schemas of a program, at least one; *first_only*: no other one is read."""
     tried: list[str] = []
+    found: list[Discovery] = []
     settled = True
-    pages = _Pages(transport, program_id, Payers(payer, wallet))
+    pages = _Pages(transport, program_id, payers)
     try:
-        return await _from_list_tools(pages, all_pages)
+        found.append(await _from_list_tools(pages, all_pages))
     except _NoPage as error:
         tried.append(f"list_tools was answered with {error.why}")
         settled = pages.answered
@@ -251,11 +274,16 @@ async def discover(
         settled = False
     except SchemaError as error:
         tried.append(f"list_tools pages are corrupt: {error}")
+    if found and first_only:
+        return found
     for fetched in await read_idl_accounts(transport, program_id):
         settled = settled and not fetched.elsewhere
-        found = _from_idl(fetched, tried, settled)
-        if found is not None:
+        one = _from_idl(fetched, tried, settled)
+        found += [] if one is None else [one]
+        if found and first_only:
             return found
+    if found:
+        return found
     if not pages.answered:
         await check_program(transport, program_id)
     raise NoSchema(str(program_id), "; ".join(tried))

@@ -37,6 +37,7 @@ from mcpsol_py.client.landed_record import (
     plain_text,
     whole_number,
 )
+from mcpsol_py.client.pace import Pace
 from mcpsol_py.client.transport import (
     Blockhash,
     Commitment,
@@ -68,6 +69,7 @@ _ODD_FORMS = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError),
     *(ParseHashError, BincodeError, SanitizeError),
 )
+_TOO_MANY = 429
 #: The node is behind or starting: asking again helps (solana: rpc custom errors).
 _PASSING = frozenset({-32004, -32005, -32014, -32016})
 
@@ -110,7 +112,8 @@ class RpcTransport:
     synchronous Client, that works too, and the transport blocks. *commitment*: what reads see and `confirmed` means.
     *timeout*: seconds for one request. *attempts*: how often a request is made if the node answers 429 or 5xx, is
     behind, or the connection fails. A send repeats the same signed transaction, so it cannot land twice. *max_answer*:
-    bytes of an answer, unpacked; a longer one is refused while it is read.
+    bytes of an answer, unpacked; a longer one is refused while it is read. *pace*: when requests may begin; transports
+    can share one.
     """
 
     def __init__(
@@ -122,9 +125,10 @@ class RpcTransport:
         attempts: int = 4,
         blocking: bool = False,
         max_answer: int = MAX_ANSWER,
+        pace: Pace | None = None,
     ) -> None:
         self.commitment: Commitment = commitment
-        self.attempts = attempts
+        self.attempts, self._pace = attempts, pace
         self._max_answer = max_answer
         self._timeout = timeout
         self._loop: _LoopThread | None = None
@@ -193,15 +197,19 @@ class RpcTransport:
             attempt += 1
             step.set(attempts=attempt)
             wait = min(8.0, 0.25 * 2**attempt) * random.uniform(0.8, 1.2)
+            if self._pace is not None:
+                await self._pace.wait()
             try:
                 raw = await self._post(body)
                 answer = self._parse(method, raw, number)
             except TransportError as error:
                 if error.code is None:
                     lost.append(error.why)
+                wait = max(wait, error.retry_after)
+                if self._pace is not None and error.code == _TOO_MANY:
+                    self._pace.hold(wait)
                 if not error.retryable or attempt >= self.attempts:
                     raise
-                wait = max(wait, error.retry_after)
             else:
                 code = _code(answer.get("error") or {})
                 if code not in _PASSING or attempt >= self.attempts:

@@ -33,6 +33,9 @@ class ManyPrograms:
         self.addresses: list[Pubkey] = []
         self.asked: Counter[str] = Counter()
         self.idls_read: Counter[str] = Counter()
+        #: When requests came; how many of the next ones are answered with 429, and the seconds that these ask for.
+        self.times: list[float] = []
+        self.refusals, self.retry_after = 0, 0.0
         self._idl_accounts: dict[str, str] = {}
         for number, document in enumerate(documents):
             address = Pubkey(number.to_bytes(4, "big") + bytes([7]) * 28)
@@ -125,6 +128,14 @@ def listening(node: ManyPrograms) -> Iterator[str]:
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            node.times.append(time.monotonic())
+            if node.refusals > 0:
+                node.refusals -= 1
+                self.send_response(429)
+                self.send_header("retry-after", str(node.retry_after))
+                self.send_header("content-length", "0")
+                self.end_headers()
+                return
             time.sleep(node.latency)
             rows = (
                 [node.answer(one) for one in request]

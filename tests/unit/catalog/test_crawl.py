@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from mcpsol_py.catalog import Catalog
 from mcpsol_py.catalog.crawl import Crawl, Progress
+from mcpsol_py.catalog.records import conflicts
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.errors import SourceError
+from tests.functional.idl_accounts import metadata_account, packed
 from tests.support.many_programs import ManyPrograms, listening
 from tests.unit.catalog.shops import idl
 
@@ -97,3 +101,120 @@ async def test_a_hostile_idl_stops_nothing(catalog: Catalog, node: ManyPrograms)
 def test_a_pace_of_nothing_is_refused(catalog: Catalog) -> None:
     with pytest.raises(SourceError, match="more than 0"):
         Crawl(catalog, "http://127.0.0.1:1", per_second=0)
+    with pytest.raises(SourceError, match="one limit for all nodes or one for each"):
+        Crawl(catalog, ["http://127.0.0.1:1"] * 3, per_second=[1, 2])
+
+
+# --- nodes and their limits ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IDL2MCP_CACHE", str(tmp_path / "cache"))
+
+
+def most_in_a_second(times: list[float]) -> int:
+    return max(sum(start <= time < start + 1 for time in times) for start in times)
+
+
+async def test_a_node_gets_no_more_requests_than_its_limit(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    with listening(node) as url:
+        crawl = Crawl(catalog, url, per_second=50)
+        done = await crawl.run()
+        await crawl.close()
+    assert done.read == COUNT
+    assert (
+        most_in_a_second(node.times) <= 55
+    )  # requests that were late are not spaced when they arrive
+
+
+async def test_processes_of_one_machine_share_a_limit(node: ManyPrograms) -> None:
+    """Two crawls know nothing of each other but the file of the pace."""
+    with listening(node) as url:
+        catalogs = [Catalog.in_memory([]) for _ in range(2)]
+        crawls = [Crawl(one, url, per_second=50) for one in catalogs]
+        await asyncio.gather(*(crawl.run() for crawl in crawls))
+        for crawl, catalog in zip(crawls, catalogs, strict=True):
+            await crawl.close()
+            catalog.close()
+    assert most_in_a_second(node.times) <= 70
+
+
+async def test_a_node_that_asks_to_wait_gets_no_request_meanwhile(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    """Also none of the programs that are read at the same time."""
+    node.latency = 0.01
+    with listening(node) as url:
+        refused = iter([1])
+
+        def refuse_once(_: Progress) -> None:
+            node.refusals, node.retry_after = next(refused, node.refusals), 1.5
+
+        crawl = Crawl(catalog, url, at_once=8, report=refuse_once)
+        await crawl.run()
+        await crawl.close()
+    times = sorted(node.times)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert max(gaps) >= 1.3
+    assert (crawl.progress.read, crawl.progress.failed) == (COUNT, 0)
+
+
+async def test_several_nodes_share_the_work_and_one_takes_over(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    """Each has its own limit; what one does not answer the other reads."""
+    other = ManyPrograms([idl(f"shop{number}") for number in range(COUNT)], 0.01)
+    node.latency = 0.01
+    with listening(node) as first, listening(other) as second:
+        crawl = Crawl(catalog, [first, second], at_once=2, per_second=[20, 1000])
+        await crawl.run()
+        await crawl.close()
+        assert crawl.progress.read == COUNT
+        assert most_in_a_second(node.times) <= 35
+        read = [sum(one.idls_read.values()) for one in (node, other)]
+        assert min(read) > 0
+        assert sum(read) == COUNT
+    with listening(other) as second:
+        for number, address in enumerate(other.addresses):
+            other.deploy(address, 900 + number, idl(f"shop{number}", version="2"))
+        crawl = Crawl(catalog, [second, "http://127.0.0.1:9"], at_once=2)
+        await crawl.run()
+        await crawl.close()
+    assert (crawl.progress.read, crawl.progress.failed) == (COUNT, 0)
+    assert "1 silent endpoints" in crawl.progress.text()
+
+
+async def test_nodes_of_two_chains_are_refused(catalog: Catalog, node: ManyPrograms) -> None:
+    other = ManyPrograms([idl()])
+    other.do_getGenesisHash = lambda: "another"  # type: ignore[method-assign]
+    with listening(node) as first, listening(other) as second:
+        crawl = Crawl(catalog, [first, second])
+        with pytest.raises(SourceError, match="one chain"):
+            await crawl.run()
+        await crawl.close()
+
+
+async def test_sources_of_one_program_that_differ_are_a_conflict(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    """Both IDL accounts are read, and lint is recorded with each."""
+    address = node.addresses[0]
+    content = packed(idl("shop0", version="other"))
+    node.accounts[str(metadata_address(address))] = metadata_account(address, content)
+    with listening(node) as url:
+        done = await crawled(catalog, url)
+    row = catalog.records.program(str(address))
+    assert (done.read, done.new_versions) == (COUNT, COUNT + 1)
+    assert [one.source for one in row.versions] == ["Program Metadata", "Anchor IDL account"]
+    assert len(conflicts(row)) == 1
+    assert all(one.lint is not None for one in row.versions)
+
+
+def test_the_estimate_counts_what_all_workers_do() -> None:
+    progress = Progress(todo=20, read=10, queued=100, waiting=60)
+    progress.started -= 4.0
+    assert progress.seconds_left == pytest.approx(4.0 / 40 * 70, rel=0.1)
+    assert "60 waiting for a worker" in progress.text()
