@@ -165,8 +165,10 @@ def _about(
     for category in categories:
         yield from text_stems(f"{category} {_CATEGORIES[category][1]}")
     yield from text_stems(" ".join(islice(model.docs, 20)))
-    for event in islice(model.events, 100):
-        yield from identifier_stems(event.name)
+    accounts = (account.name for account in islice(model.accounts, 100))
+    events = (event.name for event in islice(model.events, 100))
+    for name in chain(accounts, events):
+        yield from identifier_stems(name)
 
 
 class _ListedInstruction(NamedTuple):

@@ -16,12 +16,13 @@ from typing import Any
 
 from mcpsol_py.catalog.documents import InstructionText, ProgramText
 from mcpsol_py.catalog.labels import hash_of
+from mcpsol_py.catalog.nearness import packed_vector
 from mcpsol_py.errors import StorageError
 
 __all__ = ["Entry", "IndexedInstruction", "IndexedProgram", "SearchIndex", "program_word"]
 
 #: Increase it when tables or words change: an older index is made anew.
-FORMAT = 5
+FORMAT = 6
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -38,7 +39,8 @@ CREATE TABLE IF NOT EXISTS called (
 CREATE INDEX IF NOT EXISTS called_program ON called (program);
 CREATE TABLE IF NOT EXISTS instructions (
     id INTEGER PRIMARY KEY, program INTEGER NOT NULL, name TEXT NOT NULL, entry TEXT NOT NULL, file TEXT,
-    source TEXT NOT NULL, stems TEXT NOT NULL, meaning TEXT NOT NULL, docs TEXT NOT NULL, parts TEXT NOT NULL
+    source TEXT NOT NULL, stems TEXT NOT NULL, meaning TEXT NOT NULL, docs TEXT NOT NULL, parts TEXT NOT NULL,
+    vector BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS instructions_program ON instructions (program);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
@@ -93,6 +95,7 @@ class IndexedInstruction:
     meaning: frozenset[str]
     docs: frozenset[str]
     parts: frozenset[str]
+    vector: bytes
 
 
 class SearchIndex:
@@ -213,10 +216,18 @@ class SearchIndex:
         self, program: int | None, about: str, entry: Entry, ix: InstructionText
     ) -> None:
         columns = [" ".join(part) for part in (ix.stems, ix.meaning, ix.docs, ix.parts)]
-        place = (program, ix.name, entry.entry, entry.file, entry.source, *columns)
+        place = (
+            program,
+            ix.name,
+            entry.entry,
+            entry.file,
+            entry.source,
+            *columns,
+            _vector(ix, about),
+        )
         number = self._db.execute(
-            "INSERT INTO instructions (program, name, entry, file, source, stems, meaning, docs, parts) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO instructions (program, name, entry, file, source, stems, meaning, docs, parts, "
+            "vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             place,
         ).lastrowid
         self._db.execute(
@@ -310,7 +321,7 @@ class SearchIndex:
         return self._instructions(f"program = ? LIMIT {limit}", program)
 
     def _instructions(self, condition: str, value: object) -> list[IndexedInstruction]:
-        columns = "id, program, name, entry, file, source, stems, meaning, docs, parts"
+        columns = "id, program, name, entry, file, source, stems, meaning, docs, parts, vector"
         with self._turn:
             rows = self._db.execute(
                 f"SELECT {columns} FROM instructions WHERE {condition}", (value,)
@@ -324,11 +335,26 @@ class SearchIndex:
 
 
 def _instruction(row: tuple[Any, ...]) -> IndexedInstruction:
-    number, program, name, entry, file, source, stems, *texts = row
+    number, program, name, entry, file, source, stems, *texts, vector = row
     meaning, docs, parts = (frozenset(text.split()) for text in texts)
     return IndexedInstruction(
-        number, program, name, entry, file, source, tuple(stems.split()), meaning, docs, parts
+        number,
+        program,
+        name,
+        entry,
+        file,
+        source,
+        tuple(stems.split()),
+        meaning,
+        docs,
+        parts,
+        vector,
     )
+
+
+def _vector(ix: InstructionText, about: str) -> bytes:
+    """Return the vector of an instruction: its name counts most, and what it does more than its docs."""
+    return packed_vector([*ix.stems * 6, *ix.meaning * 2, *ix.docs, *about.split()])
 
 
 def program_word(program: int | None) -> str:

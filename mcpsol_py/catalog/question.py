@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 
 from mcpsol_py.catalog.index import SearchIndex
+from mcpsol_py.catalog.naming import MAX_WORDS, NamedProgram, programs_named
+from mcpsol_py.catalog.nearness import NearnessTo
 from mcpsol_py.catalog.vocabulary import is_of_the_field, phrase_words, synonyms
-from mcpsol_py.catalog.words import FILLERS, stem, tokens
+from mcpsol_py.catalog.words import FILLERS, MAX_TEXT, one_letter_off, stem, tokens
 from mcpsol_py.names import letters
 
 __all__ = ["Ask", "Question", "understand"]
@@ -22,41 +24,19 @@ __all__ = ["Ask", "Question", "understand"]
 #: How surely a word means what: itself, a synonym, what a phrase means, and a word with another letter.
 _SYNONYM, _PHRASE, _TYPO = 0.62, 0.85, 0.8
 #: The importance of a word beside others: one that a phrase explains as well, and one of a program's name.
-_IN_PHRASE, _IN_NAME = 0.35, 0.4
+_IN_PHRASE, _IN_NAME = 0.35, 0.3
 #: Names of tokens say what moves, and seldom which instruction moves it.
 _TICKERS = frozenset(
-    (
-        "sol",
-        "usdc",
-        "usdt",
-        "usd",
-        "dollar",
-        "jup",
-        "bonk",
-        "jto",
-        "msol",
-        "wsol",
-        "eth",
-        "btc",
-        "pyusd",
-        "lamport",
-        "ray",
-    )
-)
+    ("sol", "usdc", "usdt", "usd", "dollar", "jup", "bonk", "jto", "msol")
+) | frozenset(("wsol", "eth", "btc", "pyusd", "lamport", "ray"))
 _TICKER = 0.25
 #: The rarity of a word counts with this power, so that a rare word in a comment does not outweigh the verb.
 _RARITY = 0.6
-_MOST_WORDS, _MOST_ASKS = 200, 24
+_MOST_ASKS = 24
 _NUMBER = re.compile(r"\d+[a-z%]?")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-#: How surely a word of a program's name names that program: a brand, an ordinary word, and one such word alone.
-_BRAND, _ORDINARY, _ORDINARY_ALONE = 1.0, 0.5, 0.25
-#: What the first brand of a longer name tells.
-_PART_OF_NAME = 0.6
-_AT_ADDRESS = 20.0
-#: Programs that are named with less than this share of the best strength are not meant.
-_LEAST_STRENGTH = 0.3
+_CAPITAL = re.compile(r"(?<=[^.:!?\s]\s)[A-Z][A-Za-z0-9]*")
+#: Questions that begin so ask for facts, and not how to do something.
+_ASKS_FACTS = frozenset(("who", "why", "when", "which", "is", "are", "does", "do"))
 
 
 @dataclass(slots=True)
@@ -94,19 +74,27 @@ class Question:
     words: frozenset[str] = frozenset()
     weight: float = 1.0
     known_weight: float = 1.0
+    #: The weight of the asks that are names of something unknown, and whether it asks who or why.
+    strange_weight: float = 0.0
+    asks_facts: bool = False
+    #: How near other texts are to it in meaning.
+    nearness: NearnessTo = field(default_factory=lambda: NearnessTo(()))
 
 
 def understand(index: SearchIndex, text: str) -> Question:
     """Return what *text* asks of the programs in *index*."""
-    words = tokens(text)[:_MOST_WORDS]
-    question = Question(_asks(words), letters(text))
-    _name_programs(index, question, words, text)
-    _weigh_asks(index, question)
+    words = tokens(text)[:MAX_WORDS]
+    asks = _asks(words)
+    plain = [ask.text for ask in asks if not ask.is_phrase and ask.text not in _TICKERS]
+    question = Question(asks, letters(text), nearness=NearnessTo(plain))
+    _name_programs(question, programs_named(index, words, text))
+    question.asks_facts = bool(words) and words[0] in _ASKS_FACTS
+    _weigh_asks(index, question, _capitals(text))
     return question
 
 
-def _weigh_asks(index: SearchIndex, question: Question) -> None:
-    """Set the rarity of all asks, and what follows from it for the question."""
+def _weigh_asks(index: SearchIndex, question: Question, capitals: frozenset[str]) -> None:
+    """Set the rarity of all asks, and what follows from it for the question. *capitals*: stems written as names."""
     known = index.frequencies(sorted(_meanings(question.asks)))
     for ask in question.asks:
         _mend(index, ask, known)
@@ -116,6 +104,14 @@ def _weigh_asks(index: SearchIndex, question: Question) -> None:
     question.words = _meanings(question.asks)
     question.weight = _total(question.asks)
     question.known_weight = _total(filter(_is_known, question.asks))
+    question.strange_weight = sum(
+        ask.weight for ask in question.asks if ask.text in capitals and not _is_known(ask)
+    )
+
+
+def _capitals(text: str) -> frozenset[str]:
+    """Return the stems of words that begin with a capital, though no sentence does."""
+    return frozenset(stem(word.lower()) for word in _CAPITAL.findall(text[:MAX_TEXT]))
 
 
 def _meanings(asks: Iterable[Ask]) -> frozenset[str]:
@@ -178,7 +174,7 @@ def _mend(index: SearchIndex, ask: Ask, known: dict[str, int]) -> None:
     is_found = not ask.meanings.keys().isdisjoint(known)
     if is_found or ask.is_phrase or not 5 <= len(ask.text) <= 24:
         return
-    near = index.frequencies(sorted(_one_letter_off(ask.text)))
+    near = index.frequencies(sorted(one_letter_off(ask.text)))
     for one in sorted(near, key=lambda one: -near[one])[:3]:
         known[one] = near[one]
         meant = {m: w * _SYNONYM * _TYPO for m, w in synonyms(one).items()}
@@ -186,86 +182,18 @@ def _mend(index: SearchIndex, ask: Ask, known: dict[str, int]) -> None:
     known |= index.frequencies(sorted(ask.meanings.keys() - known.keys()))
 
 
-def _one_letter_off(word: str) -> set[str]:
-    """Return the words that differ from *word* by one letter: left out, added, exchanged or swapped."""
-    splits = [(word[:i], word[i:]) for i in range(len(word) + 1)]
-    shorter = {a + b[1:] for a, b in splits if b}
-    swapped = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1}
-    other = {a + c + b[1:] for a, b in splits if b for c in _LETTERS}
-    longer = {a + c + b for a, b in splits for c in _LETTERS}
-    return shorter | swapped | other | longer
-
-
 # --- programs that a question names ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A program that a question may name: how surely, and the stems of the question that are its name."""
+def _name_programs(question: Question, named: Sequence[NamedProgram]) -> None:
+    """Note the programs that the question names, and make the words of their names count little.
 
-    program: int
-    strength: float
-    stems: frozenset[str] = frozenset()
-
-
-def _name_programs(index: SearchIndex, question: Question, words: Sequence[str], text: str) -> None:
-    """Find the programs that the question names by a brand, a whole name of several words, or an address."""
-    named = [*_at_addresses(index, text), *_by_names(index, words)]
+    A brand tells the program, and nothing of the instruction.
+    """
     best = max((one.strength for one in named), default=0.0)
-    meant = [one for one in named if one.strength > 0 and one.strength >= _LEAST_STRENGTH * best]
     question.naming = min(1.0, best)
-    for one in sorted(meant, key=lambda one: one.strength):  # the strongest name of a program last
-        question.programs[one.program] = one.strength / best
-    _take_names_out(question.asks, frozenset(chain.from_iterable(one.stems for one in meant)))
-
-
-def _at_addresses(index: SearchIndex, text: str) -> Iterator[_Named]:
-    for word in text.split()[:_MOST_WORDS]:
-        for program in index.programs_at(word.strip("().,:;!?\"'")):
-            yield _Named(program, _AT_ADDRESS)
-
-
-def _by_names(index: SearchIndex, words: Sequence[str]) -> Iterator[_Named]:
-    asked = _possible_names(words)
-    for program, name in _names(index, sorted(asked)):
-        parts = chain.from_iterable(asked.get(word, ()) for word in name)
-        yield _Named(program, _strength(name, asked), frozenset(parts))
-
-
-def _possible_names(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the stems that may be of names, and the stems that each was made of: "launch lab" may be "launchlab"."""
-    plain = [word for word in words if word not in FILLERS]
-    joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairwise(words)}
-    return {**joined, **{stem(word): (stem(word),) for word in plain}}
-
-
-def _take_names_out(asks: Iterable[Ask], names: frozenset[str]) -> None:
-    """Make the words of names count little: their brands tell the program, and nothing of the instruction."""
-    for ask in asks:
+    question.programs = {one.program: one.strength / best for one in named}
+    names = frozenset(chain.from_iterable(one.stems for one in named))
+    for ask in question.asks:
         if ask.text in names:
             ask.importance = min(ask.importance, _IN_NAME if is_of_the_field(ask.text) else 0.0)
-
-
-def _names(index: SearchIndex, stems: Sequence[str]) -> Iterable[tuple[int, tuple[str, ...]]]:
-    """The names of programs that may be meant, with a letter mended where a word is no other word."""
-    found = index.names_with(stems, 4000)
-    if any(not is_of_the_field(word) and word in stems for _, name in found for word in name):
-        return found
-    unknown = [w for w in stems if len(w) >= 5 and not is_of_the_field(w)]
-    near = {other: word for word in unknown for other in _one_letter_off(word)}
-    mended = index.names_with(sorted(near)[:3000], 400) if near else []
-    return [*found, *((p, tuple(near.get(w, w) for w in name)) for p, name in mended)]
-
-
-def _strength(name: Sequence[str], asked: Mapping[str, object]) -> float:
-    """Return how surely a question with the stems *asked* names the program called *name*."""
-    brands = [word for word in name if not is_of_the_field(word)]
-    there = [word for word in name if word in asked]
-    if len(there) == len(name):
-        ordinary = len(name) - len(brands)
-        if brands:
-            return _BRAND * len(brands) + _ORDINARY * ordinary
-        return _ORDINARY_ALONE * ordinary if ordinary > 1 else 0.0
-    if brands and brands[0] == name[0] and name[0] in asked:
-        return _PART_OF_NAME + 0.1 * (len(there) - 1) - 0.03 * (len(name) - len(there))
-    return 0.0

@@ -14,21 +14,22 @@ from itertools import combinations
 
 from mcpsol_py.catalog.index import IndexedInstruction, IndexedProgram, SearchIndex, program_word
 from mcpsol_py.catalog.question import Ask, Question, understand
+from mcpsol_py.catalog.refusal import Signs, fits
 from mcpsol_py.catalog.words import stem
 from mcpsol_py.names import letters
 
 __all__ = ["Found", "rank"]
 
 #: Where a word may be in an instruction, and the weight of a match there.
-_PLACES = {"name": 1.0, "meaning": 0.82, "docs": 0.5, "program": 0.4, "parts": 0.28}
+_PLACES = {"name": 1.0, "meaning": 0.9, "docs": 0.5, "program": 0.4, "parts": 0.28}
 #: What a further match of one phrase adds.
 _FURTHER = 0.25
 #: What a match counts at least when the share of the question that is explained is summed up.
 _MATCHED = 0.35
-#: An answer explains at least this share of the question.
-_ENOUGH = 0.34
 #: The share of a score that does not depend on the coverage of the question, and on that of the name.
 _UNCOVERED, _IMPRECISE = 0.35, 0.5
+#: The factor of a score whose instruction is not near to the question in meaning; nearness adds up to 1.
+_FAR = 0.1
 #: What is left of the score of a program that a question does not name, if it names one.
 _UNNAMED = 0.2
 #: A well-known program before strangers, and each copy of an instruction after the first.
@@ -48,12 +49,17 @@ _MOST_MATCHES = 6000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An instruction that fits, with its program, its score, and the reasons."""
+    """An instruction that fits, with its program, its score, and the reasons.
+
+    `explained`: the share of the question that it has words for. `near`: how near it is in meaning.
+    """
 
     instruction: IndexedInstruction
     program: IndexedProgram
     score: float
-    why: tuple[str, ...]
+    why: tuple[str, ...] = ()
+    explained: float = 0.0
+    near: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +84,25 @@ def rank(index: SearchIndex, text: str, limit: int) -> list[Found]:
     candidates = _candidates(index, question)
     programs = index.programs(sorted({one.program for one in candidates}))
     scored = (_scored(question, one, programs[one.program]) for one in candidates)
-    found = sorted(
-        (one for one in scored if one is not None),
-        key=lambda one: (-one.score, one.program.name, one.instruction.name),
+    found = sorted(scored, key=lambda one: (-one.score, one.program.name, one.instruction.name))
+    best = _spread(found)[:limit]
+    if not best or not fits(_signs(question, best[0])):
+        return []
+    return [replace(one, why=_why(question, one)) for one in best]
+
+
+def _signs(question: Question, best: Found) -> Signs:
+    """Return what tells whether the best instruction fits at all."""
+    if _is_asked(question, best.instruction):
+        return Signs(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    return Signs(
+        best.explained,
+        best.near,
+        question.naming,
+        1.0 - question.known_weight / question.weight,
+        question.strange_weight / question.weight,
+        float(question.asks_facts),
     )
-    return [replace(one, why=_why(question, one)) for one in _spread(found)[:limit]]
 
 
 # --- candidates --------------------------------------------------------------------------------------------------
@@ -142,23 +162,23 @@ def _of_all(groups: Sequence[_Group], size: int) -> Iterable[tuple[str, bool]]:
 # --- scores ------------------------------------------------------------------------------------------------------
 
 
-def _scored(question: Question, one: IndexedInstruction, program: IndexedProgram) -> Found | None:
-    """Return an instruction with its score; None if it explains too little of the question."""
+def _scored(question: Question, one: IndexedInstruction, program: IndexedProgram) -> Found:
+    """Return an instruction with its score."""
     match = _matched(question, one, program)
     strength = question.programs.get(one.program, 0.0)
-    matched, is_asked = match.matched(), _is_asked(question, one)
-    if not (is_asked or strength or matched / question.weight >= _ENOUGH):
-        return None
+    matched, near = match.matched(), question.nearness.of(one.vector)
     explained = _explained(match)
     precision = sum(explained.get(word, 0.0) for word in one.stems) / (len(one.stems) or 1)
     score = match.score() / question.known_weight
     score *= _UNCOVERED + (1 - _UNCOVERED) * matched / question.known_weight
     score *= _IMPRECISE + (1 - _IMPRECISE) * precision
+    score *= _FAR + near
     score += 0.02 * strength + 0.002 * precision
     score *= 1 - question.naming * (1 - _UNNAMED) * (1 - strength)
     score *= _FOR_OPERATORS ** len(_OPERATORS.intersection(one.stems) - explained.keys())
     score *= _WELL_KNOWN if program.is_known else 1.0
-    return Found(one, program, round(score + is_asked, 5), ())
+    score += _is_asked(question, one)
+    return Found(one, program, round(score, 5), (), matched / question.weight, near)
 
 
 def _is_asked(question: Question, one: IndexedInstruction) -> bool:

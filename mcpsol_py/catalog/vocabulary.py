@@ -44,6 +44,10 @@ _LIGHT = frozenset(
     ("a", "an", "the", "my", "our", "your", "his", "her", "its", "this", "that", "these", "those")
 ) | {"some", "it", "them"}
 
+#: The ends of verbs in two parts, which may have words between them: "give the tokens back".
+_PARTICLES = frozenset(("back", "out", "off", "away", "down", "up"))
+_MOST_BETWEEN = 3
+
 
 @dataclass(frozen=True, slots=True)
 class _Phrase:
@@ -54,9 +58,16 @@ class _Phrase:
 
     def begins(self, stems: Sequence[str]) -> bool:
         """Return whether *stems* begin with this phrase."""
+        if len(self.stems) == 2 and self.stems[1] in _PARTICLES:
+            return stems[0] == self.stems[0] and self.stems[1] in stems[1 : 2 + _MOST_BETWEEN]
         return len(stems) >= len(self.stems) and all(
             own is None or own == stem for own, stem in zip(self.stems, stems, strict=False)
         )
+
+    def said(self, stems: Sequence[str]) -> tuple[str, ...]:
+        """Return which of *stems*, that begin with this phrase, are the phrase."""
+        pairs = zip(self.stems, stems, strict=False)
+        return tuple(stem if own is None else own for own, stem in pairs)
 
 
 def _heavy(text: str) -> list[str]:
@@ -88,7 +99,7 @@ def phrase_words(words: Iterable[str]) -> list[tuple[tuple[str, ...], tuple[str,
         rest = stems[start : start + 12]
         phrase = next((one for one in _phrases().get(rest[0], ()) if one.begins(rest)), None)
         if phrase is not None:
-            found.append((tuple(rest[: len(phrase.stems)]), phrase.meant))
+            found.append((phrase.said(rest), phrase.meant))
         start += len(phrase.stems) if phrase is not None else 1
     return found
 

@@ -8,10 +8,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from string import ascii_lowercase
 
 from mcpsol_py import names
 
-__all__ = ["FILLERS", "MAX_TEXT", "identifier_stems", "stem", "text_stems", "tokens"]
+__all__ = [
+    "FILLERS",
+    "MAX_TEXT",
+    "identifier_stems",
+    "one_letter_off",
+    "stem",
+    "text_stems",
+    "tokens",
+]
 
 #: Longer texts are cut before they are split into words.
 MAX_TEXT = 4000
@@ -38,6 +47,7 @@ FILLERS = _set_of(
     first here however instead kind lot many may maybe more most much must never nobody nothing only own quite really
     right same several since sort still sure thing things though thus together try until up upon very well whatever
     whether yes yourself
+    hey hi hello yo ok okay thx thanks bro dude ser fren anon wanna gonna gotta
     """
 )
 
@@ -143,3 +153,14 @@ def identifier_stems(name: str) -> list[str]:
     """
     words = [re.sub(r"(?<=[a-z]{2})\d+$", "", word) for word in tokens(name[:200])]
     return [stem(word) for word in words if word and not _VERSION.fullmatch(word)]
+
+
+def one_letter_off(word: str) -> set[str]:
+    """Return the words that differ from *word* by one letter: left out, added, exchanged or swapped."""
+    splits = [(word[:i], word[i:]) for i in range(len(word) + 1)]
+    inner = splits[:-1]
+    shorter = {a + b[1:] for a, b in inner}
+    swapped = {a + b[1::-1] + b[2:] for a, b in inner}
+    other = {a + c + b[1:] for a, b in inner for c in ascii_lowercase}
+    longer = {a + c + b for a, b in splits for c in ascii_lowercase}
+    return shorter | swapped | other | longer

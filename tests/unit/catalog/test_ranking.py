@@ -18,8 +18,14 @@ from mcpsol_py.sources.detect import read
 from tests.unit.catalog.shops import ADDRESS, OTHER, idl
 
 QUESTIONS = Path(__file__).with_name("questions.tsv")
+#: Further questions. Each answer is PROGRAMS:INSTRUCTIONS, by the names of ../shared/questions/programs.tsv.
+MORE = Path(__file__).with_name("more_questions.tsv")
+OFF_TOPIC = Path(__file__).with_name("off_topic.tsv")
 #: The share of our own questions whose answer is among the first three.
 LEAST = {"named": 0.95, "job": 0.8, "rare": 0.8, "hard": 0.6}
+LEAST_OF_MORE = {"named": 0.92, "none": 0.75, "hard": 0.6}
+#: The share of questions about something else that get no answer.
+LEAST_REFUSED = 0.78
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +62,42 @@ def test_our_questions_are_answered(everything: Catalog) -> None:
     shares = {kind: sum(rank <= 3 for rank in all_) / len(all_) for kind, all_ in ranks.items()}
     assert {kind: share for kind, share in shares.items() if share < LEAST[kind]} == {}
     assert statistics.median(times) < 0.25  # seconds, on a loaded machine
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def _is_one_of(name: str, patterns: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns.split("|"))
+
+
+def _answers(hit: Hit, answers: str, program: str) -> bool:
+    both = (one.partition(":") for one in answers.split(";"))
+    return any(
+        _is_one_of(program, programs) and _is_one_of(letters(hit.instruction), instructions)
+        for programs, _, instructions in both
+    )
+
+
+def test_more_questions_are_answered(everything: Catalog, shared_idls: Path) -> None:
+    known = _rows(shared_idls.parent / "questions" / "programs.tsv")
+    programs = {row["file"]: row["program"] for row in known}
+    found: dict[str, list[bool]] = {}
+    for row in _rows(MORE):
+        hits = everything.search(row["question"], limit=3)
+        is_found = any(
+            _answers(hit, row["answers"], programs[Path(hit.file or "").name]) for hit in hits
+        )
+        found.setdefault(row["kind"], []).append(is_found)
+    shares = {kind: statistics.mean(some) for kind, some in found.items()}
+    assert {kind: share for kind, share in shares.items() if share < LEAST_OF_MORE[kind]} == {}
+
+
+def test_questions_about_something_else_are_refused(everything: Catalog) -> None:
+    refused = [everything.search(row["question"]) == [] for row in _rows(OFF_TOPIC)]
+    assert statistics.mean(refused) >= LEAST_REFUSED
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""The programs that a question names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mcpsol_py.catalog.documents import ProgramText
+from mcpsol_py.catalog.index import Entry, SearchIndex
+from mcpsol_py.catalog.naming import programs_named
+from mcpsol_py.catalog.words import tokens
+
+NAMES = {1: ("scop",), 2: ("zorblax", "lazer"), 3: ("zorblax", "vault"), 4: ("msolq",)}
+
+
+@pytest.fixture
+def index() -> Iterator[SearchIndex]:
+    index = SearchIndex()
+    texts = [
+        ProgramText(" ".join(n), None, (n,), n, (), (), is_known=False) for n in NAMES.values()
+    ]
+    index.write(([Entry(text.name, text.name, None, "file", text)] for text in texts), "1")
+    index.finish("1")
+    yield index
+    index.close()
+
+
+def _named(index: SearchIndex, text: str) -> dict[int, float]:
+    """The strongest strength of each program."""
+    return {one.program: one.strength for one in programs_named(index, tokens(text), text)}
+
+
+def test_a_title_counts_before_other_names(index: SearchIndex) -> None:
+    """Red before titles were read: "zorblax lazer" is a longer name than "scope"."""
+    named = _named(index, "Scope: update the prices out of Zorblax Lazer")
+    assert max(named, key=named.__getitem__) == 1
+
+
+def test_without_a_title_the_longest_name_counts_most(index: SearchIndex) -> None:
+    named = _named(index, "update the prices of zorblax lazer")
+    assert max(named, key=named.__getitem__) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["note: zorblax lazer update", ": zorblax lazer", "zorblax lazer:"]
+)
+def test_a_colon_after_something_else_is_no_title(index: SearchIndex, text: str) -> None:
+    named = _named(index, text)
+    assert max(named, key=named.__getitem__) == 2
+
+
+def test_a_typed_word_is_mended(index: SearchIndex) -> None:
+    assert 2 in _named(index, "zorbalx deposit")
+
+
+def test_two_words_together_are_not_mended(index: SearchIndex) -> None:
+    """Red when they were: "m solq" is no wrong spelling, and "my solq" even less."""
+    assert 4 not in _named(index, "against my solq")
