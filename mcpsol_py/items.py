@@ -18,6 +18,9 @@ __all__ = [
     "without_nulls",
 ]
 
+#: Values in JSON that hold no others.
+_LEAVES = (str, int, float, type(None))
+
 T = TypeVar("T")
 V = TypeVar("V")
 _Type = TypeVar("_Type", covariant=True)
@@ -75,11 +78,17 @@ def nests_as_deep(value: object, levels: int) -> bool:
     """Return whether objects and lists of a JSON value nest *levels* deep or deeper. Looks at them level by level."""
     layer = [value]
     for _ in range(levels):
-        holders = [one for one in layer if isinstance(one, (dict, list, Mapping))]
+        holders = [one for one in layer if _may_hold(one)]
         if not holders:
             return False
         layer = [inner for one in holders for inner in _inside(one)]
     return True
+
+
+def _may_hold(value: object) -> bool:
+    if isinstance(value, _LEAVES):  # asking whether text is a Mapping takes ten times as long
+        return False
+    return isinstance(value, (dict, list, Mapping))
 
 
 def _inside(value: Mapping[Any, Any] | list[Any]) -> Iterable[Any]:

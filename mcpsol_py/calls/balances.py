@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from solders.pubkey import Pubkey
 
+from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.solana.address_book import ui_amount
 from mcpsol_py.solana.native_accounts import withdraw_authority
 from mcpsol_py.solana.tokens import (
@@ -105,6 +106,9 @@ class Change:
         """Return the change that `to_json` wrote."""
         before, after = int(row["before"]), int(row["after"])
         return cls(row["address"], row["owner"], row["mint"], before, after, row.get("decimals"))
+
+
+quicken(Change)
 
 
 @dataclass(frozen=True, slots=True)

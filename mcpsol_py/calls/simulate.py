@@ -34,6 +34,7 @@ from mcpsol_py.errors import (
     ProgramFailed,
     TransportError,
 )
+from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.names import clean_json
 from mcpsol_py.solana.tokens import read_token_account
 
@@ -67,6 +68,9 @@ class SimulatedCall:
     aside: AccountStates = field(default_factory=dict)
     again: AccountStates = field(default_factory=dict)
     decimals: Mapping[str, int] = field(default_factory=dict)
+
+
+quicken(SimulatedCall)
 
 
 #: A placeholder for the payer, who is chosen later.

@@ -12,6 +12,7 @@ from typing import Any
 
 from mcpsol_py.calls.balances import SOL, Change, ui_amount
 from mcpsol_py.calls.display import Words
+from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.names import clean_text, json_text
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
@@ -38,6 +39,9 @@ class AccountLine:
     signer: bool
     writable: bool
     given: bool
+
+
+quicken(AccountLine)
 
 
 def short(address: str) -> str:
@@ -118,6 +122,9 @@ class InstructionSummary:
         return [] if self.payer in shown else [f"  fee payer  {self.payer}"]
 
 
+quicken(InstructionSummary)
+
+
 @dataclass(frozen=True, slots=True)
 class SimulationSummary:
     """What a simulation showed. `result` says how it went, like "succeeded"."""
@@ -136,6 +143,9 @@ class SimulationSummary:
         if self.returned is not None:
             out.append(f"  returns {value_text(self.returned)}")
         return [*out, *map(_event_line, self.events)]
+
+
+quicken(SimulationSummary)
 
 
 def _event_line(event: tuple[str, Any]) -> str:

@@ -181,7 +181,8 @@ def instruction_list(what: object) -> list[Instruction]:
 def size_of(message: Message | MessageV0) -> int:
     """Return the bytes of the signed transaction."""
     signatures = message.header.num_required_signatures
-    return 1 + 64 * signatures + len(to_bytes_versioned(message))
+    version = 0 if isinstance(message, Message) else 1  # `bytes` of a message has no version
+    return 1 + 64 * signatures + version + len(bytes(message))
 
 
 def check_size(message: Message | MessageV0) -> None:

@@ -15,7 +15,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.client.call_stack import CallStack
 from mcpsol_py.codec.event import EVENT_CPI_TAG
-from mcpsol_py.codec.reading import Reading
+from mcpsol_py.codec.reading import Reading, read_event
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.program import Program
 
@@ -33,25 +33,18 @@ def logged_data(logs: Sequence[str], program_id: str) -> list[bytes]:
 
 def _logged(logs: Sequence[str], program_id: str) -> dict[str, list[bytes]]:
     """Return the data of *program_id*'s own lines by their label."""
-    found = dict(_candidates(logs))
     own: dict[str, list[bytes]] = {label: [] for label in _READERS}
+    numbers = [number for number, line in enumerate(logs) if line.startswith(_LABELS)]
+    end = numbers[-1] + 1 if numbers else 0
     stack = CallStack()
-    for number, line in enumerate(logs[: max(found, default=-1) + 1]):
-        stack.read(line)
-        if number in found and stack.current == program_id:
-            label, data = found[number]
-            own[label].append(data)
+    for line in logs[:end]:
+        if not line.startswith(_LABELS):
+            stack.read(line)
+        elif stack.current == program_id:
+            label, _, text = line.partition(_AFTER_LABEL)
+            data = _READERS[label](text)
+            own[label] += [] if data is None else [data]
     return own
-
-
-def _candidates(logs: Sequence[str]) -> Iterator[tuple[int, tuple[str, bytes]]]:
-    for number, line in enumerate(logs):
-        label, _, text = line.partition(": ")
-        if label not in _READERS:
-            continue
-        data = _READERS[label](text)
-        if data is not None:
-            yield number, (label, data)
 
 
 def _from_slices(text: str) -> bytes | None:
@@ -73,6 +66,8 @@ def _from_base64(text: str) -> bytes | None:
 
 #: How to read the lines that may have an event. Anchor before 0.22 logged events as text.
 _READERS: dict[str, Callable[[str], bytes | None]] = {_DATA: _from_slices, _TEXT: _from_text}
+_AFTER_LABEL = ": "
+_LABELS = tuple(label + _AFTER_LABEL for label in _READERS)
 
 
 def read_events(
@@ -107,7 +102,7 @@ def event_data(
 
 def _read_event(program: Program, data: bytes) -> Reading | None:
     try:
-        return program.read_event(data)
+        return read_event(program.codecs, data)
     except DecodeError:
         return None
 

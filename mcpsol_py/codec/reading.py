@@ -17,6 +17,7 @@ from mcpsol_py.codec.discriminator import Likely, leading, likely
 from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.lenient_read import LenientJson, LenientReader
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
+from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction
 from mcpsol_py.model.types import Struct, Type
 
@@ -62,6 +63,9 @@ class Reading:
     def json(self) -> Any:
         """Return `value` in its JSON form. An enum's unknown variant is {"unknown_variant": tag, "data": "0x…"}."""
         return self._to_json(self.value)
+
+
+quicken(Reading)
 
 
 class Kind(Protocol):

@@ -14,8 +14,18 @@ from typing import Any
 __all__ = ["quicken"]
 
 
+class _Made:
+    """The default of a parameter whose field has a factory."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_MADE = _Made()
+
+
 def quicken(*classes: Any) -> None:
-    """Replace the `__init__` of frozen dataclasses with slots. Their defaults must be plain values, not factories."""
+    """Replace the `__init__` of frozen dataclasses with slots."""
     for cls in classes:
         init = _generate_init(cls)
         init.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -31,8 +41,8 @@ def _generate_init(cls: Any) -> Any:
         "_frozen": cls,
         "_set": object.__setattr__,
     }
-    parameters = ", ".join(_parameter(cls, f, scope) for f in fields(cls))
-    stores = "".join(f"    self.{name} = {name}\n" for name in names)
+    parameters = ", ".join(_parameter(f, scope) for f in fields(cls))
+    stores = "".join(f"    self.{f.name} = {_stored(f, scope)}\n" for f in fields(cls))
     source = (
         f"def __init__(self, {parameters}):\n"
         '    _set(self, "__class__", _unfrozen)\n'
@@ -43,11 +53,19 @@ def _generate_init(cls: Any) -> Any:
     return scope["__init__"]
 
 
-def _parameter(cls: Any, field: Field[Any], scope: dict[str, Any]) -> str:
+def _parameter(field: Field[Any], scope: dict[str, Any]) -> str:
     """Return the parameter for *field*, with its default in *scope*."""
-    if field.default_factory is not MISSING or not field.init:
-        raise TypeError(f"{cls.__name__}.{field.name}: expected a plain default, got a factory")
-    if field.default is MISSING:
+    default = _MADE if field.default_factory is not MISSING else field.default
+    if default is MISSING:
         return field.name
-    scope[f"_default_{field.name}"] = field.default
+    scope[f"_default_{field.name}"] = default
     return f"{field.name}=_default_{field.name}"
+
+
+def _stored(field: Field[Any], scope: dict[str, Any]) -> str:
+    """Return the expression for the value of *field*."""
+    name, make = field.name, field.default_factory
+    if make is MISSING:
+        return name
+    scope[f"_make_{name}"] = make
+    return f"_make_{name}() if {name} is _default_{name} else {name}"

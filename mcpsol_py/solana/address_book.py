@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from string import ascii_letters, digits
 from types import MappingProxyType
 from typing import Any
 
@@ -20,9 +21,10 @@ __all__ = ["AddressBook", "is_name", "ui_amount"]
 
 _NAME = re.compile(r"@[a-z][a-z0-9_-]{0,31}")
 _ADDRESS = r"[1-9A-HJ-NP-Za-km-z]{32,44}"
-_ADDRESSES = re.compile(rf"(?<![0-9A-Za-z])({_ADDRESS})(?![0-9A-Za-z])")
-#: A mint that has a name is not called a mint, too. The search takes twice as long.
-_MINTS = re.compile(rf"(?:mint )?{_ADDRESSES.pattern}")
+#: A mint that has a name is not called a mint, too.
+_MINT = "mint "
+_ADDRESSES = re.compile(rf"(?:{_MINT})?(?<![0-9A-Za-z])({_ADDRESS})(?![0-9A-Za-z])")
+_ALPHANUMERIC = frozenset(ascii_letters + digits)
 _AMOUNT = r"(?<![0-9,])-?[0-9][0-9,]{0,40}"
 _AMOUNTS = re.compile(
     rf"(?P<amount>{_AMOUNT}) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
@@ -47,6 +49,18 @@ def ui_amount(amount: int, decimals: int | None) -> str:
     digits = str(abs(amount)).rjust(decimals + 1, "0")
     text = f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
     return text.rstrip("0").rstrip(".")
+
+
+def _with_name(text: str, address: str, name: str) -> str:
+    """Write *name* for each *address* that no letter or digit touches."""
+    start = text.find(address)
+    while start >= 0:
+        end = start + len(address)
+        if _ALPHANUMERIC.isdisjoint({text[start - 1 : start], text[end : end + 1]}):
+            before = text[:start].removesuffix(_MINT) + name
+            text, end = before + text[end:], len(before)
+        start = text.find(address, end)
+    return text
 
 
 class AddressBook:
@@ -151,11 +165,12 @@ class AddressBook:
         if "base units of " in text or " lamports" in text:
             text = _AMOUNTS.sub(self._amount_text, text)
         names = self._by_address()
+        if len(names) > _FEW:
+            return _ADDRESSES.sub(lambda found: names.get(found[1], found[0]), text)
         # A few addresses are found much faster than anything like an address.
-        if len(names) <= _FEW and not any(map(text.__contains__, names)):
-            return text
-        addresses = _MINTS if "mint " in text else _ADDRESSES
-        return addresses.sub(lambda found: names.get(found[1], found[0]), text)
+        for address in filter(text.__contains__, names):
+            text = _with_name(text, address, names[address])
+        return text
 
     def _amount_text(self, found: re.Match[str]) -> str:
         mint = found["mint"] or _SOL

@@ -67,6 +67,8 @@ class CallProgress:
 
     async def reached(self, step: str, steps: Sequence[str], **facts: Any) -> None:
         """Report that *step*, one of *steps*, is finished."""
+        if self._listener is None:
+            return
         number = steps.index(step) + 1
         if number <= self._done:
             return

@@ -18,10 +18,11 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Self
 
 import anyio
+import orjson
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from mcpsol_py.bridge.mcp.probing import (
     MODERN_VERSIONS,
@@ -149,13 +150,12 @@ class _MessageReader(_Stream):
             raise StopAsyncIteration from None
 
     async def receive(self) -> SessionMessage | Exception:
-        """Return the next message. Invalid UTF-8 is replaced. Raises EndOfStream."""
+        """Return the next message. Raises EndOfStream."""
         line = await self._read_line()
         if not line:
             raise anyio.EndOfStream
-        text = line.decode("utf-8", "replace")
         try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+            return SessionMessage(_message_in(line))
         except ValueError as error:
             return error
 
@@ -173,6 +173,25 @@ class _MessageReader(_Stream):
             return b"".join(parts)
 
 
+def _message_in(line: bytes) -> JSONRPCMessage:
+    """Return the message on a line. Invalid UTF-8 is replaced. Raises ValueError."""
+    text = line.decode("utf-8", "replace")
+    if b'"method"' in line and b'"id"' in line:  # nearly always a request
+        with suppress(ValueError):
+            return JSONRPCRequest.model_validate_json(text, by_name=False)
+    return jsonrpc_message_adapter.validate_json(text, by_name=False)
+
+
+def _line_of(message: JSONRPCMessage) -> bytes:
+    """Return a message as a line of JSON."""
+    if isinstance(message, JSONRPCResponse):
+        fields = {"jsonrpc": message.jsonrpc, "id": message.id, "result": message.result}
+        with suppress(TypeError):  # such as a number of over 64 bits
+            return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    return f"{text}\n".encode()
+
+
 class _MessageWriter(_Stream):
     """Writes messages to the client, one a line. *hang_up* is called when the client has gone away."""
 
@@ -181,8 +200,7 @@ class _MessageWriter(_Stream):
 
     async def send(self, item: SessionMessage) -> None:
         """Write a message, and wait until the pipe has taken all of it. Raises BrokenResourceError."""
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        self._writer.write(f"{text}\n".encode())
+        self._writer.write(_line_of(item.message))
         try:
             await self._writer.drain()
         except ConnectionError as error:  # it left without waiting for its answers

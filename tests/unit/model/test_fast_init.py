@@ -52,10 +52,14 @@ def test_signatures_copies_and_pickles() -> None:
         Account()  # type: ignore[call-arg]  # that is the point
 
 
-def test_defaults_that_are_made_each_time_are_refused() -> None:
+def test_defaults_of_a_factory_are_made_each_time() -> None:
     @dataclass(frozen=True, slots=True)
     class Made:
+        name: str
         items: list[int] = field(default_factory=list)
 
-    with pytest.raises(TypeError, match="items"):
-        quicken(Made)
+    quicken(Made)
+    first, second = Made("a"), Made("b", [1])
+    first.items.append(2)
+    assert (Made("c").items, second.items) == ([], [1])
+    assert str(inspect.signature(Made).parameters["items"]) == "items: list[int] = <factory>"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from solders.pubkey import Pubkey
 
 from mcpsol_py.errors import SourceError
 from mcpsol_py.solana import ids
@@ -52,6 +55,14 @@ def test_a_text_is_shown_with_names_and_decimals() -> None:
     )  # no decimals known
     assert book.named(f"x{MINE}") == f"x{MINE}"
     assert book.amount(7, MINE) == "7 base units of @shop"
+
+
+@given(st.lists(st.sampled_from([MINE, ids.USDC, "mint ", " ", "x", "7", "é", ".", "\n"])))
+def test_a_book_of_few_names_and_one_of_many_show_a_text_alike(parts: list[str]) -> None:
+    many = {f"wallet-{n}": str(Pubkey(bytes([n] * 32))) for n in range(1, 60)}
+    text = "".join(parts)
+    few, full = AddressBook("mainnet", {"shop": MINE}), AddressBook("mainnet", {"shop": MINE}, many)
+    assert few.named(text) == full.named(text)
 
 
 def test_a_name_has_a_form() -> None:

@@ -29,7 +29,8 @@ async def call(ctx, params):
     print("printed by a handler")
     os.system("echo echoed by a child; cat")
     text = given.get("text", "") * given.get("times", 1)
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+    content = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=given)
 
 async def main():
     await run_stdio(Server("echo", on_call_tool=call))
@@ -120,6 +121,36 @@ def test_messages_of_any_length_in_both_directions() -> None:
     found, _, code = talk(HELLO + call(1, long) + call(2, "abc", 1_000_000) + call(3, "end"), 3)
     assert found == {1: long, 2: "abc" * 1_000_000, 3: "end"}
     assert code == 0
+
+
+@pytest.mark.parametrize(
+    "value", [2**64 - 1, 2**80, -(2**70), 1.5e300, "\u2028 é 😀", [None, {"a": [True]}]]
+)
+def test_values_of_every_kind_come_back_as_they_were(value: Any) -> None:
+    given = {"text": "ok", "value": value}
+    with running(
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HELLO + message(1, "tools/call", name="echo", arguments=given))
+        server.stdin.flush()
+        server.stdout.readline()
+        answer = json.loads(server.stdout.readline())
+    assert answer["result"]["structuredContent"] == given
+
+
+def test_a_client_that_asks_wrongly_is_told_so() -> None:
+    with running(
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HELLO + message(1, "no/such"))
+        server.stdin.flush()
+        server.stdout.readline()
+        answer = json.loads(server.stdout.readline())
+    assert (answer["id"], answer["error"]["code"]) == (1, -32601)
 
 
 def test_what_is_no_message_is_passed_over() -> None:
