@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 __all__ = [
     "items_by_name",
@@ -85,7 +85,7 @@ def nests_as_deep(value: object, levels: int) -> bool:
     return True
 
 
-def _may_hold(value: object) -> bool:
+def _may_hold(value: object) -> TypeGuard[Mapping[Any, Any] | list[Any]]:
     if isinstance(value, _LEAVES):  # asking whether text is a Mapping takes ten times as long
         return False
     return isinstance(value, (dict, list, Mapping))
