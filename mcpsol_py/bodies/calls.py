@@ -20,7 +20,6 @@ from mcpsol_py.bodies.scope import (
     Signature,
     TypeName,
     Word,
-    is_bytes,
     is_usable,
     type_name,
 )
@@ -28,7 +27,7 @@ from mcpsol_py.bodies.token_reads import kind_of, zero_range
 from mcpsol_py.bodies.tree import DATA, LITERAL, NOTHING, UNKNOWN, BodyType, Expression, Statement
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account, ErrorCode, Event
-from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Int, Link, Type
+from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Type
 from mcpsol_py.solana import ids
 
 __all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall", "Role"]
@@ -127,6 +126,9 @@ class Calls:
                 return self._is_kind(node, _KIND_WORDS[name])
             case Word("is_owned"):
                 return self._is_owned(node)
+            case Word("is_on_curve"):
+                self.positional(node, 1)
+                return tree.IsOnCurve(self.expressions.typed(node.args[0], PUBKEY))
             case Word("sha256"):
                 return self._hash(node)
             case Word("len"):
@@ -184,8 +186,12 @@ class Calls:
 
     # --- what a loop goes over
 
-    def iterated(self, node: ast.expr) -> tree.Range | tree.Extensions:
+    def iterated(self, node: ast.expr) -> tree.Range | tree.Extensions | tree.Items:
         """Return what a loop goes over. Raises Stopped."""
+        sequence = self.expressions.sequence(node)
+        if sequence is not None:
+            kind = sequence.type
+            return tree.Items(sequence, kind.item if isinstance(kind, Array) else tree.ACCOUNT)
         match node:
             case ast.Call(func, [account], []) if self.context.meaning(func) == Word("extensions"):
                 return tree.Extensions(self._holding_tokens(account))
@@ -194,8 +200,17 @@ class Calls:
             case ast.Call(func, [start, stop], []) if self.context.meaning(func) == Word("range"):
                 return self._range(node, start, stop)
         raise self.stopped(
-            node, "a loop is `for i in range(…)` with one number or two, or over extensions(…)"
+            node, "a loop goes over range(…) with one number or two, a list, or extensions(…)"
         )
+
+    def numbered(self, node: ast.expr) -> ast.expr | None:
+        """Return what `enumerate(…)` goes over; None for other expressions."""
+        match node:
+            case ast.Call(func, [items], []) if self.context.meaning(func) == Word("enumerate"):
+                why = f"{ast.unparse(items)} is no list: enumerate a list"
+                self.need(self.expressions.sequence(items) is not None, items, why)
+                return items
+        return None
 
     def _range(self, node: ast.Call, start: ast.expr, stop: ast.expr) -> tree.Range:
         """Return the bounds of a loop, in u64 if both are written out. Raises Stopped."""
@@ -244,20 +259,23 @@ class Calls:
         """`sha256(part, …)`."""
         is_plain = not node.keywords and ast.Starred not in map(type, node.args)
         self.need(is_plain and bool(node.args), node, "sha256(…) takes its values by position")
-        parts = tuple(map(self.expressions.value, node.args))
+        parts = tuple(self._listed(arg) or self.expressions.value(arg) for arg in node.args)
         for part, found in zip(node.args, parts, strict=True):
             self._need_bytes(part, found)
         return tree.Hash(parts)
+
+    def _listed(self, node: ast.expr) -> Expression | None:
+        """Return a list of values; None for other expressions."""
+        found = self.expressions.sequence(node)
+        return None if found is None or found.type is tree.ACCOUNTS else found
 
     def _need_bytes(self, node: ast.expr, found: Expression) -> None:
         """Refuse a value whose bytes sha256 does not take."""
         kind, shown = found.type, ast.unparse(node)
         if kind is LITERAL or isinstance(kind, tree.Counter):
             self.refuse(node, f"{shown} has no width: write u64({shown})")
-        elif kind not in (BOOL, PUBKEY, DATA, UNKNOWN) and not (
-            isinstance(kind, Int) or is_bytes(kind)
-        ):
-            why = f"sha256 takes numbers, flags, addresses and bytes, not {type_name(kind)}"
+        elif kind not in (BOOL, PUBKEY, DATA, UNKNOWN) and not isinstance(kind, (Int, Array)):
+            why = f"sha256 takes numbers, flags, addresses, bytes and lists, not {type_name(kind)}"
             self.refuse(node, why)
 
     def _always_there(self, node: ast.expr) -> str:
@@ -322,8 +340,17 @@ class Calls:
                 return self._state(node, kind)
             if isinstance(kind, tree.AccountParameter):
                 return self._account(node, kind)
+            if self.context.scope.is_list(kind):
+                return self._list(node, kind)
             return self.expressions.typed(node, kind)
         return tree.Unknown()
+
+    def _list(self, node: ast.expr, kind: BodyType) -> Expression:
+        """Return a list, for a helper that takes it. Raises Stopped."""
+        found = self.expressions.sequence(node)
+        if found is None or found.type != kind:
+            raise self.stopped(node, f"expected an argument that is {type_name(kind)}")
+        return found
 
     def _account(self, node: ast.expr, kind: tree.AccountParameter) -> Expression:
         """Return an account, for a helper that takes one of this kind. Raises Stopped."""

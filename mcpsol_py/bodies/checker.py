@@ -28,6 +28,7 @@ from mcpsol_py.bodies.tree import (
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.types import U64
 
 __all__ = ["check_bodies", "has_body"]
 
@@ -94,7 +95,8 @@ def check_bodies(
 def _of_instruction(
     scope: ProgramScope, ix: Instruction, node: ast.FunctionDef, refusals: Refusals
 ) -> Context:
-    arguments = types_by_name(ix.args)
+    arguments: dict[str, BodyType] = {**types_by_name(ix.args)}
+    arguments |= {each.name: tree.ACCOUNTS for each in ix.remaining}
     accounts = scope.accounts_of(ix)
     own = {*arguments, *accounts}
     return Context(
@@ -252,12 +254,14 @@ class BodyChecker:
         is_parameter = name in {"self", *context.accounts, *context.arguments}
         why = f"{name!r} is a parameter: give the new value another name"
         self.need(not is_parameter, target, why)
+        self.need(name not in context.items, target, f"{name!r} is the variable of a loop")
         kind = value.type
         if kind is LITERAL:
             shown = ast.unparse(node)
             kind = self.refuse(node, f"{shown} has no width: write u64({shown})").type
-        if kind is tree.EXTENSION and value != tree.LocalName("", kind):
-            self.refuse(node, "an extension is not kept: keep what you read of it")
+        is_passing = kind in (tree.EXTENSION, tree.ACCOUNT)
+        if is_passing and value != tree.LocalName("", kind):
+            self.refuse(node, f"{type_name(kind)} is not kept: keep what you read of it")
         if not name.isascii():
             self.refuse(target, "a name in a body has only ASCII characters")
         variable = context.locals.setdefault(name, LocalVariable(kind))
@@ -320,27 +324,49 @@ class BodyChecker:
         yield tree.If(test, then, other)
 
     def loop(self, node: ast.For) -> Iterator[Statement]:
-        """`for i in range(start, stop)`. It may run no time at all, and its variable ends with it."""
+        """`for i in range(start, stop)`. It may run no time at all, and its variables end with it."""
         context = self.context
-        over = self.calls.iterated(node.iter)
-        if not isinstance(node.target, ast.Name):
-            raise self.stopped(node.target, "the variable of a loop is a name")
+        items = self.calls.numbered(node.iter)
+        over = self.calls.iterated(items or node.iter)
+        targets = self._loop_variables(node.target, is_numbered=items is not None)
         why = "a loop has no else: it would run if the loop does not break"
         self.need(not node.orelse, node.orelse[0] if node.orelse else node, why)
-        name = node.target.id
-        self._set_local(node.target, name, tree.LocalName("", over.type), node.target)
-        before = context.assigned - {name}
+        for target, kind in zip(targets, (over.type, tree.Counter(U64)), strict=False):
+            self._start(target, over, kind)
+        names = [target.id for target in targets]
+        before = context.assigned.difference(names)
         context.loops += 1
         with context.knowing(()):  # it may run no time at all
             body = self.block(node.body)
         context.loops -= 1
         self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
-        context.maybe_assigned.discard(name)
+        context.maybe_assigned.difference_update(names)
         calls = (tree.CallProgram, tree.CloseAccount)
         is_quiet = not isinstance(over, tree.Extensions) or not any(tree.find(body, calls))
         self.need(is_quiet, node, "a loop over extensions calls no program: it reads the account")
-        yield tree.For(name, over, body)
+        yield tree.For(names[0], over, body, *names[1:])
+
+    def _loop_variables(self, node: ast.expr, *, is_numbered: bool) -> list[ast.Name]:
+        """Return the variables of a loop: that of its values, then that of their numbers. Raises Stopped."""
+        match node:
+            case ast.Name() if not is_numbered:
+                return [node]
+            case ast.Tuple([ast.Name() as number, ast.Name() as value]) if is_numbered:
+                return [value, number]
+        why = "two names, as in `for i, item in enumerate(…)`" if is_numbered else "a name"
+        raise self.stopped(node, f"the variable of a loop is {why}")
+
+    def _start(self, target: ast.Name, over: Expression, kind: BodyType) -> None:
+        """Give a variable of a loop its first value. No other line assigns that of an item. Raises Stopped."""
+        context, name = self.context, target.id
+        if isinstance(over, tree.Items):
+            is_own = name in context.items or name not in context.locals
+            self.need(is_own, target, f"{name!r} has a value: give the loop another name")
+            context.items.discard(name)
+        self._set_local(target, name, tree.LocalName("", kind), target)
+        if isinstance(over, tree.Items):
+            context.items.add(name)
 
     def jump(self, node: ast.Break | ast.Continue) -> Iterator[Statement]:
         word: Literal["break", "continue"] = "break" if isinstance(node, ast.Break) else "continue"

@@ -98,8 +98,11 @@ class DataReads:
         return tree.DataRead(data, self._offset(node.args[0]), DATA_METHODS[name])
 
     def length(self, node: ast.Call) -> Expression:
-        """`len(data)`."""
+        """`len(data)` and `len(items)`."""
         self._positional(node)
+        sequence = self.expressions.sequence(node.args[0])
+        if sequence is not None:
+            return tree.DataLength(sequence, _LENGTH)
         return tree.DataLength(self._data(node.args[0]), _LENGTH)
 
     def subscript(self, node: ast.Subscript) -> Expression:

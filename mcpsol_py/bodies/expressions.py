@@ -183,9 +183,21 @@ class Expressions:
         return self._of_spec(node, name)
 
     def argument(self, node: ast.expr, name: str, kind: BodyType) -> Expression:
+        hint = f"go over it with `for`, or ask len({name})"
+        self.need(not self._is_sequence(kind), node, f"{name!r} is not a value: {hint}")
         why = f"{name!r} is {type_name(kind)}, which cannot be used in a body yet"
         self.need(self.context.scope.is_usable(kind), node, why)
         return tree.Argument(name, kind)
+
+    def _is_sequence(self, kind: BodyType | None) -> bool:
+        return kind is tree.ACCOUNTS or self.context.scope.is_list(kind)
+
+    def sequence(self, node: ast.expr) -> tree.Argument | None:
+        """Return the list, or the accounts after the named ones, that *node* names; None for other expressions."""
+        kind = self.context.arguments.get(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(node, ast.Name) or kind is None or not self._is_sequence(kind):
+            return None
+        return tree.Argument(node.id, kind)
 
     def _local(self, node: ast.expr, name: str) -> Expression:
         why = f"{name!r} may have no value here: assign it on every path"
@@ -289,6 +301,8 @@ class Expressions:
             return tree.FieldOf(found, node.attr, fields[node.attr])
         if found.type is tree.EXTENSION and node.attr == "kind":
             return tree.ExtensionKind(found)
+        if found.type is tree.ACCOUNT and node.attr == "address":
+            return tree.ItemAddress(found)
         has_field = found.type is tree.CLOCK and node.attr in tree.CLOCK_FIELDS
         self.need(has_field, node, f"{type_name(found.type)} has no {node.attr!r}")
         return tree.ClockField(found, node.attr, tree.CLOCK_FIELDS[node.attr])

@@ -48,6 +48,8 @@ class Context:
     parameters: dict[str, BodyType] = field(default_factory=dict)
     #: the number of loops around the statement
     loops: int = 0
+    #: the variables that loops over items give a value
+    items: set[str] = field(default_factory=set)
     #: the accounts that it has closed
     closed: set[str] = field(default_factory=set)
     #: the accounts that a condition has shown to be token accounts or mints

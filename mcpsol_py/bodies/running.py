@@ -50,6 +50,9 @@ class Machine(Protocol):
     def is_owned(self, account: object, program: Pubkey) -> bool:
         """Return whether the program at an address owns an account."""
 
+    def list_bytes(self, items: list[object]) -> bytes:
+        """Return a list of values as it is in an instruction's data."""
+
     def extensions(self, account: object) -> Iterable[Extension]:
         """Return the extensions of a mint or token account."""
 

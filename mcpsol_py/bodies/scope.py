@@ -18,7 +18,19 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import U8, Array, Bool, Enum, Int, Link, Option, Pubkey, Struct, Type
+from mcpsol_py.model.types import (
+    U8,
+    U32,
+    Array,
+    Bool,
+    Enum,
+    Int,
+    Link,
+    Option,
+    Pubkey,
+    Struct,
+    Type,
+)
 from mcpsol_py.solana import ids
 
 __all__ = [
@@ -213,6 +225,11 @@ class ProgramScope:
             return all(map(self._is_part, fields))
         return bool(self.variants(node))
 
+    def is_list(self, node: BodyType | None) -> bool:
+        """Return whether a type is a list whose items bodies can hold. Their number has four bytes."""
+        is_list = isinstance(node, Array) and node.count == U32
+        return is_list and self._is_part(node.item)  # type: ignore[union-attr]  # an Array
+
     def _is_part(self, node: Type) -> bool:
         return not isinstance(node, Array) and self.is_usable(node)
 
@@ -235,6 +252,8 @@ def type_name(node: BodyType) -> str:
         return f"{node.letter}{node.bits}"
     if isinstance(node, Bool):
         return "bool"
+    if isinstance(node, Array) and node.count == U32:
+        return f"list[{type_name(node.item)}]"
     if isinstance(node, Array):
         return f"Array[{type_name(node.item)}, {node.count}]"
     if isinstance(node, Option):

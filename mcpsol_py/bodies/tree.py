@@ -10,6 +10,8 @@ from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Option, Type
 
 __all__ = [
+    "ACCOUNT",
+    "ACCOUNTS",
     "CLOCK",
     "CLOCK_FIELDS",
     "DATA",
@@ -56,8 +58,11 @@ __all__ = [
     "If",
     "IsKind",
     "IsNone",
+    "IsOnCurve",
     "IsOwned",
     "IsZero",
+    "ItemAddress",
+    "Items",
     "Jump",
     "LocalName",
     "LocalVariable",
@@ -106,10 +111,13 @@ UNKNOWN = Special("unknown")
 CLOCK = Special("ClockTime")
 #: The bytes of an account or an instruction, until the body calls another program.
 DATA = Special("Data")
+#: The accounts after the named ones, and one of them.
+ACCOUNTS = Special("the accounts after the named ones")
+ACCOUNT = Special("an account")
 #: What a helper without a result returns.
 NOTHING = Special("None")
 #: An extension of a Token-2022 mint or token account.
-EXTENSION = Special("Extension")
+EXTENSION = Special("an extension")
 #: The type of an extension's kind.
 EXTENSION_KIND = Int(16)
 
@@ -302,6 +310,14 @@ class IsOwned:
 
 
 @dataclass(frozen=True, slots=True)
+class IsOnCurve:
+    """Whether an address is an Ed25519 public key; addresses that are derived from seeds are none."""
+
+    address: Expression
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
 class IsNone:
     """Whether an optional value is not there."""
 
@@ -316,6 +332,22 @@ class Range:
     start: Expression
     stop: Expression
     type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of a list, or the accounts after the named ones. `type`: of one of them."""
+
+    sequence: Argument
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAddress:
+    """The address of one of the accounts after the named ones."""
+
+    account: Expression
+    type: BodyType = PUBKEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,7 +525,7 @@ class DataPart:
 
 @dataclass(frozen=True, slots=True)
 class DataLength:
-    """How many bytes data has."""
+    """How many bytes data has, or how many items a list."""
 
     data: Expression
     type: BodyType
@@ -545,7 +577,10 @@ Expression: TypeAlias = (
     | IsKind
     | IsOwned
     | IsNone
+    | IsOnCurve
     | Range
+    | Items
+    | ItemAddress
     | Extensions
     | ExtensionKind
     | IsZero
@@ -665,11 +700,15 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """The block runs once for each value of `over`: a range, or the extensions of an account."""
+    """The block runs once for each value of `over`: a range, the items of a list, or an account's extensions.
+
+    `index`: the variable that counts the items, None without one.
+    """
 
     name: str
     over: Expression
     body: tuple[Statement, ...]
+    index: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ If an account has no constraint, write `...`, as in `Mut[Wallet, ...]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
@@ -24,6 +24,8 @@ from typing import (
     dataclass_transform,
     overload,
 )
+
+from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data
@@ -96,6 +98,7 @@ __all__ = [
     "init",
     "instruction",
     "is_mint",
+    "is_on_curve",
     "is_owned",
     "is_token_account",
     "mint",
@@ -529,9 +532,27 @@ def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
     return machine().extensions(account)
 
 
-def sha256(*parts: Number | Pubkey | Data | bytes | bool) -> Array[u8, 32]:
-    """Return SHA-256 of the bytes of these values, one after the other. Numbers are little-endian."""
-    return hash_of(*parts)  # type: ignore[return-value]  # type checkers see an Array as its item
+def is_on_curve(address: Pubkey, /) -> bool:
+    """Return whether an address is an Ed25519 public key. Those that are derived from seeds are none."""
+    return Key(bytes(address)).is_on_curve()
+
+
+def sha256(
+    *parts: Number
+    | Pubkey
+    | Data
+    | bytes
+    | bool
+    | Sequence[Number | Pubkey | bool | Struct | Enum],
+) -> Array[u8, 32]:
+    """Return SHA-256 of the bytes of these values, one after the other.
+
+    Numbers are little-endian. A list begins with the number of its items, in four bytes.
+    """
+    plain: list[Any] = [
+        machine().list_bytes(part) if isinstance(part, list) else part for part in parts
+    ]
+    return hash_of(*plain)  # type: ignore[return-value]  # type checkers see an Array as its item
 
 
 class AssociatedTokenProgram(ProgramAccount):

@@ -30,7 +30,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.render.faults import address_check, seeds_check
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
-__all__ = ["CheckFailure", "Given", "check_accounts", "derived"]
+__all__ = ["CheckFailure", "Given", "all_sign", "check_accounts", "derived"]
 
 T = TypeVar("T")
 
@@ -53,6 +53,8 @@ class Given:
     arguments: dict[str, Any]
     ledger: Ledger
     program: Pubkey
+    #: the accounts after the named ones
+    remaining: tuple[Pubkey, ...] = ()
 
     def each(self) -> Iterator[tuple[Account, Pubkey, Constraints]]:
         """Return the accounts with their addresses and constraints."""
@@ -78,6 +80,7 @@ def check_accounts(given: Given) -> None:
     """Check all accounts, the cheapest checks first. Raises CheckFailure, NotUsable."""
     _run(_signer, given)
     _run(_address, given)
+    _remaining(given)
     _duplicates(given)
     _run(_state, given)
     _run(_token, given)
@@ -121,6 +124,16 @@ def _address(given: Given, a: Account, address: Pubkey, constraints: Constraints
     if allowed:
         fits = str(address) in allowed
         _ensure(fits, constraints, "address", address_check(constraints).removeprefix("Check::"))
+
+
+def all_sign(ix: Instruction) -> bool:
+    """Return whether each account after the named ones has to sign."""
+    return any(each.signer is True for each in ix.remaining)
+
+
+def _remaining(given: Given) -> None:
+    if all_sign(given.ix) and not given.signers.issuperset(given.remaining):
+        raise CheckFailure("AccountNotSigner")
 
 
 def _duplicates(given: Given) -> None:

@@ -82,6 +82,8 @@ def json_form(value: Any) -> Any:
     """Return a value of a body as codecs take it."""
     if isinstance(value, words.Struct):
         return {name: json_form(part) for name, part in vars(value).items()}
+    if isinstance(value, list):
+        return [json_form(each) for each in value]
     if isinstance(value, (Pubkey, words.VariantOf)):
         return str(value)
     return int(value) if isinstance(value, Number) else value

@@ -7,8 +7,10 @@ assert outcome.error == ""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
@@ -19,22 +21,24 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.aliases import must_differ
 from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.extensions import Extension, read_extensions
+from mcpsol_py.bodies.hashing import encoded
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.scope import is_bytes, type_name
 from mcpsol_py.bodies.tree import bodies_of
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import Bool, Enum, Int, Link, Struct, Type
+from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.program import Program
 from mcpsol_py.solana import ids
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec.file import import_file, only_program
-from mcpsol_py.testing.checks import CheckFailure, Given, check_accounts, derived
+from mcpsol_py.testing.checks import CheckFailure, Given, all_sign, check_accounts, derived
 from mcpsol_py.testing.ledger import (
     TOKEN_PROGRAM,
     Ledger,
@@ -94,6 +98,7 @@ class Simulator:
         self._classes = _classes_of(self.program)
         self._types = {account.name: account for account in self.model.accounts}
         self.codecs = Program(self.model)
+        self.types = Codecs(self.model)
         self.reader = AccountReader(self._encoded, self.address)
 
     # --- accounts
@@ -195,6 +200,8 @@ class Simulator:
             return bytes(value)
         if isinstance(kind, Link):
             return self._named_value(kind, value)
+        if isinstance(kind, Array):
+            return [self.value(kind.item, each) for each in value]
         return _address(value) if isinstance(kind, PubkeyType) else value
 
     def _named_value(self, kind: Link, value: Any) -> Any:
@@ -223,7 +230,7 @@ class Simulator:
         self,
         instruction: str,
         *,
-        accounts: Mapping[str, Address],
+        accounts: Mapping[str, Address | Sequence[Address]],
         args: Mapping[str, Any] | None = None,
         signers: Iterable[Address] | None = None,
         before: Iterable[tuple[Address, bytes]] = (),
@@ -255,17 +262,21 @@ class Simulator:
     def _given(
         self,
         ix: Instruction,
-        accounts: Mapping[str, Address],
+        accounts: Mapping[str, Address | Sequence[Address]],
         args: Mapping[str, Any],
         signers: Iterable[Address] | None,
     ) -> Given:
-        given = _fixed_addresses(ix) | {name: _address(value) for name, value in accounts.items()}
+        values: dict[str, Any] = dict(accounts)
+        lists = [values.pop(each.name, ()) for each in ix.remaining]
+        rest = tuple(_address(value) for listed in lists for value in listed)
+        given = _fixed_addresses(ix) | {name: _address(value) for name, value in values.items()}
         for item in ix.accounts:
             why = f"the account {item.name!r} is not given"
             _ensure_usable(item.name in given, ix.name, why)
-        signed = _signing(ix, given) if signers is None else map(_address, signers)
+        signed = _signing(ix, given, rest) if signers is None else map(_address, signers)
         arguments = {arg.name: self.value(arg.type, args[arg.name]) for arg in ix.args}
-        return Given(ix, given, frozenset(signed), arguments, self.ledger.copy(), self.address)
+        ledger = self.ledger.copy()
+        return Given(ix, given, frozenset(signed), arguments, ledger, self.address, rest)
 
 
 def _ensure_usable(condition: bool, instruction: str, why: str) -> None:
@@ -282,9 +293,12 @@ def _fixed_addresses(ix: Instruction) -> dict[str, Pubkey]:
     }
 
 
-def _signing(ix: Instruction, given: Mapping[str, Pubkey]) -> list[Pubkey]:
+def _signing(
+    ix: Instruction, given: Mapping[str, Pubkey], rest: tuple[Pubkey, ...]
+) -> list[Pubkey]:
     """Return the addresses of the accounts that have to sign."""
-    return [given[item.name] for item in ix.accounts if getattr(item, "signer", False) is True]
+    named = [given[item.name] for item in ix.accounts if getattr(item, "signer", False) is True]
+    return [*named, *(rest if all_sign(ix) else ())]
 
 
 @dataclass(slots=True)
@@ -392,7 +406,7 @@ class _Call:
         token = running.running.set(self)
         try:
             with counted_turns(method.__globals__):
-                returned = follow(method, views | self.given.arguments)
+                returned = follow(self._bound(method, views | self.given.arguments), {})
         except TooManyTurns:
             why = f"its loops have more than {MOST_TURNS:,} turns, for which no transaction has the compute units"
             raise NotUsable("instruction", self.ix.name, why) from None
@@ -401,6 +415,16 @@ class _Call:
             for view in views.values():
                 vars(view).pop("address", None)
         return returned
+
+    def _bound(self, method: Callable[..., Any], values: dict[str, Any]) -> Callable[..., Any]:
+        """Return the method with its parameters. Those before the accounts of `*name` have no name then."""
+        if not self.ix.remaining:
+            return partial(method, **values)
+        rest = [_View(at, self.ledger, self.simulator.reader) for at in self.given.remaining]
+        named = inspect.signature(method).parameters.values()
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        before = [values.pop(each.name) for each in named if each.kind is kind]
+        return partial(method, *before, *rest, **values)
 
     def _method_name(self) -> str:
         for name, value in vars(self.simulator.program).items():
@@ -448,6 +472,20 @@ class _Call:
         is_known = account.address not in self._programs()
         _ensure_usable(is_known, self.ix.name, "the simulator does not know who owns a program")
         return self.simulator.reader.owner(self.ledger, account.address) == program
+
+    def list_bytes(self, items: list[Any]) -> bytes:
+        return len(items).to_bytes(4, "little") + b"".join(map(self._item_bytes, items))
+
+    def _item_bytes(self, item: Any) -> bytes:
+        """Return an item of a list as it is in an instruction's data."""
+        match item:
+            case words.Struct():
+                name = type(item).__name__
+            case words.Variant():
+                name = item.name.partition(".")[0]
+            case _:
+                return encoded(item)
+        return self.simulator.types.codec(Link(name)).encode(json_form(item))
 
     def _programs(self) -> set[Pubkey]:
         """Return the accounts of the call that are programs or sysvars."""

@@ -49,6 +49,7 @@ ROWS: dict[str, list[str]] = {
     ],
     "read a mint": [r"coin\.decimals", r"coin\.supply"],
     "ask for a delegate": [r"delegate is None", r"delegate is not None", r"delegate [!=]= "],
+    "tell keys from derived addresses": [r"is_on_curve\("],
     "ask what an account is": [
         r"\bis_token_account\(",
         r"not is_mint\(",
@@ -81,7 +82,19 @@ ROWS: dict[str, list[str]] = {
     "name a variant of an enum": [r"Mode\.(Slow|Fast|Off)"],
     "make and read a struct": [r"\bPair\(left=", r"pair\.left"],
     "keep and compare bytes of a fixed length": [r"s\.mark = ", r"mark [!=]= "],
-    "hash values": [r"= sha256\(", r"[!=]= sha256\("],
+    "hash values": [r"= sha256\(", r"[!=]= sha256\(", r"sha256\(.*(pairs|numbers|keys)"],
+    "go over a list": [
+        *(rf"in {name}:" for name in ("pairs", "numbers", "keys")),
+        r"in enumerate\(pairs\):",
+        r"len\((pairs|numbers|keys)\)",
+        r"\bweights\(pairs, ",
+    ],
+    "go over the accounts after the named ones": [
+        r"item\d+ in crowd:",
+        r"in enumerate\(crowd\):",
+        r"len\(crowd\)",
+        r"item\d+\.address ",
+    ],
     "close an account with state": [r"\bclose\(spare, owner\)", r"\bclose\(spare, s\)"],
     "log an event": [r"emit\(self\.Ev\("],
     "return data": [r"^ +return "],

@@ -51,7 +51,9 @@ def plain(value: object) -> object:
         value = vars(value)
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, (bytes, list)) and not isinstance(value, Address):
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes) and not isinstance(value, Address):
         return bytes(value)
     if isinstance(value, (bool, str)) or value is None:
         return value
@@ -172,7 +174,7 @@ class Oracle:
     def call(
         self,
         name: str,
-        accounts: dict[str, Pubkey],
+        accounts: dict[str, Any],
         args: dict[str, Any],
         *signers: Keypair,
         before: tuple[Instruction, ...] = (),

@@ -95,6 +95,19 @@ def weight(pair: Pair) -> u64:
     return found
 
 
+def weights(pairs: list[Pair], most: u64, keys: list[Pubkey]) -> u64:
+    found = u64(len(keys))
+    for i, one in enumerate(pairs):
+        if u64(i) >= most:
+            break
+        for j, other in enumerate(pairs):
+            if j == i:
+                break
+            require(one.left != other.left, Random.E2)
+        found = found.wrapping_add(weight(one)).wrapping_mul(u64(i) + 1)
+    return found
+
+
 def bump(by: u64, s: "Mut[Random.S, ...]", left: u64) -> u64:
     s.f_u64 += by
     require(left != 3, Random.E4)
@@ -238,6 +251,8 @@ class Bodies:
             named += ["held_by(any, interface)"]
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             held += [self.data_number(kind, env), self.data_sum(env)]
+            held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
+            held += [f"u64(len({self.r.choice(['pairs', 'numbers', 'keys', 'crowd'])}))"]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
             larger = f"larger({self.atom(kind, env)}, {self.number(kind, env, depth)})"
@@ -307,6 +322,7 @@ class Bodies:
     def hash(self, env: dict[str, str]) -> str:
         r = self.r
         parts = [self.atom(r.choice(KINDS), env), self.condition(env, 0), r.choice(ADDRESSES)]
+        parts += [r.choice(["pairs", "numbers", "keys"]), r.choice(["pairs", "numbers", "keys"])]
         parts += [r.choice(KEYS), self.data(), f"{self.data()}[1:]", r.choice(PAIRS)]
         return f"sha256({', '.join(r.sample(parts, r.randint(1, 4)))})"
 
@@ -336,7 +352,7 @@ class Bodies:
             pairs += [[r.choice(KEYS), self.hash(env)]] if depth > 0 else []
             left, right = r.choice(pairs)
             return f"{left} {r.choice(['==', '!='])} {right}"
-        if which < 0.72:
+        if which < 0.8:
             return r.choice(
                 [
                     *("s.open", "flag", "(s.open == flag)", "True", "(flag != (s.open and flag))"),
@@ -345,10 +361,11 @@ class Bodies:
                     "(is_token_account(any, interface) and any.amount > 3)",
                     "(not is_mint(any, token_program) or any.decimals == a_u8)",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
+                    f"is_on_curve({r.choice(ADDRESSES)})",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                 ]
             )
-        if which < 0.88:
+        if which < 0.92:
             sign = r.choice(["and", "or"])
             return f"({self.condition(env, depth - 1)} {sign} {self.condition(env, depth - 1)})"
         return (
@@ -388,7 +405,7 @@ class Bodies:
             inner = self.block(env, r.randint(1, 2), level + 1)
             return [f"{pad}with overflow(self.E{r.randrange(ERRORS)}):", *inner]
         if which < 0.8 and level < 5:
-            return self.branch(env, level) if r.random() < 0.75 else self.loop(env, level)
+            return self.branch(env, level) if r.random() < 0.65 else self.loop(env, level)
         if which < 0.86:
             amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
             rest = f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
@@ -411,8 +428,8 @@ class Bodies:
     def loop(self, env: dict[str, str], level: int) -> list[str]:
         r, pad = self.r, "    " * level
         self.made += 1
-        if r.random() < 0.25:
-            return self.over_extensions(env, level)
+        if r.random() < 0.5:
+            return r.choice([self.over_extensions, *[self.over_items] * 2])(env, level)
         name, kind = f"turn{self.made}", r.choice(KINDS)
         few = f"{kind}(3)"
         most = f"min({self.atom(kind, env)}, {few})"
@@ -439,6 +456,33 @@ class Bodies:
         )
         sum_of = r.choice(["+=", "|=", "-="])
         return [*lines, f"{pad}    s.f_u64 {sum_of} {number}"]
+
+    def over_items(self, env: dict[str, str], level: int) -> list[str]:
+        """A loop over a list or the accounts after the named ones, and what it reads of each."""
+        r, pad, item, number = self.r, "    " * level, f"item{self.made}", f"v{self.made}"
+        items, value = r.choice(
+            [
+                ("pairs", f"weight({item})"),
+                ("pairs", f"{item}.left"),
+                ("numbers", item),
+                ("keys", f"(u64(1) if {item} == {r.choice(ADDRESSES)} else u64(2))"),
+                ("crowd", f"(u64(5) if {item}.address == who else u64(6))"),
+                ("crowd", f"(u64(3) if {item}.address != {r.choice(ADDRESSES)} else u64(4))"),
+            ]
+        )
+        first = f"{item} in {items}"
+        if r.random() < 0.5:
+            first, value = (
+                f"turn{self.made}, {item} in enumerate({items})",
+                f"u64(turn{self.made}) ^ {value}",
+            )
+        inner = dict(env) | {number: "u64"}
+        lines = [f"{pad}for {first}:", f"{pad}    {number} = {value}"]
+        lines += self.block(inner, r.randint(0, 2), level + 1)
+        if r.random() < 0.3:
+            lines += [f"{pad}    if {self.condition(inner, 1)}:"]
+            lines += [f"{pad}        {r.choice(['break', 'continue'])}"]
+        return [*lines, f"{pad}    s.f_u64 = s.f_u64.wrapping_add({number})"]
 
     def over_extensions(self, env: dict[str, str], level: int) -> list[str]:
         pad, number = "    " * level, f"v{self.made}"
@@ -564,8 +608,9 @@ ACCOUNTS = (
     " interface: TokenInterface, coin: Mut[Mint, mint(program='interface')], shown: Mint,"
     " coins: Mut[TokenAccount, associated('coin', 'owner', program='interface')],"
     " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
-    " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
+    " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions, *crowd: Unchecked,"
 )
+LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey],"
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
 #: The calls of token programs, and their accounts.
 TOKEN_CALLS = [
@@ -638,7 +683,7 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
         lines += [
             "",
             "    @instruction",
-            f"    def f{i}({ACCOUNTS} {arguments}, {OTHERS}) -> u64:",
+            f"    def f{i}({ACCOUNTS} {arguments}, {LISTS} {OTHERS}) -> u64:",
         ]
         lines += [
             '        """A random body."""',

@@ -131,13 +131,20 @@ class RandomScene:
         oracle.set_clock(unix_timestamp=value(r, "i64"), slot=r.randint(1, 10**6))
         args: dict[str, object] = {f"a_{kind}": value(r, kind) for kind in KINDS}
         args |= {"mode": r.choice(MODES), "mark": r.choice(KEYS)}
-        pair = {"left": value(r, "u64"), "right": value(r, "i64"), "mode": r.choice(MODES)}
+        pairs = [
+            {"left": value(r, "u64"), "right": value(r, "i64"), "mode": r.choice(MODES)}
+            for _ in range(r.randint(1, 4))
+        ]
+        pair = pairs.pop()
+        args |= {"pairs": pairs, "numbers": [value(r, "u64") for _ in range(r.randint(0, 3))]}
+        args["keys"] = [r.choice([self.stranger, owner]) for _ in range(r.randint(0, 2))]
         args |= {
             "pair": pair,
             "who": r.choice([self.stranger, self.owner.pubkey()]),
             "flag": r.random() < 0.5,
         }
-        accounts = {
+        accounts: dict[str, Any] = {
+            "crowd": [r.choice([self.stranger, owner, self.other]) for _ in range(r.randint(0, 3))],
             "s": self.state,
             "other": r.choice([self.state, self.spare]) if r.random() < 0.05 else self.other,
             "spare": self.spare,

@@ -57,6 +57,7 @@ class _AnchorCrate:
         shown = self.instructions[ix.name]
         alone = accounts_alone(ix, shown.accounts.fields)
         arguments = {a.name: str(v.name) for a, v in zip(ix.args, shown.args, strict=True)}
+        remaining = {each.name: "ctx.remaining_accounts" for each in ix.remaining}
         accounts = {name: f"ctx.accounts.{field}" for name, _, field in alone}
         states = {
             name: self.context.states[state]
@@ -68,7 +69,7 @@ class _AnchorCrate:
             errors=self.errors,
             helpers=helpers,
             variables=IdentifierPool("ctx", *arguments.values()),
-            arguments=arguments,
+            arguments=arguments | remaining,
             accounts=accounts,
             states={name: _struct(state) for name, state in states.items()},
             types=self.types,

@@ -60,7 +60,8 @@ class _Crate:
             arguments={
                 arg.name: f"{'*' if field.type.startswith('&') else ''}args.{field.name}"
                 for arg, field in zip(ix.args, shown.args, strict=True)
-            },
+            }
+            | {each.name: "accounts.remaining" for each in ix.remaining},
             accounts={name: f"accounts.{slot}" for name, _, slot in alone},
             states={
                 name: self.states[state]

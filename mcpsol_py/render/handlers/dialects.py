@@ -74,6 +74,10 @@ class Dialect:
         """A call of a function about an account."""
         return f"checks::{function}({', '.join(given)})"
 
+    def list_bytes(self, items: str, put: str) -> str:
+        """The bytes of a list, as they are in an instruction's data. `put`: writes one `item` to `w`."""
+        return f"crate::hash::list({items}, |item, w| {put})"
+
     def extensions(self, account: str) -> str:
         """The extensions of a mint or token account, for a loop."""
         return f"checks::Extensions::of(&{self.read.format(x=account)}?)"
@@ -219,6 +223,9 @@ class _Anchor(Dialect):
 
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         return f"{self.field(names, account, name)} = {value};"
+
+    def list_bytes(self, items: str, put: str) -> str:
+        return f"crate::hash::list({items})"
 
     def account_argument(self, names: RustNames, account: str) -> str:
         return f"&{names.accounts[account]}.to_account_info()"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeGuard
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.scope import type_name
@@ -27,6 +27,11 @@ _TOKEN_NAMES = {"account": "token", "mint": "mint"}
 _OVERFLOW = "ProgramError::ArithmeticOverflow"
 
 
+def is_list(kind: BodyType) -> TypeGuard[Array]:
+    """Return whether a type is a list: its number of items is not fixed."""
+    return isinstance(kind, Array) and not isinstance(kind.count, int)
+
+
 def is_bundled(arguments: Iterable[BodyType]) -> bool:
     """Return whether a helper takes its arguments as one tuple, because they do not fit the SVM's words."""
     return sum(map(_words, arguments)) > _MOST_WORDS
@@ -35,7 +40,8 @@ def is_bundled(arguments: Iterable[BodyType]) -> bool:
 def _words(kind: BodyType) -> int:
     """Return the most words in which Rust passes a value: two for wide numbers, data and small structs."""
     is_wide = isinstance(kind, Int) and kind.bits > 64
-    return 2 if is_wide or kind is tree.DATA or isinstance(kind, Link) else 1
+    is_slice = kind is tree.DATA or is_list(kind)
+    return 2 if is_wide or is_slice or isinstance(kind, Link) else 1
 
 
 class Level(IntEnum):
@@ -88,6 +94,8 @@ class Expressions:
         """A reference to an address."""
         if isinstance(node, tree.Address):
             return self.dialect.address_reference(self.names.accounts[node.account])
+        if isinstance(node, tree.ItemAddress):
+            return self.dialect.address_reference(self.code(node.account))
         if isinstance(node, _REFERENCES):
             return self.code(node).removeprefix("*")
         return f"&{self.text(node).at(Level.ATOM)}"
@@ -100,6 +108,8 @@ class Expressions:
             return "&[u8]"
         if isinstance(node, tree.Counter):
             return type_name(node.number)
+        if is_list(node):
+            return f"&[{self.type(node.item)}]"
         if isinstance(node, Array):
             return f"[u8; {node.count}]"
         if isinstance(node, Link):
@@ -128,6 +138,8 @@ class Expressions:
         return Text(self._again(self.names.locals[node.name], node.type))
 
     def argument(self, node: tree.Argument) -> Text:
+        if is_list(node.type):
+            return Text(f"&{self.names.arguments[node.name]}[..]", Level.UNARY)
         return _maybe_dereferenced(self._again(self.names.arguments[node.name], node.type))
 
     def _again(self, place: str, kind: BodyType) -> str:
@@ -178,9 +190,22 @@ class Expressions:
     def is_none(self, node: tree.IsNone) -> Text:
         return Text(f"{self.receiver(node.value)}.is_none()")
 
+    def is_on_curve(self, node: tree.IsOnCurve) -> Text:
+        return Text(f"{self.reference(node.address).removeprefix('&')}.is_on_curve()")
+
     def range(self, node: tree.Range) -> Text:
         start = self.text(node.start).at(Level.ATOM)
         return Text(f"{start}..{self.typed(node.stop).at(Level.ATOM)}", Level.BINARY)
+
+    def items(self, node: tree.Items) -> Text:
+        each = f"{self.names.arguments[node.sequence.name]}.iter()"
+        if node.type is tree.ACCOUNT:
+            return Text(each)
+        is_cloned = isinstance(node.type, Link) and bool(self.dialect.duplicate)
+        return Text(f"{each}.{'cloned' if is_cloned else 'copied'}()")
+
+    def item_address(self, node: tree.ItemAddress) -> Text:
+        return _maybe_dereferenced(self.dialect.address(self.code(node.account)))
 
     def extensions(self, node: tree.Extensions) -> Text:
         return Text(self.dialect.extensions(self.names.accounts[node.account]))
@@ -287,6 +312,8 @@ class Expressions:
         return Text(f"crate::bytes::part({data}, {start}, {self.code(node.stop)})?")
 
     def data_length(self, node: tree.DataLength) -> Text:
+        if isinstance(node.data, tree.Argument) and node.data.type is not tree.DATA:
+            return Text(f"crate::items::count({self.names.arguments[node.data.name]}.iter())")
         return Text(f"crate::bytes::length({self.code(node.data)})")
 
     def hash(self, node: tree.Hash) -> Text:
@@ -296,6 +323,8 @@ class Expressions:
         """A reference to the bytes of a value."""
         if node.type is tree.DATA:
             return self.code(node)
+        if is_list(node.type):
+            return f"&{self.dialect.list_bytes(self.code(node), self._put(node.type.item))}?"
         if node.type == PUBKEY:
             return f"{self.reference(node).removeprefix('&')}.as_ref()"
         if node.type == BOOL:
@@ -303,6 +332,16 @@ class Expressions:
         if isinstance(node.type, Int):
             return f"&{self.receiver(node)}.to_le_bytes()"
         return f"&{self.text(node).at(Level.ATOM)}"
+
+    def _put(self, kind: BodyType) -> str:
+        """How an item of a list is written, as the body of a closure."""
+        if isinstance(kind, Link):
+            return "item.encode(w)"
+        if kind == PUBKEY:
+            return "w.put(item.as_ref())"
+        if kind == BOOL:
+            return "w.put(&[u8::from(*item)])"
+        return "w.put(&item.to_le_bytes())"
 
     def transaction_read(self, node: tree.TransactionRead) -> Text:
         given = [self._info(node.account)]
@@ -353,7 +392,10 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.IsKind: Expressions.is_kind,
     tree.IsOwned: Expressions.is_owned,
     tree.IsNone: Expressions.is_none,
+    tree.IsOnCurve: Expressions.is_on_curve,
     tree.Range: Expressions.range,
+    tree.Items: Expressions.items,
+    tree.ItemAddress: Expressions.item_address,
     tree.Extensions: Expressions.extensions,
     tree.ExtensionKind: Expressions.extension_kind,
     tree.IsZero: Expressions.is_zero,

@@ -1,4 +1,4 @@
-"""The modules of a crate that its handlers use: `bytes` reads data, and `hash` hashes values."""
+"""The modules of a crate that its handlers use: `bytes` reads data, `hash` hashes values, `items` counts lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcpsol_py.render.rust import Rust, code
 
 __all__ = ["used_modules"]
 
-_MODULES = ("bytes", "hash")
+_MODULES = ("bytes", "hash", "items")
 _PLAIN = {"fails": code(", ProgramError")}
 _INFO = {
     "account": code("&AccountInfo<'info>"),
@@ -30,4 +30,5 @@ def used_modules(handlers: ProgramHandlers, library: str) -> Iterator[tuple[Rust
     """The name and the text of each module that handlers use, for the library of a target."""
     for name in filter(lambda each: handlers.uses(f"crate::{each}::"), _MODULES):
         template = environment("pinocchio").get_template(f"src/{name}.rs.jinja")
-        yield code(name), template.render(library=library, **_WORDS[library])
+        lists = handlers.uses("crate::hash::list(")
+        yield code(name), template.render(library=library, has_lists=lists, **_WORDS[library])

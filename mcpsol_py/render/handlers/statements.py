@@ -97,7 +97,8 @@ def _declared_early(function: Function) -> set[str]:
         home = first.setdefault(name, path)
         if path[: len(home)] != home:
             early.add(name)
-    return early - {loop.name for loop in find(function.body, tree.For)}
+    loops = list(find(function.body, tree.For))
+    return early - {name for loop in loops for name in (loop.name, loop.index)}
 
 
 def _assigned_in_loops(function: Function) -> set[str]:
@@ -245,7 +246,11 @@ class _Writer:
         return self._for(statement, head, held)
 
     def _for(self, statement: tree.For, bounds: str, held: frozenset[str]) -> list[str]:
-        first = f"for {self.names.locals[statement.name]} in {bounds} {{"
+        name = self.names.locals[statement.name]
+        first = f"for {name} in {bounds} {{"
+        if statement.index is not None:
+            number = self.names.locals[statement.index]
+            first = f"for ({number}, {name}) in (0_u64..).zip({bounds}) {{"
         return [first, *self.block(statement.body, held), "}"]
 
     def _result(self, statement: tree.Return | tree.Raise) -> str:

@@ -41,7 +41,9 @@ from mcpsol_py.sources.spec.definitions import Definitions
 __all__ = ["read_bodies"]
 
 #: The words that bodies use. Builtins keep their name unless the module has another meaning for it.
-_BUILTINS: dict[str, Meaning] = {name: Word(name) for name in ("min", "max", "range", "len")}
+_BUILTINS: dict[str, Meaning] = {
+    name: Word(name) for name in ("min", "max", "range", "len", "enumerate")
+}
 _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
     words.emit: Word("emit"),
@@ -52,11 +54,13 @@ _WORDS: dict[object, Meaning] = {
     words.is_token_account: Word("is_token_account"),
     words.is_mint: Word("is_mint"),
     words.is_owned: Word("is_owned"),
+    words.is_on_curve: Word("is_on_curve"),
     words.sha256: Word("sha256"),
     min: Word("min"),
     max: Word("max"),
     range: Word("range"),
     len: Word("len"),
+    enumerate: Word("enumerate"),
     **{number: NumberName(node) for number, node in words.NUMBERS.items() if isinstance(node, Int)},
 }
 #: The kinds of account that helpers take.
@@ -197,7 +201,7 @@ class _BodiesReader:
         """Return the type of a helper's parameter, or why it cannot be one."""
         if hints.get(name) is words.Data:
             return DATA
-        return self._account(hints.get(name)) or self._parameter(hints, name)
+        return self._account(hints.get(name)) or self._parameter(hints, name, takes_lists=True)
 
     def _account(self, hint: object) -> StateParameter | AccountParameter | str | None:
         """Return the account or the state that a parameter takes, or why it cannot; None for other parameters."""
@@ -215,7 +219,9 @@ class _BodiesReader:
             return f"a helper cannot take {name}"
         return StateParameter(name, is_writable)
 
-    def _parameter(self, hints: dict[str, Any], name: str) -> Type | str:
+    def _parameter(
+        self, hints: dict[str, Any], name: str, *, takes_lists: bool = False
+    ) -> Type | str:
         """Return the type of a value that a helper takes or returns, or why it cannot be one."""
         if name not in hints:
             return f"its parameter {name!r} has no type"
@@ -223,7 +229,8 @@ class _BodiesReader:
             found = self.definitions.read_type(hints[name])
         except SourceError as error:
             return f"{name!r}: {error.text}"
-        if not self._scope.is_usable(found):
+        is_list = takes_lists and self._scope.is_list(found)
+        if not is_list and not self._scope.is_usable(found):
             return f"a helper cannot take or return {type_name(found)} yet"
         return found
 

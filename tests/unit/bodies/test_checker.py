@@ -85,6 +85,14 @@ def rest(data: Data) -> Data:
     return data[1:]
 
 
+def sum_of(values: list[u64]) -> u64:
+    return u64(len(values))
+
+
+def all_of(values: list[u64]) -> list[u64]:
+    return values
+
+
 class Mode(Enum):
     Slow = variant()
     Fast = variant()
@@ -156,6 +164,7 @@ class Vault:
         token_program: TokenProgram,
         token_2022: Token2022Program,
         sysvar: Instructions,
+        *voters: Signer,
         amount: u64,
         small: u8,
         gain: i64,
@@ -163,6 +172,8 @@ class Vault:
         flag: bool,
         who: Pubkey,
         names: list[str],
+        gains: list[u64],
+        pairs: list[Pair],
         mode: Mode,
         choice: Choice,
         pair: Pair,
@@ -592,6 +603,35 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "hash of what may be nothing": ("vault.mark = sha256(tokens.delegate)", "1:21", "or None"),
     "hash as a number": ("vault.deposited = sha256(amount)", "1:19", "expected u64"),
     "hash that is lost": ("sha256(amount)", "1:1", "not used"),
+    "curve of a number": ("require(is_on_curve(amount), self.Zero)", "1:21", "expected Pubkey"),
+    # lists
+    "list as a value": ("x = gains", "1:5", "go over it"),
+    "list that is kept": ("x: list[u64] = amount", "1:4", "cannot be used"),
+    "list of lists": ("for x in names:\n    pass", "1:10", "a loop goes over"),
+    "item by its place": ("x = gains[0]", "1:5", "go over it"),
+    "item that is assigned": ("for x in gains:\n    x = amount", "2:5", "variable of a loop"),
+    "item with another's name": ("x = amount\nfor x in gains:\n    pass", "2:5", "another name"),
+    "item after the loop": ("for x in gains:\n    pass\nvault.deposited = x", "3:19", "no value"),
+    "enumerate with one name": ("for x in enumerate(gains):\n    pass", "1:5", "two names"),
+    "two names without enumerate": ("for i, x in gains:\n    pass", "1:5", "a name"),
+    "enumerate an address": ("for i, x in enumerate(who):\n    pass", "1:23", "is no list"),
+    "number of an item": (
+        "for i, x in enumerate(gains):\n    vault.deposited = i",
+        "2:23",
+        "expected u64, got the number of a loop",
+    ),
+    "helper with another list": ("x = sum_of(pairs)", "1:12", "list[u64]"),
+    "helper with a number as list": ("x = sum_of(amount)", "1:12", "list[u64]"),
+    "helper that returns a list": ("x = all_of(gains)", "1:5", "list[u64]"),
+    "hash of accounts": ("vault.mark = sha256(voters)", "1:21", "go over it"),
+    "accounts as a value": ("x = voters", "1:5", "go over it"),
+    "account that is kept": ("for v in voters:\n    x = v", "2:9", "is not kept"),
+    "data of such an account": ("for v in voters:\n    x = v.data", "2:9", "no 'data'"),
+    "such an account in a call": (
+        "for v in voters:\n    token_program.revoke(source=source, authority=v)",
+        "2:51",
+        "one of the instruction's accounts",
+    ),
     # helpers with accounts
     "helper with another kind": ("x = decimals_of(tokens)", "1:17", "expected a Mint"),
     "helper with a number as account": ("x = decimals_of(amount)", "1:17", "not an account"),

@@ -234,6 +234,58 @@ def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
         assert "crate::bytes::of(&ctx.accounts.a.to_account_info())" in peek
 
 
+LISTS = """
+    @instruction
+    def split(self, owner: Signer, *others: Unchecked, parts: list[Part], hash: Array[u8, 32]) -> u64:
+        require(sha256(parts, owner.address) == hash, self.Nothing)
+        found = largest(parts)
+        for i, other in enumerate(others):
+            if other.address == owner.address:
+                found += u64(i)
+        return found + u64(len(parts))
+"""
+LARGEST = """\
+class Part(Struct):
+    to: Pubkey
+    bps: u16
+
+
+def largest(parts: list[Part]) -> u64:
+    found = u16(0)
+    for part in parts:
+        if is_on_curve(part.to):
+            found = max(found, part.bps)
+    return u64(found)
+
+
+@program"""
+
+
+@pytest.mark.parametrize(
+    ("target", "accounts", "parts"),
+    [
+        ("pinocchio", "accounts.remaining", "args.parts"),
+        ("native", "accounts.remaining", "args.parts"),
+        ("anchor", "ctx.remaining_accounts", "parts"),
+    ],
+)
+def test_lists_are_gone_over_in_place(
+    target: str, accounts: str, parts: str, tmp_path: Path
+) -> None:
+    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
+    text = text.replace("@program", LARGEST, 1) + TAKE + LISTS
+    result = render(model(tmp_path / "source", text), target=target, out=tmp_path / "crate")
+    assert {"src/hash.rs", "src/items.rs"} <= set(result.written)
+    source = tmp_path / "crate/src"
+    split = " ".join((source / "processor/split.rs").read_text().split())
+    assert f"for (i, other) in (0_u64..).zip({accounts}.iter()) {{" in split
+    assert f"crate::items::count({parts}.iter())" in split
+    assert f"crate::helpers::largest(&{parts}[..])?" in split
+    helpers = (source / "helpers.rs").read_text()
+    assert "pub fn largest(parts: &[crate::types::Part])" in helpers
+    assert "is_on_curve()" in helpers
+
+
 def test_a_crate_whose_bodies_read_no_data_has_no_such_module(
     mixed: ProgramModel, tmp_path: Path
 ) -> None:
