@@ -50,6 +50,9 @@ class Machine(Protocol):
     def is_owned(self, account: object, program: Pubkey) -> bool:
         """Return whether the program at an address owns an account."""
 
+    def is_on_curve(self, address: Pubkey) -> bool:
+        """Return whether an address is an Ed25519 public key."""
+
     def list_bytes(self, items: list[object]) -> bytes:
         """Return a list of values as it is in an instruction's data."""
 

@@ -25,8 +25,6 @@ from typing import (
     overload,
 )
 
-from solders.pubkey import Pubkey as Key
-
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data
 from mcpsol_py.bodies.extensions import Extension
@@ -534,7 +532,7 @@ def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
 
 def is_on_curve(address: Pubkey, /) -> bool:
     """Return whether an address is an Ed25519 public key. Those that are derived from seeds are none."""
-    return Key(bytes(address)).is_on_curve()
+    return machine().is_on_curve(address)
 
 
 def sha256(

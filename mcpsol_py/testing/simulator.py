@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, SupportsBytes, TypeGuard
 
+from solders.pubkey import Pubkey as Key
+
 from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.aliases import must_differ
@@ -472,6 +474,9 @@ class _Call:
         is_known = account.address not in self._programs()
         _ensure_usable(is_known, self.ix.name, "the simulator does not know who owns a program")
         return self.simulator.reader.owner(self.ledger, account.address) == program
+
+    def is_on_curve(self, address: Pubkey) -> bool:
+        return Key(bytes(address)).is_on_curve()
 
     def list_bytes(self, items: list[Any]) -> bytes:
         return len(items).to_bytes(4, "little") + b"".join(map(self._item_bytes, items))
