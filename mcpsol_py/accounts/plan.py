@@ -41,6 +41,8 @@ class Plan(AccountNames):
         self.arg_names = ByName(self.args)
         self.arg_values = dict(instruction.arg_values)
         self.facade_of = address_of(codecs.model.facade_of)
+        #: the program's address in the source
+        self.own_address = codecs.model.address
 
     @cached_property
     def _relations(self) -> Mapping[tuple[str, ...], Sequence[Relation]]:

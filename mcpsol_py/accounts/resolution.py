@@ -278,6 +278,8 @@ class Resolution:
 
     def _from_model(self, leaf: Leaf) -> Pubkey | None:
         account = leaf.account
+        if account.address is not None and account.address == self.plan.own_address:
+            return self.program_id  # which may run at another address
         if account.address is not None:
             return self._address(account.address, leaf.name)
         if account.pda is not None:

@@ -55,12 +55,13 @@ def _signer(a: NamedAccount, fault: str) -> str:
 def _address(scope: Scope, a: NamedAccount) -> None:
     constraints = a.constraints
     if a.model.address is not None:
-        wanted = scope.constant(a, "", a.model.address)
+        wanted = scope.fixed_address(a, "", a.model.address)
         fault = scope.fault(a, "address", address_check(constraints))
-        scope.check(a, f"checks::equal({scope.address(a)}, &{wanted}, {fault})?;")
+        scope.check(a, f"checks::equal({scope.address(a)}, {wanted}, {fault})?;")
     elif constraints.one_of:
-        names = [scope.constant(a, str(i), text) for i, text in enumerate(constraints.one_of)]
-        listed = ", ".join(f"&{name}" for name in names)
+        listed = ", ".join(
+            scope.fixed_address(a, str(i), text) for i, text in enumerate(constraints.one_of)
+        )
         fault = scope.fault(a, "address", address_check(constraints))
         scope.check(a, f"checks::one_of({scope.address(a)}, &[{listed}], {fault})?;")
     elif constraints.executable:

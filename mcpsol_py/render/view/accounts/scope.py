@@ -101,7 +101,7 @@ class Scope:
         named = self.lookup.find(name, beside)
         if named is not None:
             return self.given_address(named)
-        return f"&{self.constant(beside, purpose, name)}"
+        return self.fixed_address(beside, purpose, name)
 
     def check(self, a: NamedAccount, *statements: str) -> None:
         """Adds checks, which run only if the account is there."""
@@ -139,6 +139,12 @@ class Scope:
         """The error of a failed check: the program's own, or else the check *otherwise*."""
         own = self.context.errors.for_check(a.constraints.errors, check)
         return own or f"Check::{otherwise}"
+
+    def fixed_address(self, a: NamedAccount, suffix: str, text: str) -> str:
+        """A reference to an address. The program's own is the one at which it runs. Raises RenderError."""
+        if text == self.context.types.resolver.model.address:
+            return "program_id"
+        return f"&{self.constant(a, suffix, text)}"
 
     def constant(self, a: NamedAccount, suffix: str, text: str) -> Rust:
         """The constant in ids.rs for an address. Raises RenderError."""

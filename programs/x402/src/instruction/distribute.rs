@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [24223f39096db1c6]
+// Rendered by idl2mcp from spec.py; edit the source. [f1a8c73c985caa25]
 //! Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the
 //! escrow. Anyone
 //! may call it. What a missing or frozen token account cannot take stays in the channel.
@@ -106,11 +106,7 @@ impl<'a> Accounts<'a> {
             &[&ids::TOKEN_PROGRAM, &ids::TOKEN_2022_PROGRAM],
             X402Error::InvalidMintTokenProgram,
         )?;
-        checks::equal(
-            self_program.address(),
-            &ids::SELF_PROGRAM,
-            Check::InvalidProgramId,
-        )?;
+        checks::equal(self_program.address(), program_id, Check::InvalidProgramId)?;
         // channel: its state, and what its fields must equal
         checks::state(channel, program_id)?;
         let (

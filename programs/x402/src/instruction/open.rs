@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8e2b88b1456b8f2e]
+// Rendered by idl2mcp from spec.py; edit the source. [5dfd6916ab99119e]
 //! Open a channel: put tokens into escrow, from which vouchers of the authorized signer pay
 //! the payee.
 //!
@@ -143,11 +143,7 @@ impl<'a> Accounts<'a> {
             &ids::ASSOCIATED_TOKEN_PROGRAM,
             Check::InvalidProgramId,
         )?;
-        checks::equal(
-            self_program.address(),
-            &ids::SELF_PROGRAM,
-            Check::InvalidProgramId,
-        )?;
+        checks::equal(self_program.address(), program_id, Check::InvalidProgramId)?;
         let channel_seed_5 = args.salt.to_le_bytes();
         let channel_seed_6 = args.open_slot.to_le_bytes();
         let channel_bump = checks::found(
