@@ -2,6 +2,7 @@
 
 from mcpsol_py.spec import (
     Account,
+    Group,
     Mint,
     Mut,
     Payer,
@@ -32,6 +33,13 @@ class Vault(Account):
 
     authority: Pubkey
     guardian: Pubkey
+
+
+class Owned(Group):
+    """A vault and its authority."""
+
+    vault: Mut[Vault, has_one("authority")]
+    authority: Signer
 
 
 @program(
@@ -93,6 +101,31 @@ class Guild:
         system_program: SystemProgram,
     ) -> None:
         """Make the only vault, or use it as its authority."""
+
+    @instruction
+    def perhaps(self, vault: Mut[Vault, has_one("authority")] | None, authority: Signer) -> None:
+        """Use a vault, if there is one, as its authority."""
+
+    @instruction
+    def twice(
+        self,
+        vault: Mut[
+            Vault, has_one("authority", account="one"), has_one("authority", account="other")
+        ],
+        one: Signer,
+        other: Signer,
+    ) -> None:
+        """Name the authority in two places."""
+
+    @instruction
+    def guarded(
+        self, owned: Owned, vault: Mut[Vault, has_one("guardian", account="owned.authority")]
+    ) -> None:
+        """Use a vault as its authority, and another one as its guardian."""
+
+    @instruction
+    def collect(self, vault: Ref[Vault, ...], *payers: Payer) -> None:
+        """Collect from everybody who signs."""
 
     @instruction
     def vote(self, vault: Ref[Vault, ...], *voters: Signer) -> None:

@@ -138,6 +138,50 @@ def test_an_account_that_exists_already_is_checked_and_a_new_one_is_made(guild: 
     assert ensure(stranger) == "ConstraintHasOne"
 
 
+def test_an_optional_vault_is_checked_if_it_is_there(guild: Guild) -> None:
+    right, stranger = guild.authority, Keypair()
+    assert guild.call("perhaps", guild.absent, signer(stranger), signers=[stranger]) == PASSED
+    vault = written(guild.vault)
+    assert guild.call("perhaps", vault, signer(right), signers=[right]) == PASSED
+    fault = guild.call("perhaps", vault, signer(stranger), signers=[stranger])
+    assert fault == "ConstraintHasOne"
+
+
+def test_a_field_is_compared_with_each_account_that_it_names(guild: Guild) -> None:
+    right, stranger = guild.authority, Keypair()
+    for one, other in ((right, stranger), (stranger, right)):
+        metas = written(guild.vault), signer(one), signer(other)
+        assert guild.call("twice", *metas, signers=[one, other]) == "ConstraintHasOne"
+    both = written(guild.vault), signer(right), signer(right)
+    assert guild.call("twice", *both, signers=[right]) == PASSED
+
+
+def test_accounts_of_a_group_are_checked_within_it_and_from_outside(guild: Guild) -> None:
+    me, other, second = Keypair(), Keypair(), Pubkey.new_unique()
+    first = Pubkey.new_unique()
+
+    def call(authority: Keypair, guardian: Keypair, at: Pubkey = second) -> str:
+        for key, owner, helper in ((first, authority, other), (second, other, guardian)):
+            fields = {"authority": owner.pubkey(), "guardian": helper.pubkey()}
+            guild.chain.put(key, guild.chain.program.encode_account("Vault", fields))
+        return guild.call("guarded", written(first), signer(me), written(at), signers=[me])
+
+    assert call(me, me) == PASSED
+    assert call(other, me) == "ConstraintHasOne"
+    assert call(me, other) == "ConstraintHasOne"
+    assert call(me, me, first) == "ConstraintDuplicateMutableAccount"
+
+
+def test_every_one_of_many_payers_signs_and_is_writable(guild: Guild) -> None:
+    vault, payers = read(guild.vault), [Keypair() for _ in range(2)]
+    paying = [AccountMeta(each.pubkey(), True, True) for each in payers]
+    assert guild.call("collect", vault, *paying, signers=payers) == PASSED
+    silent = written(payers[1].pubkey())
+    assert guild.call("collect", vault, paying[0], silent, signers=payers[:1]) == "AccountNotSigner"
+    fixed = signer(payers[1])
+    assert guild.call("collect", vault, paying[0], fixed, signers=payers) == "ConstraintMut"
+
+
 def test_every_one_of_many_signers_signs(guild: Guild) -> None:
     vault, voters = read(guild.vault), [Keypair() for _ in range(3)]
     assert guild.call("vote", vault) == PASSED
