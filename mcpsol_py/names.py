@@ -28,6 +28,7 @@ __all__ = [
     "forms",
     "json_text",
     "letters",
+    "one_line",
     "pascal",
     "rust_ident",
     "snake",
@@ -329,6 +330,11 @@ def clean_text(text: str, limit: int = 4096) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _INVISIBLE.sub("", _LINE_BREAK.sub("\n", text))
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return untrusted text as `clean_text` does, in one line: no part of it can look like a line of somebody else."""
+    return " ".join(clean_text(text, limit).split())
 
 
 def clean_json(value: Any, limit: int = 4096) -> Any:

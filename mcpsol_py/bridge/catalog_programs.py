@@ -23,11 +23,12 @@ from mcpsol_py.catalog.records import SEED, NewVersion, ProgramRow
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.loader import deployment_mark
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.errors import NotUsable, StorageError, UnknownName
+from mcpsol_py.errors import NoProgram, NoSchema, NotUsable, StorageError, UnknownName
 from mcpsol_py.model.findings import Finding
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, one_line
 from mcpsol_py.program import Program
 from mcpsol_py.schema.lint import lint
+from mcpsol_py.solana.program_directory import namesake_of
 
 __all__ = ["CatalogPrograms", "Joined"]
 
@@ -65,10 +66,11 @@ class Joined:
         """Return what use_program answers, without the tools."""
         served = self.served
         levels = [finding.level for finding in self.findings]
-        worst = [clean_text(f"{f.path}: {f.message}", 200) for f in self.findings[:_FINDINGS]]
+        worst = [one_line(f"{f.path}: {f.message}", 200) for f in self.findings[:_FINDINGS]]
         return {
             "program": served.label,
-            "name": clean_text(served.program.name, 80),
+            "name": one_line(served.program.name, 80),
+            **_warning(served.program.name, str(served.program_id)),
             "program_id": str(served.program_id),
             "schema_from": served.shown_source,
             "trust": self.trust,
@@ -79,6 +81,17 @@ class Joined:
                 "findings": worst,
             },
         }
+
+
+def _warning(name: str, address: str) -> dict[str, str]:
+    """Return what must be said of a program that calls itself as another one, or in letters that look like others."""
+    known = namesake_of(name, address)
+    if known is not None:
+        place = f"the well-known program of this name is {known.addresses[0]}"
+        return {"warning": f"this is another program; {place}"}
+    if not name.isascii():
+        return {"warning": "its name has letters that can look like others; go by its address"}
+    return {}
 
 
 class CatalogPrograms:
@@ -168,7 +181,11 @@ class CatalogPrograms:
     async def _read(self, address: str, *, from_chain: bool) -> Joined:
         row = self.catalog.records.program_at(address)
         if self.transport is not None and (from_chain or row is None):
-            return await self._discovered(address, self.transport)
+            try:
+                return await self._discovered(address, self.transport)
+            except (NoProgram, NoSchema):
+                if row is None:  # what the catalogue has counts if the chain has nothing
+                    raise
         if row is None:
             raise UnknownName(
                 "program", address, (), "the catalogue", hint="No chain is configured to read it."

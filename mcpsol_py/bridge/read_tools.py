@@ -26,7 +26,7 @@ from mcpsol_py.catalog.labels import label_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, abbr
 from mcpsol_py.items import texts_in, without_nulls
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, one_line
 from mcpsol_py.schema.mcp_tools import safe_name, shown
 from mcpsol_py.solana.base58 import is_address
 
@@ -245,7 +245,7 @@ class ReadTools:
             raise DecodeError(why, path=f"{name}.address")
         served.transport = transport
         found = reading.decoded_account(served, None, key, account)
-        return {"program": clean_text(served.program.name, 80), "program_id": owner, **found}
+        return {"program": one_line(served.program.name, 80), "program_id": owner, **found}
 
     def _search_catalog(self, catalog: CatalogPrograms, query: str, limit: int) -> Reply:
         hits = catalog.search(query, limit)

@@ -19,7 +19,8 @@ from mcpsol_py.errors import UnknownName
 from mcpsol_py.items import without_nulls
 from mcpsol_py.model.identity import model_hash
 from mcpsol_py.model.program import ErrorCode
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, one_line
+from mcpsol_py.schema.json_schema import quoted
 from mcpsol_py.schema.mcp_tools import shown
 from mcpsol_py.solana.address_book import AddressBook
 
@@ -108,7 +109,11 @@ class ProgramRegistry:
 
     def _join(self, joined: list[ServedProgram]) -> None:
         """Serve *joined*, the programs of the catalogue that are used now, beside the owner's."""
-        self._joined = [_accepted_as_before(one, self._accepted, self.mode) for one in joined]
+        # By the address: a program that joins can change its name, and with it its label.
+        self._joined = [
+            _accepted_as_before(one, str(one.program_id), self._accepted, self.mode)
+            for one in joined
+        ]
         self.serve(self.box.own_programs)
 
     def replace(self, old: ServedProgram, new: ServedProgram) -> None:
@@ -119,7 +124,7 @@ class ProgramRegistry:
         """
         new.label = old.label
         self._accepted.setdefault(new.label, model_hash(old.program.model))
-        new = _accepted_as_before(new, self._accepted, self.mode)
+        new = _accepted_as_before(new, new.label, self._accepted, self.mode)
         self.serve([new if served is old else served for served in self.box.own_programs])
         for notify in list(self.changes):
             notify(old.label)
@@ -218,7 +223,7 @@ class ProgramRegistry:
         """
         model = served.program.model
         out: dict[str, Any] = {
-            "name": clean_text(model.name, 200),
+            "name": one_line(model.name),
             "program_id": str(served.program_id) if served.program_id else None,
             **_origin(served),
             "refused": clean_text(served.refused, 1000) or None,
@@ -235,7 +240,7 @@ class ProgramRegistry:
     def _more_info(self, served: ServedProgram) -> dict[str, Any]:
         model = served.program.model
         return {
-            "docs": clean_text("\n".join(model.docs), 2000),
+            "docs": quoted(model.docs, 2000) or None,
             "instruction_names": _names(model.instructions),
             "error_count": len(model.errors),
             "events": _names(model.events),
@@ -274,10 +279,12 @@ class ProgramRegistry:
             logger.exception("changes of programs and accounts are no longer noticed")
 
 
-def _accepted_as_before(new: ServedProgram, accepted: dict[str, str], mode: Mode) -> ServedProgram:
-    """Refuse, in a bridge that signs, a program without a lock whose schema is not the one seen first."""
+def _accepted_as_before(
+    new: ServedProgram, key: str, accepted: dict[str, str], mode: Mode
+) -> ServedProgram:
+    """Refuse, in a bridge that signs, a program without a lock whose schema is not the one seen first under *key*."""
     found = model_hash(new.program.model)
-    first = accepted.setdefault(new.label, found)
+    first = accepted.setdefault(key, found)
     if mode == "send" and not new.refused and not new.locked and found != first:
         new.refused = (
             "its schema has changed since this bridge, which signs, was started. Its owner looks at it and starts "
@@ -307,12 +314,12 @@ def _origin(served: ServedProgram) -> dict[str, Any]:
 
 
 def _names(items: Sequence[Any]) -> list[str]:
-    return [clean_text(item.name, 200) for item in items]
+    return [one_line(item.name) for item in items]
 
 
 def _error_row(error: ErrorCode) -> dict[str, Any]:
     return {
         "code": error.code,
-        "name": clean_text(error.name, 200),
-        "message": clean_text(error.message, 400),
+        "name": one_line(error.name),
+        "message": one_line(error.message, 400),
     }

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha256
 
-from mcpsol_py.names import clean_text, words
+from mcpsol_py.names import clean_text, one_line, words
 
 __all__ = ["NAME_BUDGET", "hashed_name", "safe_name", "shown", "title_of", "unique_names"]
 
@@ -73,7 +73,7 @@ def title_of(name: str) -> str:
 
 def shown(name: str) -> str:
     """Return a name of one word as it is, and other names in quotes, since they may hold sentences of a stranger."""
-    text = clean_text(name, 80)
+    text = one_line(name, 80)
     if re.fullmatch(r"[\w.:-]+", text):
         return text
     inner = text.replace('"', "'")

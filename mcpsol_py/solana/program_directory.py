@@ -11,7 +11,7 @@ from functools import cache
 
 from mcpsol_py.names import letters
 
-__all__ = ["KnownProgram", "known_names", "known_program"]
+__all__ = ["KnownProgram", "known_names", "known_program", "namesake_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +168,13 @@ def known_names() -> list[str]:
     by_address, by_name = _table()
     rows = [*by_address.values(), *(row for rows in by_name.values() for row in rows)]
     return list(dict.fromkeys(name for row in rows for name in row.called))
+
+
+def namesake_of(name: str, address: str) -> KnownProgram | None:
+    """Return a well-known program at another address that people call as the program at *address* calls itself."""
+    by_address, _ = _table()
+    mine = letters(name)
+    if address in by_address:
+        return None
+    rows = (row for row in by_address.values() if mine in map(letters, (*row.names, *row.called)))
+    return next(rows, None)

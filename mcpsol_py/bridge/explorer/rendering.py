@@ -17,7 +17,7 @@ from mcpsol_py.bridge.explorer.content import (
     TableBlock,
     TextBlock,
 )
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, one_line
 from mcpsol_py.render.environment import templates_folder
 
 __all__ = ["HtmlPage", "Renderer", "cleaned", "field_lines", "json_text"]
@@ -79,7 +79,7 @@ class Renderer:
             "content",
             status=status,
             here=here,
-            back=[*back, *((href, _line(title)) for href, title in page.back)],
+            back=[*back, *((href, one_line(title)) for href, title in page.back)],
             filter=page.filter,
             query=query,
             heading=clean_text(page.heading, 200),
@@ -101,20 +101,16 @@ def cleaned(block: Block) -> Block:
     match block:
         case TableBlock():
             rows = [list(map(_cleaned_cell, row)) for row in block.rows]
-            return TableBlock(_line(block.heading), block.columns, rows, block.empty)
+            return TableBlock(one_line(block.heading), block.columns, rows, block.empty)
         case FactsBlock():
-            facts = [(_line(name), _cleaned_cell(cell)) for name, cell in block.rows]
-            return FactsBlock(_line(block.heading), facts)
+            facts = [(one_line(name), _cleaned_cell(cell)) for name, cell in block.rows]
+            return FactsBlock(one_line(block.heading), facts)
         case TextBlock():
-            return TextBlock(_line(block.heading), clean_text(block.text, 20_000), block.folded)
+            return TextBlock(one_line(block.heading), clean_text(block.text, 20_000), block.folded)
 
 
 def _cleaned_cell(cell: Cell) -> Cell:
     return Cell(clean_text(cell.text, 1000), cell.kind, cell.href, clean_text(cell.note, 100))
-
-
-def _line(text: str) -> str:
-    return " ".join(clean_text(text, 200).split())
 
 
 def json_text(value: Any) -> str:
@@ -127,4 +123,6 @@ def field_lines(fields: Any) -> str:
     if not isinstance(fields, dict):
         return json_text(fields)
     shown = list(fields.items())[:_MAX_FIELDS]
-    return "\n".join(f"{_line(str(name))}: {_line(json_text(value))}" for name, value in shown)
+    return "\n".join(
+        f"{one_line(str(name))}: {one_line(json_text(value))}" for name, value in shown
+    )
