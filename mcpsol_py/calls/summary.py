@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import compress
 from typing import Any
 
@@ -75,6 +76,12 @@ def one_line(text: str, limit: int = 80) -> str:
     return " ".join(clean_text(text, limit).split())
 
 
+@lru_cache(maxsize=2048)
+def name_line(name: str) -> str:
+    """Put the name of a program, an instruction or an account on one line. Each call shows the same few names."""
+    return one_line(name)
+
+
 @dataclass(frozen=True, slots=True)
 class InstructionSummary:
     """One instruction: its program, arguments and accounts. `payer` pays the fee of the transaction."""
@@ -91,20 +98,20 @@ class InstructionSummary:
     def lines(self) -> list[str]:
         """Return the summary, one string a line."""
         out = [
-            f"{one_line(self.program)} · {one_line(self.instruction)} · program {self.program_id}"
+            f"{name_line(self.program)} · {name_line(self.instruction)} · program {self.program_id}"
         ]
         if self.doc:
             out.append(f"  the program says: {one_line(self.doc, _WIDEST)}")
         if self.words.sentence:
             out.append(f'  the program\'s words for wallets: "{self.words.sentence}"')
         out += [
-            f"  {one_line(name)} = {value_text(value)}{_in_brackets(self.words.arguments.get(name))}"
+            f"  {name_line(name)} = {value_text(value)}{_in_brackets(self.words.arguments.get(name))}"
             for name, value in self.args.items()
         ]
         return out + self._account_lines()
 
     def _account_lines(self) -> list[str]:
-        names = [one_line(account.name) for account in self.accounts]
+        names = [name_line(account.name) for account in self.accounts]
         width = max(map(len, names), default=0)
         return [
             f"  {name.ljust(width)}  {_address(account)}  {self._roles(account)}".rstrip()
@@ -150,7 +157,7 @@ quicken(SimulationSummary)
 
 def _event_line(event: tuple[str, Any]) -> str:
     name, fields = event
-    return f"  event {one_line(name)}: {value_text(fields)}"
+    return f"  event {name_line(name)}: {value_text(fields)}"
 
 
 def value_text(value: Any) -> str:
@@ -169,11 +176,14 @@ def _address(account: AccountLine) -> str:
     return account.address if known is None else f"{account.address} ({known})"
 
 
+_ROLES = ("signs", "pays the fee", "written", "filled in")
+
+
 def _roles(account: AccountLine, payer: str | None) -> str:
-    roles = {
-        "signs": account.signer,
-        "pays the fee": account.address == payer,
-        "written": account.writable,
-        "filled in": not account.given,
-    }
-    return ", ".join(compress(roles, roles.values()))
+    applies = (
+        account.signer,
+        account.address == payer,
+        account.writable,
+        not account.given,
+    )
+    return ", ".join(compress(_ROLES, applies))

@@ -49,6 +49,11 @@ def find_pda(
                 account,
                 f"seed {place + 1} has {len(seed)} bytes; a seed holds {MAX_SEED_BYTES}. Shorten its value.",
             )
+    return _derived(tuple(seeds), program)
+
+
+@lru_cache(maxsize=4096)  # as below: a wallet's calls derive the same few addresses again and again
+def _derived(seeds: tuple[bytes, ...], program: Pubkey) -> tuple[Pubkey, int]:
     return Pubkey.find_program_address(list(seeds), program)
 
 
