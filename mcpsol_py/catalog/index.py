@@ -22,7 +22,7 @@ from mcpsol_py.errors import StorageError
 __all__ = ["Entry", "IndexedInstruction", "IndexedProgram", "SearchIndex", "program_word"]
 
 #: Increase it when tables or words change: an older index is made anew.
-FORMAT = 6
+FORMAT = 7
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -53,6 +53,8 @@ PRAGMA user_version = {FORMAT};
 """
 #: The weights of BM25 for the columns of `words`.
 _WEIGHTS = "6.0, 4.0, 2.0, 1.0, 1.0"
+#: How many words of an instruction's docs and of its program, the first ones, are in its vector.
+_NEAR_DOCS, _NEAR_PROGRAM = 40, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +356,8 @@ def _instruction(row: tuple[Any, ...]) -> IndexedInstruction:
 
 def _vector(ix: InstructionText, about: str) -> bytes:
     """Return the vector of an instruction: its name counts most, and what it does more than its docs."""
-    return packed_vector([*ix.stems * 6, *ix.meaning * 2, *ix.docs, *about.split()])
+    docs, program = ix.docs[:_NEAR_DOCS], about.split()[:_NEAR_PROGRAM]
+    return packed_vector([*ix.stems * 6, *ix.meaning * 2, *docs, *program])
 
 
 def program_word(program: int | None) -> str:

@@ -40,7 +40,9 @@ _OPERATORS = frozenset(
 )
 _FOR_OPERATORS = 0.8
 
-_CANDIDATES = 110
+#: Candidates have a word that means so surely what the question asks; synonyms find some only where there is none.
+_SURE = 0.65
+_CANDIDATES = 90
 _PROGRAMS = 40
 _GROUPS = 12
 #: Above this many expected matches, an expression asks for two words at once.
@@ -131,8 +133,10 @@ def _weightiest(asks: Iterable[Ask]) -> list[Ask]:
 
 
 def _group(ask: Ask, question: Question) -> _Group:
-    expression = "(" + " OR ".join(f'"{word}"' for word in ask.meanings) + ")"
-    return _Group(expression, sum(question.frequencies[word] for word in ask.meanings))
+    sure = [word for word, weight in ask.meanings.items() if weight >= _SURE]
+    words = sure or list(ask.meanings)
+    expression = "(" + " OR ".join(f'"{word}"' for word in words) + ")"
+    return _Group(expression, sum(question.frequencies[word] for word in words))
 
 
 def _of_programs(groups: Sequence[_Group], question: Question) -> Iterable[tuple[str, bool]]:

@@ -165,6 +165,11 @@ def test_two_tokens_alone_are_a_swap(everything: Catalog) -> None:
     assert all("swap" in name or "route" in name for name in names)
 
 
+def test_a_memo_is_written_by_the_memo_program(everything: Catalog) -> None:
+    """Red while the word of a program's name said nothing of the instruction."""
+    assert "Memo" in everything.search("write a memo on chain")[0].instruction
+
+
 def test_every_hit_says_why(everything: Catalog) -> None:
     for hit in everything.search("stake my SOL with a validator"):
         assert hit.why
