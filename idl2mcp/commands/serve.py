@@ -202,7 +202,7 @@ class _Options:
         config.surface = self.surface or config.surface
         config.wallet = self.wallet or config.wallet
         config.client = self.profile or config.client
-        config.catalog, config.catalog_url = self.catalog, self.chain.url
+        config.catalog, config.catalog_chain = self.catalog, self.chain
         if self.catalog is not None and (self.paid or config.payments is not None):
             raise click.UsageError(
                 "--catalog and payments do not go together: prices are for named programs."

@@ -128,7 +128,7 @@ class BridgeConfig:
     demo: bool = False
     #: A catalogue whose programs join when they are used, and the chain to call them on.
     catalog: str | None = None
-    catalog_url: str | None = None
+    catalog_chain: inputs.Chain = field(default_factory=inputs.Chain)
 
     def secrets(self) -> list[str]:
         """Return the names of the secret variables that may be needed."""
@@ -250,6 +250,8 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
                 from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
 
                 programs.cluster.apply(DEMO_PAYMENTS_SETUP)
+    if config.catalog is not None and programs.cluster is None and config.catalog_chain.local:
+        programs.cluster = inputs.open_cluster(config.catalog_chain)
     cluster = programs.cluster
     signer = _signer(config, cluster) if sends else None
     bridge = Bridge(
@@ -276,7 +278,7 @@ def _catalog(config: BridgeConfig, programs: Programs) -> CatalogPrograms | None
     from mcpsol_py.bridge.catalog_programs import CatalogPrograms
     from mcpsol_py.catalog import Catalog
 
-    transport, cluster = programs.chain(config.catalog_url)
+    transport, cluster = programs.chain(config.catalog_chain.url)
     return CatalogPrograms(Catalog.open(config.catalog), transport, cluster)
 
 

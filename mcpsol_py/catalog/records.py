@@ -53,9 +53,9 @@ _SOURCES = (
     "Program Metadata",
     "Program Metadata (Foundation)",
     "Anchor IDL account",
+    SEED,  # before files: some claim the address of a program of the runtime
     "registry",
     "file",
-    SEED,
 )
 
 
@@ -452,12 +452,16 @@ def _record_one(connection: Connection, row: dict[str, Any], revision: int) -> b
     if first is not None:
         _end_older(connection, program, values["source"], first)
     connection.execute(insert(versions).values(program_id=program, **values))
-    connection.execute(
-        update(programs)
-        .where(programs.c.id == program)
-        .values(revision=revision, name=row["name"], letters=letters(row["name"])[:200])
-    )
+    changed: dict[str, Any] = {"revision": revision}
+    if _current_hash(connection, program) == values["hash"]:  # others do not name the program
+        changed |= {"name": row["name"], "letters": letters(row["name"])[:200]}
+    connection.execute(update(programs).where(programs.c.id == program).values(changed))
     return True
+
+
+def _current_hash(connection: Connection, program: int) -> str:
+    (row,) = _programs(connection, programs.c.id == program)
+    return row.current.hash
 
 
 def _end_older(connection: Connection, program: int, source: str, first: int) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from tests.functional.bridges import key
 from tests.functional.cli import Cli
@@ -186,6 +189,83 @@ def test_a_real_programs_idl_under_the_inspectors_cli(shared_idls: Path) -> None
     called = inspector(*serve, "--method", "tools/call", "--tool-name", "call_tool", *given)
     assert not called.get("isError"), called
     check_whirlpool(tools, called["structuredContent"])
+
+
+# --- a catalogue -----------------------------------------------------------------------------------------------------
+
+#: An instruction of a program that no configuration names; the chain has the System program.
+TRANSFER = {"lamports": "5", "accounts": {"source": key("alice"), "destination": key("bob")}}
+
+
+@pytest.fixture(
+    scope="module",
+    params=["idls", pytest.param("catalog idls", marks=pytest.mark.full)],
+)
+def catalogue(
+    request: pytest.FixtureRequest, shared_idls: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, ...]:
+    """The command that serves a catalogue of real IDLs on a local chain, made as the docs say."""
+    folder = tmp_path_factory.mktemp("catalogue")
+    (folder / "setup.toml").write_text("[wallets]\nalice = 10\nbob = 1\n")
+    place = str(folder / "catalog.db")
+    idl2mcp = (sys.executable, "-m", "idl2mcp")
+    folders = [str(shared_idls.parent / name) for name in request.param.split()]
+    add = [*idl2mcp, "catalog", "add", *folders, "--catalog", place]
+    subprocess.run(add, check=True, capture_output=True, timeout=600)
+    return (*idl2mcp, "serve", "--catalog", place, "--setup", str(folder / "setup.toml"))
+
+
+#: A question that names the program, and the start of the name of its tool.
+QUESTION, SYSTEM_TOOL = "transfer SOL with the system program", "system_"
+
+
+def found_tool(found: Any, start: str) -> str:
+    """The first tool of a search whose name begins like this."""
+    names = [str(row.get("name", "")) for row in found["tools"]]
+    return next(name for name in names if name.startswith(start))
+
+
+def test_a_catalogue_under_the_inspectors_cli(catalogue: tuple[str, ...]) -> None:
+    serve = (
+        "sh",
+        "-c",
+        f"exec {shlex.join(catalogue)}",
+    )  # the Inspector has a --catalog of its own
+    tools = [tool["name"] for tool in inspector(*serve, "--method", "tools/list")["tools"]]
+    assert {"search_tools", "describe_tool", "call_tool", "use_program"} <= set(tools)
+    assert len(tools) < 12
+
+    def call(tool: str, **given: str) -> Any:
+        args = [part for pair in given.items() for part in ("--tool-arg", "=".join(pair))]
+        done = inspector(*serve, "--method", "tools/call", "--tool-name", tool, *args)
+        assert not done.get("isError"), done
+        return done["structuredContent"]
+
+    swaps = call("search_tools", query="swap tokens on a whirlpool")
+    assert "swap" in found_tool(swaps, "whirlpo_")
+    transfer = found_tool(call("search_tools", query=QUESTION), SYSTEM_TOOL)
+    assert "lamports" in json.dumps(call("describe_tool", name=transfer))
+    made = call("call_tool", name=transfer, arguments=json.dumps(TRANSFER))
+    assert (made["instruction"], made["fee_payer"]) == ("transfer", key("alice"))
+    assert made["transaction"]
+
+
+async def test_a_catalogue_under_the_official_client(catalogue: tuple[str, ...]) -> None:
+    command, *args = catalogue
+    server = StdioServerParameters(command=command, args=args, env=env())
+    async with Client(stdio_client(server)) as client:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        assert len(listed) < 12
+        found = await client.call_tool("search_tools", {"query": QUESTION})
+        transfer = found_tool(found.structured_content, SYSTEM_TOOL)
+        given = {"name": transfer, "arguments": TRANSFER}
+        made = await client.call_tool("call_tool", given)
+        assert not made.is_error, made
+        assert made.structured_content is not None
+        assert made.structured_content["simulation"]["compute_units"] > 0
+        nothing = await client.call_tool("search_tools", {"query": "bake a chocolate cake"})
+        assert nothing.structured_content == {"tools": []}
+        assert [tool.name for tool in (await client.list_tools()).tools] == listed
 
 
 #: Scenarios of the conformance suite that hold of any server (the suite has none yet for 2026-07-28, where our own

@@ -34,9 +34,9 @@ def test_seeds_of_another_release_replace_those_that_were_there(tmp_path: Path) 
         catalog.records.plant([old], "1")
         catalog.record([file])
         catalog.records.plant([new], "1")
-        assert _origins(catalog) == ["shop.json", "old"]
+        assert _origins(catalog) == ["old", "shop.json"]
         catalog.records.plant([new], "2")
-        assert _origins(catalog) == ["shop.json", "new"]
+        assert _origins(catalog) == ["new", "shop.json"]
         catalog.refresh()
         assert catalog.search("buy product")
 
@@ -65,3 +65,16 @@ def test_a_seed_has_a_name(name: str) -> None:
     assert found is not None
     assert (found.model.name, found.origin) == ("spl_token", "mcpsol-py: spl_token")
     assert seed_of("nothing") is None
+
+
+def test_a_file_that_claims_a_seeds_address_does_not_count(tmp_path: Path) -> None:
+    """Templates of Anchor have the System program's address; only what is on chain comes before a seed."""
+    with Catalog.open(str(tmp_path / "catalog.db")) as catalog:
+        catalog.record([NewVersion(read(idl("template", SYSTEM_PROGRAM)), "file", "template.json")])
+        row = catalog.records.program(SYSTEM_PROGRAM)
+        assert (row.name, row.current.source) == ("system", SEED)
+        (hit,) = catalog.search("transfer with the system program", limit=1)
+        assert (hit.program, hit.instruction) == ("system", "transfer")
+        chain = NewVersion(read(idl("chain", SYSTEM_PROGRAM)), "Program Metadata", "x", 5)
+        catalog.record([chain])
+        assert catalog.records.program(SYSTEM_PROGRAM).name == "chain"
