@@ -12,6 +12,7 @@ from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.data_reads import DATA_METHODS, TRANSACTION_METHODS
 from mcpsol_py.bodies.expressions import Expressions, bounds
 from mcpsol_py.bodies.function import Context, Stopped
+from mcpsol_py.bodies.running import EVENT_CPI_TAG
 from mcpsol_py.bodies.scope import (
     ErrorName,
     EventName,
@@ -450,14 +451,38 @@ class Calls:
     def emit(self, node: ast.Call) -> Statement:
         """`emit(self.Event(field=…))`."""
         self.positional(node, 1)
-        made, event = self._event(node.args[0])
+        return tree.Emit(*self._event_values(node.args[0]))
+
+    def emit_cpi(self, node: ast.Call) -> Statement:
+        """`emit_cpi(self.Event(field=…), authority=…, program=…)`."""
+        named = {each.arg: each.value for each in node.keywords}
+        is_whole = len(node.args) == 1 and set(named) == {"authority", "program"}
+        self.need(is_whole, node, "emit_cpi takes an event, and authority= and program= by name")
+        self.need(self.context.is_method, node, "a helper calls no program: emit in the method")
+        event, values = self._event_values(node.args[0])
+        authority, program = (self._always_there(named[name]) for name in ("authority", "program"))
+        model, pda = self.context.scope.model, self.context.accounts[authority].pda
+        is_own = self.context.accounts[program].address == model.address is not None
+        why = f"{program} is not the program itself: declare it with its address"
+        self.need(is_own, named["program"], why)
+        why = f"{authority} has no seeds of this program, so it cannot sign"
+        self.need(pda is not None and pda.program is None, named["authority"], why)
+        starts = [ix.discriminator.value for ix in model.instructions]
+        can_take = any(start and EVENT_CPI_TAG.startswith(start) for start in starts)
+        why = "no instruction takes events: one needs the discriminator b'\\xe4' and RemainingBytes"
+        self.need(can_take, node, why)
+        return tree.EmitCall(event, values, authority, program)
+
+    def _event_values(self, node: ast.expr) -> tuple[str, tuple[tuple[str, Expression], ...]]:
+        """Return an event that is made, and its fields. Raises Stopped."""
+        made, event = self._event(node)
         fields = self.context.scope.event_fields(event)
         given = self._by_name(made, fields, f"{event}(…)")
         values = [
             (name, self._event_value(event, name, arg, fields[name])) for name, arg in given.items()
         ]
         self._complete(given, fields)
-        return tree.Emit(event, tuple(values))
+        return event, tuple(values)
 
     def _event(self, node: ast.expr) -> tuple[ast.Call, str]:
         """Return the call that makes an event, and the event's name. Raises Stopped."""
@@ -598,5 +623,6 @@ def _is_free(account: Account) -> bool:
 _STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement]] = {
     "require": Calls.require,
     "emit": Calls.emit,
+    "emit_cpi": Calls.emit_cpi,
     "close": Calls.close,
 }

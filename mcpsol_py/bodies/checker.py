@@ -342,8 +342,7 @@ class BodyChecker:
         self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
         context.maybe_assigned.difference_update(names)
-        calls = (tree.CallProgram, tree.CloseAccount)
-        is_quiet = not isinstance(over, tree.Extensions) or not any(tree.find(body, calls))
+        is_quiet = not isinstance(over, tree.Extensions) or not any(tree.find(body, tree.CALLS))
         self.need(is_quiet, node, "a loop over extensions calls no program: it reads the account")
         yield tree.For(names[0], over, body, *names[1:])
 

@@ -24,16 +24,11 @@ _Method: TypeAlias = Literal["program_at", "data_at"]
 #: The methods of the instructions sysvar.
 TRANSACTION_METHODS: dict[str, BodyType] = {"program_at": PUBKEY, "data_at": DATA}
 _LENGTH = tree.Counter(U64, "a length")
-#: After these, what a body read of an account's data may be old.
-_CALLS: tuple[type[tree.CallProgram | tree.CloseAccount], ...] = (
-    tree.CallProgram,
-    tree.CloseAccount,
-)
 
 
 def calls_programs(statements: Iterable[Statement]) -> bool:
     """Return whether these statements call another program, or close an account."""
-    return any(find(statements, _CALLS))
+    return any(find(statements, tree.CALLS))
 
 
 class DataReads:

@@ -17,7 +17,21 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.extensions import Extension
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u64
 
-__all__ = ["ClockTime", "Machine", "emit", "machine", "overflow", "require", "running"]
+__all__ = [
+    "EVENT_CPI_TAG",
+    "ClockTime",
+    "Machine",
+    "emit",
+    "emit_cpi",
+    "machine",
+    "overflow",
+    "require",
+    "running",
+]
+
+
+#: The first bytes of a program's call of itself with an event, as Anchor writes them.
+EVENT_CPI_TAG = bytes.fromhex("e445a52e51cb9a1d")
 
 
 @dataclass(frozen=True)
@@ -99,4 +113,12 @@ class overflow(AbstractContextManager[None]):
 
 def emit(event: object, /) -> None:
     """Log an event: `emit(self.Changed(counter=counter.address, count=counter.count))`."""
+    machine().emit(event)
+
+
+def emit_cpi(event: object, /, *, authority: object, program: object) -> None:
+    """Record an event by a call of the program to itself, which no reader of the log can miss.
+
+    `authority`: an account with seeds, for which the program signs. `program`: the program itself.
+    """
     machine().emit(event)

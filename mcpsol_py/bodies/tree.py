@@ -12,6 +12,7 @@ from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Optio
 __all__ = [
     "ACCOUNT",
     "ACCOUNTS",
+    "CALLS",
     "CLOCK",
     "CLOCK_FIELDS",
     "DATA",
@@ -44,6 +45,7 @@ __all__ = [
     "DataPart",
     "DataRead",
     "Emit",
+    "EmitCall",
     "Expression",
     "ExtensionKind",
     "Extensions",
@@ -651,6 +653,16 @@ class Emit:
 
 
 @dataclass(frozen=True, slots=True)
+class EmitCall:
+    """The program calls itself with an event. `authority`: the account for which it signs; `program`: its own."""
+
+    event: str
+    values: tuple[tuple[str, Expression], ...]
+    authority: str
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallProgram:
     """Another program is called: `program` names its account, `call` its instruction.
 
@@ -724,6 +736,7 @@ Statement: TypeAlias = (
     | Require
     | Raise
     | Emit
+    | EmitCall
     | CallProgram
     | CloseAccount
     | Perform
@@ -733,6 +746,13 @@ Statement: TypeAlias = (
     | Jump
 )
 
+
+#: The statements that call a program: what a body read of an account's data may be old then.
+CALLS: tuple[type[CallProgram | EmitCall | CloseAccount], ...] = (
+    CallProgram,
+    EmitCall,
+    CloseAccount,
+)
 
 # --- functions -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bodies.calls import PROGRAM_CALLS
-from mcpsol_py.bodies.tree import CallProgram, bodies_of, find
+from mcpsol_py.bodies.tree import CallProgram, EmitCall, bodies_of, find
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.origins import origin_of, path_of
@@ -126,8 +126,10 @@ render = render_crate
 def _signing(model: ProgramModel) -> list[str]:
     """The methods that handlers made from bodies call for the seeds of an account."""
     bodies = bodies_of(model).instructions.values()
-    calls = find((statement for body in bodies for statement in body.body), CallProgram)
-    return [f"{snake(call.signer)}_seeds" for call in calls if call.signer is not None]
+    statements = [statement for body in bodies for statement in body.body]
+    signing = [call.signer for call in find(statements, CallProgram) if call.signer is not None]
+    signing += [call.authority for call in find(statements, EmitCall)]
+    return [f"{snake(account)}_seeds" for account in signing]
 
 
 def _write_crate(

@@ -44,7 +44,7 @@ from mcpsol_py.bodies.numbers import (
     u128,
     u256,
 )
-from mcpsol_py.bodies.running import ClockTime, emit, machine, overflow, require
+from mcpsol_py.bodies.running import ClockTime, emit, emit_cpi, machine, overflow, require
 from mcpsol_py.model.types import F32, F64, INTS, Type
 from mcpsol_py.solana import ids
 
@@ -81,6 +81,7 @@ __all__ = [
     "close",
     "constant",
     "emit",
+    "emit_cpi",
     "error",
     "executable",
     "extensions",

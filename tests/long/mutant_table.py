@@ -286,8 +286,8 @@ MUTANTS = [
     Mutant(
         "variables are declared where they are first assigned",
         _STATEMENTS,
-        "    return early - {loop",
-        "    return set() and early - {loop",
+        "    return early - {name",
+        "    return set() and early - {name",
     ),
     Mutant(
         "nothing is reassigned",

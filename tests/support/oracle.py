@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from solders.transaction_metadata import FailedTransactionMetadata, TransactionM
 
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import Number
+from mcpsol_py.bodies.running import EVENT_CPI_TAG
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.program import load
 from mcpsol_py.sources import spec_words as words
@@ -212,7 +214,10 @@ class Oracle:
         assert here.error == error, f"{what}: {here} in Python, {error!r} on chain: {meta.logs()}"
         logged = [line for line in meta.logs() if line.startswith("Program data: ")]
         events = [] if error else [self._event(line[14:]) for line in logged]
+        called = [] if error else list(self._by_calls(meta))
         mine = [(type(e).__name__, {k: plain(v) for k, v in vars(e).items()}) for e in here.events]
+        if called:  # nothing says when they came, between those that were logged
+            mine, events = sorted(mine, key=repr), sorted([*events, *called], key=repr)
         assert mine == events, f"{what}: {mine} in Python, {events} on chain"
         returned = bytes(meta.return_data().data)
         if not error and isinstance(here.returned, Number):
@@ -220,6 +225,13 @@ class Oracle:
             signed = type(here.returned).signed  # type: ignore[attr-defined]
             packed = int(here.returned).to_bytes(size, "little", signed=signed)
             assert returned.ljust(size, b"\0") == packed, f"{what}: {here.returned}, {returned!r}"
+
+    def _by_calls(self, meta: TransactionMetadata) -> Iterator[tuple[str, dict[str, object]]]:
+        """The events of the program's calls of itself."""
+        for inner in (call for calls in meta.inner_instructions() for call in calls):
+            data = bytes(inner.instruction().data)
+            if data.startswith(EVENT_CPI_TAG):
+                yield self._event(base64.b64encode(data[len(EVENT_CPI_TAG) :]).decode())
 
     def _event(self, text: str) -> tuple[str, dict[str, object]]:
         name, fields = self.program.decode_event(base64.b64decode(text))

@@ -11,6 +11,7 @@ HEAD = """\
 from mcpsol_py.spec import *
 from mcpsol_py.spec import u8, u16, u32, u64, u128, i8, i16, i32, i64, i128
 
+ADDRESS = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
 LIMIT = u64(1000)
 HOUR = 60 * 60
 TWO = b"\\x02\\x00"
@@ -409,9 +410,10 @@ class Bodies:
         if which < 0.86:
             amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
             rest = f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
-            return [
-                f"{pad}emit(self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest}))"
-            ]
+            made = f"self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest})"
+            if self.quiet or r.random() < 0.6:
+                return [f"{pad}emit({made})"]
+            return [f"{pad}emit_cpi({made}, authority=event_authority, program=this)"]
         if which < 0.94:
             return [] if self.quiet else [pad + self.token_call(env)]
         if which < 0.95:
@@ -608,7 +610,9 @@ ACCOUNTS = (
     " interface: TokenInterface, coin: Mut[Mint, mint(program='interface')], shown: Mint,"
     " coins: Mut[TokenAccount, associated('coin', 'owner', program='interface')],"
     " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
-    " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions, *crowd: Unchecked,"
+    " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
+    " event_authority: Ref[Unchecked, seeds(b'event_authority')], this: Ref[ProgramAccount, address(ADDRESS)],"
+    " *crowd: Unchecked,"
 )
 LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey],"
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
@@ -634,6 +638,15 @@ TOKEN_CALLS = [
     ("interface.revoke", "source=coins, authority={authority}"),
     ("interface.burn", "account=coins, mint=coin, authority={authority}"),
 ]
+#: The instruction by which the program calls itself with an event.
+TAKES_EVENTS = """\
+    @instruction(discriminator=b"\\xe4")
+    def take_event(
+        self, event_authority: Ref[Signer, seeds(b"event_authority")], event: RemainingBytes
+    ) -> None:
+        \'\'\'Carries an event.\'\'\'
+        return
+"""
 MODES = ["Slow", "Fast", "Off"]
 PAIRS = ['b"\\x02\\x00"', 'b"\\x00\\x00"', "TWO"]
 KEYS = ["s.mark", "other.mark", "mark"]
@@ -674,6 +687,7 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
     lines += ["    FEE = constant(u64, 250)"]
     lines += [f'    E{i} = error("error {i}")' for i in range(ERRORS)]
     arguments = ", ".join(f"a_{kind}: {kind}" for kind in KINDS)
+    lines += ["", *TAKES_EVENTS.splitlines()]
     for i in range(bodies):
         made = Bodies(r, target)
         env = {f"s.f_{kind}": kind for kind in KINDS} | {f"a_{kind}": kind for kind in KINDS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcpsol_py.bodies.calls import PROGRAM_CALLS
-from mcpsol_py.bodies.tree import CallProgram
+from mcpsol_py.bodies.tree import CallProgram, EmitCall
 from mcpsol_py.errors import RenderError
 from mcpsol_py.names import pascal
 from mcpsol_py.render.handlers.names import RustNames, StructNames
@@ -121,6 +121,21 @@ class Dialect:
         """A statement that logs an event."""
         return f"events::{event.type} {{ {', '.join(parts)} }}.emit()?;"
 
+    def event_bytes(self, event: StructNames, parts: list[str]) -> str:
+        """The bytes with which a program calls itself to log an event."""
+        kind = f"events::{event.type}"
+        made = f"{kind} {{ {', '.join(parts)} }}"
+        return f"crate::own::event(&{kind}::DISCRIMINATOR, |w| {made}.encode(w))?"
+
+    def emit_call(self, names: RustNames, call: EmitCall, event: str) -> str:
+        """An expression by which a program calls itself with these bytes."""
+        accounts = f"{names.accounts[call.program]}, {names.accounts[call.authority]}"
+        return f"crate::own::emit({accounts}, &{event}, &[{self.signed(names, call.authority)}])?"
+
+    def signed(self, names: RustNames, account: str) -> str:
+        """The seeds with which the program signs for an account."""
+        return f"&{names.seeds[account]}"
+
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
         """An expression that calls another program."""
         raise NotImplementedError
@@ -132,6 +147,9 @@ class Dialect:
 class _Pinocchio(Dialect):
     """The structs of pinocchio-token have the names of SPL Token's instructions, and its order of accounts."""
 
+    def signed(self, names: RustNames, account: str) -> str:
+        return f"Signer::from(&{names.seeds[account]})"
+
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
         accounts = [names.accounts[account] for _, account in call.accounts]
         values = {name: values[name] for name in PROGRAM_CALLS[call.call].values}
@@ -139,7 +157,7 @@ class _Pinocchio(Dialect):
         made = f"pinocchio_token::instructions::{pascal(call.call)}::new({made})"
         signers = ""
         if call.signer is not None:
-            signers = f"&[Signer::from(&{names.seeds[call.signer]})]"
+            signers = f"&[{self.signed(names, call.signer)}]"
         if call.by_interface:
             program = self.address_reference(names.accounts[call.program])
             return f"checks::{call.call}(&{made}, {signers or '&[]'}, {program})?"
@@ -173,7 +191,7 @@ class _Native(Dialect):
             for account, role in zip(others, called.others.values(), strict=True)
         )
         data = [f"&[{called.number}]", *(_BYTES[n].format(values[n]) for n in called.values)]
-        signers = "&[]" if call.signer is None else f"&[&{names.seeds[call.signer]}]"
+        signers = "&[]" if call.signer is None else f"&[{self.signed(names, call.signer)}]"
         program = names.accounts[call.program]
         given = f"{program}, &[{accounts}], {authority}, &[{', '.join(data)}], {signers}"
         return f"checks::call_tokens({given})?"
@@ -255,6 +273,22 @@ class _Anchor(Dialect):
     def close(self, account: str, destination: str) -> str:
         return f"{account}.close({destination}.to_account_info())?;"
 
+    def event_bytes(self, event: StructNames, parts: list[str]) -> str:
+        made = f"crate::events::{event.type} {{ {', '.join(parts)} }}"
+        return f"anchor_lang::Event::data(&{made})"
+
+    def emit_call(self, names: RustNames, call: EmitCall, event: str) -> str:
+        both = (names.accounts[call.program], names.accounts[call.authority])
+        accounts = ", ".join(f"&{account}.to_account_info()" for account in both)
+        return f"crate::own::emit({accounts}, &{event}, &[{self.signed(names, call.authority)}])?"
+
+    def signed(self, names: RustNames, account: str) -> str:
+        if not names.seeds[account]:
+            raise RenderError(
+                f"the target anchor cannot sign for {account} yet: one of its seeds has no form there."
+            )
+        return names.seeds[account]
+
     def emit(self, event: StructNames, parts: list[str]) -> str:
         return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"
 
@@ -269,11 +303,7 @@ class _Anchor(Dialect):
         program = f"{names.accounts[call.program]}.key()"
         context = f"CpiContext::new({program}, {accounts})"
         if call.signer is not None:
-            seeds = names.seeds[call.signer]
-            if not seeds:
-                raise RenderError(
-                    f"the target anchor cannot sign for {call.signer} yet: one of its seeds has no form there."
-                )
+            seeds = self.signed(names, call.signer)
             context = f"CpiContext::new_with_signer({program}, {accounts}, &[{seeds}])"
         ordered = [values[name] for name in PROGRAM_CALLS[call.call].values]
         called = f"anchor_spl::{module}::{call.call}({', '.join([context, *ordered])})?"

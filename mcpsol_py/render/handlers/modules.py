@@ -1,4 +1,4 @@
-"""The modules of a crate that its handlers use: `bytes` reads data, `hash` hashes values, `items` counts lists."""
+"""The modules of a crate for its handlers: `bytes` reads data, `hash` hashes, `items` counts, `own` emits by calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcpsol_py.render.rust import Rust, code
 
 __all__ = ["used_modules"]
 
-_MODULES = ("bytes", "hash", "items")
+_MODULES = ("bytes", "hash", "items", "own")
 _PLAIN = {"fails": code(", ProgramError")}
 _INFO = {
     "account": code("&AccountInfo<'info>"),

@@ -16,7 +16,7 @@ from mcpsol_py.bodies.expressions import is_simple
 from mcpsol_py.bodies.tree import Expression, Function, Statement, find
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions, Level
-from mcpsol_py.render.handlers.names import RustNames
+from mcpsol_py.render.handlers.names import RustNames, StructNames
 
 __all__ = ["function_lines"]
 
@@ -52,15 +52,8 @@ def _written(nodes: Iterable[object]) -> set[str]:
     }
 
 
-#: The statements before which every borrow ends.
-_CALLS: tuple[type[tree.CallProgram | tree.CloseAccount], ...] = (
-    tree.CallProgram,
-    tree.CloseAccount,
-)
-
-
 def _calls_programs(statement: Statement) -> bool:
-    return any(find([statement], _CALLS))
+    return any(find([statement], tree.CALLS))
 
 
 #: The variables that keep what is evaluated before borrows end.
@@ -182,6 +175,8 @@ class _Writer:
             accounts = self.names.accounts
             closing = accounts[statement.account], accounts[statement.destination]
             return [*give_back, self.dialect.close(*closing)]
+        if isinstance(statement, tree.EmitCall):
+            return self._emit_call(statement, give_back)
         assert isinstance(statement, tree.CallProgram)
         return self._program_call(statement, give_back)
 
@@ -195,6 +190,13 @@ class _Writer:
         name = self.names.variables.take(_HEADS[type(statement)])
         lines = self._compound(statement, name, frozenset(), is_tail=is_tail)
         return [f"let {name} = {head};", *give_back, *lines]
+
+    def _emit_call(self, statement: tree.EmitCall, give_back: list[str]) -> list[str]:
+        """The event becomes bytes before every borrow ends, since it may read state."""
+        made = self.dialect.event_bytes(*self._event(statement.event, statement.values))
+        event = self.names.variables.take("event")
+        call = self.dialect.emit_call(self.names, statement, event)
+        return [f"let {event} = {made};", *give_back, f"{call};"]
 
     def _program_call(self, statement: tree.CallProgram, give_back: list[str]) -> list[str]:
         lines, values = [], {}
@@ -275,12 +277,18 @@ class _Writer:
         return self.dialect.require(condition, self.names.errors[statement.error])
 
     def emit(self, statement: tree.Emit) -> str:
-        event = self.names.events[statement.event]
+        return self.dialect.emit(*self._event(statement.event, statement.values))
+
+    def _event(
+        self, name: str, values: tuple[tuple[str, Expression], ...]
+    ) -> tuple[StructNames, list[str]]:
+        """The names of an event, and its fields with their values."""
+        event = self.names.events[name]
         parts = [
-            self._field(event.fields[name], value, is_reference=name in event.references)
-            for name, value in statement.values
+            self._field(event.fields[field], value, is_reference=field in event.references)
+            for field, value in values
         ]
-        return self.dialect.emit(event, parts)
+        return event, parts
 
     def _field(self, name: str, value: Expression, *, is_reference: bool) -> str:
         text = self.expressions.code(value)
@@ -301,7 +309,7 @@ def _evaluated_before(statement: Statement) -> Iterator[Expression]:
         yield statement.test
     elif isinstance(statement, tree.For):
         yield statement.over
-    elif isinstance(statement, tree.CallProgram):
+    elif isinstance(statement, (tree.CallProgram, tree.EmitCall)):
         yield from (value for _, value in statement.values)
 
 

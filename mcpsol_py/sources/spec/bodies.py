@@ -47,6 +47,7 @@ _BUILTINS: dict[str, Meaning] = {
 _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
     words.emit: Word("emit"),
+    words.emit_cpi: Word("emit_cpi"),
     words.overflow: Word("overflow"),
     words.close: Word("close"),
     words.Clock: Word("Clock"),
