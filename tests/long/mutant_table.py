@@ -241,9 +241,9 @@ MUTANTS = [
     # --- statements
     Mutant(
         "a borrow stays open when state is closed",
-        _STATEMENTS,
-        "    tree.CallProgram,\n    tree.CloseAccount,\n)",
-        "    tree.CallProgram,\n)",
+        "bodies/tree.py",
+        "    EmitCall,\n    CloseAccount,\n)",
+        "    EmitCall,\n)",
     ),
     Mutant(
         "a borrow stays open during a call",

@@ -164,6 +164,8 @@ class Vault:
         token_program: TokenProgram,
         token_2022: Token2022Program,
         sysvar: Instructions,
+        keeper: Ref[Unchecked, seeds(b"keeper")],
+        this: Ref[ProgramAccount, address("J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK")],
         *voters: Signer,
         amount: u64,
         small: u8,
@@ -614,6 +616,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "emit_cpi(self.Deposited(vault=who, amount=amount), authority=vault, program=token_2022)",
         "1:77",
         "not the program itself",
+    ),
+    "event by a call that nobody signs": (
+        "emit_cpi(self.Deposited(vault=who, amount=amount), authority=wallet, program=this)",
+        "1:62",
+        "no seeds of this program",
+    ),
+    "event by a call that nothing takes": (
+        "emit_cpi(self.Deposited(vault=who, amount=amount), authority=keeper, program=this)",
+        "1:1",
+        "no instruction takes events",
     ),
     "event by a call without an event": (
         "emit_cpi(amount, authority=vault, program=token_2022)",
