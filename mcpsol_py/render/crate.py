@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bodies.calls import PROGRAM_CALLS
-from mcpsol_py.bodies.tree import CallProgram, EmitCall, bodies_of, find
+from mcpsol_py.bodies.tree import CallProgram, EmitCall, Hash, bodies_of, find
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.origins import origin_of, path_of
@@ -112,7 +112,7 @@ def _render(
         planned = anchor_plan(anchor, shared=shared, handlers=handlers)
         return _write_crate(planned, model, anchor.unchecked, out, source)
     author = author_files(out)
-    named = "\n".join([*author.values(), *_signing(model)])
+    named = "\n".join([*author.values(), *_called(model)])
     view = crate_view(model, target_of(target), author=named, **pages)
     handlers = crate_handlers(model, bodies_of(model), view)
     planned = plan(view, shared=shared, author=author, handlers=handlers)
@@ -123,13 +123,15 @@ def _render(
 render = render_crate
 
 
-def _signing(model: ProgramModel) -> list[str]:
-    """The methods that handlers made from bodies call for the seeds of an account."""
-    bodies = bodies_of(model).instructions.values()
-    statements = [statement for body in bodies for statement in body.body]
+def _called(model: ProgramModel) -> list[str]:
+    """The methods that handlers made from bodies call: for the seeds of an account, and to write items of lists."""
+    bodies = bodies_of(model)
+    functions = [*bodies.instructions.values(), *bodies.helpers.values()]
+    statements = [statement for function in functions for statement in function.body]
     signing = [call.signer for call in find(statements, CallProgram) if call.signer is not None]
     signing += [call.authority for call in find(statements, EmitCall)]
-    return [f"{snake(account)}_seeds" for account in signing]
+    hashes = ["encode"] if any(find(statements, Hash)) else []
+    return [*(f"{snake(account)}_seeds" for account in signing), *hashes]
 
 
 def _write_crate(

@@ -72,6 +72,8 @@ class Oracle:
     so: bytes
     features: str = "default"
     calls: int = 0
+    #: how many events the last call recorded by calls of the program to itself
+    events_by_calls: int = 0
     errors: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -215,6 +217,7 @@ class Oracle:
         logged = [line for line in meta.logs() if line.startswith("Program data: ")]
         events = [] if error else [self._event(line[14:]) for line in logged]
         called = [] if error else list(self._by_calls(meta))
+        self.events_by_calls = len(called)
         mine = [(type(e).__name__, {k: plain(v) for k, v in vars(e).items()}) for e in here.events]
         if called:  # nothing says when they came, between those that were logged
             mine, events = sorted(mine, key=repr), sorted([*events, *called], key=repr)

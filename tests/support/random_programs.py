@@ -29,8 +29,13 @@ KEYS = (bytes(32), bytes(range(32)), bytes(31) + b"\x01")
 
 def build(folder: Path, seed: int, bodies: int, target: str = "pinocchio") -> Oracle:
     """Render and build a spec of random bodies in *folder*."""
+    (folder / "spec.py").write_text(spec_text(seed, bodies, target), encoding="utf-8")
+    return built(folder, target)
+
+
+def built(folder: Path, target: str = "pinocchio") -> Oracle:
+    """Render and build the spec in *folder*."""
     spec = folder / "spec.py"
-    spec.write_text(spec_text(seed, bodies, target), encoding="utf-8")
     render(read_spec(spec), target=target, out=folder / "crate", source="spec.py")
     make_workspace(folder / "crate", target)
     if target == "pinocchio":
