@@ -28,7 +28,9 @@ from tests.support.random_bodies import spec_text
 
 SEED, BODIES = 101, 30
 #: How many bodies of each mutant run, and the calls of each.
-TAKEN, CALLS = 16, 400
+TAKEN, CALLS = 6, 400
+#: How many handlers share a crate. The compiler's time grows faster than their number.
+PER_CRATE = 60
 #: The part of the mutants that must be noticed.
 WANTED = 0.95
 _FOLDER = CACHE / "mutants"
@@ -55,8 +57,9 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
     spec.write_text(spec_text(SEED, BODIES), encoding="utf-8")
     unchanged = _rendered(spec, _FOLDER / "base", _scratch(None))
     assert not unchanged, unchanged  # else every mutant would seem to be noticed
-    crate = _Crate(_sources(_FOLDER / "base"))
-    differing: list[tuple[int, Mutant]] = []
+    base = _sources(_FOLDER / "base")
+    crates = [_Crate(base)]
+    differing: list[tuple[int, Mutant, _Crate]] = []
     for number, mutant in enumerate(mutants):
         scratch = _scratch(mutant)
         out = _FOLDER / f"mutant{number}"
@@ -64,11 +67,13 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
         assert "SyntaxError" not in refused, f"{mutant.name}: {refused}"
         if refused:
             yield mutant, "refusal"
-        elif crate.add(number, _sources(out)):
-            differing.append((number, mutant))
+        elif crates[-1].add(number, _sources(out)):
+            differing.append((number, mutant, crates[-1]))
+            if crates[-1].is_full:
+                crates.append(_Crate(base))
         else:
             yield mutant, _by_tests(scratch)
-    for number, mutant in differing:
+    for number, mutant, crate in differing:
         crate.is_checked = crate.is_checked or crate.check()
         how = "rustc" if number in crate.refused else crate.difference(number)
         yield mutant, how or _by_tests(_scratch(mutant))
@@ -147,6 +152,11 @@ class _Crate:
     refused: set[int] = field(default_factory=set)
     is_checked: bool = False
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next mutant goes into another crate."""
+        return sum(map(len, self.mutants.values())) >= PER_CRATE
+
     def add(self, number: int, sources: dict[str, str]) -> bool:
         """Take a few of a mutant's handlers that differ. Returns whether any does."""
         changed = [name for name in sources if sources[name] != self.base[name]]
@@ -160,7 +170,7 @@ class _Crate:
 
     def check(self) -> bool:
         """Write, compile and load the crate, without the mutants that rustc refuses."""
-        folder = _FOLDER / "all"
+        folder = _FOLDER / f"from{min(self.mutants)}"
         spec = self._spec(folder)
         assert not _rendered(spec, folder / "crate", REPO)
         random_programs.make_workspace(folder / "crate", "pinocchio")
