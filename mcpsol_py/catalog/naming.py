@@ -90,7 +90,8 @@ def _by_names(index: SearchIndex, words: Sequence[str]) -> Iterator[NamedProgram
 def _possible_names(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the stems that may be of names, and the stems that each was made of: "launch lab" may be "launchlab"."""
     plain = [word for word in words if word not in FILLERS]
-    joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairwise(words)}
+    pairs = (pair for pair in pairwise(words) if FILLERS.isdisjoint(pair))
+    joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairs}
     return {**joined, **{stem(word): (stem(word),) for word in plain}}
 
 

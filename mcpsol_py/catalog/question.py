@@ -137,7 +137,8 @@ def _asks(words: Sequence[str]) -> list[Ask]:
         asks.append(_word_ask("swap"))  # "sol to usdc"
     for phrase, meant in phrase_words(words)[:_MOST_ASKS]:
         _explain(asks, phrase)
-        asks.append(Ask(" ".join([*phrase, ""]), dict.fromkeys(meant, _PHRASE)))
+        if meant:
+            asks.append(Ask(" ".join([*phrase, ""]), dict.fromkeys(meant, _PHRASE)))
     return asks
 
 

@@ -11,7 +11,13 @@ from mcpsol_py.catalog.index import Entry, SearchIndex
 from mcpsol_py.catalog.naming import programs_named
 from mcpsol_py.catalog.words import tokens
 
-NAMES = {1: ("scop",), 2: ("zorblax", "lazer"), 3: ("zorblax", "vault"), 4: ("msolq",)}
+NAMES = {
+    1: ("scop",),
+    2: ("zorblax", "lazer"),
+    3: ("zorblax", "vault"),
+    4: ("msolq",),
+    5: ("onqueue",),
+}
 
 
 @pytest.fixture
@@ -57,3 +63,8 @@ def test_a_typed_word_is_mended(index: SearchIndex) -> None:
 def test_two_words_together_are_not_mended(index: SearchIndex) -> None:
     """Red when they were: "m solq" is no wrong spelling, and "my solq" even less."""
     assert 4 not in _named(index, "against my solq")
+
+
+def test_a_filler_is_no_part_of_a_brand(index: SearchIndex) -> None:
+    assert 5 in _named(index, "onqueue: pay")
+    assert 5 not in _named(index, "pay on queue")
