@@ -8,8 +8,11 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,9 +173,15 @@ def test_every_extra_is_tried() -> None:
     assert set(IMPORTS) == {"", *project["optional-dependencies"]}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("extra", IMPORTS)
-@pytest.mark.parametrize("python", pythons(), ids=lambda path: Path(path).parts[-3])
+def _installs() -> Iterator[Any]:
+    """Each extra on the newest Python here, and "all" on every one. `make full` tries each on every one."""
+    *_, newest = every = pythons()
+    for python, extra in product(every, IMPORTS):
+        mark = pytest.mark.slow if python == newest or extra == "all" else pytest.mark.full
+        yield pytest.param(python, extra, marks=mark, id=f"{Path(python).parts[-3]}-{extra}")
+
+
+@pytest.mark.parametrize(("python", "extra"), list(_installs()))
 def test_every_extra_installs(wheel: Path, tmp_path: Path, python: str, extra: str) -> None:
     """On every Python here, into an environment of its own; skipped where no package index answers."""
     venv = tmp_path / "venv"
