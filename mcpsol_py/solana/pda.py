@@ -49,7 +49,7 @@ def find_pda(
                 account,
                 f"seed {place + 1} has {len(seed)} bytes; a seed holds {MAX_SEED_BYTES}. Shorten its value.",
             )
-    return _derived(tuple(seeds), program)
+    return _derived(tuple(map(bytes, seeds)), program)
 
 
 @lru_cache(maxsize=4096)  # as below: a wallet's calls derive the same few addresses again and again
