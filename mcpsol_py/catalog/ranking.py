@@ -42,7 +42,7 @@ _FOR_OPERATORS = 0.8
 
 #: Candidates have a word that means so surely what the question asks; synonyms find some only where there is none.
 _SURE = 0.65
-_CANDIDATES = 90
+_CANDIDATES = 75
 _PROGRAMS = 40
 _GROUPS = 12
 #: Above this many expected matches, an expression asks for two words at once.

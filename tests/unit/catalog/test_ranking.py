@@ -18,7 +18,7 @@ from mcpsol_py.sources.detect import read
 from tests.unit.catalog.shops import ADDRESS, OTHER, idl
 
 QUESTIONS = Path(__file__).with_name("questions.tsv")
-#: Further questions. Each answer is PROGRAMS:INSTRUCTIONS, by the names of ../shared/questions/programs.tsv.
+#: Further questions. Each answer is PROGRAMS:INSTRUCTIONS, by the names in the table programs.tsv.
 MORE = Path(__file__).with_name("more_questions.tsv")
 OFF_TOPIC = Path(__file__).with_name("off_topic.tsv")
 #: The share of our own questions whose answer is among the first three.
