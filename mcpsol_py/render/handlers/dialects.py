@@ -125,7 +125,8 @@ class Dialect:
         """The bytes with which a program calls itself to log an event."""
         kind = f"events::{event.type}"
         made = f"{kind} {{ {', '.join(parts)} }}"
-        return f"crate::own::event(&{kind}::DISCRIMINATOR, |w| {made}.encode(w))?"
+        start = f"let mut bytes = crate::own::start(&{kind}::DISCRIMINATOR)?;"
+        return f"{{ {start} {made}.encode(&mut bytes)?; bytes }}"
 
     def emit_call(self, names: RustNames, call: EmitCall, event: str) -> str:
         """An expression by which a program calls itself with these bytes."""
