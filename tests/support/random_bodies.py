@@ -411,9 +411,7 @@ class Bodies:
             amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
             rest = f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
             made = f"self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest})"
-            if self.quiet or r.random() < 0.6:
-                return [f"{pad}emit({made})"]
-            return [f"{pad}emit_cpi({made}, authority=event_authority, program=this)"]
+            return [f"{pad}emit({made})"]
         if which < 0.94:
             return [] if self.quiet else [pad + self.token_call(env)]
         if which < 0.95:
