@@ -16,7 +16,7 @@ NAMES = {
     2: ("zorblax", "lazer"),
     3: ("zorblax", "vault"),
     4: ("msolq",),
-    5: ("onqueue",),
+    5: ("onqueu",),
 }
 
 
@@ -61,8 +61,8 @@ def test_a_typed_word_is_mended(index: SearchIndex) -> None:
 
 
 def test_two_words_together_are_not_mended(index: SearchIndex) -> None:
-    """Red when they were: "m solq" is no wrong spelling, and "my solq" even less."""
-    assert 4 not in _named(index, "against my solq")
+    """Red when they were: "em solq" is no wrong spelling of "msolq"."""
+    assert 4 not in _named(index, "against em solq")
 
 
 def test_a_filler_is_no_part_of_a_brand(index: SearchIndex) -> None:
