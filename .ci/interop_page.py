@@ -28,7 +28,8 @@ DEV, ON_SDK2, ON_SDK1 = (
 )
 FRAMEWORKS = "tests/oracles/frameworks"
 AGENTS, RUST, GO = (
-    f"{FRAMEWORKS}/{lock}" for lock in ("package-lock.json", "rmcp/Cargo.lock", "go/go.mod")
+    f"{FRAMEWORKS}/{lock}"
+    for lock in ("package-lock.json", "rmcp/Cargo.lock", "go/go.mod")
 )
 OVER_HTTP, UPTO = "test_x402_http_peers", "test_x402_http_upto"
 TYPESCRIPT, PLAY_MONEY = "test_x402_typescript", "test_x402_play_money"
@@ -50,18 +51,24 @@ class Row:
         return self.package.partition("[")[0]
 
 
-def _row(table: str, package: str, lock: str, does: str, *tests: tuple[str, str]) -> Row:
+def _row(
+    table: str, package: str, lock: str, does: str, *tests: tuple[str, str]
+) -> Row:
     return Row(table, package, lock, does, tests)
 
 
-def _over_http(registry: str, package: str, lock: str, does: str, *more: tuple[str, str]) -> Row:
+def _over_http(
+    registry: str, package: str, lock: str, does: str, *more: tuple[str, str]
+) -> Row:
     named = re.escape(f"[{registry}: {package}") + r"(\]|-| v1)"
     return _row("http", package, lock, does, (OVER_HTTP, named), *more)
 
 
 def _framework(kind: str, package: str, lock: str, does: str) -> Row:
     """A row about a client of the bridge. *kind*: how its tests begin, such as "PyPI"."""
-    name = re.escape(f"[{kind}: {package if kind != 'built' else package.rpartition('/')[2]}-")
+    name = re.escape(
+        f"[{kind}: {package if kind != 'built' else package.rpartition('/')[2]}-"
+    )
     return _row("frameworks", package, lock, does, ("test_bridge_frameworks", name))
 
 
@@ -69,9 +76,13 @@ _BUYS, _SELLS, _SETTLES = "pays our shop", "sells to our buyer", "settles for ou
 ROWS = (
     _over_http("npm", "@x402/fetch", HTTP, f"{_BUYS}: exact, upto", (UPTO, "fetch")),
     _over_http("npm", "@x402/axios", HTTP, _BUYS),
-    _over_http("npm", "@x402/express", HTTP, f"{_SELLS}: exact, upto", (UPTO, "express")),
+    _over_http(
+        "npm", "@x402/express", HTTP, f"{_SELLS}: exact, upto", (UPTO, "express")
+    ),
     _over_http("npm", "@x402/hono", HTTP, f"{_SELLS}: exact, upto", (UPTO, "hono")),
-    _over_http("npm", "@x402/svm", HTTP, f"{_SETTLES}: exact, upto", (UPTO, "facilitator")),
+    _over_http(
+        "npm", "@x402/svm", HTTP, f"{_SETTLES}: exact, upto", (UPTO, "facilitator")
+    ),
     _over_http("npm", "x402-fetch", HTTP, f"{_BUYS} (version 1)"),
     _over_http("npm", "x402-axios", HTTP, f"{_BUYS} (version 1)"),
     _over_http("npm", "x402-express", HTTP, f"{_SELLS} (version 1)"),
@@ -201,7 +212,9 @@ def locked_version(lock: str, package: str) -> str:
     if lock.endswith(".json"):
         return str(json.loads(text)["packages"][f"node_modules/{package}"]["version"])
     if lock.endswith(".lock"):
-        return next(p["version"] for p in tomllib.loads(text)["package"] if p["name"] == package)
+        return next(
+            p["version"] for p in tomllib.loads(text)["package"] if p["name"] == package
+        )
     if lock.endswith(".mod"):
         found = re.search(rf"^\s+{re.escape(package)} v(\S+)", text, re.MULTILINE)
     else:
@@ -214,7 +227,12 @@ def registry(lock: str) -> str:
     """Where the packages of a lock file come from."""
     kinds = {"requirements": "PyPI", ".lock": "crates.io", ".mod": "Go"}
     return next(
-        (kind for part, kind in kinds.items() if part in lock and "package" not in lock), "npm"
+        (
+            kind
+            for part, kind in kinds.items()
+            if part in lock and "package" not in lock
+        ),
+        "npm",
     )
 
 
@@ -235,12 +253,16 @@ def ran(row: Row, given: Iterable[tuple[str, str, bool]], date: str) -> str | No
     outcomes = [
         passed
         for where, name, passed in given
-        if any(where == file and re.search(pattern, name) for file, pattern in row.tests)
+        if any(
+            where == file and re.search(pattern, name) for file, pattern in row.tests
+        )
     ]
     if not outcomes:
         return None
     failed = outcomes.count(False)
-    return f"{date}: {len(outcomes) - failed} passed" + (f", {failed} FAILED" if failed else "")
+    return f"{date}: {len(outcomes) - failed} passed" + (
+        f", {failed} FAILED" if failed else ""
+    )
 
 
 def table(name: str, before: str, given: list[tuple[str, str, bool]], date: str) -> str:
@@ -249,7 +271,10 @@ def table(name: str, before: str, given: list[tuple[str, str, bool]], date: str)
         tuple(line.split(" | ")[:2]): line.split(" | ")[-1].rstrip(" |")
         for line in before.splitlines()
     }
-    lines = ["| from | package | version | what it does here | last run |", "|---|---|---|---|---|"]
+    lines = [
+        "| from | package | version | what it does here | last run |",
+        "|---|---|---|---|---|",
+    ]
     for row in ROWS:
         if row.table != name:
             continue
@@ -260,7 +285,9 @@ def table(name: str, before: str, given: list[tuple[str, str, bool]], date: str)
     return "\n".join(lines)
 
 
-def written(page: str, given: list[tuple[str, str, bool]] | None = None, date: str = "") -> str:
+def written(
+    page: str, given: list[tuple[str, str, bool]] | None = None, date: str = ""
+) -> str:
     """The page with its tables as they should be."""
     for name in dict.fromkeys(row.table for row in ROWS):
         start, end = f"<!-- {name} -->\n\n", f"\n\n<!-- end of {name} -->"
@@ -275,7 +302,9 @@ def main() -> None:
     """Writes the page."""
     given = results(Path(sys.argv[1])) if len(sys.argv) > 1 else None
     date = sys.argv[2] if len(sys.argv) > 2 else datetime.now(UTC).date().isoformat()
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), given, date), encoding="utf-8")
+    PAGE.write_text(
+        written(PAGE.read_text(encoding="utf-8"), given, date), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

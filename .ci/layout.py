@@ -33,7 +33,9 @@ def said(path: Path) -> str:
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix == ".py":
         return sentence(ast.get_docstring(ast.parse(text)) or "")
-    if path.suffix == ".jinja" and (head := re.match(r"\{#-?(.*?)-?#\}", text, re.DOTALL)):
+    if path.suffix == ".jinja" and (
+        head := re.match(r"\{#-?(.*?)-?#\}", text, re.DOTALL)
+    ):
         return sentence(head[1])
     if path.suffix == ".rs":
         return sentence("\n".join(re.findall(r"^//! ?(.*)$", text, re.MULTILINE)))
@@ -45,7 +47,10 @@ def lines(folder: Path, depth: int = 0) -> Iterator[str]:
     package = folder / "__init__.py"
     yield _line(depth, f"{folder.name}/", said(package) if package.exists() else "")
     for path in sorted(folder.iterdir(), key=lambda p: (p.is_dir(), p.name)):
-        if path.name.startswith((".", "__pycache__")) or path.name in {"__init__.py", *LEFT_OUT}:
+        if path.name.startswith((".", "__pycache__")) or path.name in {
+            "__init__.py",
+            *LEFT_OUT,
+        }:
             continue
         if path.is_dir() and not (
             path.name == "src" and folder.parent.name == "programs"
@@ -89,7 +94,9 @@ def main() -> int:
     page = PAGE.read_text(encoding="utf-8")
     gone = sorted(paths(page) - paths(wanted))
     packages = re.compile(r"(mcpsol_py|idl2mcp)/.*/")
-    missing = sorted(path for path in paths(wanted) - paths(page) if packages.fullmatch(path))
+    missing = sorted(
+        path for path in paths(wanted) - paths(page) if packages.fullmatch(path)
+    )
     if gone or missing:
         print(
             f"docs/layout.md draws what is not there: {gone}, and leaves out: {missing}; run `make regen`"

@@ -17,7 +17,8 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
-    r"^<!-- (?P<path>\S+) -->\n```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^<!-- (?P<path>\S+) -->\n```(?P<language>\w*)\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -56,7 +57,9 @@ def main() -> int:
             if "--write" in sys.argv[1:]:
                 page.write_text(wanted, encoding="utf-8")
     if stale and "--write" not in sys.argv[1:]:
-        print(f"not the files they name: blocks in {', '.join(stale)}; run `make regen`")
+        print(
+            f"not the files they name: blocks in {', '.join(stale)}; run `make regen`"
+        )
         return 1
     return 0
 

@@ -32,6 +32,8 @@ class WheelData(BuildHookInterface[Any]):
             name = binary.stem
             if name != binary.parent.name:
                 continue
-            for file in (binary.parent / shipped.format(name=name) for shipped in SHIPPED):
+            for file in (
+                binary.parent / shipped.format(name=name) for shipped in SHIPPED
+            ):
                 include[str(file)] = f"mcpsol_py/_programs/{name}/{file.name}"
         build_data["force_include"].update(include)

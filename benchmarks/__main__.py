@@ -16,13 +16,18 @@ from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
 def available() -> list[str]:
     """The names that can be given: every bench_<name>.py beside this file."""
     return sorted(
-        path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")
+        path.stem.removeprefix("bench_")
+        for path in Path(__file__).parent.glob("bench_*.py")
     )
 
 
 def shown(number: float) -> str:
     """A number in at most seven characters or so: 529,000 or 0.0243."""
-    return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
+    return (
+        f"{number:,.0f}"
+        if abs(number) >= 100 or number == int(number)
+        else f"{number:.3g}"
+    )
 
 
 def line(row: Row) -> str:
@@ -48,15 +53,21 @@ def main() -> int:
         metavar="NAME",
         help=f"of {', '.join(available()) or 'none yet'}; all if none",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write the rows there"
+    )
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - set(available())):
-        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(available())}")
+        parser.error(
+            f"no benchmark {', '.join(unknown)}; there are {', '.join(available())}"
+        )
     rows: list[Row] = []
     for name in options.names or available():
         print(f"-- {name}", flush=True)
         try:
-            measured: list[Row] = importlib.import_module(f"benchmarks.bench_{name}").measure()
+            measured: list[Row] = importlib.import_module(
+                f"benchmarks.bench_{name}"
+            ).measure()
         except NotMeasured as missing:
             print(f"not measured: {missing}")
             continue

@@ -30,16 +30,21 @@ CALLS: tuple[tuple[str, str, dict[str, Any], int], ...] = (
 def _bridge() -> Bridge:
     """Return a bridge that sends for @alice: counter, vault and x402 on an embedded chain."""
     entries = [ProgramEntry(name, Chain()) for name in PROGRAMS]
-    bridge, _ = make_bridge(BridgeConfig(entries, mode="send", wallet="@alice", surface="lazy"))
+    bridge, _ = make_bridge(
+        BridgeConfig(entries, mode="send", wallet="@alice", surface="lazy")
+    )
     programs = [
-        {"id": str(served.program_id), "instructions": ["*"]} for served in bridge.box.programs
+        {"id": str(served.program_id), "instructions": ["*"]}
+        for served in bridge.box.programs
     ]
     policy = {
         "clusters": ["local"],
         "program": programs,
         "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 50_000_000}},
     }
-    allowed = BridgeConfig(entries, mode="send", wallet="@alice", surface="lazy", policy=policy)
+    allowed = BridgeConfig(
+        entries, mode="send", wallet="@alice", surface="lazy", policy=policy
+    )
     return make_bridge(allowed)[0]
 
 
@@ -59,7 +64,9 @@ def measure() -> list[Row]:
     return [*(_row(what, now[what], before[what]) for what in before), total]
 
 
-def _row(what: str, now: float, before: float, needed: float | None = None) -> Yardstick:
+def _row(
+    what: str, now: float, before: float, needed: float | None = None
+) -> Yardstick:
     return Yardstick(
         what, now, before, "tokens", needed=needed, note="peer: ourselves on 2026-11-28"
     )

@@ -88,7 +88,10 @@ async def _connected(command: list[str], port: int | None) -> AsyncIterator[Clie
     with subprocess.Popen(command, cwd=REPO, stderr=subprocess.DEVNULL) as process:
         try:
             while True:
-                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                with (
+                    suppress(OSError),
+                    socket.create_connection(("127.0.0.1", port), 1),
+                ):
                     break
                 assert process.poll() is None, f"{command} did not start"
                 await asyncio.sleep(0.05)
@@ -112,8 +115,17 @@ async def _calls(
         empty = [sys.executable, str(script)]
         if ports[0] is not None:
             config = Path(folder) / "serve.toml"
-            config.write_text("[http]\ncalls_per_minute = 100_000_000\n", encoding="utf-8")
-            ours += ["--config", str(config), "--transport", "http", "--port", str(ports[0])]
+            config.write_text(
+                "[http]\ncalls_per_minute = 100_000_000\n", encoding="utf-8"
+            )
+            ours += [
+                "--config",
+                str(config),
+                "--transport",
+                "http",
+                "--port",
+                str(ports[0]),
+            ]
             empty.append(str(ports[1]))
         cpu, best = [math.inf, math.inf], [math.inf, math.inf]
         before = _children()
@@ -121,7 +133,12 @@ async def _calls(
             first = _children() - before
             async with _connected(empty, ports[1]) as empty_client:
                 sides = [
-                    (our_client, "initialize", {"start": "1", "accounts": accounts}, first),
+                    (
+                        our_client,
+                        "initialize",
+                        {"start": "1", "accounts": accounts},
+                        first,
+                    ),
                     (empty_client, "empty", {}, _children() - before - first),
                 ]
                 for round_ in range(1 + ROUNDS):
@@ -129,7 +146,9 @@ async def _calls(
                         spent = time.process_time() + sum(map(_cpu, servers))
                         took = await _round(client, tool, arguments)
                         if round_:  # the first one warms up
-                            spent = time.process_time() + sum(map(_cpu, servers)) - spent
+                            spent = (
+                                time.process_time() + sum(map(_cpu, servers)) - spent
+                            )
                             cpu[side] = min(cpu[side], spent / CALLS)
                             best[side] = min(best[side], took)
         return (cpu[0], best[0]), (cpu[1], best[1])
@@ -139,7 +158,9 @@ def _children() -> set[int]:
     """The processes that this one started."""
     found: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
-        found |= {int(pid) for pid in (task / "children").read_text(encoding="utf-8").split()}
+        found |= {
+            int(pid) for pid in (task / "children").read_text(encoding="utf-8").split()
+        }
     return found
 
 
@@ -148,11 +169,19 @@ def _cpu(pid: int) -> float:
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return (
-            sum(int((t / "schedstat").read_text(encoding="utf-8").split()[0]) for t in threads)
+            sum(
+                int((t / "schedstat").read_text(encoding="utf-8").split()[0])
+                for t in threads
+            )
             / 1e9
         )
     except OSError:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8")
+            .rpartition(")")[2]
+            .split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -162,11 +191,17 @@ def _idl(folder: Path, number: int, count: int = 247) -> Path:
         {
             "name": f"operation_{n}",
             "discriminator": list((number * 1000 + n).to_bytes(8, "big")),
-            "docs": [f"Does operation number {n} with the vault, and says what came of it."],
-            "accounts": [
-                {"name": a, "writable": True} for a in ("payer", "vault", "mint", "destination")
+            "docs": [
+                f"Does operation number {n} with the vault, and says what came of it."
             ],
-            "args": [{"name": "amount", "type": "u64"}, {"name": "owner", "type": "pubkey"}],
+            "accounts": [
+                {"name": a, "writable": True}
+                for a in ("payer", "vault", "mint", "destination")
+            ],
+            "args": [
+                {"name": "amount", "type": "u64"},
+                {"name": "owner", "type": "pubkey"},
+            ],
         }
         for n in range(count)
     ]
@@ -176,20 +211,26 @@ def _idl(folder: Path, number: int, count: int = 247) -> Path:
         "metadata": {"name": f"bench{number}", "version": "1"},
     }
     document["metadata"]["spec"] = "0.1.0"  # type: ignore[index]  # an object
-    path.write_text(json.dumps({**document, "instructions": instructions}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**document, "instructions": instructions}), encoding="utf-8"
+    )
     return path
 
 
 async def _listing(path: Path) -> tuple[float, float]:
     """Seconds of CPU for tools/list, and for a question that search_tools answers, of 247 instructions."""
-    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(path), Chain())], surface="full"))
+    bridge, _ = make_bridge(
+        BridgeConfig([ProgramEntry(str(path), Chain())], surface="full")
+    )
     listing = searching = math.inf
     async with Client(make_server(bridge), mode="legacy") as client:
         for _ in range(ROUNDS):
             started = time.process_time()
             assert len((await client.list_tools()).tools) >= 247
             listed = time.process_time()
-            assert bridge.box.search("operation 17, and what came of it for the vault", 3)
+            assert bridge.box.search(
+                "operation 17, and what came of it for the vault", 3
+            )
             listing = min(listing, listed - started)
             searching = min(searching, time.process_time() - listed)
     return listing, searching
@@ -231,7 +272,9 @@ def _deployed(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     elf = mute(bundled_so("counter").read_bytes())
     ids = []
     for path in paths:
-        program_id = Pubkey.from_string(json.loads(path.read_text(encoding="utf-8"))["address"])
+        program_id = Pubkey.from_string(
+            json.loads(path.read_text(encoding="utf-8"))["address"]
+        )
         chain.add_program(program_id, elf)
         account = anchor_account(program_id, zlib.compress(path.read_bytes()))
         chain.set_account(anchor_idl_address(program_id), account)
@@ -243,7 +286,10 @@ def _deployed(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
 def _sdk() -> float:
     """Seconds of CPU that importing the MCP SDK's server takes by itself."""
     code = "import time; t = time.process_time(); import mcp.server, mcp.server.stdio; print(time.process_time() - t)"
-    return min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(STARTS))
+    return min(
+        float(subprocess.check_output([sys.executable, "-c", code]))
+        for _ in range(STARTS)
+    )
 
 
 def measure() -> list[Row]:
@@ -251,8 +297,14 @@ def measure() -> list[Row]:
     accounts = {"authority": str(wallet("alice").pubkey())}
     rows: list[Row] = []
     for what, source in (
-        ("tools/call that builds a transaction, offline", ["programs/counter/idl.json"]),
-        ("tools/call that builds and simulates on LiteSVM", ["counter", "--wallet", "@alice"]),
+        (
+            "tools/call that builds a transaction, offline",
+            ["programs/counter/idl.json"],
+        ),
+        (
+            "tools/call that builds and simulates on LiteSVM",
+            ["counter", "--wallet", "@alice"],
+        ),
     ):
         for transport in ("stdio", "http"):
             (ours, ours_clock), (empty, empty_clock) = asyncio.run(
@@ -262,7 +314,9 @@ def measure() -> list[Row]:
             note = f"an empty tool, same SDK; by the clock {clock}"
             row = f"{what}, over {transport}"
             rows.append(
-                Yardstick(row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note)
+                Yardstick(
+                    row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note
+                )
             )
     with tempfile.TemporaryDirectory() as name:
         paths = [_idl(Path(name), n) for n in range(10)]
@@ -278,7 +332,11 @@ def measure() -> list[Row]:
         )
         rows.append(
             Limit(
-                "search_tools among them", searching * 1e3, 50, "ms CPU", "in process, best three"
+                "search_tools among them",
+                searching * 1e3,
+                50,
+                "ms CPU",
+                "in process, best three",
             )
         )
         for count in (60, 247):

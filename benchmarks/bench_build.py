@@ -48,7 +48,9 @@ IDL: dict[str, Any] = {
     "instructions": [
         {
             "name": "deposit",
-            "accounts": [{"name": n, "isMut": w, "isSigner": s} for n, w, s in ACCOUNTS],
+            "accounts": [
+                {"name": n, "isMut": w, "isSigner": s} for n, w, s in ACCOUNTS
+            ],
             "args": [{"name": "lamports", "type": "u64"}],
         }
     ],
@@ -114,14 +116,28 @@ def measure() -> list[Row]:
         mine = max(mine, calls_a_second(ours, budget=0.5))
     note = "struct.pack and solders by hand; 11 accounts, one u64"
     rows: list[Row] = [
-        Yardstick("build an instruction", mine, hand, "/s", 0.8, higher_is_better=True, note=note)
+        Yardstick(
+            "build an instruction",
+            mine,
+            hand,
+            "/s",
+            0.8,
+            higher_is_better=True,
+            note=note,
+        )
     ]
     peer = anchorpy_rate()
     if peer is not None:
         note = "anchorpy 0.21 in its own environment, the same IDL"
         rows.append(
             Yardstick(
-                "build, against anchorpy", mine, peer, "/s", 18, higher_is_better=True, note=note
+                "build, against anchorpy",
+                mine,
+                peer,
+                "/s",
+                18,
+                higher_is_better=True,
+                note=note,
             )
         )
     return rows

@@ -82,7 +82,9 @@ def _searches() -> Iterator[Row]:
             opened = time.perf_counter() - started
             for question in QUESTIONS:
                 rank(index, question, 10)
-            times = sorted(_timed(index, question) for question in QUESTIONS for _ in range(5))
+            times = sorted(
+                _timed(index, question) for question in QUESTIONS for _ in range(5)
+            )
             index.close()
         p95 = times[int(len(times) * 0.95)] * 1e3
         yield Limit(f"p95 of a search in {count:,} programs", p95, most, "ms")
@@ -107,15 +109,21 @@ def _texts() -> Iterator[ProgramText]:
 
 def _copies(texts: list[ProgramText], count: int) -> Iterator[Entry]:
     r = random.Random(1)
-    words = sorted({stem for text in texts for ix in text.instructions for stem in ix.stems})
+    words = sorted(
+        {stem for text in texts for ix in text.instructions for stem in ix.stems}
+    )
     for number in range(count):
         text = texts[number % len(texts)]
         if number >= len(texts):
             text = _changed(text, number, r, words)
-        yield Entry(f"family{number}", text.address or f"source:{number}", None, "file", text)
+        yield Entry(
+            f"family{number}", text.address or f"source:{number}", None, "file", text
+        )
 
 
-def _changed(text: ProgramText, number: int, r: random.Random, words: list[str]) -> ProgramText:
+def _changed(
+    text: ProgramText, number: int, r: random.Random, words: list[str]
+) -> ProgramText:
     def instruction(ix: InstructionText) -> InstructionText:
         stems = list(ix.stems) or ["run"]
         stems[r.randrange(len(stems))] = r.choice(words)
@@ -142,7 +150,9 @@ def _crawls() -> Iterator[Row]:
     documents = list(islice(_documents(), CRAWLED))
     cluster = Cluster(found)
     try:
-        one, two = (_seconds(cluster, ManyPrograms(documents, LATENCY), n) for n in (1, 2))
+        one, two = (
+            _seconds(cluster, ManyPrograms(documents, LATENCY), n) for n in (1, 2)
+        )
         share = _read_again(cluster, ManyPrograms(documents, LATENCY), documents)
     finally:
         cluster.stop()
@@ -159,7 +169,9 @@ def _seconds(cluster: Cluster, node: ManyPrograms, workers: int) -> float:
         return time.perf_counter() - started
 
 
-def _read_again(cluster: Cluster, node: ManyPrograms, documents: list[dict[str, Any]]) -> float:
+def _read_again(
+    cluster: Cluster, node: ManyPrograms, documents: list[dict[str, Any]]
+) -> float:
     """The percentage of programs that a second crawl reads after each hundredth was deployed again."""
     database = cluster.url(cluster.database(migrated=False))
     with listening(node) as url:
@@ -176,7 +188,15 @@ def _run(database: str, url: str, workers: int) -> None:
     with tempfile.TemporaryDirectory() as cache:
         running = [
             subprocess.Popen(
-                [sys.executable, "-c", WORKER, database, url, str(AT_ONCE), str(number == 0)],
+                [
+                    sys.executable,
+                    "-c",
+                    WORKER,
+                    database,
+                    url,
+                    str(AT_ONCE),
+                    str(number == 0),
+                ],
                 env={**os.environ, "IDL2MCP_CACHE": f"{cache}/{number}"},
                 cwd=REPO,
             )
@@ -184,7 +204,9 @@ def _run(database: str, url: str, workers: int) -> None:
         ]
         for worker in running:
             if worker.wait() != 0:
-                raise NotMeasured(f"a worker of the crawl ended with {worker.returncode}")
+                raise NotMeasured(
+                    f"a worker of the crawl ended with {worker.returncode}"
+                )
 
 
 def _documents() -> Iterator[dict[str, Any]]:

@@ -77,7 +77,9 @@ def first(python: str, script: str) -> float:
     """Milliseconds of *script*, the best of seven fresh interpreters."""
     command = [python, "-W", "ignore", "-c", script, str(IDL)]
     return min(
-        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        float(
+            subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        )
         for _ in range(7)
     )
 
@@ -100,13 +102,17 @@ def peer(accounts: dict[str, bytes]) -> dict[str, float]:
 def measure() -> list[Row]:
     """Load and encode once, decode both of Marinade's account types, encode one instruction."""
     if not IDL.exists():
-        raise NotMeasured(f"{IDL} is not here: the real IDLs are kept beside the checkout")
+        raise NotMeasured(
+            f"{IDL} is not here: the real IDLs are kept beside the checkout"
+        )
     program = load(IDL)
     codecs = Codecs(program.model)
     accounts: dict[str, bytes] = {}
     for account in program.model.accounts:
         codec = AccountCodec(codecs, account)
-        value = Values(codecs).from_seed(codec.codec.node, zlib.crc32(account.name.encode()))
+        value = Values(codecs).from_seed(
+            codec.codec.node, zlib.crc32(account.name.encode())
+        )
         accounts[account.name] = codec.encode(value)
     theirs = peer(accounts)
 
@@ -121,21 +127,38 @@ def measure() -> list[Row]:
         )
     ]
     for name, data in accounts.items():
-        decode = program.decode_account  # which finds by the discriminator what it is, too
+        decode = (
+            program.decode_account
+        )  # which finds by the discriminator what it is, too
         rate = calls_a_second(partial(decode, data), budget=0.06, rounds=30)
         note = f"anchorpy's account coder, Marinade's {name}, {len(data)} bytes"
         rows.append(
             Yardstick(
-                "decode an account", rate, theirs[name], "/s", 10, higher_is_better=True, note=note
+                "decode an account",
+                rate,
+                theirs[name],
+                "/s",
+                10,
+                higher_is_better=True,
+                note=note,
             )
         )
 
     encode: Any = program.instruction("deposit").encode
     discriminator = encode({"lamports": 0})[:8]
-    by_hand = calls_a_second(lambda: discriminator + struct.pack("<Q", {"lamports": 5}["lamports"]))
+    by_hand = calls_a_second(
+        lambda: discriminator + struct.pack("<Q", {"lamports": 5}["lamports"])
+    )
     ours = calls_a_second(lambda: encode({"lamports": 5}))
     note = "struct.pack by hand, from a dict of one argument"
     rows.append(
-        Yardstick("encode instruction data", ours, by_hand, "/s", higher_is_better=True, note=note)
+        Yardstick(
+            "encode instruction data",
+            ours,
+            by_hand,
+            "/s",
+            higher_is_better=True,
+            note=note,
+        )
     )
     return rows

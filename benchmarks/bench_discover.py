@@ -40,15 +40,24 @@ def measure() -> list[Row]:
     """Round trips with the lossless stream and with the JSON pages alone; at most one for every six pages."""
     rows: list[Row] = []
     program_id = Pubkey.new_unique()
-    for what, lossless in (("100 tools by the stream", True), ("100 tools by JSON pages", False)):
+    for what, lossless in (
+        ("100 tools by the stream", True),
+        ("100 tools by JSON pages", False),
+    ):
         pages = page_set(model_of(100), lossless=lossless)
         served = dict(enumerate(pages.json_pages))
-        served |= {pages.stream_base + n: page for n, page in enumerate(pages.stream_pages)}
+        served |= {
+            pages.stream_base + n: page for n, page in enumerate(pages.stream_pages)
+        }
         program = PagedProgram(program_id, served)
-        chain = ScriptedTransport(simulations=[program] * 100, identity=Pubkey.new_unique())
+        chain = ScriptedTransport(
+            simulations=[program] * 100, identity=Pubkey.new_unique()
+        )
         found = discover_sync(chain, program_id)
         assert len(found.program.instructions) == 100
         count = len(pages.json_pages)
         note = f"{count} JSON pages, {len(pages.stream_pages)} of the stream"
-        rows.append(Limit(what, len(program.asked), -(-count // 6), "round trips", note))
+        rows.append(
+            Limit(what, len(program.asked), -(-count // 6), "round trips", note)
+        )
     return rows

@@ -37,7 +37,9 @@ def rows_of(count: int, sized: floor.Sized) -> list[Row]:
     with_accounts = [d.added for d in dispatch if d.accounts]
     without = [d.added for d in dispatch if not d.accounts]
     what = f"{count} instructions"
-    by = ", ".join(f"{len(cursor)} bytes of cursor {cost}" for cursor, cost in first.items())
+    by = ", ".join(
+        f"{len(cursor)} bytes of cursor {cost}" for cursor, cost in first.items()
+    )
     spread = "mean {:.1f}, least {}"
     added = len(sized.so) - len(sized.bare)
     return [

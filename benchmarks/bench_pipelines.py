@@ -86,13 +86,20 @@ def fixed_layouts() -> Iterator[Row]:
     for file, name in _FIXED:
         program = load(SHARED / "idls" / f"{file}.json")
         rows = list(_rows(program, name))
-        at_once = ROWS * calls_a_second(partial(program.decode_accounts, rows, name), rounds=9)
-        one_by_one = ROWS * calls_a_second(partial(_row_by_row, program, name, rows), rounds=3)
+        at_once = ROWS * calls_a_second(
+            partial(program.decode_accounts, rows, name), rounds=9
+        )
+        one_by_one = ROWS * calls_a_second(
+            partial(_row_by_row, program, name, rows), rounds=3
+        )
         alone = ROWS * calls_a_second(partial(_values, program, name, rows), rounds=5)
         table = program.decode_accounts(rows, name).drop_columns(["rest", "notes"])
         expected = pa.Table.from_struct_array(_row_by_row(program, name, rows))
         assert table.combine_chunks().equals(expected.combine_chunks())
-        what, size = "accounts of a fixed layout into a table", f"{name}, {len(rows[0])} bytes"
+        what, size = (
+            "accounts of a fixed layout into a table",
+            f"{name}, {len(rows[0])} bytes",
+        )
         note = f"the row codec into the same table, {size}"
         yield Yardstick(what, at_once, one_by_one, "/s", 20, True, note)
         note = f"the row codec without a table, {size}"
@@ -115,7 +122,9 @@ def _row_by_row(program: Program, name: str, rows: list[bytes]) -> Any:
 def _rows(program: Program, name: str) -> Iterator[bytes]:
     account = next(one for one in program.model.accounts if one.name == name)
     node, values = program.codecs.codec(account.type).node, Values(program.codecs)
-    some = [program.encode_account(name, values.from_seed(node, seed)) for seed in range(64)]
+    some = [
+        program.encode_account(name, values.from_seed(node, seed)) for seed in range(64)
+    ]
     for number in range(ROWS):
         yield bytes(
             bytearray(some[number % len(some)])
@@ -130,8 +139,12 @@ def landed_instructions() -> Row:
     if not ANCHORPY.exists():
         raise NotMeasured("anchorpy's environment is not installed: run `make oracles`")
     if not LANDED.is_dir():
-        raise NotMeasured(f"{LANDED} is not here: landed data are kept beside the checkout")
-    documents = [json.loads(file.read_bytes()) for file in sorted(LANDED.glob("*_ix.json"))]
+        raise NotMeasured(
+            f"{LANDED} is not here: landed data are kept beside the checkout"
+        )
+    documents = [
+        json.loads(file.read_bytes()) for file in sorted(LANDED.glob("*_ix.json"))
+    ]
     rows = [bytes.fromhex(document["data"]) for document in documents]
     done = subprocess.run(
         [str(ANCHORPY), "-W", "ignore", "-c", PEER, str(LANDED_IDL)],
@@ -150,12 +163,26 @@ def landed_instructions() -> Row:
             name, arguments = program.decode_instruction(data)
         except DecodeError:
             continue  # bytes are left over, which anchorpy does not mind
-        assert [snake(name), list(_leaves(arguments))] == theirs, (name, arguments, theirs)
+        assert [snake(name), list(_leaves(arguments))] == theirs, (
+            name,
+            arguments,
+            theirs,
+        )
         both.append(data)
-    rate = calls_a_second(lambda: [program.decode_instruction(data) for data in both], rounds=15)
-    note = f"anchorpy's instruction coder, {len(both)} landed instructions of Meteora DLMM"
+    rate = calls_a_second(
+        lambda: [program.decode_instruction(data) for data in both], rounds=15
+    )
+    note = (
+        f"anchorpy's instruction coder, {len(both)} landed instructions of Meteora DLMM"
+    )
     return Yardstick(
-        "decode landed instructions", rate * len(both), answer["rate"], "/s", 10, True, note
+        "decode landed instructions",
+        rate * len(both),
+        answer["rate"],
+        "/s",
+        10,
+        True,
+        note,
     )
 
 
@@ -193,7 +220,13 @@ class FileWorker:
             found = self._decode(pa.table({"text": lines})).num_rows
             end, used = time.time(), time.process_time() - used
             times.append(
-                {"pid": os.getpid(), "begin": begin, "end": end, "used": used, "rows": found}
+                {
+                    "pid": os.getpid(),
+                    "begin": begin,
+                    "end": end,
+                    "used": used,
+                    "rows": found,
+                }
             )
         return pa.Table.from_pylist(times)
 
@@ -209,7 +242,9 @@ def workers() -> Iterator[Row]:
         idl, files = _write_blocks(Path(folder))
         ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
         try:
-            runs = [(_rate(files, idl, 1), _rate(files, idl, 2)) for _ in range(WORKER_RUNS)]
+            runs = [
+                (_rate(files, idl, 1), _rate(files, idl, 2)) for _ in range(WORKER_RUNS)
+            ]
         finally:
             ray.shutdown()
     note = f"one worker, {FILES} files of {BLOCKS} blocks"
@@ -218,13 +253,17 @@ def workers() -> Iterator[Row]:
         (1, None, f"{note}, by the CPU time of the workers"),
     ):
         alone, both = (max(rates[many][kind] for rates in runs) for many in (0, 1))
-        yield Yardstick("decode files with two workers", both, alone, "/s", needed, True, what)
+        yield Yardstick(
+            "decode files with two workers", both, alone, "/s", needed, True, what
+        )
 
 
 def _write_blocks(folder: Path) -> tuple[str, list[str]]:
     idl = folder / "desk.json"
     idl.write_text(json.dumps(desk_idl()), encoding="utf-8")
-    text = "\n".join(json.dumps(block(number * TRADES, TRADES)) for number in range(BLOCKS))
+    text = "\n".join(
+        json.dumps(block(number * TRADES, TRADES)) for number in range(BLOCKS)
+    )
     files = [folder / f"{place}.jsonl" for place in range(FILES)]
     for file in files:
         file.write_text(text, encoding="utf-8")

@@ -125,7 +125,9 @@ def sizes(plain: dict[str, bytes]) -> list[Size]:
     for name in PROGRAMS:
         pages = page_set(read(REPO / "programs" / name / "spec.py"))
         listed = sum(map(len, [*pages.json_pages, *pages.stream_pages]))
-        out.append(Size(name, by_hand.so_of(name).stat().st_size, listed, len(plain[name])))
+        out.append(
+            Size(name, by_hand.so_of(name).stat().st_size, listed, len(plain[name]))
+        )
     return out
 
 
@@ -142,13 +144,19 @@ def measure() -> list[Row]:
         what = f"{call.program}: {call.what}"
         rows.append(
             Yardstick(
-                what, call.ours, call.plain, "CU", note=call.error and f"refused: {call.error}"
+                what,
+                call.ours,
+                call.plain,
+                "CU",
+                note=call.error and f"refused: {call.error}",
             )
         )
     for size in sizes(plain):
         note = f"{size.pages:,} of ours are pages of list_tools"
         rows.append(
-            Yardstick(f"{size.program}: program", size.ours, size.plain, "bytes", note=note)
+            Yardstick(
+                f"{size.program}: program", size.ours, size.plain, "bytes", note=note
+            )
         )
     return [*rows, *by_hand.rows_of_calls(calls), *by_hand.rows_of_sizes(PROGRAMS)]
 
@@ -168,7 +176,9 @@ _Chain = table.Counted | table.Filled
 
 
 def _good(
-    new: type, fill: Callable[..., object], calls: Mapping[str, Callable[[Any], Instruction]]
+    new: type,
+    fill: Callable[..., object],
+    calls: Mapping[str, Callable[[Any], Instruction]],
 ) -> Iterator[tuple[str, Keypair, tuple[_Chain, Instruction]]]:
     """The good calls, each where it may be made: before anything, on what was made, and a counter closed at zero."""
     for name, call in calls.items():
@@ -188,7 +198,9 @@ def _both(
     plain: dict[str, bytes],
 ) -> Call:
     chain, ix = call
-    message = Message.new_with_blockhash([ix], signer.pubkey(), chain.svm.latest_blockhash())
+    message = Message.new_with_blockhash(
+        [ix], signer.pubkey(), chain.svm.latest_blockhash()
+    )
     transaction = VersionedTransaction(message, [signer])
     address = counter.PROGRAM if program == "counter" else vault.PROGRAM
     asked = []
@@ -197,8 +209,17 @@ def _both(
         outcome = chain.svm.simulate_transaction(transaction)
         meta = outcome.meta()
         events = [line for line in meta.logs() if line.startswith("Program data:")]
-        name = failure(outcome) if isinstance(outcome, FailedTransactionMetadata) else ""
-        asked.append((meta.compute_units_consumed(), name, events, bytes(meta.return_data().data)))
+        name = (
+            failure(outcome) if isinstance(outcome, FailedTransactionMetadata) else ""
+        )
+        asked.append(
+            (
+                meta.compute_units_consumed(),
+                name,
+                events,
+                bytes(meta.return_data().data),
+            )
+        )
     (ours, *did), (theirs, *does) = asked
     assert did == does, f"{program}, {what}: ours {did}, by hand {does}"
     error = did[0]

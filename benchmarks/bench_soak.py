@@ -127,7 +127,9 @@ def soak(seconds: float, clients: int) -> Soak:
                 stderr=errors,
             )
         try:
-            asyncio.run(_run(out, f"http://127.0.0.1:{port}/mcp", process.pid, seconds, clients))
+            asyncio.run(
+                _run(out, f"http://127.0.0.1:{port}/mcp", process.pid, seconds, clients)
+            )
             assert process.poll() is None, "the server ended"
         finally:
             process.terminate()
@@ -162,7 +164,9 @@ async def _run(out: Soak, url: str, pid: int, seconds: float, clients: int) -> N
             await asyncio.sleep(min(1.0, seconds / 50))
 
     watcher = asyncio.create_task(watch())
-    await asyncio.gather(*(_client(out, url, number, seconds) for number in range(clients)))
+    await asyncio.gather(
+        *(_client(out, url, number, seconds) for number in range(clients))
+    )
     watcher.cancel()
     out.seconds = time.monotonic() - started
     out.warm = out.until - seconds - started
@@ -177,7 +181,9 @@ async def _client(out: Soak, url: str, number: int, seconds: float) -> None:
         try:
             async with (
                 httpx2.AsyncClient(timeout=PATIENCE, verify=CERTIFICATES) as http,
-                Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+                Client(
+                    streamable_http_client(url, http_client=http), mode=mode
+                ) as client,
             ):
                 while time.monotonic() < out.until:
                     place += 1
@@ -216,7 +222,9 @@ def _resident(pid: int) -> int:
 
 
 def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    fields = (
+        Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    )
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -241,5 +249,11 @@ def measure() -> list[Row]:
     what = f"{CLIENTS} clients over HTTP for {SECONDS:.0f} s"
     return [
         Limit(f"{what}: errors", out.errors.total(), 0, "errors"),
-        Limit(f"{what}: growth of the server's memory", out.growth, 20, "%", "since it was warm"),
+        Limit(
+            f"{what}: growth of the server's memory",
+            out.growth,
+            20,
+            "%",
+            "since it was warm",
+        ),
     ]

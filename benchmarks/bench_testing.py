@@ -50,7 +50,10 @@ def _ours(svm: SvmProgram, owner: Keypair) -> float:
     accounts = _opened(svm, owner)
 
     def call(amount: object) -> None:
-        assert svm.call("increment", accounts=accounts, args={"amount": amount}).error == ""
+        assert (
+            svm.call("increment", accounts=accounts, args={"amount": amount}).error
+            == ""
+        )
 
     return _seconds(list(range(CALLS)), call)
 
@@ -69,7 +72,9 @@ def _raw(svm: SvmProgram, elf: bytes, owner: Keypair) -> float:
     plain.add_program(svm.program_id, elf)
     for key in (payer, owner):
         plain.airdrop(key.pubkey(), 10**10)
-    increment, initialize = (svm.program.instruction(n) for n in ("increment", "initialize"))
+    increment, initialize = (
+        svm.program.instruction(n) for n in ("increment", "initialize")
+    )
 
     def signed(instruction: object) -> VersionedTransaction:
         message = Message.new_with_blockhash([instruction], payer.pubkey(), blockhash)  # type: ignore[list-item]  # an Instruction
@@ -82,7 +87,9 @@ def _raw(svm: SvmProgram, elf: bytes, owner: Keypair) -> float:
 
     def send(transaction: object) -> None:
         assert isinstance(transaction, VersionedTransaction)
-        assert not isinstance(plain.send_transaction(transaction), FailedTransactionMetadata)
+        assert not isinstance(
+            plain.send_transaction(transaction), FailedTransactionMetadata
+        )
 
     return _seconds(list(built), send)
 
@@ -92,12 +99,19 @@ def _simulated(owner: Keypair) -> float:
     simulator.put_wallet(owner.pubkey(), 10**10)
     program = load(COUNTER / "spec.py")
     accounts = {"authority": owner.pubkey()}
-    counter = program.instruction("initialize").address("counter", {"start": 0}, accounts)
+    counter = program.instruction("initialize").address(
+        "counter", {"start": 0}, accounts
+    )
     assert counter is not None
     accounts["counter"] = counter
     simulator.call("initialize", accounts=accounts, args={"start": 0})
 
     def call(amount: object) -> None:
-        assert simulator.call("increment", accounts=accounts, args={"amount": amount}).error == ""
+        assert (
+            simulator.call(
+                "increment", accounts=accounts, args={"amount": amount}
+            ).error
+            == ""
+        )
 
     return _seconds(list(range(CALLS)), call)

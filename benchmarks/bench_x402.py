@@ -98,7 +98,10 @@ async def _vouchers(folder: Path) -> float:
     started = time.perf_counter()
     await asyncio.gather(*(wallet(p) for p in wire))
     took = time.perf_counter() - started
-    assert sum(row.charged for row in shop.channels.due(WALLETS + 1)) == 100 * (CALLS + 1) * WALLETS
+    assert (
+        sum(row.charged for row in shop.channels.due(WALLETS + 1))
+        == 100 * (CALLS + 1) * WALLETS
+    )
     return WALLETS * CALLS / took
 
 
@@ -125,7 +128,9 @@ async def _settled(folder: Path) -> float:
 
     async def call(n: int, body: dict[str, Any]) -> None:
         async with gates:
-            reply = await paid_calls.call(offer, read_payment({PAYMENT_META: body}), {"n": n}, _run)
+            reply = await paid_calls.call(
+                offer, read_payment({PAYMENT_META: body}), {"n": n}, _run
+            )
             assert isinstance(reply, Answer), reply
 
     started = time.perf_counter()
@@ -149,12 +154,18 @@ async def _overhead(folder: Path) -> float:
             tools=[types.Tool(name=n, input_schema={"type": "object"}) for n in times]
         )
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool
+    )
     server.middleware.append(
-        Paid(paid_calls, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))})
+        Paid(
+            paid_calls, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))}
+        )
     )
     metas: list[Any] = [{PAYMENT_META: _wire(world.pay(terms))} for _ in range(EXACT)]
     async with Client(server) as client:
@@ -189,7 +200,9 @@ def _verification() -> tuple[float, float]:
     """Seconds for one verification of an `exact` payment, its simulation on a LiteSVM of the same accounts included:
     ours, and the official SDK's, the best of some rounds taken in turns over one list of payments."""
     if not PEER.exists():
-        raise NotMeasured(f"the official SDK is not installed at {PEER}: run `make oracles`")
+        raise NotMeasured(
+            f"the official SDK is not installed at {PEER}: run `make oracles`"
+        )
     world = World(balance=10**9)
     terms = world.requirements(100)
     payments = [world.pay(terms) for _ in range(200)]
@@ -219,7 +232,9 @@ def _verification() -> tuple[float, float]:
                 for payment in payments:
                     assert desk.verify(payment, terms).is_valid
                 best[0] = min(best[0], (time.perf_counter() - started) / len(payments))
-            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=True, timeout=120
+            )
             best[1] = min(best[1], float(done.stdout.split()[-1]))
     return best[0], best[1]
 
@@ -231,7 +246,9 @@ def measure() -> list[Row]:
         folder = Path(name)
         voucher = max(asyncio.run(_vouchers(_new(folder, n))) for n in range(3))
         rows.append(
-            _at_least("paid calls by vouchers, verified and recorded (SQLite)", voucher, 500)
+            _at_least(
+                "paid calls by vouchers, verified and recorded (SQLite)", voucher, 500
+            )
         )
         settled = max(asyncio.run(_settled(_new(folder, 10 + n))) for n in range(2))
         rows.append(_at_least("paid calls settled on LiteSVM", settled, 100))
@@ -239,7 +256,11 @@ def measure() -> list[Row]:
         note = f"three writes, two of which wait for the disk; a commit takes {_commit(folder):.2g} ms on this disk now"
         rows.append(
             Limit(
-                "p99 of a paid tool over a free one, without settlement", overhead, 15, "ms", note
+                "p99 of a paid tool over a free one, without settlement",
+                overhead,
+                15,
+                "ms",
+                note,
             )
         )
     try:
@@ -250,7 +271,12 @@ def measure() -> list[Row]:
     note = "PyPI x402 on the same payments; each with its simulation on a LiteSVM"
     rows.append(
         Yardstick(
-            "verification of one exact payment", ours * 1e6, peer * 1e6, "µs", needed=1, note=note
+            "verification of one exact payment",
+            ours * 1e6,
+            peer * 1e6,
+            "µs",
+            needed=1,
+            note=note,
         )
     )
     return rows

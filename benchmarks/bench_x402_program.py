@@ -38,8 +38,14 @@ def measure() -> list[Row]:
     """Raises NotMeasured where the peer cannot be built."""
     ours, peer = _pays()
     note = f"hand-written in plain pinocchio, median of {ROUNDS} payments under the same addresses"
-    rows: list[Row] = [Yardstick("pay", ours, peer, "CU", needed=1 / PAY_RATIO, note=note)]
-    limits = {"settle": SETTLE_UNITS, "settle_and_seal": SETTLE_UNITS, "open": OPEN_UNITS}
+    rows: list[Row] = [
+        Yardstick("pay", ours, peer, "CU", needed=1 / PAY_RATIO, note=note)
+    ]
+    limits = {
+        "settle": SETTLE_UNITS,
+        "settle_and_seal": SETTLE_UNITS,
+        "open": OPEN_UNITS,
+    }
     for call in life():
         made = (
             f"makes {call.makes} bytes, {_rent(call.makes):,} lamports of rent"
@@ -47,17 +53,36 @@ def measure() -> list[Row]:
             else ""
         )
         rows.append(
-            Limit(call.what, call.units, limits.get(call.instruction, 200_000), "CU", note=made)
+            Limit(
+                call.what,
+                call.units,
+                limits.get(call.instruction, 200_000),
+                "CU",
+                note=made,
+            )
         )
     pages = measure_list_tools(SO)
     if pages is not None:
-        rows.append(Limit("list_tools, first page, above the syscall", pages.first, 15, "CU"))
         rows.append(
-            Limit("list_tools, other pages, above the syscall", pages.others or 0, 22, "CU")
+            Limit("list_tools, first page, above the syscall", pages.first, 15, "CU")
+        )
+        rows.append(
+            Limit(
+                "list_tools, other pages, above the syscall",
+                pages.others or 0,
+                22,
+                "CU",
+            )
         )
     size = SO.stat().st_size
     rows.append(
-        Limit("program", size, 256 * 1024, "bytes", note=f"{_rent(size):,} lamports of rent")
+        Limit(
+            "program",
+            size,
+            256 * 1024,
+            "bytes",
+            note=f"{_rent(size):,} lamports of rent",
+        )
     )
     return [*rows, *by_hand.rows_of_x402(life), *by_hand.rows_of_sizes(["x402"])]
 
@@ -118,8 +143,14 @@ class Called:
 
 def _renew_mint(chain: X402Chain) -> None:
     """Give *chain* a mint for which every token account is found at the first bump. Each other bump costs units."""
-    purses = {chain.payer.pubkey(): 1_000_000, chain.payee.pubkey(): 0, x402.TREASURY_OWNER: 0}
-    mint = next(m for m in _new_keys() if all(_has_first_bump(owner, m) for owner in purses))
+    purses = {
+        chain.payer.pubkey(): 1_000_000,
+        chain.payee.pubkey(): 0,
+        x402.TREASURY_OWNER: 0,
+    }
+    mint = next(
+        m for m in _new_keys() if all(_has_first_bump(owner, m) for owner in purses)
+    )
     chain.mint = chain.put(mint_data(), chain.token_program, mint)
     for owner, amount in purses.items():
         chain.purse(owner, amount)
@@ -145,11 +176,21 @@ def life() -> list[Called]:
     relay, payer, payee = chain.relay, chain.payer, chain.payee
 
     def run(
-        name: str, *instructions: Instruction, signers: list[Keypair] | None = None, makes: str = ""
+        name: str,
+        *instructions: Instruction,
+        signers: list[Keypair] | None = None,
+        makes: str = "",
     ) -> None:
-        events = chain.events(chain.ok(*instructions, signers=[relay, *(signers or [])]))
+        events = chain.events(
+            chain.ok(*instructions, signers=[relay, *(signers or [])])
+        )
         out.append(
-            Called(name, chain.spent, sizes.get(makes, 0), tuple(event for event, _ in events))
+            Called(
+                name,
+                chain.spent,
+                sizes.get(makes, 0),
+                tuple(event for event, _ in events),
+            )
         )
 
     friend = next(key for key in _new_keys() if _has_first_bump(key, chain.mint))
@@ -176,13 +217,19 @@ def life() -> list[Called]:
     run("pay", paying, signers=[payer], makes="Receipt")
     receipt = paying.accounts[7].pubkey
     chain.set_time(T0 + 10_000_000)
-    run("close_receipt", chain.ix("close_receipt", {}, {"receipt": receipt, "rent_payer": relay}))
+    run(
+        "close_receipt",
+        chain.ix("close_receipt", {}, {"receipt": receipt, "rent_payer": relay}),
+    )
     creating, plan = chain.create_plan()
     run("create_plan", creating, signers=[payee], makes="Plan")
     run("quote", chain.ix("quote", {"periods": 3}, {"plan": plan}))
     run("subscribe", chain.subscribe(plan), signers=[payer], makes="Subscription")
     subscription = x402.subscription_address(plan, payer.pubkey())
-    run("subscription_status", chain.ix("subscription_status", {}, {"subscription": subscription}))
+    run(
+        "subscription_status",
+        chain.ix("subscription_status", {}, {"subscription": subscription}),
+    )
     chain.set_time(chain.now + 1_000)
     run("charge", chain.charge(subscription))
     run("change_plan", chain.change_plan(subscription, plan, 5), signers=[payer])
@@ -191,6 +238,10 @@ def life() -> list[Called]:
     again = chain.subscribed(plan)
     run("cancel", chain.cancel(again), signers=[payer])
     mine = {"plan": plan, "merchant": payee}
-    run("set_plan_open", chain.ix("set_plan_open", {"open": False}, mine), signers=[payee])
+    run(
+        "set_plan_open",
+        chain.ix("set_plan_open", {"open": False}, mine),
+        signers=[payee],
+    )
     run("close_plan", chain.ix("close_plan", {}, mine), signers=[payee])
     return out

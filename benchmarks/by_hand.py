@@ -64,7 +64,9 @@ def rows_of_calls(calls: Iterable[Paired]) -> list[Limit]:
         before = recorded[call.program][call.what]
         limit = max(before + CALL_UNITS, int(before * CALL_RATIO))
         note = f"{before} with handlers by hand"
-        rows.append(Limit(f"{call.program}: {call.what}", call.ours, limit, "CU", note=note))
+        rows.append(
+            Limit(f"{call.program}: {call.what}", call.ours, limit, "CU", note=note)
+        )
     return rows
 
 
@@ -135,7 +137,9 @@ def _measured() -> dict[str, object]:
 
 def main() -> None:
     """Measure, and print or write the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.by_hand", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.by_hand", description=main.__doc__
+    )
     parser.add_argument("--write", action="store_true", help=f"write {FIGURES.name}")
     options = parser.parse_args()
     text = json.dumps(_measured(), indent=2) + "\n"

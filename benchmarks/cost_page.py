@@ -26,14 +26,22 @@ def list_tools_table(sized: Iterable[floor.Sized]) -> list[str]:
     ]
     for program in sized:
         costs = floor.page_costs(program)
-        json_pages, stream_pages = len(program.pages.json_pages), len(program.pages.stream_pages)
+        json_pages, stream_pages = (
+            len(program.pages.json_pages),
+            len(program.pages.stream_pages),
+        )
         high = program.pages.stream_base.to_bytes(2, "little")[1]
-        stream = [cost for cursor, cost in costs.items() if len(cursor) == 2 and cursor[1] >= high]
+        stream = [
+            cost
+            for cursor, cost in costs.items()
+            if len(cursor) == 2 and cursor[1] >= high
+        ]
         first = [cost for cursor, cost in costs.items() if floor.is_first(cursor)]
         others = [
             cost
             for cursor, cost in costs.items()
-            if not floor.is_first(cursor) and not (len(cursor) == 2 and cursor[1] >= high)
+            if not floor.is_first(cursor)
+            and not (len(cursor) == 2 and cursor[1] >= high)
         ]
         dispatch = floor.dispatch_costs(program)
         added = len(program.so) - len(program.bare)
@@ -58,7 +66,10 @@ def programs_table(plain: dict[str, bytes]) -> list[str]:
     calls = list(bench_programs.compare(plain))
     for program in bench_programs.PROGRAMS:
         good = [call for call in calls if call.program == program and not call.error]
-        lines += [_line(f"{program}: {call.what}", call.ours, call.plain, "CU") for call in good]
+        lines += [
+            _line(f"{program}: {call.what}", call.ours, call.plain, "CU")
+            for call in good
+        ]
         refused = [call for call in calls if call.program == program and call.error]
         ours, theirs = (
             statistics.mean(side)
@@ -66,7 +77,10 @@ def programs_table(plain: dict[str, bytes]) -> list[str]:
         )
         lines.append(
             _line(
-                f"{program}: {len(refused)} refused calls, mean", round(ours), round(theirs), "CU"
+                f"{program}: {len(refused)} refused calls, mean",
+                round(ours),
+                round(theirs),
+                "CU",
             )
         )
     for size in bench_programs.sizes(plain):
@@ -114,14 +128,18 @@ def main() -> int:
             "list_tools": lambda: list_tools_table(
                 floor.build(n, root / str(n)) for n in floor.SIZES
             ),
-            "programs": lambda: programs_table(bench_programs.build_plain(root / "plain")),
+            "programs": lambda: programs_table(
+                bench_programs.build_plain(root / "plain")
+            ),
         }
         now = PAGE.read_text(encoding="utf-8")
         wanted = filled(now, tables)
     if "--write" in sys.argv[1:]:
         PAGE.write_text(wanted, encoding="utf-8")
     elif wanted != now:
-        print("docs/cost.md is not what is measured; run python -m benchmarks.cost_page --write")
+        print(
+            "docs/cost.md is not what is measured; run python -m benchmarks.cost_page --write"
+        )
         return 1
     return 0
 

@@ -162,7 +162,11 @@ class Chain:
     """An SVM with one program, asked by simulation."""
 
     def __init__(self, so: bytes, program: Pubkey) -> None:
-        self.svm, self.payer, self.program = LiteSVM(), Keypair.from_seed(bytes(32)), program
+        self.svm, self.payer, self.program = (
+            LiteSVM(),
+            Keypair.from_seed(bytes(32)),
+            program,
+        )
         self.svm.airdrop(self.payer.pubkey(), 10**9)
         self.svm.add_program(program, so)
 
@@ -173,13 +177,18 @@ class Chain:
             self.payer.pubkey(),
             self.svm.latest_blockhash(),
         )
-        meta = self.svm.simulate_transaction(VersionedTransaction(message, [self.payer])).meta()
+        meta = self.svm.simulate_transaction(
+            VersionedTransaction(message, [self.payer])
+        ).meta()
         return meta.compute_units_consumed(), bytes(meta.return_data().data)
 
 
 def cursors(pages: PageSet) -> Iterator[tuple[bytes, bytes]]:
     """Every way to ask for every page, and the page: JSON pages and those of the stream."""
-    numbered = [*enumerate(pages.json_pages), *enumerate(pages.stream_pages, pages.stream_base)]
+    numbered = [
+        *enumerate(pages.json_pages),
+        *enumerate(pages.stream_pages, pages.stream_base),
+    ]
     for number, page in numbered:
         if number == 0:
             yield b"", page

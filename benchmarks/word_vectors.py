@@ -59,7 +59,9 @@ class Model:
             these = [number for number, one in enumerate(pieces) if len(one) == length]
             for start in range(0, len(these), 64):
                 some = these[start : start + 64]
-                out[some] = self._encoded(np.array([pieces[number] for number in some])).mean(1)
+                out[some] = self._encoded(
+                    np.array([pieces[number] for number in some])
+                ).mean(1)
         return out
 
     def _pieces(self, word: str) -> list[int]:
@@ -76,12 +78,18 @@ class Model:
         weight = self._weights
         x = weight["embeddings.word_embeddings.weight"][pieces]
         x = x + weight["embeddings.position_embeddings.weight"][: pieces.shape[1]]
-        x = self._normal(x + weight["embeddings.token_type_embeddings.weight"][0], "embeddings")
+        x = self._normal(
+            x + weight["embeddings.token_type_embeddings.weight"][0], "embeddings"
+        )
         for layer in (f"encoder.layer.{number}" for number in range(LAYERS)):
-            seen = self._linear(self._attention(x, layer), f"{layer}.attention.output.dense")
+            seen = self._linear(
+                self._attention(x, layer), f"{layer}.attention.output.dense"
+            )
             x = self._normal(x + seen, f"{layer}.attention.output")
             inner = _gelu(self._linear(x, f"{layer}.intermediate.dense"))
-            x = self._normal(x + self._linear(inner, f"{layer}.output.dense"), f"{layer}.output")
+            x = self._normal(
+                x + self._linear(inner, f"{layer}.output.dense"), f"{layer}.output"
+            )
         return x
 
     def _attention(self, x: Array, layer: str) -> Array:
@@ -94,14 +102,18 @@ class Model:
         )
         scores = np.exp(query @ key.transpose(0, 1, 3, 2) / np.sqrt(SIZE / HEADS))
         shares = scores / scores.sum(-1, keepdims=True)
-        return np.asarray((shares @ value).transpose(0, 2, 1, 3).reshape(count, length, SIZE))
+        return np.asarray(
+            (shares @ value).transpose(0, 2, 1, 3).reshape(count, length, SIZE)
+        )
 
     def _linear(self, x: Array, name: str) -> Array:
         return x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
 
     def _normal(self, x: Array, name: str) -> Array:
         x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-12)
-        weight, bias = (self._weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
+        weight, bias = (
+            self._weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias")
+        )
         return x * weight + bias
 
 
@@ -122,7 +134,9 @@ def _gelu(x: Array) -> Array:
 
 def _field_words() -> Iterator[str]:
     for table in ("glossary", "phrases", "synonyms"):
-        yield from tokens_of_lines((FIELD / f"{table}.txt").read_text("utf-8").splitlines())
+        yield from tokens_of_lines(
+            (FIELD / f"{table}.txt").read_text("utf-8").splitlines()
+        )
 
 
 def tokens_of_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -136,13 +150,17 @@ def _idl_words(folders: Iterable[Path], counts: Counter[str]) -> Iterator[str]:
     Versions of a program count once.
     """
     seen: set[object] = set()
-    for path in chain.from_iterable(sorted(folder.glob("*.json")) for folder in folders):
+    for path in chain.from_iterable(
+        sorted(folder.glob("*.json")) for folder in folders
+    ):
         try:
             model = load(path).model
         except McpsolError:
             continue
         text = program_text(model)
-        new = [ix for ix in text.instructions if (text.called[:1], ix.stems) not in seen]
+        new = [
+            ix for ix in text.instructions if (text.called[:1], ix.stems) not in seen
+        ]
         seen.update((text.called[:1], ix.stems) for ix in new)
         for ix in new:
             counts.update({*ix.stems, *ix.meaning, *ix.docs, *text.about, ""})
@@ -169,7 +187,9 @@ def _few_numbers(vectors: Array, weights: Array) -> NDArray[np.int64]:
     vectors *= (weights / np.linalg.norm(vectors, axis=1))[:, None]
     middle = (len(DIGITS) - 1) / 2
     step = np.quantile(np.abs(vectors), WITHIN) / middle
-    return np.asarray(np.clip(np.round(vectors / step + middle), 0, len(DIGITS) - 1), np.int64)
+    return np.asarray(
+        np.clip(np.round(vectors / step + middle), 0, len(DIGITS) - 1), np.int64
+    )
 
 
 def main(folder: str, *idls: str) -> None:

@@ -26,7 +26,9 @@ class Yardstick:
     @property
     def ratio(self) -> float:
         """How much better ours is than the peer: 2 is twice as good, 1 the same; never divides by zero."""
-        better, worse = (self.ours, self.peer) if self.higher_is_better else (self.peer, self.ours)
+        better, worse = (
+            (self.ours, self.peer) if self.higher_is_better else (self.peer, self.ours)
+        )
         return better / worse if worse else math.inf
 
     @property

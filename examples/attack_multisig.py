@@ -16,20 +16,26 @@ def send(scene: Scene) -> Call:
 
 
 def add_member(scene: Scene) -> Call:
-    return Call({}, _approved(scene, action=1, target=scene.key("friend").pubkey(), amount=0))
+    return Call(
+        {}, _approved(scene, action=1, target=scene.key("friend").pubkey(), amount=0)
+    )
 
 
 def remove_member(scene: Scene) -> Call:
     friend = scene.wallet("friend")
     added = _approved(scene, action=1, target=friend.pubkey(), amount=0)
     member = scene.pda(b"member", bytes(added["safe"]), bytes(friend.pubkey()))
-    scene.send("add_member", {}, added | {"member": member, "payer": scene.wallet("creator")})
+    scene.send(
+        "add_member", {}, added | {"member": member, "payer": scene.wallet("creator")}
+    )
     removed = _approved(scene, action=2, target=friend.pubkey(), amount=0, number=1)
     return Call({}, removed | {"member": member})
 
 
 def change_threshold(scene: Scene) -> Call:
-    return Call({}, _approved(scene, action=3, target=scene.key("nobody").pubkey(), amount=1))
+    return Call(
+        {}, _approved(scene, action=3, target=scene.key("nobody").pubkey(), amount=1)
+    )
 
 
 def _approved(

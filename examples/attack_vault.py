@@ -15,5 +15,6 @@ def withdraw(scene: Scene) -> Call:
         {"vault": vault, "source": purse, "mint": mint, "depositor": owner},
     )
     return Call(
-        {"amount": 5}, {"vault": vault, "mint": mint, "authority": owner, "destination": purse}
+        {"amount": 5},
+        {"vault": vault, "mint": mint, "authority": owner, "destination": purse},
     )

@@ -31,7 +31,11 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="auction", address="4UwPFcM9hZBbmfH8aefNRaXpKvzZAkmTQWzMt3mKuNes", version="1.0.0")
+@program(
+    name="auction",
+    address="4UwPFcM9hZBbmfH8aefNRaXpKvzZAkmTQWzMt3mKuNes",
+    version="1.0.0",
+)
 class Auction:
     """Auctions of tokens. Every bidder puts in the same deposit, so that it says nothing about the bid."""
 
@@ -116,7 +120,9 @@ class Auction:
         price: u64
 
     WrongAccount = error("This account is not the sale's or the bid's")
-    WrongTerms = error("The lot is zero, the reserve exceeds the deposit, or the times are over")
+    WrongTerms = error(
+        "The lot is zero, the reserve exceeds the deposit, or the times are over"
+    )
     BiddingOver = error("The sale takes no bids any more")
     NotTheTime = error("Bids are shown after the bidding, until the sale ends")
     AlreadyShown = error("This bid was shown already")
@@ -128,7 +134,9 @@ class Auction:
     @instruction
     def open(
         self,
-        sale: Mut[Sale, init(payer="seller"), seeds(b"sale", "seller", "sale_id", bump="bump")],
+        sale: Mut[
+            Sale, init(payer="seller"), seeds(b"sale", "seller", "sale_id", bump="bump")
+        ],
         item_vault: Mut[
             TokenAccount,
             init(payer="seller"),
@@ -178,16 +186,22 @@ class Auction:
         sale.bids_until = bids_until
         sale.shown_until = shown_until
         sale.winner = seller.address
-        token_program.transfer(source=source, destination=item_vault, authority=seller, amount=lot)
+        token_program.transfer(
+            source=source, destination=item_vault, authority=seller, amount=lot
+        )
         emit(self.Opened(sale=sale.address, lot=lot, bids_until=bids_until))
 
     @instruction
     def bid(
         self,
-        bid: Mut[Bid, init(payer="bidder"), seeds(b"bid", "sale", "bidder", bump="bump")],
+        bid: Mut[
+            Bid, init(payer="bidder"), seeds(b"bid", "sale", "bidder", bump="bump")
+        ],
         sale: Mut[Sale, has_one("price_mint", error=WrongAccount)],
         price_vault: Mut[
-            TokenAccount, seeds(b"prices", "sale"), token(mint="price_mint", authority="sale")
+            TokenAccount,
+            seeds(b"prices", "sale"),
+            token(mint="price_mint", authority="sale"),
         ],
         source: Mut[TokenAccount, token(mint="price_mint", authority="bidder")],
         bidder: Payer,
@@ -209,14 +223,21 @@ class Auction:
         bid.sealed = sealed
         sale.hidden += 1
         token_program.transfer(
-            source=source, destination=price_vault, authority=bidder, amount=sale.deposit
+            source=source,
+            destination=price_vault,
+            authority=bidder,
+            amount=sale.deposit,
         )
         emit(self.Bidden(sale=sale.address, bidder=bidder.address))
 
     @instruction
     def show(
         self,
-        bid: Mut[Bid, has_one("bidder", error=WrongAccount), has_one("sale", error=WrongAccount)],
+        bid: Mut[
+            Bid,
+            has_one("bidder", error=WrongAccount),
+            has_one("sale", error=WrongAccount),
+        ],
         sale: Mut[Sale, ...],
         bidder: Payer,
         amount: u64,
@@ -231,7 +252,10 @@ class Auction:
         now = Clock.get().unix_timestamp
         require(sale.bids_until <= now < sale.shown_until, self.NotTheTime)
         require(not bid.shown, self.AlreadyShown)
-        require(sha256(sale.address, bidder.address, amount, secret) == bid.sealed, self.OtherBid)
+        require(
+            sha256(sale.address, bidder.address, amount, secret) == bid.sealed,
+            self.OtherBid,
+        )
         require(sale.reserve <= amount <= sale.deposit, self.OutOfRange)
         bid.shown = True
         sale.hidden -= 1
@@ -241,7 +265,10 @@ class Auction:
             sale.winner = bidder.address
         emit(
             self.Shown(
-                sale=sale.address, bidder=bidder.address, amount=amount, is_highest=is_highest
+                sale=sale.address,
+                bidder=bidder.address,
+                amount=amount,
+                is_highest=is_highest,
             )
         )
         return is_highest
@@ -258,10 +285,14 @@ class Auction:
             seeds(b"sale", "seller", "sale.sale_id", bump="bump"),
         ],
         item_vault: Mut[
-            TokenAccount, seeds(b"items", "sale"), token(mint="item_mint", authority="sale")
+            TokenAccount,
+            seeds(b"items", "sale"),
+            token(mint="item_mint", authority="sale"),
         ],
         price_vault: Mut[
-            TokenAccount, seeds(b"prices", "sale"), token(mint="price_mint", authority="sale")
+            TokenAccount,
+            seeds(b"prices", "sale"),
+            token(mint="price_mint", authority="sale"),
         ],
         to_winner: Mut[TokenAccount, token(mint="item_mint", authority="winner")],
         to_seller: Mut[TokenAccount, token(mint="price_mint", authority="seller")],
@@ -307,7 +338,9 @@ class Auction:
             seeds(b"sale", "sale.seller", "sale.sale_id", bump="bump"),
         ],
         price_vault: Mut[
-            TokenAccount, seeds(b"prices", "sale"), token(mint="price_mint", authority="sale")
+            TokenAccount,
+            seeds(b"prices", "sale"),
+            token(mint="price_mint", authority="sale"),
         ],
         destination: Mut[TokenAccount, token(mint="price_mint", authority="bidder")],
         bidder: Payer,

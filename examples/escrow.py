@@ -27,7 +27,11 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="escrow", address="De6mib8Rsko5GWDWXtACfcNzXbvhPNkDBPocrQyQiCZi", version="1.0.0")
+@program(
+    name="escrow",
+    address="De6mib8Rsko5GWDWXtACfcNzXbvhPNkDBPocrQyQiCZi",
+    version="1.0.0",
+)
 class Escrow:
     """Swaps between two wallets that do not trust each other."""
 
@@ -78,7 +82,11 @@ class Escrow:
     @instruction
     def make(
         self,
-        offer: Mut[Offer, init(payer="maker"), seeds(b"offer", "maker", "offer_id", bump="bump")],
+        offer: Mut[
+            Offer,
+            init(payer="maker"),
+            seeds(b"offer", "maker", "offer_id", bump="bump"),
+        ],
         vault: Mut[
             TokenAccount,
             init(payer="maker"),
@@ -110,7 +118,9 @@ class Escrow:
         offer.wanted_mint = wanted_mint.address
         offer.wanted = wanted
         offer.offer_id = offer_id
-        token_program.transfer(source=source, destination=vault, authority=maker, amount=given)
+        token_program.transfer(
+            source=source, destination=vault, authority=maker, amount=given
+        )
         emit(self.Made(offer=offer.address, given=given, wanted=wanted))
 
     @instruction
@@ -152,10 +162,18 @@ class Escrow:
         given = vault.amount
         wanted = offer.wanted
         require(wanted <= most and given >= least, self.TermsChanged)
-        token_program.transfer(source=payment, destination=income, authority=taker, amount=wanted)
-        token_program.transfer(source=vault, destination=destination, authority=offer, amount=given)
+        token_program.transfer(
+            source=payment, destination=income, authority=taker, amount=wanted
+        )
+        token_program.transfer(
+            source=vault, destination=destination, authority=offer, amount=given
+        )
         token_program.close_account(account=vault, destination=maker, authority=offer)
-        emit(self.Taken(offer=offer.address, taker=taker.address, given=given, wanted=wanted))
+        emit(
+            self.Taken(
+                offer=offer.address, taker=taker.address, given=given, wanted=wanted
+            )
+        )
         return given
 
     @instruction

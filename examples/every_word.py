@@ -140,9 +140,20 @@ class EveryWord:
     @instruction(discriminator=b"\x00setup\x00\x00")
     def setup(
         self,
-        config: Mut[Config, init(payer="admin", if_needed=True), seeds(b"config", bump="bump")],
-        coin: Mut[Mint, init(payer="admin"), mint(authority="config", decimals=6), seeds(b"coin")],
-        purse: Mut[TokenAccount, init(payer="admin"), associated(mint="coin", authority="admin")],
+        config: Mut[
+            Config, init(payer="admin", if_needed=True), seeds(b"config", bump="bump")
+        ],
+        coin: Mut[
+            Mint,
+            init(payer="admin"),
+            mint(authority="config", decimals=6),
+            seeds(b"coin"),
+        ],
+        purse: Mut[
+            TokenAccount,
+            init(payer="admin"),
+            associated(mint="coin", authority="admin"),
+        ],
         admin: Payer,
         fee_to: Mut[Wallet, ...],
         memo: Ref[ProgramAccount, address(MEMO, error=WrongMemo), executable],
@@ -163,10 +174,14 @@ class EveryWord:
     def draw(
         self,
         config: Ref[
-            Config, has_one("admin", error=NotTheAdmin), seeds(b"config", bump="config_bump")
+            Config,
+            has_one("admin", error=NotTheAdmin),
+            seeds(b"config", bump="config_bump"),
         ],
         admin: Ref[Signer, otherwise(signer=NotTheAdmin)],
-        notes: Mut[Notes, has_one("author", account="admin"), realloc(4096, payer="payer")],
+        notes: Mut[
+            Notes, has_one("author", account="admin"), realloc(4096, payer="payer")
+        ],
         helper: Mut[Unchecked, signer] | None,
         pair: Pair,
         coin: Mint,
@@ -190,5 +205,7 @@ class EveryWord:
         """
 
     @instruction
-    def forget(self, notes: Mut[Notes, has_one("author"), close("author")], author: Payer) -> None:
+    def forget(
+        self, notes: Mut[Notes, has_one("author"), close("author")], author: Payer
+    ) -> None:
         """Throw an author's notes away."""

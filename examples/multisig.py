@@ -34,7 +34,11 @@ REMOVE = u8(2)
 CHANGE = u8(3)
 
 
-@program(name="multisig", address="52Kmnbwya1WfUa5J9tsvHtD9gVHeCJNpsbGqvyu8RTnE", version="1.0.0")
+@program(
+    name="multisig",
+    address="52Kmnbwya1WfUa5J9tsvHtD9gVHeCJNpsbGqvyu8RTnE",
+    version="1.0.0",
+)
 class Multisig:
     """Safes whose tokens belong to several members together."""
 
@@ -131,20 +135,30 @@ class Multisig:
 
         proposal: Pubkey
 
-    WrongAccount = error("This account is not the safe's, the proposal's or the member's")
+    WrongAccount = error(
+        "This account is not the safe's, the proposal's or the member's"
+    )
     WrongAction = error("The proposal asks for something else")
     AlreadyDone = error("The proposal was carried out already")
     Void = error("The members or the threshold changed since the proposal was made")
     NotEnoughApprovals = error("Too few members approve")
-    WrongThreshold = error("A threshold is at least one and at most the number of members")
+    WrongThreshold = error(
+        "A threshold is at least one and at most the number of members"
+    )
     TooManyMembers = error("The safe has as many members as it can have")
 
     @instruction
     def create(
         self,
-        safe: Mut[Safe, init(payer="creator"), seeds(b"safe", "creator", "safe_id", bump="bump")],
+        safe: Mut[
+            Safe,
+            init(payer="creator"),
+            seeds(b"safe", "creator", "safe_id", bump="bump"),
+        ],
         member: Mut[
-            Member, init(payer="creator"), seeds(b"member", "safe", "creator", bump="bump")
+            Member,
+            init(payer="creator"),
+            seeds(b"member", "safe", "creator", bump="bump"),
         ],
         creator: Payer,
         system_program: SystemProgram,
@@ -172,7 +186,9 @@ class Multisig:
         ],
         safe: Mut[Safe, ...],
         member: Ref[
-            Member, has_one("safe", error=WrongAccount), has_one("wallet", error=WrongAccount)
+            Member,
+            has_one("safe", error=WrongAccount),
+            has_one("wallet", error=WrongAccount),
         ],
         wallet: Payer,
         system_program: SystemProgram,
@@ -195,19 +211,27 @@ class Multisig:
         proposal.target = target
         proposal.amount = amount
         safe.proposals += 1
-        emit(self.Proposed(proposal=proposal.address, action=action, target=target, amount=amount))
+        emit(
+            self.Proposed(
+                proposal=proposal.address, action=action, target=target, amount=amount
+            )
+        )
         return proposal.number
 
     @instruction
     def approve(
         self,
         approval: Mut[
-            Approval, init(payer="wallet"), seeds(b"approval", "proposal", "wallet", bump="bump")
+            Approval,
+            init(payer="wallet"),
+            seeds(b"approval", "proposal", "wallet", bump="bump"),
         ],
         proposal: Mut[Proposal, has_one("safe", error=WrongAccount)],
         safe: Ref[Safe, ...],
         member: Ref[
-            Member, has_one("safe", error=WrongAccount), has_one("wallet", error=WrongAccount)
+            Member,
+            has_one("safe", error=WrongAccount),
+            has_one("wallet", error=WrongAccount),
         ],
         wallet: Payer,
         system_program: SystemProgram,
@@ -257,7 +281,10 @@ class Multisig:
         carry_out(proposal, safe, SEND)
         require(destination.address == proposal.target, self.WrongAccount)
         token_program.transfer(
-            source=source, destination=destination, authority=safe, amount=proposal.amount
+            source=source,
+            destination=destination,
+            authority=safe,
+            amount=proposal.amount,
         )
         emit(self.Done(proposal=proposal.address))
 
@@ -319,7 +346,9 @@ def need_open(proposal: Multisig.Proposal, safe: Multisig.Safe) -> None:
     require(proposal.changes == safe.changes, Multisig.Void)
 
 
-def carry_out(proposal: Mut[Multisig.Proposal, ...], safe: Multisig.Safe, action: u8) -> None:
+def carry_out(
+    proposal: Mut[Multisig.Proposal, ...], safe: Multisig.Safe, action: u8
+) -> None:
     """Mark a proposal as carried out, if it asks for this action and enough members approve."""
     require(proposal.action == action, Multisig.WrongAction)
     need_open(proposal, safe)

@@ -14,7 +14,9 @@ owners = [Pubkey.from_bytes(bytes([n]) * 32) for n in range(3)]
 
 # In a pipeline, this is a column of account data from an archive, or the result of getProgramAccounts.
 rows = [
-    counter.encode_account("State", {"authority": owners[n % 3], "count": n, "bump": 255})
+    counter.encode_account(
+        "State", {"authority": owners[n % 3], "count": n, "bump": 255}
+    )
     for n in range(1000)
 ]
 

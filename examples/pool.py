@@ -31,7 +31,9 @@ from mcpsol_py.spec import (
 WHOLE = u64(10_000)
 
 
-@program(name="pool", address="B9hp2wmWPyqK2H9kiNSAAdn6dvvtyt3E5WuwCC2VN4Ch", version="1.0.0")
+@program(
+    name="pool", address="B9hp2wmWPyqK2H9kiNSAAdn6dvvtyt3E5WuwCC2VN4Ch", version="1.0.0"
+)
 class Pool:
     """A constant-product market: no swap lowers the product of both reserves."""
 
@@ -85,7 +87,9 @@ class Pool:
 
     FeeTooHigh = error("A fee is at most 10 percent")
     ZeroAmount = error("The amount must be more than zero")
-    WrongAccount = error("This account is not the pool's mint, or not the position's owner or pool")
+    WrongAccount = error(
+        "This account is not the pool's mint, or not the position's owner or pool"
+    )
     NotEnoughShares = error("The position has fewer shares")
     PriceMoved = error("The price is worse than the caller agreed to")
     Overflow = error("The amount is too large")
@@ -93,7 +97,11 @@ class Pool:
     @instruction
     def create(
         self,
-        market: Mut[Market, init(payer="payer"), seeds(b"market", "mint_a", "mint_b", bump="bump")],
+        market: Mut[
+            Market,
+            init(payer="payer"),
+            seeds(b"market", "mint_a", "mint_b", bump="bump"),
+        ],
         vault_a: Mut[
             TokenAccount,
             init(payer="payer"),
@@ -123,7 +131,9 @@ class Pool:
     def open_position(
         self,
         position: Mut[
-            Position, init(payer="owner"), seeds(b"position", "market", "owner", bump="bump")
+            Position,
+            init(payer="owner"),
+            seeds(b"position", "market", "owner", bump="bump"),
         ],
         market: Mut[Market, ...],
         owner: Payer,
@@ -142,7 +152,9 @@ class Pool:
             has_one("mint_b", error=WrongAccount),
         ],
         position: Mut[
-            Position, has_one("market", error=WrongAccount), has_one("owner", error=WrongAccount)
+            Position,
+            has_one("market", error=WrongAccount),
+            has_one("owner", error=WrongAccount),
         ],
         vault_a: Mut[
             TokenAccount,
@@ -181,8 +193,12 @@ class Pool:
         with overflow(self.Overflow):
             market.shares += shares
             position.shares += shares
-        token_program.transfer(source=source_a, destination=vault_a, authority=owner, amount=a)
-        token_program.transfer(source=source_b, destination=vault_b, authority=owner, amount=b)
+        token_program.transfer(
+            source=source_a, destination=vault_a, authority=owner, amount=a
+        )
+        token_program.transfer(
+            source=source_b, destination=vault_b, authority=owner, amount=b
+        )
         emit(self.Joined(market=market.address, shares=shares, a=a, b=b))
 
     @instruction
@@ -195,7 +211,9 @@ class Pool:
             seeds(b"market", "mint_a", "mint_b", bump="bump"),
         ],
         position: Mut[
-            Position, has_one("market", error=WrongAccount), has_one("owner", error=WrongAccount)
+            Position,
+            has_one("market", error=WrongAccount),
+            has_one("owner", error=WrongAccount),
         ],
         vault_a: Mut[
             TokenAccount,
@@ -231,14 +249,20 @@ class Pool:
         require(a >= least_a and b >= least_b, self.PriceMoved)
         market.shares -= shares
         position.shares -= shares
-        token_program.transfer(source=vault_a, destination=to_a, authority=market, amount=a)
-        token_program.transfer(source=vault_b, destination=to_b, authority=market, amount=b)
+        token_program.transfer(
+            source=vault_a, destination=to_a, authority=market, amount=a
+        )
+        token_program.transfer(
+            source=vault_b, destination=to_b, authority=market, amount=b
+        )
         emit(self.Left(market=market.address, shares=shares, a=a, b=b))
 
     @instruction
     def swap(
         self,
-        market: Mut[Market, seeds(b"market", "market.mint_a", "market.mint_b", bump="bump")],
+        market: Mut[
+            Market, seeds(b"market", "market.mint_a", "market.mint_b", bump="bump")
+        ],
         vault_in: Mut[
             TokenAccount,
             seeds(b"vault", "market", "mint_in"),
@@ -269,7 +293,9 @@ class Pool:
         reserve = u128(vault_in.amount) + u128(paid)
         got = u64(u128(vault_out.amount) * u128(paid) // max(reserve, u128(1)))
         require(got > 0 and got >= least, self.PriceMoved)
-        token_program.transfer(source=source, destination=vault_in, authority=owner, amount=amount)
+        token_program.transfer(
+            source=source, destination=vault_in, authority=owner, amount=amount
+        )
         token_program.transfer(
             source=vault_out, destination=destination, authority=market, amount=got
         )

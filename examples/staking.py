@@ -34,7 +34,11 @@ from mcpsol_py.spec import (
 PARTS = u128(10**12)
 
 
-@program(name="staking", address="D2GsKyjKJrSJZB1QPbMuEHyxj3ZxYxNpvEVWbPN6GzqF", version="1.0.0")
+@program(
+    name="staking",
+    address="D2GsKyjKJrSJZB1QPbMuEHyxj3ZxYxNpvEVWbPN6GzqF",
+    version="1.0.0",
+)
 class Staking:
     """Pools of staked tokens. A staker can leave at any time, with what was earned until then."""
 
@@ -189,7 +193,9 @@ class Staking:
     @instruction
     def open_stake(
         self,
-        stake: Mut[Stake, init(payer="owner"), seeds(b"stake", "pool", "owner", bump="bump")],
+        stake: Mut[
+            Stake, init(payer="owner"), seeds(b"stake", "pool", "owner", bump="bump")
+        ],
         pool: Ref[Pool, ...],
         owner: Payer,
         system_program: SystemProgram,
@@ -203,11 +209,15 @@ class Staking:
     def deposit(
         self,
         stake: Mut[
-            Stake, has_one("owner", error=WrongAccount), has_one("pool", error=WrongAccount)
+            Stake,
+            has_one("owner", error=WrongAccount),
+            has_one("pool", error=WrongAccount),
         ],
         pool: Mut[Pool, has_one("stake_mint", error=WrongAccount)],
         stake_vault: Mut[
-            TokenAccount, seeds(b"staked", "pool"), token(mint="stake_mint", authority="pool")
+            TokenAccount,
+            seeds(b"staked", "pool"),
+            token(mint="stake_mint", authority="pool"),
         ],
         source: Mut[TokenAccount, token(mint="stake_mint", authority="owner")],
         owner: Signer,
@@ -235,15 +245,21 @@ class Staking:
     def withdraw(
         self,
         stake: Mut[
-            Stake, has_one("owner", error=WrongAccount), has_one("pool", error=WrongAccount)
+            Stake,
+            has_one("owner", error=WrongAccount),
+            has_one("pool", error=WrongAccount),
         ],
         pool: Mut[
             Pool,
             has_one("stake_mint", error=WrongAccount),
-            seeds(b"pool", "pool.authority", "stake_mint", "pool.reward_mint", bump="bump"),
+            seeds(
+                b"pool", "pool.authority", "stake_mint", "pool.reward_mint", bump="bump"
+            ),
         ],
         stake_vault: Mut[
-            TokenAccount, seeds(b"staked", "pool"), token(mint="stake_mint", authority="pool")
+            TokenAccount,
+            seeds(b"staked", "pool"),
+            token(mint="stake_mint", authority="pool"),
         ],
         destination: Mut[TokenAccount, token(mint="stake_mint")],
         owner: Signer,
@@ -272,12 +288,16 @@ class Staking:
     def claim(
         self,
         stake: Mut[
-            Stake, has_one("owner", error=WrongAccount), has_one("pool", error=WrongAccount)
+            Stake,
+            has_one("owner", error=WrongAccount),
+            has_one("pool", error=WrongAccount),
         ],
         pool: Mut[
             Pool,
             has_one("reward_mint", error=WrongAccount),
-            seeds(b"pool", "pool.authority", "pool.stake_mint", "reward_mint", bump="bump"),
+            seeds(
+                b"pool", "pool.authority", "pool.stake_mint", "reward_mint", bump="bump"
+            ),
         ],
         reward_vault: Mut[
             TokenAccount,

@@ -57,7 +57,11 @@ class Report(Struct):
     releasable: u64
 
 
-@program(name="vesting", address="7y7WcpFhzMKj11nCsDzykbdCEBvVkqLW43jtbRJWbHHZ", version="1.0.0")
+@program(
+    name="vesting",
+    address="7y7WcpFhzMKj11nCsDzykbdCEBvVkqLW43jtbRJWbHHZ",
+    version="1.0.0",
+)
 class Vesting:
     """Tokens that vest evenly from a start to an end. Nobody can take them back."""
 
@@ -109,7 +113,9 @@ class Vesting:
     def give(
         self,
         grant: Mut[
-            Grant, init(payer="grantor"), seeds(b"grant", "beneficiary", "mint", bump="bump")
+            Grant,
+            init(payer="grantor"),
+            seeds(b"grant", "beneficiary", "mint", bump="bump"),
         ],
         vault: Mut[
             TokenAccount,
@@ -147,7 +153,9 @@ class Vesting:
         grant.start = start
         grant.cliff = cliff
         grant.end = end
-        token_program.transfer(source=source, destination=vault, authority=grantor, amount=total)
+        token_program.transfer(
+            source=source, destination=vault, authority=grantor, amount=total
+        )
         emit(self.Granted(grant=grant.address, total=total))
 
     @instruction
@@ -159,7 +167,11 @@ class Vesting:
             has_one("mint", error=WrongAccount),
             seeds(b"grant", "beneficiary", "mint", bump="bump"),
         ],
-        vault: Mut[TokenAccount, seeds(b"vault", "grant"), token(mint="mint", authority="grant")],
+        vault: Mut[
+            TokenAccount,
+            seeds(b"vault", "grant"),
+            token(mint="mint", authority="grant"),
+        ],
         destination: Mut[TokenAccount, token(mint="mint")],
         beneficiary: Signer,
         mint: Mint,
@@ -187,7 +199,11 @@ class Vesting:
             seeds(b"grant", "grant.beneficiary", "mint", bump="bump"),
             close("grantor"),
         ],
-        vault: Mut[TokenAccount, seeds(b"vault", "grant"), token(mint="mint", authority="grant")],
+        vault: Mut[
+            TokenAccount,
+            seeds(b"vault", "grant"),
+            token(mint="mint", authority="grant"),
+        ],
         spare: Mut[TokenAccount, token(mint="mint")],
         grantor: Payer,
         mint: Mint,
@@ -209,7 +225,11 @@ class Vesting:
         """Return how much has vested. Changes nothing."""
         now = Clock.get().unix_timestamp
         vested = vested_at(grant, now)
-        return Report(phase=phase_at(grant, now), vested=vested, releasable=vested - grant.released)
+        return Report(
+            phase=phase_at(grant, now),
+            vested=vested,
+            releasable=vested - grant.released,
+        )
 
 
 def phase_at(grant: Vesting.Grant, now: i64) -> Phase:

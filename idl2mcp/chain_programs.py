@@ -32,7 +32,9 @@ class ChainPrograms:
     async def find(self, program_id: str) -> ServedProgram:
         """Return a program with its schema. Raises NoSchema, NoProgram, TransportError; DecodeError without a chain."""
         if self.transport is None:
-            raise DecodeError(f"program {program_id} is on no known chain: give SOURCE, or --url")
+            raise DecodeError(
+                f"program {program_id} is on no known chain: give SOURCE, or --url"
+            )
         if program_id not in self._found:
             self._found[program_id] = await self._discovered(self.transport, program_id)
         found = self._found[program_id]
@@ -52,7 +54,9 @@ class ChainPrograms:
             found = await discover(transport, Pubkey.from_string(program_id))
         except McpsolError as error:
             return error
-        return ServedProgram(found.program, Pubkey.from_string(program_id), transport, found.source)
+        return ServedProgram(
+            found.program, Pubkey.from_string(program_id), transport, found.source
+        )
 
     async def called_in(self, decoded: Mapping[str, Any]) -> list[ServedProgram]:
         """Return the programs that a decoded transaction calls, as far as they have a schema on the chain."""
@@ -92,7 +96,11 @@ class ChainPrograms:
             if kind or getattr(error, "retryable", False):
                 raise
             return {**account_without_schema(key, account), "note": str(error)}
-        return {"program": served.program.name, "program_id": str(account.owner), **found}
+        return {
+            "program": served.program.name,
+            "program_id": str(account.owner),
+            **found,
+        }
 
 
 def _called(rows: Any) -> Iterator[str]:

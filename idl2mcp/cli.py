@@ -82,16 +82,22 @@ class LazyGroup(click.Group):
         """Import and return the command of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"idl2mcp.commands.{cmd_name.replace('-', '_')}")
+        module = importlib.import_module(
+            f"idl2mcp.commands.{cmd_name.replace('-', '_')}"
+        )
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the list in --help, without importing any command."""
         with formatter.section("First steps"):
             formatter.write_dl(_FIRST_STEPS)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl(
+                [(name, COMMANDS[name]) for name in self.list_commands(ctx)]
+            )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -121,7 +127,9 @@ _EPILOG = (
     epilog=_EPILOG,
     invoke_without_command=False,
 )
-@click.version_option(package_name="mcpsol-py", prog_name="idl2mcp", message="%(prog)s %(version)s")
+@click.version_option(
+    package_name="mcpsol-py", prog_name="idl2mcp", message="%(prog)s %(version)s"
+)
 def cli() -> None:
     """Solana programs as MCP tools: from an IDL or a Python spec to on-chain schema pages, a client and a bridge."""
 
@@ -142,7 +150,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: list[str], as_json: bool) -> int:
     try:
-        result = cli.main(args=args, prog_name="idl2mcp", standalone_mode=False, obj=args)
+        result = cli.main(
+            args=args, prog_name="idl2mcp", standalone_mode=False, obj=args
+        )
         sys.stdout.flush()
         return result if isinstance(result, int) else report.OK
     except click.UsageError as error:
@@ -157,7 +167,9 @@ def _run(args: list[str], as_json: bool) -> int:
         return report.USAGE
     except click.ClickException as error:
         return report.failure(
-            error, as_json=as_json, details={"reason": "input", "message": error.format_message()}
+            error,
+            as_json=as_json,
+            details={"reason": "input", "message": error.format_message()},
         )
     except (click.Abort, KeyboardInterrupt):
         report.note("Stopped.")
@@ -194,7 +206,9 @@ def _single(error: BaseException) -> BaseException:
 
 def _fault(error: BaseException, args: Sequence[str]) -> dict[str, str]:
     """The report of an error that is not ours, for the command line *args*."""
-    module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+    module = (
+        getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+    )
     extra = _EXTRAS.get(str(module).partition(".")[0])
     if extra is not None:
         if args[:1] == ["x402"]:
@@ -214,7 +228,8 @@ def _fault(error: BaseException, args: Sequence[str]) -> dict[str, str]:
 #: Module -> the extra that installs it.
 _EXTRAS = {
     **dict.fromkeys(
-        ("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"
+        ("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"),
+        "bridge",
     ),
     **dict.fromkeys(("sqlalchemy", "alembic"), "catalog"),
     "x402": "x402",

@@ -56,7 +56,9 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="With --format: an older version of the program, and its first slot. Repeatable.",
         ),
         click.option(
-            "--replace", is_flag=True, help="With --format: replace the file or folder at --out."
+            "--replace",
+            is_flag=True,
+            help="With --format: replace the file or folder at --out.",
         ),
         click.option(
             "--out",
@@ -99,7 +101,9 @@ def _reader(source: inputs.Source, output: Output) -> RowReader:
 
     given = source.program_id or source.program.address
     if given is None:
-        raise click.UsageError("SOURCE has no address: --program-id ID says whose rows are wanted.")
+        raise click.UsageError(
+            "SOURCE has no address: --program-id ID says whose rows are wanted."
+        )
     if source.versions is not None and not output.versions:
         return RowReader(source.versions, given)
     older = sorted((_older(text) for text in output.versions), key=_first_slot)
@@ -133,7 +137,9 @@ def _with_ends(versions: list[Version]) -> Iterator[Version]:
             continue
         end = following.first_slot
         begin = None if end is None else version.first_slot
-        yield Version(version.program, begin, None if end is None else end - 1, version.source)
+        yield Version(
+            version.program, begin, None if end is None else end - 1, version.source
+        )
 
 
 def _writer(output: Output, program_id: Pubkey) -> AbstractContextManager[RowWriter]:
@@ -163,5 +169,7 @@ def _tell(writer: RowWriter, output: Output, as_json: bool) -> None:
     if output.out == "-":
         report.note("\n".join(lines))
         return
-    rows = [{"kind": kind, "name": name, "count": number} for (kind, name), number in counts]
+    rows = [
+        {"kind": kind, "name": name, "count": number} for (kind, name), number in counts
+    ]
     report.emit({"out": output.out, "rows": rows}, lines, as_json=as_json)

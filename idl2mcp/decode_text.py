@@ -60,7 +60,9 @@ class TextReader:
             raise click.UsageError("A signature needs a chain: --url URL.")
         return await landed_result(self.programs.transport, part)
 
-    async def _decoded(self, part: Any, programs: list[ServedProgram]) -> dict[str, Any]:
+    async def _decoded(
+        self, part: Any, programs: list[ServedProgram]
+    ) -> dict[str, Any]:
         from mcpsol_py.calls import transaction_reading as reading
 
         transport = self.programs.transport
@@ -107,7 +109,9 @@ def _transactions(document: object) -> Iterator[Any]:
     from mcpsol_py.pipelines.landed import Unread, transactions_of
 
     for found in transactions_of(document):
-        yield DecodeError(found.why, path="WHAT") if isinstance(found, Unread) else found
+        yield (
+            DecodeError(found.why, path="WHAT") if isinstance(found, Unread) else found
+        )
 
 
 def _is_signature(text: str) -> bool:

@@ -15,7 +15,12 @@ import click
 from idl2mcp import inputs, report
 from idl2mcp.priority_options import priority_options
 from mcpsol_py.errors import DeployRefused, abbr
-from mcpsol_py.solana.ids import DEVNET_GENESIS, EMBEDDED_GENESIS, MAINNET_GENESIS, TESTNET_GENESIS
+from mcpsol_py.solana.ids import (
+    DEVNET_GENESIS,
+    EMBEDDED_GENESIS,
+    MAINNET_GENESIS,
+    TESTNET_GENESIS,
+)
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -63,7 +68,9 @@ class Destination:
     def keys(self) -> tuple[Keypair, Keypair]:
         """The key pairs of payer and authority (by default the same). Raises SourceError."""
         payer = _key(self.payer_file)
-        return payer, payer if self.authority_file is None else _key(self.authority_file)
+        return payer, payer if self.authority_file is None else _key(
+            self.authority_file
+        )
 
     def run(self, work: Callable[[Endpoints], Coroutine[Any, Any, _T]]) -> _T:
         """Run *work* on the cluster. With ``--dry-run``, its transport refuses to send.
@@ -141,7 +148,11 @@ def _key(file: Path) -> Keypair:
     """Read a key file, or make the key of "@alice". Raises SourceError."""
     from idl2mcp.local_cluster import wallet
 
-    return wallet(str(file).removeprefix(_LOCAL)) if _is_local(file) else inputs.key_file(file)
+    return (
+        wallet(str(file).removeprefix(_LOCAL))
+        if _is_local(file)
+        else inputs.key_file(file)
+    )
 
 
 def _refuse_other_genesis(transport: RpcTransport, found: str, expected: str) -> None:
@@ -171,7 +182,9 @@ def _dry_transport() -> type[RpcTransport]:
         """A node to which nothing is sent."""
 
         async def send(self, *_: Any, **__: Any) -> Any:
-            raise DeployRefused(self.endpoint, "a dry run sends nothing", "Leave out --dry-run")
+            raise DeployRefused(
+                self.endpoint, "a dry run sends nothing", "Leave out --dry-run"
+            )
 
     return DryTransport
 
@@ -183,7 +196,9 @@ def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return function(
-            *args, destination=Destination(**{name: kwargs.pop(name) for name in names}), **kwargs
+            *args,
+            destination=Destination(**{name: kwargs.pop(name) for name in names}),
+            **kwargs,
         )
 
     decorated: Callable[..., Any] = wrapped
@@ -193,7 +208,9 @@ def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
             is_flag=True,
             help="Only close the buffer that a stopped run left, and get its rent back.",
         ),
-        click.option("--dry-run", is_flag=True, help="Show the steps and the cost; send nothing."),
+        click.option(
+            "--dry-run", is_flag=True, help="Show the steps and the cost; send nothing."
+        ),
         click.option(
             "--mainnet",
             is_flag=True,

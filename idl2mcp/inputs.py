@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp.program_files import build_record, built, has_magic, is_elf, own_id, read_elf
+from idl2mcp.program_files import (
+    build_record,
+    built,
+    has_magic,
+    is_elf,
+    own_id,
+    read_elf,
+)
 from idl2mcp.streams import is_stream, kept_in_file, name_of, read_stream
 from idl2mcp.versions_file import lists_versions, read_versions
 from mcpsol_py.bundled import bundled_programs, bundled_so
@@ -65,7 +72,16 @@ __all__ = [
 ]
 
 #: Values of `--client`: the MCP clients with known limits.
-PROFILES = ("default", "claude", "openai", "codex", "vscode", "gemini", "cursor", "strict")
+PROFILES = (
+    "default",
+    "claude",
+    "openai",
+    "codex",
+    "vscode",
+    "gemini",
+    "cursor",
+    "strict",
+)
 
 _LONGEST = 4096
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -87,7 +103,10 @@ class Chain:
     @property
     def local(self) -> bool:
         """True if an option asks for the local cluster."""
-        return any(part is not None for part in (self.so, self.setup, self.ledger, self.cluster))
+        return any(
+            part is not None
+            for part in (self.so, self.setup, self.ledger, self.cluster)
+        )
 
 
 @dataclass(slots=True)
@@ -167,13 +186,19 @@ def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--url`` and ``--program-id``; the command's parameter is `chain`."""
 
     @functools.wraps(function)
-    def wrapped(*args: Any, url: str | None, program_id: str | None, **kwargs: Any) -> Any:
+    def wrapped(
+        *args: Any, url: str | None, program_id: str | None, **kwargs: Any
+    ) -> Any:
         local = {k: kwargs.pop(k) for k in ("so", "setup", "ledger") if k in kwargs}
-        kwargs["chain"] = Chain(url=endpoint(url) if url else None, program_id=program_id, **local)
+        kwargs["chain"] = Chain(
+            url=endpoint(url) if url else None, program_id=program_id, **local
+        )
         return function(*args, **kwargs)
 
     with_id = click.option(
-        "--program-id", metavar="ID", help="The program's id, if SOURCE does not contain it."
+        "--program-id",
+        metavar="ID",
+        help="The program's id, if SOURCE does not contain it.",
     )(wrapped)
     return url_option()(with_id)
 
@@ -200,7 +225,9 @@ def pages_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def url_option(*, required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def url_option(
+    *, required: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add ``--url``; `endpoint` interprets its value."""
     return click.option(
         "--url",
@@ -252,7 +279,8 @@ def address(text: str, option: str) -> Pubkey:
         return Pubkey.from_string(text)
     except ValueError as error:
         raise click.BadParameter(
-            f"expected an address (base58 of 32 bytes), got {abbr(text)}.", param_hint=option
+            f"expected an address (base58 of 32 bytes), got {abbr(text)}.",
+            param_hint=option,
         ) from error
 
 
@@ -272,7 +300,8 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     chain = Chain(url=chain) if isinstance(chain, str) else chain or Chain()
     if len(text) > _LONGEST:
         raise SourceError(
-            f"expected the name of a program, got {len(text):,} characters", origin=text[:80]
+            f"expected the name of a program, got {len(text):,} characters",
+            origin=text[:80],
         )
     if is_stream(text):
         return _from_stream(text, chain)
@@ -320,7 +349,9 @@ def _is_missing(cause: BaseException | None, module: str) -> bool:
 
 def _near(text: str) -> str:
     """A suggestion: a file of a similar name in the same folder, or a bundled program."""
-    return _near_file(Path(text)) or suggest(text, [*bundled_programs(), *well_known_names()])
+    return _near_file(Path(text)) or suggest(
+        text, [*bundled_programs(), *well_known_names()]
+    )
 
 
 def _near_file(path: Path) -> str:
@@ -388,12 +419,15 @@ def _from_file(path: Path, chain: Chain) -> Source:
 
     if path.is_dir():
         raise SourceError(
-            "is a folder; give a file in it (an IDL, a spec.py or a .so)", origin=str(path)
+            "is a folder; give a file in it (an IDL, a spec.py or a .so)",
+            origin=str(path),
         )
     if lists_versions(path):
         return _from_versions(path, chain)
     named = path if path.suffix else path.absolute()  # a bare word would mean a module
-    return _with_chain(read(named), "spec" if path.suffix == ".py" else "document", chain)
+    return _with_chain(
+        read(named), "spec" if path.suffix == ".py" else "document", chain
+    )
 
 
 def _from_versions(path: Path, chain: Chain) -> Source:
@@ -433,12 +467,16 @@ def book_at(url: str | None, cluster: LocalCluster | None) -> AddressBook:
     """The names of addresses on a chain: those of the local cluster, else the known ones of the public one at *url*."""
     if cluster is not None:
         return cluster.book
-    names = (name for name, at in CLUSTER_URLS.items() if at == url and name in KNOWN_MINTS)
+    names = (
+        name for name, at in CLUSTER_URLS.items() if at == url and name in KNOWN_MINTS
+    )
     return AddressBook(next(names, ""))
 
 
 def _with_chain(model: ProgramModel, kind: str, chain: Chain) -> Source:
-    source = Source(model, kind, _how(model), program_id=_program_id(model, chain), url=chain.url)
+    source = Source(
+        model, kind, _how(model), program_id=_program_id(model, chain), url=chain.url
+    )
     if chain.so is not None:
         source.cluster = open_cluster(chain, chain.so)
         elf = read_elf(chain.so)
@@ -482,7 +520,9 @@ def _from_so(path: Path, chain: Chain) -> Source:
 
     elf = read_elf(path)
     cluster = open_cluster(chain, path)
-    first = address(chain.program_id, "--program-id") if chain.program_id else own_id(path)
+    first = (
+        address(chain.program_id, "--program-id") if chain.program_id else own_id(path)
+    )
     cluster.add_program(elf, first, str(path))
     found = discover_sync(cluster.transport, first, all_pages=True)
     program_id = _program_id(found.program.model, chain) or first
@@ -553,7 +593,9 @@ def payment_chain(url: str) -> PaymentChain:
 def database_beside(url: str, base: Path) -> str:
     """A database URL from a configuration file in *base*. Relative SQLite files are relative to *base*."""
     prefix = "sqlite:///"
-    return prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url
+    return (
+        prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url
+    )
 
 
 def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
@@ -612,7 +654,11 @@ def refuse_errors(source: Source, *, deployed: bool = False) -> None:
         f
         for f in errors
         if source.kind == "spec"
-        or (not deployed and _BLOCKING.fullmatch(f.rule) and _INSTRUCTION.fullmatch(f.path))
+        or (
+            not deployed
+            and _BLOCKING.fullmatch(f.rule)
+            and _INSTRUCTION.fullmatch(f.path)
+        )
     ]
     if blocking:
         raise InvalidProgram(blocking, source.model.origin)

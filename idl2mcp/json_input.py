@@ -10,7 +10,14 @@ from typing import Any
 from idl2mcp.streams import is_stream, name_of, read_stream
 from mcpsol_py.errors import SourceError, abbr
 
-__all__ = ["json_list", "json_object", "json_value", "plain_value", "text_value", "with_pairs"]
+__all__ = [
+    "json_list",
+    "json_object",
+    "json_value",
+    "plain_value",
+    "text_value",
+    "with_pairs",
+]
 
 
 def json_value(text: str, option: str) -> Any:
@@ -33,7 +40,8 @@ def json_object(text: str | None, option: str) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise SourceError(
-            f'expected a JSON object like {{"amount": "5"}}, got {abbr(value)}', origin=origin
+            f'expected a JSON object like {{"amount": "5"}}, got {abbr(value)}',
+            origin=origin,
         )
     return value
 
@@ -49,7 +57,10 @@ def json_list(text: str | None, option: str) -> list[Any]:
 
 
 def with_pairs(
-    given: Mapping[str, Any], texts: Iterable[str], option: str, read: Callable[[str], Any]
+    given: Mapping[str, Any],
+    texts: Iterable[str],
+    option: str,
+    read: Callable[[str], Any],
 ) -> dict[str, Any]:
     """Return *given* with the values of an option that is given as NAME=VALUE. Raises SourceError for a name twice."""
     found = dict(given)
@@ -72,7 +83,11 @@ def plain_value(text: str) -> Any:
         value = _parsed(text)
     except (ValueError, RecursionError):
         return text
-    return text if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    return (
+        text
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+        else value
+    )
 
 
 def _parsed(text: str) -> Any:

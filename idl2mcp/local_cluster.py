@@ -21,7 +21,16 @@ from idl2mcp.report import write_whole
 from mcpsol_py.errors import SourceError, TransportError, abbr, suggest
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.address_book import AddressBook, is_name
-from mcpsol_py.toml_schema import TABLE, TEXT, UNITS, WHOLE, Keys, checked, one_of, toml_file
+from mcpsol_py.toml_schema import (
+    TABLE,
+    TEXT,
+    UNITS,
+    WHOLE,
+    Keys,
+    checked,
+    one_of,
+    toml_file,
+)
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -33,7 +42,13 @@ __all__ = ["LocalCluster", "is_local_name", "wallet"]
 
 _FORMAT = "mcpsol ledger 1"
 #: The tables of --setup. MINT, TOKENS and PROGRAM are the keys of [mints.NAME], [tokens.NAME] and [programs.NAME].
-SETUP: Keys = {"wallets": TABLE, "mints": TABLE, "tokens": TABLE, "programs": TABLE, "clock": TABLE}
+SETUP: Keys = {
+    "wallets": TABLE,
+    "mints": TABLE,
+    "tokens": TABLE,
+    "programs": TABLE,
+    "clock": TABLE,
+}
 MINT: Keys = {
     "decimals": WHOLE,
     "authority": TEXT,
@@ -56,7 +71,9 @@ def wallet(name: str) -> Keypair:
     """Return the local cluster's wallet *name* (without "@"), made from the name's sha256."""
     from solders.keypair import Keypair
 
-    return Keypair.from_seed(hashlib.sha256(b"mcpsol local wallet: " + name.encode()).digest())
+    return Keypair.from_seed(
+        hashlib.sha256(b"mcpsol local wallet: " + name.encode()).digest()
+    )
 
 
 class LocalCluster:
@@ -65,7 +82,9 @@ class LocalCluster:
     Raises SourceError for an invalid ledger or setup file.
     """
 
-    def __init__(self, transport: SvmTransport | None = None, ledger: Path | None = None) -> None:
+    def __init__(
+        self, transport: SvmTransport | None = None, ledger: Path | None = None
+    ) -> None:
         from mcpsol_py.client.svm import SvmTransport
 
         self.transport = transport or SvmTransport()
@@ -128,13 +147,17 @@ class LocalCluster:
         name = text[1:]
         if name not in self.names:
             if self._set_up:  # the setup lists all names, so another one is a typo
-                raise SourceError(f"the setup has no {text}. {suggest(name, self.names)}")
+                raise SourceError(
+                    f"the setup has no {text}. {suggest(name, self.names)}"
+                )
             self.wallet(name)
         return self.names[name]
 
     def signer(self, address: str) -> Keypair | None:
         """Return the local wallet with that address, None if no wallet in use has it."""
-        return next((k for k in self._wallets.values() if str(k.pubkey()) == address), None)
+        return next(
+            (k for k in self._wallets.values() if str(k.pubkey()) == address), None
+        )
 
     def resolve(self, value: Any, *, known_only: bool = False) -> Any:
         """Replace every "@name" in a JSON value by its address. With *known_only*, unknown names stay text."""
@@ -155,7 +178,9 @@ class LocalCluster:
         tables = checked(setup, SETUP)
         for name, item in tables.get("programs", {}).items():
             self._add_setup_program(
-                name, checked(item, PROGRAM, f"programs.{name}", required=["file", "id"]), base
+                name,
+                checked(item, PROGRAM, f"programs.{name}", required=["file", "id"]),
+                base,
             )
         for name, sol in tables.get("wallets", {}).items():
             self._fund(name, sol)
@@ -163,16 +188,22 @@ class LocalCluster:
             self._add_mint(name, checked(item, MINT, f"mints.{name}"), f"mints.{name}")
         for name, item in tables.get("tokens", {}).items():
             path = f"tokens.{name}"
-            self._add_tokens(name, checked(item, TOKENS, path, required=["mint", "owner"]), path)
+            self._add_tokens(
+                name, checked(item, TOKENS, path, required=["mint", "owner"]), path
+            )
         self._set_up = True
         self._set_clock(checked(tables.get("clock", {}), CLOCK, "clock"))
 
-    def _add_setup_program(self, name: str, item: Mapping[str, Any], base: Path) -> None:
+    def _add_setup_program(
+        self, name: str, item: Mapping[str, Any], base: Path
+    ) -> None:
         file = base / item["file"]
         try:
             elf = file.read_bytes()
         except OSError as error:
-            raise SourceError(f"{file}: {error.strerror}", path=f"programs.{name}.file") from error
+            raise SourceError(
+                f"{file}: {error.strerror}", path=f"programs.{name}.file"
+            ) from error
         program_id = _pubkey(item["id"], f"programs.{name}.id")
         self.add_program(elf, program_id, str(file))
         self.names[_name(name, "programs")] = str(program_id)
@@ -200,7 +231,8 @@ class LocalCluster:
         decimals = item.get("decimals", 0)
         if not 0 <= decimals <= 255:
             raise SourceError(
-                f"expected decimals from 0 to 255, got {abbr(decimals)}", path=f"{path}.decimals"
+                f"expected decimals from 0 to 255, got {abbr(decimals)}",
+                path=f"{path}.decimals",
             )
         program = {"token": ids.TOKEN_PROGRAM, "token-2022": ids.TOKEN_2022_PROGRAM}[
             item.get("program", "token")
@@ -255,7 +287,8 @@ class LocalCluster:
 
         lamports = self.svm.minimum_balance_for_rent_exemption(len(data))
         self.svm.set_account(
-            address, Account(lamports=lamports, data=data, owner=Pubkey.from_string(owner))
+            address,
+            Account(lamports=lamports, data=data, owner=Pubkey.from_string(owner)),
         )
 
     def _set_clock(self, item: Mapping[str, Any]) -> None:
@@ -286,7 +319,9 @@ class LocalCluster:
         ):  # solders 0.27; before it, accounts cannot be listed either
             own.add(self.svm.airdrop_pubkey())
         for owner in sorted(self._owners):
-            for address, account in run(self.transport.program_accounts(Pubkey.from_string(owner))):
+            for address, account in run(
+                self.transport.program_accounts(Pubkey.from_string(owner))
+            ):
                 if address not in own:
                     accounts[str(address)] = {
                         "lamports": account.lamports,
@@ -322,7 +357,9 @@ class LocalCluster:
         accounts = document.get("accounts", {})
         if not isinstance(accounts, dict):
             raise SourceError(
-                f"expected a table, got {abbr(accounts)}", origin=str(path), path="accounts"
+                f"expected a table, got {abbr(accounts)}",
+                origin=str(path),
+                path="accounts",
             )
         for address, item in accounts.items():
             try:
@@ -334,13 +371,19 @@ class LocalCluster:
                 self.svm.set_account(Pubkey.from_string(address), account)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise SourceError(
-                    f"invalid account: {error}", origin=str(path), path=f"accounts.{address}"
+                    f"invalid account: {error}",
+                    origin=str(path),
+                    path=f"accounts.{address}",
                 ) from error
         self._owners.update(o for o in document.get("owners", ()) if isinstance(o, str))
         clock = document.get("clock")
         if isinstance(clock, dict):
             self._set_clock(
-                {k: v for k, v in clock.items() if k in ("unix_timestamp", "slot", "epoch")}
+                {
+                    k: v
+                    for k, v in clock.items()
+                    if k in ("unix_timestamp", "slot", "epoch")
+                }
             )
 
 

@@ -40,11 +40,15 @@ class LocalNode:
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(
-                    serve_subscriptions(self.transport, self.host, port, self._hosts(port))
+                    serve_subscriptions(
+                        self.transport, self.host, port, self._hosts(port)
+                    )
                 )
                 report.note(f"its WebSocket: ws://{self.host}:{port}")
             except (OSError, OverflowError):  # the latter: there is no port 65,536
-                report.note(f"no WebSocket: port {port} is not free, so clients have to poll")
+                report.note(
+                    f"no WebSocket: port {port} is not free, so clients have to poll"
+                )
             yield
 
     def _hosts(self, port: int) -> set[str]:

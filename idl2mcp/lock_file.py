@@ -63,11 +63,15 @@ class Locked:
         whole = [self.model_sha256, self.facts, self.program_id, place]
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
-    def schema_changes(self, model: ProgramModel, program_id: str | None) -> list[Difference]:
+    def schema_changes(
+        self, model: ProgramModel, program_id: str | None
+    ) -> list[Difference]:
         """Return the differences of *model* at *program_id* from the locked program. An unknown id is no difference."""
         rows = self._model_changes(model)
         if program_id is not None and self.program_id not in (None, program_id):
-            rows.append(Difference("program_id", program_id, str(self.program_id), "program-id"))
+            rows.append(
+                Difference("program_id", program_id, str(self.program_id), "program-id")
+            )
         return rows
 
     def _model_changes(self, model: ProgramModel) -> list[Difference]:
@@ -83,7 +87,9 @@ class Locked:
         """Return the difference of *cluster*, a genesis hash, from the locked one, if a deployment was locked."""
         if self.deployed is None or self.deployed.cluster == cluster:
             return []
-        return [Difference("deployed.cluster", cluster, self.deployed.cluster, "cluster")]
+        return [
+            Difference("deployed.cluster", cluster, self.deployed.cluster, "cluster")
+        ]
 
 
 async def place_of(transport: Transport, program_id: Any) -> Place | None:
@@ -100,7 +106,11 @@ async def place_of(transport: Transport, program_id: Any) -> Place | None:
 
 
 def lock_document(
-    model: ProgramModel, how: str, deployed: Place | None = None, *, program_id: str | None = None
+    model: ProgramModel,
+    how: str,
+    deployed: Place | None = None,
+    *,
+    program_id: str | None = None,
 ) -> dict[str, Any]:
     """Return the content of a lock file. *how* describes the origin of the schema.
 
@@ -129,7 +139,9 @@ def read_locked(path: Path) -> Locked:
     """Read a lock file. Raises SourceError if it is not one, is of an old format, or was edited."""
     document = _read_json(path)
     _check_format(document, path)
-    program_id = _read_part(document, path, "program_id", (str, type(None)), "an address or null")
+    program_id = _read_part(
+        document, path, "program_id", (str, type(None)), "an address or null"
+    )
     found = _read_part(document, path, "facts", dict, "an object")
     form = document.get("model")
     model, place = _read_model(form, path), _read_place(document.get("deployed"), path)
@@ -171,7 +183,9 @@ def _read_json(path: Path) -> Any:
         raise SourceError(f"invalid JSON: {error}", origin=str(path)) from error
 
 
-def _read_part(document: Mapping[str, Any], path: Path, key: str, kinds: Any, expected: str) -> Any:
+def _read_part(
+    document: Mapping[str, Any], path: Path, key: str, kinds: Any, expected: str
+) -> Any:
     value = document.get(key)
     if not isinstance(value, kinds):
         why = f"expected {expected}, got {abbr(value)}"
@@ -190,7 +204,11 @@ def _read_place(row: Any, path: Path) -> Place | None:
     if row is None:
         return None
     match row:
-        case {"program_id": str(program_id), "cluster": str(cluster), "code": str(code)}:
+        case {
+            "program_id": str(program_id),
+            "cluster": str(cluster),
+            "code": str(code),
+        }:
             slot = row.get("slot")
             if slot is None or type(slot) is int:
                 return Place(program_id, slot, cluster, code)

@@ -95,7 +95,11 @@ def _parts(item: Any, at: _Path, kind: str) -> Iterator[tuple[_Path, _Part]]:
     for field in fields(item):
         value = getattr(item, field.name)
         if field.compare and not _is_default(value, field.default):
-            inner = _DOCS if field.name == "docs" else _KINDS.get((type(item), field.name), kind)
+            inner = (
+                _DOCS
+                if field.name == "docs"
+                else _KINDS.get((type(item), field.name), kind)
+            )
             yield from _parts_of(value, (*at, field.name), inner)
 
 
@@ -104,7 +108,9 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _parts_of(value: Any, at: _Path, kind: str) -> Iterator[tuple[_Path, _Part]]:
-    if not isinstance(value, tuple) or not all(isinstance(item, _PARTED) for item in value):
+    if not isinstance(value, tuple) or not all(
+        isinstance(item, _PARTED) for item in value
+    ):
         yield at, _Part(kind, _text(value))
         return
     names = _names_of(value)
@@ -120,17 +126,23 @@ def _names_of(items: tuple[Any, ...]) -> list[str]:
     names = []
     for item in items:
         seen[item.name] = seen.get(item.name, 0) + 1
-        names.append(item.name if seen[item.name] == 1 else f"{item.name}#{seen[item.name]}")
+        names.append(
+            item.name if seen[item.name] == 1 else f"{item.name}#{seen[item.name]}"
+        )
     return names
 
 
 def _text(value: Any) -> str:
     form = to_json(value)
     is_word = isinstance(form, str)
-    return form if is_word else json.dumps(form, ensure_ascii=False, separators=(",", ":"))
+    return (
+        form if is_word else json.dumps(form, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
-def _rows(left: Mapping[_Path, _Part], right: Mapping[_Path, _Part]) -> Iterator[Difference]:
+def _rows(
+    left: Mapping[_Path, _Part], right: Mapping[_Path, _Part]
+) -> Iterator[Difference]:
     """Yield the parts that differ. Of an item that one side lacks, its own path is enough."""
     lacking: set[_Path] = set()
     for path in dict.fromkeys((*left, *right)):
@@ -159,7 +171,9 @@ def _kind(one: _Part | None, other: _Part | None) -> str | None:
 
 def _order_kind(kind: str, one: tuple[str, ...], other: tuple[str, ...]) -> str | None:
     common = set(one) & set(other)
-    if [name for name in one if name in common] == [name for name in other if name in common]:
+    if [name for name in one if name in common] == [
+        name for name in other if name in common
+    ]:
         return None
     return _ORDERS.get(kind, "order")
 

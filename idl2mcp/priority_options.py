@@ -29,7 +29,9 @@ class _PriceType(click.ParamType):  # type: ignore[type-arg]  # generic in newer
             return "auto"
         price = read_u64(text)
         if price is None:
-            self.fail(f'expected micro-lamports for each compute unit, or "auto", got {text!r}.')
+            self.fail(
+                f'expected micro-lamports for each compute unit, or "auto", got {text!r}.'
+            )
         return price
 
 
@@ -37,7 +39,9 @@ def priority_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--priority-fee`` and ``--max-priority-fee``; the command's parameter is `priority`, a PriorityFee."""
 
     @functools.wraps(function)
-    def wrapped(*args: Any, price: Price | None, most: int | None, **kwargs: Any) -> Any:
+    def wrapped(
+        *args: Any, price: Price | None, most: int | None, **kwargs: Any
+    ) -> Any:
         from mcpsol_py.calls.priority import MOST_LAMPORTS, PriorityFee
 
         priority = PriorityFee(price, MOST_LAMPORTS if most is None else most)

@@ -48,7 +48,8 @@ def built_in(folder: Path) -> Path:
         return found[0]
     count = f"has {len(found)} .so files" if found else "has no .so file"
     raise SourceError(
-        f"{count}. Build it with `idl2mcp build`, or choose one with --so", origin=str(folder)
+        f"{count}. Build it with `idl2mcp build`, or choose one with --so",
+        origin=str(folder),
     )
 
 
@@ -71,10 +72,14 @@ def read_elf(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > _MAX_BYTES:
-            raise SourceError(f"has {size:,} bytes; a program has at most 10 MB", origin=str(path))
+            raise SourceError(
+                f"has {size:,} bytes; a program has at most 10 MB", origin=str(path)
+            )
         data = path.read_bytes()
     except OSError as error:
-        raise SourceError(f"{error.strerror}. Give a file that exists", origin=str(path)) from error
+        raise SourceError(
+            f"{error.strerror}. Give a file that exists", origin=str(path)
+        ) from error
     if data[:4] != _MAGIC:
         raise SourceError(
             f"expected a compiled program (ELF, made by `idl2mcp build`), starts with {abbr(data[:8])}",

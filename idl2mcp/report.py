@@ -60,13 +60,23 @@ _LONGEST = 16 << 20
 #: How much of a message is printed.
 _MESSAGE = 1 << 16
 
-_CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, LandedDifferently, ProgramFailed)
+_CHAIN_ERRORS = (
+    TransportError,
+    NoProgram,
+    NoSchema,
+    SendUnknown,
+    LandedDifferently,
+    ProgramFailed,
+)
 
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--json``; the command's parameter is `as_json`."""
     return click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON document instead of text.",
     )(function)
 
 
@@ -82,15 +92,23 @@ def _json_text(document: object, *, indent: bool) -> str:
     import orjson
 
     def other(value: object) -> str:
-        return "0x" + bytes(value).hex() if isinstance(value, (bytes, bytearray)) else str(value)
+        return (
+            "0x" + bytes(value).hex()
+            if isinstance(value, (bytes, bytearray))
+            else str(value)
+        )
 
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
         return orjson.dumps(document, default=other, option=options).decode()
-    except TypeError:  # an integer of more than 64 bits; the standard library can write it
+    except (
+        TypeError
+    ):  # an integer of more than 64 bits; the standard library can write it
         import json
 
-        return json.dumps(document, default=other, indent=2 if indent else None, ensure_ascii=False)
+        return json.dumps(
+            document, default=other, indent=2 if indent else None, ensure_ascii=False
+        )
 
 
 def emit(document: object, text: str | Iterable[str], *, as_json: bool) -> None:
@@ -125,7 +143,11 @@ def in_colour(text: str, code: str) -> str:
     """Return *text* in a colour (an ANSI code) if stderr is a terminal and the person wants colours ($NO_COLOR)."""
     import os
 
-    plain = not on_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    plain = (
+        not on_terminal()
+        or os.environ.get("NO_COLOR")
+        or os.environ.get("TERM") == "dumb"
+    )
     return text if plain else f"\x1b[{code}m{text}\x1b[0m"
 
 
@@ -160,17 +182,24 @@ def failure(
     if isinstance(error, ProgramFailed):
         lines += [f"  look at: {hint}" for hint in error.hints]
         if error.logs:
-            lines += ["  the last lines of its log:", *(f"    {at}" for at in error.logs[-6:])]
+            lines += [
+                "  the last lines of its log:",
+                *(f"    {at}" for at in error.logs[-6:]),
+            ]
     said = clean_text("\n".join(lines), _MESSAGE).removeprefix("Error:").rstrip("\n")
     _write(in_colour("Error:", "1;31") + said + "\n")
     if as_json:
-        sys.stdout.write(as_json_text({"error": clean_json(dict(details), _MESSAGE)}) + "\n")
+        sys.stdout.write(
+            as_json_text({"error": clean_json(dict(details), _MESSAGE)}) + "\n"
+        )
     return exit_code(error)
 
 
 def _os_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return (
+            f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        )
     return str(error) or type(error).__name__
 
 
@@ -192,7 +221,11 @@ def fields(record: Any) -> dict[str, Any]:
 
 
 def table(
-    rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48
+    rows: Sequence[Sequence[str]],
+    *,
+    indent: str = "  ",
+    gap: str = "  ",
+    widest: int = 48,
 ) -> list[str]:
     """Return rows as aligned lines. The last column has no padding; a cell over *widest* does not widen its column."""
     widths: dict[int, int] = {}
@@ -304,7 +337,11 @@ class Progress:
             return ""
         done, total = (int(number.replace(",", "")) for number in found.groups())
         now = time.monotonic()
-        if self._counted is None or self._counted[2] != total or done < self._counted[1]:
+        if (
+            self._counted is None
+            or self._counted[2] != total
+            or done < self._counted[1]
+        ):
             self._counted = now, done, total
         since, first, _ = self._counted
         full = _BAR * min(done, total) // max(total, 1)

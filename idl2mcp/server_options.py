@@ -86,7 +86,10 @@ class Wanted:
 
 _OPTIONS = (
     click.option(
-        "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
     ),
     click.option(
         "--log-level",
@@ -104,9 +107,14 @@ _OPTIONS = (
         type=click.Choice(CLIENTS),
         help="Print this client's configuration and stop.",
     ),
-    click.option("--install", "install_client", type=click.Choice(CLIENTS), hidden=True),
+    click.option(
+        "--install", "install_client", type=click.Choice(CLIENTS), hidden=True
+    ),
     click.option("--client-file", type=click.Path(path_type=Path), hidden=True),
-    click.option("--name", help="With --print-config: the server's name there (default: idl2mcp)."),
+    click.option(
+        "--name",
+        help="With --print-config: the server's name there (default: idl2mcp).",
+    ),
 )
 
 
@@ -138,7 +146,9 @@ def server_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-def set_up_telemetry(log_format: str, log_level: str | None, traces: str | None) -> None:
+def set_up_telemetry(
+    log_format: str, log_level: str | None, traces: str | None
+) -> None:
     """Set up logs (to stderr; stdout belongs to the protocol) and traces, and hide the passphrase from both.
 
     *traces* is $OTEL_TRACES_EXPORTER if it is not given.

@@ -36,10 +36,12 @@ _ELSEWHERE = "run a signing service for it and give its URL (docs/bridge.md), or
 #: What the Solana CLI takes as a signer (SCHEME:… or the word alone) and this command does not, and why.
 _NOT_HERE = {
     **dict.fromkeys(
-        ("usb", "ledger", "trezor"), f"a hardware wallet is not driven from here: {_ELSEWHERE}"
+        ("usb", "ledger", "trezor"),
+        f"a hardware wallet is not driven from here: {_ELSEWHERE}",
     ),
     **dict.fromkeys(
-        ("prompt", "ask"), f"a seed phrase is not typed here: give a key file, or {_ELSEWHERE}"
+        ("prompt", "ask"),
+        f"a seed phrase is not typed here: give a key file, or {_ELSEWHERE}",
     ),
     "stdin": "a key is not read from stdin: give a key file",
 }
@@ -71,12 +73,16 @@ def named_signers(
         )
         found[signer.address] = signer
     for url in urls:
-        signer = signing_service(_only([key for key in missing if key not in found]), url)
+        signer = signing_service(
+            _only([key for key in missing if key not in found]), url
+        )
         found[signer.address] = signer
     return found
 
 
-def embedded_wallets(names: Iterable[str], transport: Transport | None) -> dict[Pubkey, Signer]:
+def embedded_wallets(
+    names: Iterable[str], transport: Transport | None
+) -> dict[Pubkey, Signer]:
     """Return the wallets "@name" of an embedded cluster that is reached over JSON-RPC, as signers by address.
 
     Everybody has their keys, so click.BadParameter is raised for any other cluster.

@@ -59,7 +59,9 @@ def _read(text: str) -> bytes:
             with Path(text).open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", origin=name_of(text)) from error
+        raise SourceError(
+            f"cannot be read: {error.strerror}", origin=name_of(text)
+        ) from error
     if len(data) > MAX_BYTES:
         raise SourceError(f"has more than {MAX_BYTES:,} bytes", origin=name_of(text))
     return data

@@ -32,7 +32,11 @@ def is_there() -> bool:
 def _asking() -> Iterator[None]:
     """Show no progress meanwhile, and let Ctrl-C end the question: an event loop would only note it."""
     in_main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler) if in_main_thread else None
+    before = (
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if in_main_thread
+        else None
+    )
     try:
         with report.paused():
             yield

@@ -60,7 +60,9 @@ def lists_versions(path: Path) -> bool:
 
 def read_versions(path: Path, program_id: str | None = None) -> Versions:
     """Read the versions that a file lists; of a manifest those of *program_id*. Raises SourceError."""
-    found = _from_manifest(path, program_id) if path.suffix == ".tsv" else _from_toml(path)
+    found = (
+        _from_manifest(path, program_id) if path.suffix == ".tsv" else _from_toml(path)
+    )
     if not found:
         raise SourceError("expected at least one version, got none", origin=str(path))
     return Versions(found)
@@ -77,7 +79,9 @@ def _from_toml(path: Path) -> list[Version]:
 
 def _version(path: Path, row: Mapping[str, Any], place: str) -> Version:
     if ("source" in row) == ("lock" in row):
-        raise SourceError("expected one of source and lock", origin=str(path), path=place)
+        raise SourceError(
+            "expected one of source and lock", origin=str(path), path=place
+        )
     first, last = row.get("first_slot"), row.get("last_slot")
     if "source" in row:
         published = row.get("published", False)
@@ -93,7 +97,9 @@ def _version(path: Path, row: Mapping[str, Any], place: str) -> Version:
 
 def _from_manifest(path: Path, program_id: str | None) -> list[Version]:
     if program_id is None:
-        raise SourceError("it lists many programs. Choose one with --program-id", origin=str(path))
+        raise SourceError(
+            "it lists many programs. Choose one with --program-id", origin=str(path)
+        )
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
@@ -106,7 +112,8 @@ def _from_manifest(path: Path, program_id: str | None) -> list[Version]:
 def _listed(path: Path, row: Mapping[str, str | None]) -> Version:
     name = row.get("file") or ""
     first, last = (
-        _slot(row.get(key), f"{path}: {name}.{key}") for key in ("first_slot", "last_slot")
+        _slot(row.get(key), f"{path}: {name}.{key}")
+        for key in ("first_slot", "last_slot")
     )
     return Version(_read_idl(path.parent / name), first, last, name)
 

@@ -265,7 +265,11 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.exact.verify": {"Limits": "SponsorLimits"},
     "mcpsol_py.x402.agent_tools": {"Reach": "AllowedHosts"},
     "mcpsol_py.x402.budget": {"Limit": "SpendingLimit", "Limits": "SpendingLimits"},
-    "mcpsol_py.x402.paying": {"Asked": "AskOutcome", "Payer": "CallPayer", "Purses": "Wallets"},
+    "mcpsol_py.x402.paying": {
+        "Asked": "AskOutcome",
+        "Payer": "CallPayer",
+        "Purses": "Wallets",
+    },
     "mcpsol_py.x402.subscriptions.book": {"SubscriptionBook": "SubscriptionStore"},
     "mcpsol_py.x402.subscriptions.terms": {"Plan": "SubscriptionPlan"},
     "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
@@ -280,7 +284,10 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.offer": {"NotPaid": "PaymentRequiredReply"},
     "mcpsol_py.x402.store.catalog": {"Catalog": "ServiceCatalog"},
     "mcpsol_py.x402.worker": {"Job": "PeriodicJob", "Jobs": "PeriodicJobs"},
-    "mcpsol_py.x402.store.audit": {"AuditEntry": "MerchantAction", "AuditLog": "MerchantLog"},
+    "mcpsol_py.x402.store.audit": {
+        "AuditEntry": "MerchantAction",
+        "AuditLog": "MerchantLog",
+    },
 }
 
 
@@ -288,7 +295,10 @@ class _OldPath(MetaPathFinder, Loader):
     """Finds modules of `MODULES` under their old paths."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         if fullname not in MODULES:
             return None
@@ -297,7 +307,9 @@ class _OldPath(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         old, new = spec.name, MODULES[spec.name]
         warnings.warn(
-            f"{old} is now {new}; the old path goes away in 0.3.0", DeprecationWarning, stacklevel=2
+            f"{old} is now {new}; the old path goes away in 0.3.0",
+            DeprecationWarning,
+            stacklevel=2,
         )
         target = import_module(new)
         renames = NAMES.get(old, {})
@@ -319,7 +331,9 @@ class _OldPath(MetaPathFinder, Loader):
 def _renamed(old_module: str, old: str, new_module: str, new: str) -> object:
     if ":" in new:
         new_module, new = new.split(":")
-    message = f"{old_module}.{old} is now {new_module}.{new}; the old name goes away in 0.3.0"
+    message = (
+        f"{old_module}.{old} is now {new_module}.{new}; the old name goes away in 0.3.0"
+    )
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     return getattr(import_module(new_module), new)
 
@@ -334,7 +348,11 @@ def renamed(module: str, name: str) -> object:
     if new is not None:
         return _renamed(module, name, module, new)
     target = MODULES.get(module)
-    if target is not None and not name.startswith("_") and hasattr(import_module(target), name):
+    if (
+        target is not None
+        and not name.startswith("_")
+        and hasattr(import_module(target), name)
+    ):
         return _renamed(module, name, target, name)
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
 

@@ -89,14 +89,18 @@ class Sender:
                 return [signature for _, signature in sorted(group.landed.items())]
         raise _not_landed(group, len(jobs))
 
-    async def _hand_in(self, group: TransactionGroup, jobs: _Jobs, units: int | None) -> None:
+    async def _hand_in(
+        self, group: TransactionGroup, jobs: _Jobs, units: int | None
+    ) -> None:
         """Sign and hand in all *jobs*. A job with the same message as another waits for the next blockhash."""
         left = jobs
         for _ in range(BLOCKHASH_LOOKS):
             is_first = not group.landed and len(left) == len(jobs)
             signed = await self._sign(left, units)
             group.pending.update(signed)
-            await _hand_in_signed(group, list(signed.values()), preflight_first=is_first)
+            await _hand_in_signed(
+                group, list(signed.values()), preflight_first=is_first
+            )
             left = _without(left, signed)
             if not left:
                 return
@@ -134,6 +138,10 @@ async def _hand_in_signed(
 
 def _not_landed(group: TransactionGroup, jobs: int) -> SendUnknown:
     sent = next(iter(group.pending.values()))
-    what = "the transaction" if jobs == 1 else f"{len(group.pending)} of {jobs} transactions"
+    what = (
+        "the transaction"
+        if jobs == 1
+        else f"{len(group.pending)} of {jobs} transactions"
+    )
     why = f"{what} did not land: {sent.lifetime.over}"
     return SendUnknown(str(sent.signature), why, sent.transaction)

@@ -16,7 +16,9 @@ def bundled_programs() -> dict[str, Path]:
     has neither.
     """
     package = Path(__file__).resolve().parent
-    return _programs_in(package / "_programs") or _programs_in(package.parent / "programs")
+    return _programs_in(package / "_programs") or _programs_in(
+        package.parent / "programs"
+    )
 
 
 def _programs_in(folder: Path) -> dict[str, Path]:

@@ -89,7 +89,9 @@ def connect(
     """
     options = _Options(_wallet(wallet, chain), payer, resolvers, known)
     transport = _transport(chain, commitment, block=False)
-    return Connecting(_connect(program, transport, idl, options, opened=transport is not chain))
+    return Connecting(
+        _connect(program, transport, idl, options, opened=transport is not chain)
+    )
 
 
 def connect_sync(
@@ -110,7 +112,9 @@ def connect_sync(
     options = _Options(_wallet(wallet, chain), payer, resolvers, known)
     transport = blocking(_transport(chain, commitment, block=True))
     opened = transport is not chain
-    return SyncProgramClient(run(_connect(program, transport, idl, options, opened=opened)))
+    return SyncProgramClient(
+        run(_connect(program, transport, idl, options, opened=opened))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,10 @@ async def _client(
         given = idl if isinstance(idl, Program) else load(idl)
         return options.client(given, transport, key)
     found = await discover(
-        transport, key, payer=address_of(options.payer), wallet=address_of(options.wallet)
+        transport,
+        key,
+        payer=address_of(options.payer),
+        wallet=address_of(options.wallet),
     )
     return options.client(found.program, transport, key, found.source)
 

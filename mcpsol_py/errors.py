@@ -198,7 +198,9 @@ class UnsupportedType(SourceError):
 
     reason = "unsupported_type"
 
-    def __init__(self, message: str, *, found: str = "", origin: str = "", path: str = "") -> None:
+    def __init__(
+        self, message: str, *, found: str = "", origin: str = "", path: str = ""
+    ) -> None:
         super().__init__(message, origin=origin, path=path)
         self.found = found
 
@@ -220,7 +222,9 @@ class UnresolvedName(SourceError):
         self.name = name
         self.candidates = tuple(candidates)
         super().__init__(
-            f"no {kind} named {name!r}. {suggest(name, self.candidates)}", origin=origin, path=path
+            f"no {kind} named {name!r}. {suggest(name, self.candidates)}",
+            origin=origin,
+            path=path,
         )
 
 
@@ -237,7 +241,9 @@ class InvalidProgram(McpsolError):
     def __str__(self) -> str:
         head = f"{self.origin}: " if self.origin else ""
         count = len(self.findings)
-        lines = [f"{head}{count} finding{'' if count == 1 else 's'} must be fixed first:"]
+        lines = [
+            f"{head}{count} finding{'' if count == 1 else 's'} must be fixed first:"
+        ]
         return "\n".join(lines + [f"  {finding}" for finding in self.findings[:50]])
 
 
@@ -260,7 +266,12 @@ class UnknownName(McpsolError):
     reason = "unknown_name"
 
     def __init__(
-        self, kind: str, name: str, candidates: Iterable[str], where: str = "", hint: str = ""
+        self,
+        kind: str,
+        name: str,
+        candidates: Iterable[str],
+        where: str = "",
+        hint: str = "",
     ) -> None:
         self.kind, self.name = kind, name
         self.candidates = tuple(candidates)
@@ -274,7 +285,11 @@ class UnknownName(McpsolError):
 
     @classmethod
     def check(
-        cls, kind: str, names: Iterable[str], candidates: Collection[str], where: str = ""
+        cls,
+        kind: str,
+        names: Iterable[str],
+        candidates: Collection[str],
+        where: str = "",
     ) -> None:
         """Raise the error for the first of *names* that is no candidate."""
         for name in names:
@@ -400,7 +415,9 @@ class RenderError(McpsolError):
 
     reason = "render_error"
 
-    def __init__(self, message: str, *, place: tuple[str, tuple[str, ...]] = ("", ())) -> None:
+    def __init__(
+        self, message: str, *, place: tuple[str, tuple[str, ...]] = ("", ())
+    ) -> None:
         super().__init__(message)
         self.place = place
 
@@ -410,7 +427,9 @@ class EditedByHand(RenderError):
 
     reason = "edited_by_hand"
 
-    def __init__(self, file: str, why: str = "its 'Rendered by idl2mcp' header is gone") -> None:
+    def __init__(
+        self, file: str, why: str = "its 'Rendered by idl2mcp' header is gone"
+    ) -> None:
         self.file = file
         super().__init__(
             f"{file}: this generated file was edited by hand ({why}). "
@@ -436,7 +455,8 @@ class ToolchainMissing(BuildError):
     def __init__(self, looked_for: Sequence[str], advice: str) -> None:
         self.looked_for = tuple(looked_for)
         super().__init__(
-            "no toolchain for Solana programs", f"looked for {', '.join(looked_for)}. {advice}"
+            "no toolchain for Solana programs",
+            f"looked for {', '.join(looked_for)}. {advice}",
         )
 
 
@@ -450,7 +470,9 @@ class WrongArithmetic(BuildError):
 
     def __init__(self, crate: str, functions: Sequence[str]) -> None:
         self.functions = tuple(functions)
-        listed = "; ".join(self.functions[:10]) + ("; …" if len(self.functions) > 10 else "")
+        listed = "; ".join(self.functions[:10]) + (
+            "; …" if len(self.functions) > 10 else ""
+        )
         super().__init__(
             crate,
             f"128-bit arithmetic in {listed} (u64::checked_mul uses it too). This compiler translates "
@@ -488,7 +510,12 @@ class TransportError(ClientError):
         code: int | None = None,
         retry_after: float = 0.0,
     ) -> None:
-        self.endpoint, self.why, self.retryable, self.code = endpoint, why, retryable, code
+        self.endpoint, self.why, self.retryable, self.code = (
+            endpoint,
+            why,
+            retryable,
+            code,
+        )
         self._retry_after = retry_after
         super().__init__(f"{endpoint}: {why}")
 
@@ -516,7 +543,9 @@ class MissingAccount(ClientError):
 
     reason = "missing_account"
 
-    def __init__(self, instruction: str, account: str, why: str, also: Sequence[str] = ()) -> None:
+    def __init__(
+        self, instruction: str, account: str, why: str, also: Sequence[str] = ()
+    ) -> None:
         self.instruction, self.account, self.why = instruction, account, why
         #: other accounts that have to be given too
         self.also = tuple(also)
@@ -614,7 +643,8 @@ class NoProgram(ClientError):
     def __init__(self, program_id: str, endpoint: str, advice: str = "") -> None:
         self.program_id, self.endpoint, self.advice = program_id, endpoint, advice
         super().__init__(
-            f"{endpoint}: there is no program at {program_id}" + (f". {advice}" if advice else "")
+            f"{endpoint}: there is no program at {program_id}"
+            + (f". {advice}" if advice else "")
         )
 
 
@@ -664,7 +694,11 @@ class LandedDifferently(ClientError):
     reason = "landed_differently"
 
     def __init__(
-        self, signature: str, simulated: Mapping[str, int], landed: Mapping[str, int], advice: str
+        self,
+        signature: str,
+        simulated: Mapping[str, int],
+        landed: Mapping[str, int],
+        advice: str,
     ) -> None:
         self.signature = signature
         self.simulated, self.landed = _amounts(simulated), _amounts(landed)
@@ -677,7 +711,10 @@ class LandedDifferently(ClientError):
 def _amounts(flows: Mapping[str, int]) -> str:
     """Return amounts by mint in words: "5,000 lamports, 7 base units of mint …"."""
     units = {mint: f"base units of {mint}" for mint in flows} | {"SOL": "lamports"}
-    return ", ".join(f"{amount:,} {units[mint]}" for mint, amount in flows.items()) or "nothing"
+    return (
+        ", ".join(f"{amount:,} {units[mint]}" for mint, amount in flows.items())
+        or "nothing"
+    )
 
 
 class ProgramFailed(ClientError):
@@ -711,7 +748,8 @@ class ProgramFailed(ClientError):
         self.instruction_index = instruction_index
         number = f" ({code})" if code is not None else ""
         super().__init__(
-            f"program {program_id} failed with {name}{number}" + (f": {message}" if message else "")
+            f"program {program_id} failed with {name}{number}"
+            + (f": {message}" if message else "")
         )
 
     def details(self) -> dict[str, Any]:

@@ -61,7 +61,9 @@ def remove_below(folder: Path, name: str) -> None:
 
 
 @contextmanager
-def _parent(folder: Path, name: str, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
+def _parent(
+    folder: Path, name: str, *, make: bool = False
+) -> Iterator[tuple[int | None, str]]:
     """Open the folder of the file *name*, each folder from the one above it, and give the file's name in it.
 
     Windows has no such way. There obstacles are only looked for, and the name is the whole path.
@@ -94,7 +96,9 @@ def _explaining(folder: Path, name: str) -> Iterator[None]:
         raise OSError(error.errno, why, str(folder / name)) from error
 
 
-def _opened(opened: ExitStack, part: str, flags: int, *, dir_fd: int | None = None) -> int:
+def _opened(
+    opened: ExitStack, part: str, flags: int, *, dir_fd: int | None = None
+) -> int:
     """Open a folder, and close it with *opened*."""
     handle = os.open(part, flags, dir_fd=dir_fd)
     opened.callback(os.close, handle)

@@ -259,7 +259,12 @@ def by_name(names: Iterable[str]) -> ByName[str]:
 def aliases(names: Iterable[str]) -> dict[str, str]:
     """Return the case forms of *names* -> the name, without forms of several. Kept from 0.1: use `by_name`."""
     found = by_name(names)
-    return {form: name for name in found.values for form in forms(name) if found.get(form) == name}
+    return {
+        form: name
+        for name in found.values
+        for form in forms(name)
+        if found.get(form) == name
+    }
 
 
 def rust_ident(name: str, style: str = "snake") -> str:
@@ -347,7 +352,10 @@ def clean_json(value: Any, limit: int = 4096) -> Any:
     if isinstance(value, (list, tuple)):
         return [clean_json(inner, limit) for inner in value]
     if isinstance(value, dict):
-        return {clean_text(str(key), 200): clean_json(inner, limit) for key, inner in value.items()}
+        return {
+            clean_text(str(key), 200): clean_json(inner, limit)
+            for key, inner in value.items()
+        }
     return value
 
 

@@ -23,7 +23,13 @@ from mcpsol_py.accounts.plan import Plan
 from mcpsol_py.bundled import bundled_programs
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
-from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
+from mcpsol_py.errors import (
+    DecodeError,
+    MissingAccount,
+    NotUsable,
+    SourceError,
+    UnknownName,
+)
 from mcpsol_py.items import items_by_name, names_of
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
 from mcpsol_py.model.type_text import type_text
@@ -123,12 +129,12 @@ class Program:
 
     def __repr__(self) -> str:
         address = f" at {self.model.address}" if self.model.address else ""
-        return (
-            f"<Program {self.model.name!r}{address}, {len(self.model.instructions)} instructions>"
-        )
+        return f"<Program {self.model.name!r}{address}, {len(self.model.instructions)} instructions>"
 
     @classmethod
-    def from_pages(cls, pages: Iterable[bytes], stream: Iterable[bytes] | None = None) -> Program:
+    def from_pages(
+        cls, pages: Iterable[bytes], stream: Iterable[bytes] | None = None
+    ) -> Program:
         """Read the pages that a program's list_tools returns. Raises SchemaError."""
         from mcpsol_py.schema.from_pages import lift
 
@@ -205,8 +211,12 @@ class Program:
         if found is None:
             known = self._spellings.name(name)
             if known is None:
-                raise UnknownName("instruction", name, self.instructions, self.model.name)
-            found = self._instructions.get(known) or ProgramInstruction(self, self._by_name[known])
+                raise UnknownName(
+                    "instruction", name, self.instructions, self.model.name
+                )
+            found = self._instructions.get(known) or ProgramInstruction(
+                self, self._by_name[known]
+            )
             self._instructions[known] = self._instructions[name] = found
         return found
 
@@ -226,7 +236,9 @@ class Program:
 
         return partial(decode_account, self.codecs)
 
-    def decode_account_json(self, data: bytes, name: str | None = None) -> tuple[str, Any]:
+    def decode_account_json(
+        self, data: bytes, name: str | None = None
+    ) -> tuple[str, Any]:
         """Decode an account's data into (account type, value), with the value in its JSON form. Raises as
         `decode_account`."""
         from mcpsol_py.codec.account import account_named
@@ -239,7 +251,9 @@ class Program:
         """Encode an account of type *name*, discriminator first. Raises EncodeError, UnknownName."""
         from mcpsol_py.codec.account import AccountCodec, account_named
 
-        return AccountCodec(self.codecs, account_named(self.model, name)).encode(dict(value))
+        return AccountCodec(self.codecs, account_named(self.model, name)).encode(
+            dict(value)
+        )
 
     def decode_event(self, data: bytes) -> tuple[str, Any]:
         """Decode an event into (name, value), from a `Program data:` log (base64 decoded) or the data of an event CPI.
@@ -418,7 +432,9 @@ class ProgramInstruction:
         for arg in self.model.args:
             why = self.program.codecs.layouts.resolver.why_unusable(arg.type)
             if why is not None:
-                raise NotUsable("instruction", self.name, f"argument {arg.name!r}: {why}")
+                raise NotUsable(
+                    "instruction", self.name, f"argument {arg.name!r}: {why}"
+                )
 
     @cached_property
     def codec(self) -> InstructionCodec:
@@ -431,9 +447,7 @@ class ProgramInstruction:
         """Its accounts, prepared for building."""
         return Plan(self.program.codecs, self.model)
 
-    if (
-        TYPE_CHECKING
-    ):  # type checkers see methods; at run time each is the codec's own function, without a wrapper
+    if TYPE_CHECKING:  # type checkers see methods; at run time each is the codec's own function, without a wrapper
 
         def encode(self, args: Mapping[str, Any]) -> bytes:
             """Encode arguments, given as Python values or JSON forms, into instruction data. Raises EncodeError."""
@@ -511,7 +525,10 @@ class ProgramInstruction:
         Returns None for an absent optional account. Raises MissingAccount, PdaError, UnknownName.
         """
         resolution = self.plan.resolve(
-            args or {}, accounts or {}, program_id=self.program_id(program_id), wallet=wallet
+            args or {},
+            accounts or {},
+            program_id=self.program_id(program_id),
+            wallet=wallet,
         )
         return resolution.address(account)
 
@@ -521,7 +538,9 @@ class ProgramInstruction:
         Raises DecodeError, or NotUsable if the IDL has no return type.
         """
         if self.model.returns is None:
-            raise NotUsable("return value of", self.name, "the IDL does not say its type")
+            raise NotUsable(
+                "return value of", self.name, "the IDL does not say its type"
+            )
         return self.program.codecs.codec(self.model.returns).decode_return(data)
 
     if TYPE_CHECKING:
@@ -555,7 +574,9 @@ class ProgramInstruction:
             Raises UnknownName for an unknown argument or account, EncodeError for a value that does not fit,
             MissingAccount for an account that must be given or read from the chain, PdaError, NotUsable.
             """
-            return compile_build(self.plan, self.encode, self._build, self.program.address)
+            return compile_build(
+                self.plan, self.encode, self._build, self.program.address
+            )
 
     def _build(
         self,
@@ -573,7 +594,9 @@ class ProgramInstruction:
         key = self.program_id(program_id)
         args = args or {}
         if not self.model.arg_values:
-            data = self.encode(args)  # first: a wrong argument is reported before a missing account
+            data = self.encode(
+                args
+            )  # first: a wrong argument is reported before a missing account
         resolution = self.plan.resolve(
             args,
             accounts or {},
@@ -594,5 +617,9 @@ class ProgramInstruction:
         if key is not None:
             return key
         if given is None:
-            raise MissingAccount(self.name, "program_id", "the IDL has no address; pass program_id")
-        raise MissingAccount(self.name, "program_id", f"expected an address, got {given!r}")
+            raise MissingAccount(
+                self.name, "program_id", "the IDL has no address; pass program_id"
+            )
+        raise MissingAccount(
+            self.name, "program_id", f"expected an address, got {given!r}"
+        )

@@ -12,7 +12,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +47,11 @@ from mcpsol_py.calls.transactions import (
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import events_of
 from mcpsol_py.client.simulation import Payers, run_transaction, unsigned
-from mcpsol_py.client.subscriptions import TransactionLogs, account_changes, transaction_logs
+from mcpsol_py.client.subscriptions import (
+    TransactionLogs,
+    account_changes,
+    transaction_logs,
+)
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.codec.account import account_named
 from mcpsol_py.codec.field_filters import FieldFilters
@@ -132,7 +143,9 @@ class ProgramClient:
         """
         key = program.address if program_id is None else address_of(program_id)
         if key is None:
-            raise MissingAccount(program.name, "program_id", _why_no_address(program_id))
+            raise MissingAccount(
+                program.name, "program_id", _why_no_address(program_id)
+            )
         self.program = program
         self.program_id = key
         self.behind = program.behind(key)
@@ -204,12 +217,16 @@ class ProgramClient:
 
     def _simulation(self, outcome: Outcome, programs: Sequence[Pubkey]) -> Simulation:
         returned = outcome.return_data
-        own = returned[1] if returned is not None and returned[0] == self.behind else None
+        own = (
+            returned[1] if returned is not None and returned[0] == self.behind else None
+        )
         return Simulation(
             outcome,
             explain(outcome, programs=programs, own=self._errors),
             own,
-            tuple(events_of(self.program, self.program_id, outcome.logs, outcome.inner)),
+            tuple(
+                events_of(self.program, self.program_id, outcome.logs, outcome.inner)
+            ),
         )
 
     async def view(
@@ -283,8 +300,12 @@ class ProgramClient:
         if key is not None:
             return key
         if payer is None:
-            raise MissingAccount("send", "payer", "there is no wallet, and no signer was given")
-        raise MissingAccount("send", "payer", f"{abbr(payer)} is not an address or a Keypair")
+            raise MissingAccount(
+                "send", "payer", "there is no wallet, and no signer was given"
+            )
+        raise MissingAccount(
+            "send", "payer", f"{abbr(payer)} is not an address or a Keypair"
+        )
 
     async def send(
         self,
@@ -374,7 +395,9 @@ class ProgramClient:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    async def fetch(self, name: str, address: Pubkey | str, *, as_json: bool = False) -> Any:
+    async def fetch(
+        self, name: str, address: Pubkey | str, *, as_json: bool = False
+    ) -> Any:
         """Read and decode the account of type *name* at *address*.
 
         With *as_json* the value is in its JSON form: 64-bit integers and larger as text, addresses in base58, bytes as
@@ -409,11 +432,17 @@ class ProgramClient:
         return self._decode_data(name, account, as_json)
 
     def _decode_data(self, name: str, account: Account, as_json: bool) -> Any:
-        decode = self.program.decode_account_json if as_json else self.program.decode_account
+        decode = (
+            self.program.decode_account_json if as_json else self.program.decode_account
+        )
         return decode(bytes(account.data), name)[1]
 
     async def fetch_all(
-        self, name: str, where: Mapping[str, Any] | None = None, *, as_json: bool = False
+        self,
+        name: str,
+        where: Mapping[str, Any] | None = None,
+        *,
+        as_json: bool = False,
     ) -> list[tuple[Pubkey, Any]]:
         """Read all accounts of one type that the program owns, as (address, value).
 
@@ -441,14 +470,18 @@ class ProgramClient:
     def _address(self, value: Pubkey | str, what: str) -> Pubkey:
         key = address_of(value)
         if key is None:
-            raise AccountNotFound(str(value), what, "expected an address (base58 of 32 bytes)")
+            raise AccountNotFound(
+                str(value), what, "expected an address (base58 of 32 bytes)"
+            )
         return key
 
     def events(self, logs: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """Yield the program's events in a transaction's logs, as (name, value). Other data is skipped."""
         return events_of(self.program, self.program_id, logs)
 
-    async def transaction_events(self, signature: Signature | str) -> list[tuple[str, Any]]:
+    async def transaction_events(
+        self, signature: Signature | str
+    ) -> list[tuple[str, Any]]:
         """Return the program's events in a landed transaction, logged or emitted by CPI.
 
         Raises TransportError if the node does not (yet) have the transaction, DecodeError for a malformed signature.
@@ -487,7 +520,9 @@ class ProgramClient:
 
         Raises TransportError if the subscription ends.
         """
-        async with aclosing(transaction_logs(self.transport, self.program_id)) as transactions:
+        async with aclosing(
+            transaction_logs(self.transport, self.program_id)
+        ) as transactions:
             async for transaction in transactions:
                 yield transaction
 
@@ -498,11 +533,15 @@ class ProgramClient:
 
         Raises TransportError if the subscription ends.
         """
-        async with aclosing(transaction_logs(self.transport, self.program_id)) as transactions:
+        async with aclosing(
+            transaction_logs(self.transport, self.program_id)
+        ) as transactions:
             async for signature, logs, succeeded in transactions:
                 if not succeeded:
                     continue
-                for name, value in events_of(self.program, self.program_id, logs, json=as_json):
+                for name, value in events_of(
+                    self.program, self.program_id, logs, json=as_json
+                ):
                     yield signature, name, value
 
     # --- closing -------------------------------------------------------------------------------------------------
@@ -537,9 +576,13 @@ def _nothing_returned(instruction: ProgramInstruction, outcome: Outcome) -> byte
     """
     if outcome.return_data is not None:
         by = outcome.return_data[0]
-        raise NotUsable("return value of", instruction.name, f"it was set by another program, {by}")
+        raise NotUsable(
+            "return value of", instruction.name, f"it was set by another program, {by}"
+        )
     if instruction.model.returns is None:
-        raise NotUsable("return value of", instruction.name, "the program returned nothing")
+        raise NotUsable(
+            "return value of", instruction.name, "the program returned nothing"
+        )
     return b""
 
 
@@ -548,5 +591,6 @@ def _signature(given: Signature | str) -> Signature:
         return Signature.from_string(given) if isinstance(given, str) else given
     except ValueError as error:
         raise DecodeError(
-            f"expected a signature (base58 of 64 bytes), got {abbr(given)}", path="signature"
+            f"expected a signature (base58 of 64 bytes), got {abbr(given)}",
+            path="signature",
         ) from error

@@ -31,7 +31,9 @@ class SyncProgramClient:
         client.transport = blocking(client.transport)
 
     def __repr__(self) -> str:
-        return repr(self.asynchronous).replace("<ProgramClient", "<SyncProgramClient", 1)
+        return repr(self.asynchronous).replace(
+            "<ProgramClient", "<SyncProgramClient", 1
+        )
 
     @property
     def program(self) -> Program:
@@ -63,7 +65,11 @@ class SyncProgramClient:
         payer: Any = None,
     ) -> Instruction:
         """See `ProgramClient.build`."""
-        return run(self.asynchronous.build(name, args, accounts, remaining=remaining, payer=payer))
+        return run(
+            self.asynchronous.build(
+                name, args, accounts, remaining=remaining, payer=payer
+            )
+        )
 
     def simulate(
         self,
@@ -73,7 +79,11 @@ class SyncProgramClient:
         lookup_tables: Sequence[Pubkey | str] = (),
     ) -> Simulation:
         """See `ProgramClient.simulate`."""
-        return run(self.asynchronous.simulate(what, accounts=accounts, lookup_tables=lookup_tables))
+        return run(
+            self.asynchronous.simulate(
+                what, accounts=accounts, lookup_tables=lookup_tables
+            )
+        )
 
     def view(
         self,
@@ -167,7 +177,11 @@ class SyncProgramClient:
         return run(self.asynchronous.fetch_many(name, addresses, as_json=as_json))
 
     def fetch_all(
-        self, name: str, where: Mapping[str, Any] | None = None, *, as_json: bool = False
+        self,
+        name: str,
+        where: Mapping[str, Any] | None = None,
+        *,
+        as_json: bool = False,
     ) -> list[tuple[Pubkey, Any]]:
         """See `ProgramClient.fetch_all`."""
         return run(self.asynchronous.fetch_all(name, where, as_json=as_json))

@@ -78,7 +78,9 @@ TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 WHOLE = Kind("whole number", _is_whole)
 NUMBER = Kind("number", lambda value: type(value) in (int, float))
-UNITS = Kind("base units", _is_units, "base units: a whole number, or its digits as text")
+UNITS = Kind(
+    "base units", _is_units, "base units: a whole number, or its digits as text"
+)
 #: A number of base units that a u64 holds.
 U64 = Kind(
     "whole number",
@@ -88,7 +90,9 @@ U64 = Kind(
 TEXTS = Kind("list of texts", _is_list_of_texts)
 TEXTS_OR_TABLES = Kind(
     "list of texts or tables",
-    lambda value: isinstance(value, list) and all(isinstance(item, (str, dict)) for item in value),
+    lambda value: (
+        isinstance(value, list) and all(isinstance(item, (str, dict)) for item in value)
+    ),
 )
 TABLE = Kind("table", lambda value: isinstance(value, dict))
 TABLES = Kind("list of tables", lambda value: isinstance(value, list))
@@ -98,7 +102,9 @@ AMOUNT = Kind("price or base units", lambda value: _is_price(value) or _is_whole
 
 def one_of(*names: str) -> Kind:
     """Return the kind of texts that are one of *names*."""
-    return Kind(", ".join(names), lambda value: value in names, f"one of {', '.join(names)}")
+    return Kind(
+        ", ".join(names), lambda value: value in names, f"one of {', '.join(names)}"
+    )
 
 
 def checked(
@@ -132,7 +138,9 @@ def _check_table(table: object, at: str) -> None:
 def _check_names(names: Iterable[str], keys: Keys, at: str) -> None:
     for name in names:
         if name not in keys:
-            raise SourceError(f"unknown key. {suggest(name, keys)}", path=_under(at, name))
+            raise SourceError(
+                f"unknown key. {suggest(name, keys)}", path=_under(at, name)
+            )
 
 
 def _check_required(table: Mapping[str, Any], required: Sequence[str], at: str) -> None:

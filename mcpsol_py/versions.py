@@ -123,7 +123,9 @@ class Versions:
         is_sure = bool(deployed) or _agree([one.reading for one in fitting])
         return VersionReading(newest.reading, newest.version, is_sure)
 
-    def _readings(self, read: Callable[[Program], Reading]) -> list[tuple[Version, Reading]]:
+    def _readings(
+        self, read: Callable[[Program], Reading]
+    ) -> list[tuple[Version, Reading]]:
         """Return what each version reads. Raises the newest version's DecodeError if none can."""
         found: list[tuple[Version, Reading]] = []
         failure = DecodeError("no version can be read")

@@ -31,9 +31,13 @@ collect_ignore = [] if find_spec("anchorpy") else ["with_anchorpy"]
 # ---------------------------------------------------------------------------------------------------------- Hypothesis
 # HYPOTHESIS_PROFILE=full: for runs whose counts are reported. CI is derandomised, to fail for a change and not by luck.
 
-_DEFAULT = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_DEFAULT = settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("default", parent=_DEFAULT)
-settings.register_profile("ci", parent=_DEFAULT, max_examples=100, derandomize=True, database=None)
+settings.register_profile(
+    "ci", parent=_DEFAULT, max_examples=100, derandomize=True, database=None
+)
 settings.register_profile("full", parent=_DEFAULT, max_examples=2000)
 # A second run of the same properties, on other versions of what they stand on: a difference there shows soon.
 settings.register_profile("again", parent=settings.get_profile("ci"), max_examples=25)
@@ -54,7 +58,9 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Leaves out what is marked `full` except in full runs, and what is marked `slow` in a developer's runs.
 
     Files with slow tests come first: at the end a core would wait for the last of them.
@@ -67,16 +73,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         "ci": {"full"},
         "full": set[str](),
     }[PROFILE]
-    chosen = [item for item in items if not left_out & {mark.name for mark in item.iter_markers()}]
+    chosen = [
+        item
+        for item in items
+        if not left_out & {mark.name for mark in item.iter_markers()}
+    ]
     if len(chosen) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        config.hook.pytest_deselected(
+            items=[item for item in items if item not in set(chosen)]
+        )
     slow = {item.path for item in chosen if item.get_closest_marker("slow")}
     items[:] = sorted(chosen, key=lambda item: item.path not in slow)
 
 
 # -------------------------------------------------------------------------------- real IDLs beside the checkout
 
-SHARED_IDLS = Path(os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls"))
+SHARED_IDLS = Path(
+    os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls")
+)
 SHARED_IDLS_ABSENT = (
     f"the real IDLs are not at {SHARED_IDLS}: they are kept beside the checkout, not in it "
     "(MCPSOL_SHARED_IDLS may name their folder)"
@@ -95,7 +109,9 @@ def shared_idl_files(*dialects: str) -> list[Path]:
     ]
 
 
-def idl_params(files: Iterable[Path], some: Container[str] | None = None) -> list[ParameterSet]:
+def idl_params(
+    files: Iterable[Path], some: Container[str] | None = None
+) -> list[ParameterSet]:
     """Parameters for a test of real IDLs: a case that is skipped if there are no *files*.
 
     With *some*, the stems of a few files, the others are left to full runs.
@@ -108,7 +124,9 @@ def idl_params(files: Iterable[Path], some: Container[str] | None = None) -> lis
         )
         for path in files
     ]
-    absent = pytest.param(None, id="absent", marks=pytest.mark.skip(reason=SHARED_IDLS_ABSENT))
+    absent = pytest.param(
+        None, id="absent", marks=pytest.mark.skip(reason=SHARED_IDLS_ABSENT)
+    )
     return cases or [absent]
 
 
@@ -168,11 +186,17 @@ SKIPS_ALLOWED_IN_CI = {
 def _skip_is_failure(report: pytest.TestReport | pytest.CollectReport) -> bool:
     if not (IN_CI and report.skipped) or hasattr(report, "wasxfail"):
         return False
-    return not any(_reason(report).startswith(allowed) for allowed in SKIPS_ALLOWED_IN_CI)
+    return not any(
+        _reason(report).startswith(allowed) for allowed in SKIPS_ALLOWED_IN_CI
+    )
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    text = (
+        report.longrepr[2]
+        if isinstance(report.longrepr, tuple)
+        else str(report.longrepr)
+    )
     return text.removeprefix("Skipped: ")
 
 
@@ -196,7 +220,9 @@ def pytest_runtest_makereport(
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report() -> Generator[
+    None, pytest.CollectReport, pytest.CollectReport
+]:
     """The same for a module that skips itself while it is collected (`pytest.importorskip`)."""
     report = yield
     if _skip_is_failure(report):

@@ -33,14 +33,18 @@ class Durations:
         self.seconds[package] += report.duration
         self.tests[package] += report.when == "call"
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> None:
         """Prints the table, longest first."""
         if len(self.seconds) < 2:
             return
         terminalreporter.section("seconds by package")
         longest_first = sorted(self.seconds.items(), key=lambda item: -item[1])
         for package, seconds in longest_first:
-            terminalreporter.write_line(f"{seconds:8.1f}  {self.tests[package]:5}  {package}")
+            terminalreporter.write_line(
+                f"{seconds:8.1f}  {self.tests[package]:5}  {package}"
+            )
 
 
 def pytest_configure(config: pytest.Config) -> None:

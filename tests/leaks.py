@@ -93,7 +93,9 @@ def found_in(text: str, depth: int = _DEPTH) -> str | None:
         if word in text:
             return kind
     for token in _TOKENS.findall(text):
-        found = _kind_of(token) or (found_in(_unpacked(token), depth - 1) if depth else None)
+        found = _kind_of(token) or (
+            found_in(_unpacked(token), depth - 1) if depth else None
+        )
         if found is not None:
             return found
     lists = (re.sub(r"\s", "", one) for one in _LISTS.findall(text))
@@ -101,7 +103,9 @@ def found_in(text: str, depth: int = _DEPTH) -> str | None:
 
 
 def _kind_of(token: str) -> str | None:
-    whole = next((_secrets[t] for t in (token, *_PARTS.findall(token)) if t in _secrets), None)
+    whole = next(
+        (_secrets[t] for t in (token, *_PARTS.findall(token)) if t in _secrets), None
+    )
     return whole or _pieces.get(token[_PIECE])
 
 
@@ -152,7 +156,9 @@ _errors: list[BaseException] = []
 def _show(channel: str, text: str) -> None:
     kind = found_in(text)
     # A seller shows a buyer its own voucher, in receipts and as the proof of a sum: the scheme says so.
-    is_shown_to_its_owner = kind == "a voucher" and re.search("voucherState|commitmentId", text)
+    is_shown_to_its_owner = kind == "a voucher" and re.search(
+        "voucherState|commitmentId", text
+    )
     if kind is not None and not is_shown_to_its_owner:
         _leaks.append(f"{kind} stands in this test's {channel}")
 
@@ -162,7 +168,10 @@ def _show_repr(made: object) -> None:
 
 
 def _show_result(result: Any) -> None:
-    _show("result", result if isinstance(result, str) else json.dumps(result, default=_as_json))
+    _show(
+        "result",
+        result if isinstance(result, str) else json.dumps(result, default=_as_json),
+    )
 
 
 def _as_json(value: Any) -> Any:
@@ -319,7 +328,9 @@ def pytest_runtest_setup() -> None:
     if not telemetry.spans_are_collected():
         telemetry.collect_spans(_open_span, _mark_span)
     root = logging.getLogger()
-    for handler in [h for h in root.handlers if isinstance(h.formatter, logs._Formatter)]:
+    for handler in [
+        h for h in root.handlers if isinstance(h.formatter, logs._Formatter)
+    ]:
         root.removeHandler(handler)
 
 

@@ -49,19 +49,24 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def _name(head: str, tail: str) -> str:
     """Of two plain texts, which Hypothesis draws several times faster than a regular expression."""
-    return (head if head[0].isalpha() else f"n{head[1:]}") + (f"_{tail}" if tail else "")
+    return (head if head[0].isalpha() else f"n{head[1:]}") + (
+        f"_{tail}" if tail else ""
+    )
 
 
 #: [a-z][a-z0-9]{0,5}(_[a-z]{1,4})?
 names = st.builds(
-    _name, st.text(_LETTERS + "0123456789", min_size=1, max_size=6), st.text(_LETTERS, max_size=4)
+    _name,
+    st.text(_LETTERS + "0123456789", min_size=1, max_size=6),
+    st.text(_LETTERS, max_size=4),
 )
 texts = st.text(st.characters(codec="utf-8"), max_size=20).map(clean_text)
 addresses = st.binary(min_size=32, max_size=32).map(b58encode)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(texts | st.just("$hex"), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(texts | st.just("$hex"), inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -92,14 +97,17 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
     if origin is tuple:
         args = get_args(kind)
         if len(args) == 2 and args[1] is Ellipsis:
-            return st.lists(st.deferred(lambda: anything(args[0])), max_size=3).map(tuple)
+            return st.lists(st.deferred(lambda: anything(args[0])), max_size=3).map(
+                tuple
+            )
         return st.tuples(*(anything(a) for a in args))
     if origin is Union or origin is UnionType:
         args = get_args(kind)
         if t.Option in args:
             simple = [a for a in args if a in _LEAVES]
             return st.one_of(
-                *(anything(a) for a in simple), st.deferred(lambda: st.one_of(*map(anything, args)))
+                *(anything(a) for a in simple),
+                st.deferred(lambda: st.one_of(*map(anything, args))),
             )
         if t.Generic in args:  # a count
             return (
@@ -155,7 +163,11 @@ def _type(draw: st.DrawFn, defined: list[str], depth: int = 2) -> Any:
         case 0 | 1:
             return draw(_scalars)
         case 2:
-            return t.Link(defined[draw(_up_to[len(defined) - 1])]) if defined else draw(_scalars)
+            return (
+                t.Link(defined[draw(_up_to[len(defined) - 1])])
+                if defined
+                else draw(_scalars)
+            )
         case 3:
             return t.Option(inner())
         case 4:
@@ -172,8 +184,12 @@ def _type(draw: st.DrawFn, defined: list[str], depth: int = 2) -> Any:
             return draw(_variants)
 
 
-def _members(draw: st.DrawFn, defined: list[str], depth: int = 2) -> tuple[t.Field, ...]:
-    return tuple(t.Field(name, _type(draw, defined, depth)) for name in draw(_unique_names))
+def _members(
+    draw: st.DrawFn, defined: list[str], depth: int = 2
+) -> tuple[t.Field, ...]:
+    return tuple(
+        t.Field(name, _type(draw, defined, depth)) for name in draw(_unique_names)
+    )
 
 
 _flags = st.booleans()
@@ -201,7 +217,9 @@ _items = st.one_of(
     st.builds(
         p.AccountGroup,
         names.map(lambda n: "g" + n),
-        st.lists(_accounts, min_size=1, max_size=3, unique_by=lambda a: a.name).map(tuple),
+        st.lists(_accounts, min_size=1, max_size=3, unique_by=lambda a: a.name).map(
+            tuple
+        ),
     ),
 )
 
@@ -211,7 +229,9 @@ _discriminators = st.builds(
     p.Discriminator, st.binary(min_size=8, max_size=8) | st.binary(max_size=12)
 )
 _prose = st.lists(
-    st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80).map(clean_text),
+    st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80).map(
+        clean_text
+    ),
     max_size=3,
 ).map(tuple)
 _defined = st.lists(names.map(str.capitalize), max_size=3, unique=True)
@@ -223,7 +243,9 @@ def _instruction_names(most: int) -> st.SearchStrategy[list[str]]:
 
 
 @st.composite
-def programs(draw: st.DrawFn, max_instructions: int = 6, docs: bool = True) -> p.ProgramModel:
+def programs(
+    draw: st.DrawFn, max_instructions: int = 6, docs: bool = True
+) -> p.ProgramModel:
     """A model with instructions of every shape that pages must carry, over a few defined types."""
     defined = draw(_defined)
     instructions = tuple(

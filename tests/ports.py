@@ -23,7 +23,10 @@ def free_port(count: int = 1) -> int:
     for _ in range(_STRETCH):
         if _next + count >= _STRETCH:
             _next = 0
-        port, _next = _begin + _next, _next + count + 1  # a local node's WebSocket takes one more
+        port, _next = (
+            _begin + _next,
+            _next + count + 1,
+        )  # a local node's WebSocket takes one more
         if all(_is_free(number) for number in range(port, port + count)):
             return port
     raise RuntimeError(

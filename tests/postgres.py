@@ -49,8 +49,19 @@ class Cluster:
         self._count = 0
         data = str(self._folder / "data")
         stop = self._control("-m", "immediate", "stop")
-        self._end = Afterwards(shlex.join(stop), shlex.join(["rm", "-rf", str(self._folder)]))
-        options = ["-U", "superuser", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+        self._end = Afterwards(
+            shlex.join(stop), shlex.join(["rm", "-rf", str(self._folder)])
+        )
+        options = [
+            "-U",
+            "superuser",
+            "-A",
+            "trust",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]
         self._call([*self._as, str(self._bin / "initdb"), "-D", data, *options])
         self.start()
         with self._admin() as connection:
@@ -58,9 +69,15 @@ class Cluster:
         self._create("migrated", None)
         Database(self.url("migrated")).close()
         with self._admin() as connection:
-            connection.exec_driver_sql("CREATE ROLE replica LOGIN IN ROLE mcpsol_merchant")
-            connection.exec_driver_sql("CREATE ROLE stranger LOGIN IN ROLE mcpsol_merchant")
-            connection.exec_driver_sql("CREATE ROLE customer LOGIN IN ROLE mcpsol_subscriber")
+            connection.exec_driver_sql(
+                "CREATE ROLE replica LOGIN IN ROLE mcpsol_merchant"
+            )
+            connection.exec_driver_sql(
+                "CREATE ROLE stranger LOGIN IN ROLE mcpsol_merchant"
+            )
+            connection.exec_driver_sql(
+                "CREATE ROLE customer LOGIN IN ROLE mcpsol_subscriber"
+            )
         for merchant in MERCHANTS:
             self.bind("migrated", "replica", "merchant", merchant)
 
@@ -68,7 +85,12 @@ class Cluster:
         # cwd: nobody may not enter the caller's folder. A file, not a pipe: the server would keep a pipe open.
         with (self._folder / "calls.log").open("ab") as log:
             subprocess.run(
-                command, check=True, cwd="/", stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                command,
+                check=True,
+                cwd="/",
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
             )
 
     def _control(self, *arguments: str) -> list[str]:
@@ -87,7 +109,11 @@ class Cluster:
     def start(self) -> None:
         """Starts it, after `kill` with what a crash left. It is durable against that, not against a power cut."""
         options = f"-c listen_addresses='' -c unix_socket_directories={self._folder} -c fsync=off -c max_connections=60"
-        self._call(self._control("-l", str(self._folder / "server.log"), "-o", options, "start"))
+        self._call(
+            self._control(
+                "-l", str(self._folder / "server.log"), "-o", options, "start"
+            )
+        )
 
     def kill(self) -> None:
         """All its processes at once: connections break, what was not committed is gone."""
@@ -108,7 +134,9 @@ class Cluster:
         with self._admin() as connection:
             like = f" TEMPLATE {template}" if template else ""
             connection.exec_driver_sql(f"CREATE DATABASE {name} OWNER mcpsol{like}")
-        if template is None:  # PostgreSQL 15 lets only the owner of the schema create in it
+        if (
+            template is None
+        ):  # PostgreSQL 15 lets only the owner of the schema create in it
             with self._admin(name) as connection:
                 connection.exec_driver_sql("ALTER SCHEMA public OWNER TO mcpsol")
 
@@ -130,7 +158,9 @@ class Cluster:
         """Removes databases, whoever is still connected."""
         with self._admin() as connection:
             for name in names:
-                connection.exec_driver_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+                connection.exec_driver_sql(
+                    f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
+                )
 
 
 class _Admin:

@@ -63,7 +63,9 @@ __all__ = ["Choices", "NoValue", "Values", "draw_type", "programs", "same", "typ
 def same(a: Any, b: Any) -> bool:
     """Are two plain values the same? NaN is itself, and 0.0 is not -0.0."""
     if isinstance(a, float) and isinstance(b, float):
-        return struct.pack("<d", a) == struct.pack("<d", b) or (math.isnan(a) and math.isnan(b))
+        return struct.pack("<d", a) == struct.pack("<d", b) or (
+            math.isnan(a) and math.isnan(b)
+        )
     if type(a) is not type(b):
         return False
     if isinstance(a, list):
@@ -105,15 +107,30 @@ class _Seeded(Choices):
 
     def integer(self, low: int, high: int) -> int:
         return self._random.choice(
-            (low, high, self._random.randint(low, high), self._random.randint(low, high))
+            (
+                low,
+                high,
+                self._random.randint(low, high),
+                self._random.randint(low, high),
+            )
         )
 
     def real(self, bits: int, nan: bool) -> float:
-        edges = [0.0, -0.0, 1.5, -2.25, math.inf, -math.inf, *([math.nan] if nan else [])]
+        edges = [
+            0.0,
+            -0.0,
+            1.5,
+            -2.25,
+            math.inf,
+            -math.inf,
+            *([math.nan] if nan else []),
+        ]
         raw = self._random.choice(
             [*edges, self._random.uniform(-1e6, 1e6), self._random.uniform(-1e6, 1e6)]
         )
-        return float(struct.unpack("<f", struct.pack("<f", raw))[0]) if bits == 32 else raw
+        return (
+            float(struct.unpack("<f", struct.pack("<f", raw))[0]) if bits == 32 else raw
+        )
 
     def binary(self, low: int, high: int) -> bytes:
         return self._random.randbytes(self._random.randint(low, high))
@@ -140,7 +157,9 @@ class Values:
     one function that walks the type: strategies composed for each type would be validated over and over.
     """
 
-    def __init__(self, codecs: Codecs, *, nan: bool = False, most: int = 3, depth: int = 4) -> None:
+    def __init__(
+        self, codecs: Codecs, *, nan: bool = False, most: int = 3, depth: int = 4
+    ) -> None:
         self.codecs = codecs
         self.nan, self.most, self.depth = nan, most, depth
 
@@ -188,7 +207,11 @@ class Values:
                 return self._some(draw, node, lambda: self._draw(draw, item, depth))
             case HiddenPrefix(item, _) | HiddenSuffix(item, _) | Offset(item, _, _, _):
                 return self._draw(draw, item, depth)
-            case Option(item=item) | ZeroableOption(item=item) | RemainderOption(item=item):
+            case (
+                Option(item=item)
+                | ZeroableOption(item=item)
+                | RemainderOption(item=item)
+            ):
                 if depth >= self.depth or draw.one((True, False, False)):
                     return None
                 nullable = self.codecs.layouts.nullable(item)
@@ -197,17 +220,26 @@ class Values:
                     value = self._draw(draw, item, depth)
                     return {"some": value} if nullable else value
 
-                return some() if isinstance(node, Option) else self._some(draw, node, some)
+                return (
+                    some() if isinstance(node, Option) else self._some(draw, node, some)
+                )
             case Array(_, count) if is_bytes(node):
-                return draw.binary(count, count) if isinstance(count, int) else draw.binary(0, 12)
+                return (
+                    draw.binary(count, count)
+                    if isinstance(count, int)
+                    else draw.binary(0, 12)
+                )
             case Array(item, count):
                 return [
-                    self._draw(draw, item, depth) for _ in range(self._length(draw, count, depth))
+                    self._draw(draw, item, depth)
+                    for _ in range(self._length(draw, count, depth))
                 ]
             case Set(item, count):
                 length = self._length(draw, count, depth)
                 return self._some(
-                    draw, node, lambda: [self._draw(draw, item, depth) for _ in range(length)]
+                    draw,
+                    node,
+                    lambda: [self._draw(draw, item, depth) for _ in range(length)],
                 )
             case Map(key, val, count):
                 length = self._length(draw, count, depth)
@@ -230,15 +262,21 @@ class Values:
                 ]
                 return {k: self._draw(draw, f.type, depth) for k, f in shown}
             case Enum(variants, _):
-                ending = [v for v in variants if v.payload is None or not _links(v.payload)]
-                variant = draw.one(ending if depth >= self.depth and ending else variants)
+                ending = [
+                    v for v in variants if v.payload is None or not _links(v.payload)
+                ]
+                variant = draw.one(
+                    ending if depth >= self.depth and ending else variants
+                )
                 return (
                     variant.name
                     if variant.payload is None
                     else {variant.name: self._draw(draw, variant.payload, depth)}
                 )
             case Link():
-                return self._draw(draw, self.codecs.layouts.resolver.expand(node)[1], depth + 1)
+                return self._draw(
+                    draw, self.codecs.layouts.resolver.expand(node)[1], depth + 1
+                )
             case _:
                 raise AssertionError(f"no values of {node}")
 
@@ -255,7 +293,10 @@ class Values:
             value = make()
             try:
                 if (
-                    same(interpreted.decode(node, interpreted.encode(node, value))[0], value)
+                    same(
+                        interpreted.decode(node, interpreted.encode(node, value))[0],
+                        value,
+                    )
                     or value != value
                 ):
                     return value
@@ -289,7 +330,14 @@ def _binary(low: int, high: int) -> st.SearchStrategy[bytes]:
 # --- types -----------------------------------------------------------------------------------------------------------
 
 _INTS = tuple(INTS.values())
-_TAGS = (Int(8), Int(16), Int(32), Int(64), Int(32, big_endian=True), Int(16, signed=True))
+_TAGS = (
+    Int(8),
+    Int(16),
+    Int(32),
+    Int(64),
+    Int(32, big_endian=True),
+    Int(16, signed=True),
+)
 _PREFIXES = (*_TAGS, ShortU16())
 _MARKS = (b"\0", b"\xff\xff", b"END", b"aab")
 #: Types that read to the end of the data, which only a bound around them ends.
@@ -344,7 +392,9 @@ def draw_type(draw: Choices, depth: int) -> Type:
         return Array(node, None) if number(0, 1) else RemainderOption(node)
 
     def fields(most: int) -> tuple[Field, ...]:
-        return tuple(Field(f"{one('abcd')}_{i}", inner()) for i in range(number(0, most)))
+        return tuple(
+            Field(f"{one('abcd')}_{i}", inner()) for i in range(number(0, most))
+        )
 
     kind = number(0, 24 if depth else 7)
     match kind:
@@ -371,15 +421,23 @@ def draw_type(draw: Choices, depth: int) -> Type:
         case 15:
             return Set(inner(), number(0, 1) if number(0, 1) else one(_PREFIXES))
         case 16:
-            return Map(inner(), inner(), number(0, 1) if number(0, 1) else one(_PREFIXES))
+            return Map(
+                inner(), inner(), number(0, 1) if number(0, 1) else one(_PREFIXES)
+            )
         case 17:
             return Tuple(tuple(inner() for _ in range(number(0, 4))))
         case 18 | 19:
             return Struct(fields(5))
         case 20 | 21:
-            payloads = (None, Struct(fields(2)), Tuple((inner(),)), Tuple((inner(), inner())))
+            payloads = (
+                None,
+                Struct(fields(2)),
+                Tuple((inner(),)),
+                Tuple((inner(), inner())),
+            )
             return Enum(
-                tuple(Variant(n, one(payloads)) for n in "ABCD"[: number(1, 4)]), one(_PREFIXES)
+                tuple(Variant(n, one(payloads)) for n in "ABCD"[: number(1, 4)]),
+                one(_PREFIXES),
             )
         case 22:
             wrap = one((HiddenPrefix, HiddenSuffix))
@@ -402,6 +460,10 @@ def programs(draw: st.DrawFn) -> tuple[ProgramModel, Type]:
     ]
     first, second = draw_type(Choices(draw), 2), draw_type(Choices(draw), 2)
     body = Struct(
-        (Field("a", Link("A")), Field("rest", second), Field("again", draw(st.sampled_from(again))))
+        (
+            Field("a", Link("A")),
+            Field("rest", second),
+            Field("again", draw(st.sampled_from(again))),
+        )
     )
     return ProgramModel("linked", types=(TypeDef("A", first), TypeDef("B", body))), me

@@ -29,7 +29,9 @@ def take(browser: Browser, url: str, folder: Path) -> list[Path]:
         page.screenshot(path=path, full_page=whole)
         taken.append(path)
 
-    wide = browser.new_context(viewport={"width": 1100, "height": 760}, reduced_motion="reduce")
+    wide = browser.new_context(
+        viewport={"width": 1100, "height": 760}, reduced_motion="reduce"
+    )
     page = wide.new_page()
     page.goto(url)
     shot(page, "programs")

@@ -14,12 +14,18 @@ from mcpsol_py.solana.address_book import AddressBook
 @click.command("account")
 @inputs.optional_source_argument
 @click.argument("address", metavar="ADDRESS", required=False)
-@click.option("--type", "kind", metavar="NAME", help="The account type (default: by its data).")
+@click.option(
+    "--type", "kind", metavar="NAME", help="The account type (default: by its data)."
+)
 @inputs.local_options
 @inputs.chain_options
 @report.json_option
 def command(
-    source: str, address: str | None, kind: str | None, chain: inputs.Chain, as_json: bool
+    source: str,
+    address: str | None,
+    kind: str | None,
+    chain: inputs.Chain,
+    as_json: bool,
 ) -> None:
     """Read the account at ADDRESS and decode it by SOURCE's schema. "@name" works on the local cluster.
 
@@ -34,7 +40,9 @@ def command(
     report.emit(found, report.as_json_text(found), as_json=as_json)
 
 
-def _account_of(source: str, address: str, kind: str | None, chain: inputs.Chain) -> dict[str, Any]:
+def _account_of(
+    source: str, address: str, kind: str | None, chain: inputs.Chain
+) -> dict[str, Any]:
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.calls.reading import read_account
     from mcpsol_py.client.transport import run

@@ -25,8 +25,12 @@ _WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
 
 
 @click.command("attack")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--spec", type=click.Path(path_type=Path), help="The spec (default: DIR/spec.py).")
+@click.argument(
+    "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path)
+)
+@click.option(
+    "--spec", type=click.Path(path_type=Path), help="The spec (default: DIR/spec.py)."
+)
 @inputs.no_exec_option
 @click.option(
     "--so",
@@ -39,7 +43,10 @@ _WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
     help="Good calls that cannot be made up from the spec (default: attack.py beside the spec, if it exists).",
 )
 @click.option(
-    "--only", metavar="NAME", multiple=True, help="Attack this instruction; may be repeated."
+    "--only",
+    metavar="NAME",
+    multiple=True,
+    help="Attack this instruction; may be repeated.",
 )
 @click.option(
     "--program-id",
@@ -52,7 +59,9 @@ _WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
     help="The SVM's features (default: all for a program that was built by route std).",
 )
 @click.option(
-    "--token-2022", is_flag=True, help="Use tokens of Token-2022, for a program that takes both."
+    "--token-2022",
+    is_flag=True,
+    help="Use tokens of Token-2022, for a program that takes both.",
 )
 @click.option(
     "--allow-missing",
@@ -65,7 +74,10 @@ _WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
     help="Write attack.py beside the spec: a function to complete for each instruction that needs a scenario.",
 )
 @click.option(
-    "--verbose", "-v", is_flag=True, help="Show every attack and the error that refused it."
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Show every attack and the error that refused it.",
 )
 @report.json_option
 def command(
@@ -139,7 +151,9 @@ def _write_skeleton(path: Path, program: Program, needed: dict[str, str]) -> Non
         with path.open("x", encoding="utf-8") as file:
             file.write(skeleton_of(program, needed))
     except FileExistsError as error:
-        raise SourceError("exists; --skeleton overwrites nothing", origin=str(path)) from error
+        raise SourceError(
+            "exists; --skeleton overwrites nothing", origin=str(path)
+        ) from error
     report.note(f"{path}: complete its functions, then attack again")
 
 
@@ -205,9 +219,13 @@ def _lines(found: Report, verbose: bool) -> list[str]:
     lines += [f"OTHER ERROR: {result}" for result in found.misnamed]
     if found.unbound:
         names = ", ".join(found.unbound)
-        lines.append(f"nothing binds (any account will do, which may be meant): {names}")
+        lines.append(
+            f"nothing binds (any account will do, which may be meant): {names}"
+        )
     if found.two_roles:
-        lines.append(f"may be one account (which may be meant): {', '.join(found.two_roles)}")
+        lines.append(
+            f"may be one account (which may be meant): {', '.join(found.two_roles)}"
+        )
     return [*lines, _summary(found)]
 
 
@@ -236,7 +254,9 @@ def _by_kind(results: list[Result]) -> list[list[str]]:
     kinds: dict[str, list[Result]] = {}
     for result in results:
         kinds.setdefault(result.kind, []).append(result)
-    return [[kind, str(len(own)), _worst(own), _errors(own)] for kind, own in kinds.items()]
+    return [
+        [kind, str(len(own)), _worst(own), _errors(own)] for kind, own in kinds.items()
+    ]
 
 
 def _worst(results: list[Result]) -> str:

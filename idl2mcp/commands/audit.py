@@ -19,9 +19,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command("audit")
 @click.argument("file", type=_FILE)
-@click.option("--keystore", type=_FILE, help="The key file that must have signed the log.")
 @click.option(
-    "--head", type=_FILE, help="The file with the log's head, if it is not beside the log."
+    "--keystore", type=_FILE, help="The key file that must have signed the log."
+)
+@click.option(
+    "--head",
+    type=_FILE,
+    help="The file with the log's head, if it is not beside the log.",
 )
 @click.option(
     "--clear-stop",
@@ -31,7 +35,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @report.json_option
 def command(
-    file: Path, keystore: Path | None, head: Path | None, clear_stop: bool, as_json: bool
+    file: Path,
+    keystore: Path | None,
+    head: Path | None,
+    clear_stop: bool,
+    as_json: bool,
 ) -> None:
     """Verify an audit log: the bytes and the order of its lines, their signatures and its head. Count its events.
 
@@ -88,12 +96,20 @@ def _check_signer(log: AuditLog, keystore: Path | None, writes: bool) -> None:
 
     if keystore is None:
         if writes and log.signed_by:
-            raise click.UsageError(f"the log is signed by {log.signed_by}: give its --keystore.")
+            raise click.UsageError(
+                f"the log is signed by {log.signed_by}: give its --keystore."
+            )
         return
     address = keystore_address(keystore)
     if log.signed_by != address:
-        got = f"one that {log.signed_by} signed" if log.signed_by else "one without signatures"
-        raise SourceError(f"expected a log that {address} signed, got {got}", origin=str(log.path))
+        got = (
+            f"one that {log.signed_by} signed"
+            if log.signed_by
+            else "one without signatures"
+        )
+        raise SourceError(
+            f"expected a log that {address} signed, got {got}", origin=str(log.path)
+        )
 
 
 def _signatures(log: AuditLog) -> str:
@@ -102,6 +118,4 @@ def _signatures(log: AuditLog) -> str:
         return "  no line is signed: a program that can write the log and its head can make another"
     if not log.unsigned:
         return f"  signed by {log.signed_by}"
-    return (
-        f"  lines 1 to {log.unsigned} are not signed; line {log.unsigned + 1} on by {log.signed_by}"
-    )
+    return f"  lines 1 to {log.unsigned} are not signed; line {log.unsigned + 1} on by {log.signed_by}"

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 )
 @inputs.no_exec_option
 @report.json_option
-def command(folder: Path, out: Path | None, route: Any, descriptions: Any, as_json: bool) -> None:
+def command(
+    folder: Path, out: Path | None, route: Any, descriptions: Any, as_json: bool
+) -> None:
     """Compile the crate in DIR for the SVM; show the size, the rent and what list_tools costs.
 
     If DIR has a spec.py that is newer than the crate, or no crate yet, the crate is rendered first.
@@ -46,7 +48,9 @@ def command(folder: Path, out: Path | None, route: Any, descriptions: Any, as_js
 
         _render(folder, descriptions, running)
 
-        result = build_program(folder, route=route, out=out or folder, progress=running.step)
+        result = build_program(
+            folder, route=route, out=out or folder, progress=running.step
+        )
     report.emit(_document(result), _lines(result), as_json=as_json)
 
 
@@ -73,7 +77,9 @@ def _document(result: BuildResult) -> dict[str, Any]:
         "sha256": result.sha256,
         "rent_lamports": result.rent_lamports,
         "toolchain": result.toolchain.record(),
-        "list_tools": None if result.list_tools is None else _list_tools(result.list_tools),
+        "list_tools": None
+        if result.list_tools is None
+        else _list_tools(result.list_tools),
         "seconds": round(result.seconds, 1),
         "wrong_arithmetic": [str(w) for w in result.wrong],
         "left_out": list(result.left_out),
@@ -82,7 +88,9 @@ def _document(result: BuildResult) -> dict[str, Any]:
 
 def _list_tools(cost: ListToolsCost) -> dict[str, Any]:
     schema = cost.schema
-    units = {key: value for key, value in report.fields(cost).items() if key != "schema"}
+    units = {
+        key: value for key, value in report.fields(cost).items() if key != "schema"
+    }
     return {
         **units,
         "schema": {
@@ -114,7 +122,9 @@ def _lines(result: BuildResult) -> list[str]:
         lines.append("  it does not answer list_tools")
     else:
         others = (
-            "" if cost.others is None else f", at most {cost.others} for the other {cost.pages - 1}"
+            ""
+            if cost.others is None
+            else f", at most {cost.others} for the other {cost.pages - 1}"
         )
         stream = (
             ""

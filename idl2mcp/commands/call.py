@@ -115,7 +115,9 @@ def command(
     from mcpsol_py.client.transport import run
 
     args = with_pairs(json_object(args_text, "--args"), arg_texts, "--arg", plain_value)
-    accounts = with_pairs(json_object(accounts_text, "--accounts"), account_texts, "--account", str)
+    accounts = with_pairs(
+        json_object(accounts_text, "--accounts"), account_texts, "--account", str
+    )
     remaining = json_list(remaining_text, "--remaining")
     with report.progress(f"calling {instruction}") as running:
         loaded = inputs.load_source(source, chain)
@@ -125,7 +127,9 @@ def command(
                 f"--mode {mode} needs a chain: --url URL, or --so FILE to run the program on a local cluster."
             )
         if transport is None and priority.price is not None:
-            raise click.UsageError("--priority-fee needs a chain: its compute units are measured.")
+            raise click.UsageError(
+                "--priority-fee needs a chain: its compute units are measured."
+            )
         call = _Call(loaded, transport, signer_names, running, priority)
         try:
             document, lines = run(
@@ -231,7 +235,9 @@ class _Call:
             lines.append(f"  unsigned transaction: {document['transaction']}")
         return document, lines
 
-    async def _raise_failure(self, prepared: PreparedCall, simulated: SimulatedCall) -> None:
+    async def _raise_failure(
+        self, prepared: PreparedCall, simulated: SimulatedCall
+    ) -> None:
         """Raise the failure of a simulation, with names in its hints."""
         from mcpsol_py.calls.hints import raise_failure
 
@@ -250,7 +256,9 @@ class _Call:
 
         transport = self.served.transport
         blockhash = (
-            (await transport.latest_blockhash()).value if transport is not None else Hash.default()
+            (await transport.latest_blockhash()).value
+            if transport is not None
+            else Hash.default()
         )
         return base64.b64encode(bytes(unsigned(prepared.message(blockhash)))).decode()
 
@@ -263,8 +271,14 @@ class _Call:
 
     def _signers(self, prepared: PreparedCall) -> dict[str, Signer]:
         """Return who signs, by address: --signer, and the wallets of the local cluster. Raises MissingAccount."""
-        found = {str(key): signer for key, signer in self.signers.items()} | self._wallets(prepared)
-        missing = [inputs.address(key, "--signer") for key in prepared.signers if key not in found]
+        found = {
+            str(key): signer for key, signer in self.signers.items()
+        } | self._wallets(prepared)
+        missing = [
+            inputs.address(key, "--signer")
+            for key in prepared.signers
+            if key not in found
+        ]
         services = named_signers(self.services, missing, self.source.cluster)
         found |= {str(key): signer for key, signer in services.items()}
         found = {address: _BlockingSigner(signer) for address, signer in found.items()}
@@ -277,8 +291,12 @@ class _Call:
         from mcpsol_py.client.keys import KeypairSigner
 
         cluster = self.source.cluster
-        keys = [] if cluster is None else [cluster.signer(key) for key in prepared.signers]
-        return {str(key.pubkey()): KeypairSigner(key) for key in keys if key is not None}
+        keys = (
+            [] if cluster is None else [cluster.signer(key) for key in prepared.signers]
+        )
+        return {
+            str(key.pubkey()): KeypairSigner(key) for key in keys if key is not None
+        }
 
     def _how_to_sign(self) -> str:
         how = (

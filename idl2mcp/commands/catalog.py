@@ -65,7 +65,9 @@ def _is_document(text: str) -> bool:
     return Path(text).suffix in (".json", ".ts") or Path(text).is_dir()
 
 
-def _add_source(catalog: Catalog, text: str, chain: inputs.Chain, done: Recorded) -> None:
+def _add_source(
+    catalog: Catalog, text: str, chain: inputs.Chain, done: Recorded
+) -> None:
     from mcpsol_py.errors import NoProgram, NoSchema, SourceError
 
     try:
@@ -86,7 +88,9 @@ def _version_of(text: str, chain: inputs.Chain) -> NewVersion:
         return _version_at(text, chain)
     source = inputs.load_source(text, chain)
     address = inputs.program_id_of(source)
-    return seed_of(text) or NewVersion(source.model, "file", source.how, address=address)
+    return seed_of(text) or NewVersion(
+        source.model, "file", source.how, address=address
+    )
 
 
 def _version_at(program_id: str, chain: inputs.Chain) -> NewVersion:
@@ -103,7 +107,9 @@ def _version_at(program_id: str, chain: inputs.Chain) -> NewVersion:
     key = inputs.address(program_id, "SOURCE")
     with inputs.endpoint_at(chain.url) as transport:
         found = discover_sync(transport, key)
-        return NewVersion.discovered(found, program_id, run(deployment_mark(transport, key)).slot)
+        return NewVersion.discovered(
+            found, program_id, run(deployment_mark(transport, key)).slot
+        )
 
 
 @command.command("import")
@@ -128,11 +134,15 @@ def export(file: Path, place: str, as_json: bool) -> None:
     from mcpsol_py.catalog import Catalog, exchange
 
     if file.suffix not in (".jsonl", ".parquet"):
-        raise click.BadParameter(f"expected a .jsonl or .parquet file, got {file.name!r}.")
+        raise click.BadParameter(
+            f"expected a .jsonl or .parquet file, got {file.name!r}."
+        )
     with Catalog.open(place) as catalog:
         count, sha256 = exchange.export(catalog, file)
     text = f"{file}: {report.count(count, 'version')}, sha256 {sha256}"
-    report.emit({"file": str(file), "versions": count, "sha256": sha256}, text, as_json=as_json)
+    report.emit(
+        {"file": str(file), "versions": count, "sha256": sha256}, text, as_json=as_json
+    )
 
 
 @command.command("crawl")
@@ -196,7 +206,9 @@ def crawl(
         )
         try:
             queued = catalog.database_url.startswith("postgresql")
-            done = await (run_crawl(crawling, lists=not worker) if queued else crawling.run())
+            done = await (
+                run_crawl(crawling, lists=not worker) if queued else crawling.run()
+            )
         finally:
             await crawling.close()
         counts = report.fields(done)
@@ -269,7 +281,9 @@ def show(program: str, place: str, as_json: bool) -> None:
 @click.argument("older", required=False)
 @click.argument("newer", required=False)
 @_catalog_option
-def diff(program: str, older: str | None, newer: str | None, place: str, as_json: bool) -> None:
+def diff(
+    program: str, older: str | None, newer: str | None, place: str, as_json: bool
+) -> None:
     """Compare two versions of PROGRAM, named by the start of their hashes; by default the last two."""
     from mcpsol_py.catalog import Catalog
     from mcpsol_py.schema.comparison.diff import differences
@@ -314,7 +328,9 @@ def list_(words: tuple[str, ...], place: str, as_json: bool) -> None:
 
 def _show_recorded(done: Recorded, *, as_json: bool) -> None:
     document = {"added": done.added, "unchanged": done.unchanged, "faults": done.faults}
-    lines = [f"added {report.count(len(done.added), 'version')}, {len(done.unchanged)} unchanged"]
+    lines = [
+        f"added {report.count(len(done.added), 'version')}, {len(done.unchanged)} unchanged"
+    ]
     faults = list(done.faults.items())
     lines += [f"not added: {name}: {why}" for name, why in faults[:_FAULTS_SHOWN]]
     if len(faults) > _FAULTS_SHOWN:
@@ -344,11 +360,15 @@ def _version_line(row: VersionRow) -> str:
     )
 
 
-def _chosen(rows: tuple[VersionRow, ...], start: str | None, default: VersionRow) -> VersionRow:
+def _chosen(
+    rows: tuple[VersionRow, ...], start: str | None, default: VersionRow
+) -> VersionRow:
     if start is None:
         return default
     found = [row for row in rows if row.hash.startswith(start)]
     if len(found) != 1:
         known = ", ".join(row.hash[:12] for row in rows)
-        raise click.BadParameter(f"expected the start of one of {known}, got {start!r}.")
+        raise click.BadParameter(
+            f"expected the start of one of {known}, got {start!r}."
+        )
     return found[0]

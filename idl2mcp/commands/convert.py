@@ -31,7 +31,10 @@ KINDS = ("compact", "pages", "mcp", "anchor")
     help="For --to mcp.",
 )
 @click.option(
-    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout."
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file instead of stdout.",
 )
 @inputs.chain_options
 @report.json_option

@@ -23,7 +23,11 @@ from idl2mcp.json_input import text_value
 @inputs.chain_options
 @report.json_option
 def command(
-    source: str, what: tuple[str, ...], chain: inputs.Chain, as_json: bool, **output: Any
+    source: str,
+    what: tuple[str, ...],
+    chain: inputs.Chain,
+    as_json: bool,
+    **output: Any,
 ) -> int | None:
     """Explain WHAT by SOURCE's schema: a transaction (base64 or base58), the signature of one, or instruction data.
 
@@ -40,9 +44,13 @@ def command(
     if output["form"] is not None:
         if not what:
             raise click.UsageError("--format needs SOURCE and WHAT.")
-        return decode_files(inputs.load_source(source, chain), what, Output(**output), as_json)
+        return decode_files(
+            inputs.load_source(source, chain), what, Output(**output), as_json
+        )
     if len(what) > 1 or output["out"] is not None:
-        raise click.UsageError("several WHAT and --out need --format jsonl or --format parquet.")
+        raise click.UsageError(
+            "several WHAT and --out need --format jsonl or --format parquet."
+        )
     if not what:
         return _explain(None, source, chain, as_json)
     return _explain(source, what[0], chain, as_json)
@@ -54,8 +62,12 @@ def _explain(source: str | None, what: str, chain: inputs.Chain, as_json: bool) 
     text = text_value(what, "WHAT").strip()
     with report.progress("decoding"), _reader(source, chain) as reader:
         found = run(reader.read(text))
-    report.emit(found, reader.programs.book.named(report.as_json_text(found)), as_json=as_json)
-    failed = any("error" in row and len(row) == 1 for row in found.get("transactions", ()))
+    report.emit(
+        found, reader.programs.book.named(report.as_json_text(found)), as_json=as_json
+    )
+    failed = any(
+        "error" in row and len(row) == 1 for row in found.get("transactions", ())
+    )
     return report.INPUT if failed else report.OK
 
 
@@ -71,7 +83,11 @@ def _reader(source: str | None, chain: inputs.Chain) -> Iterator[TextReader]:
     loaded = inputs.load_source(source, chain)
     transport = inputs.transport_of(loaded, blocking=True)
     served = ServedProgram(
-        loaded.program, loaded.program_id, transport, loaded.how, versions=loaded.versions
+        loaded.program,
+        loaded.program_id,
+        transport,
+        loaded.how,
+        versions=loaded.versions,
     )
     try:
         yield TextReader(served, ChainPrograms(transport, inputs.book_of(loaded)))

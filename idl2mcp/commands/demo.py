@@ -45,7 +45,9 @@ class Demo:
         """Show a step that is done, with its results."""
         self.steps.append({"step": title, **facts})
         if not self.quiet:
-            text = "\n".join([f"{len(self.steps)}. {title}", *(f"   {line}" for line in lines), ""])
+            text = "\n".join(
+                [f"{len(self.steps)}. {title}", *(f"   {line}" for line in lines), ""]
+            )
             report.emit(None, text, as_json=False)
 
     async def run(self) -> None:
@@ -61,7 +63,10 @@ class Demo:
         if (
             find_spec("mcp") is None
         ):  # installed without the bridge: all before this does without it
-            self.tell("the rest calls them as MCP tools, and pays: it needs the extra bridge", [])
+            self.tell(
+                "the rest calls them as MCP tools, and pays: it needs the extra bridge",
+                [],
+            )
             return
         await self.serve(counter, vault)
         await Payments(self, await self.discover("x402")).run()
@@ -96,11 +101,19 @@ class Demo:
             tools=[ix.name for ix in found.program.model.instructions],
         )
         return ServedProgram(
-            found.program, program_id, self.cluster.transport, f"list_tools of {name}.so", "local"
+            found.program,
+            program_id,
+            self.cluster.transport,
+            f"list_tools of {name}.so",
+            "local",
         )
 
     async def call(
-        self, served: ServedProgram, name: str, args: dict[str, Any], accounts: dict[str, Any]
+        self,
+        served: ServedProgram,
+        name: str,
+        args: dict[str, Any],
+        accounts: dict[str, Any],
     ) -> dict[str, Any]:
         """Simulate one instruction, then execute it. Raises ProgramFailed."""
         from mcpsol_py.calls.describe import describe, text_of
@@ -114,7 +127,9 @@ class Demo:
         if simulated.failure is not None:
             raise simulated.failure
         keys = [
-            key for address in prepared.signers if (key := self.cluster.signer(address)) is not None
+            key
+            for address in prepared.signers
+            if (key := self.cluster.signer(address)) is not None
         ]
         await send_signed(prepared, keys)
         found = {a.name: a.address for a in prepared.accounts}
@@ -125,7 +140,11 @@ class Demo:
         }
 
     async def refused(
-        self, served: ServedProgram, name: str, args: dict[str, Any], accounts: dict[str, Any]
+        self,
+        served: ServedProgram,
+        name: str,
+        args: dict[str, Any],
+        accounts: dict[str, Any],
     ) -> ProgramFailed:
         """The error of a call that must fail."""
         try:
@@ -141,22 +160,35 @@ class Demo:
         from mcpsol_py.calls.reading import read_account
         from mcpsol_py.calls.summary import short
 
-        made = await self.call(counter, "initialize", {"start": "40"}, {"authority": "@alice"})
-        self.tell("build and execute: counter.initialize", made["lines"], **_facts(made))
-        grown = await self.call(counter, "increment", {"amount": "2"}, {"authority": "@alice"})
+        made = await self.call(
+            counter, "initialize", {"start": "40"}, {"authority": "@alice"}
+        )
+        self.tell(
+            "build and execute: counter.initialize", made["lines"], **_facts(made)
+        )
+        grown = await self.call(
+            counter, "increment", {"amount": "2"}, {"authority": "@alice"}
+        )
         address = grown["accounts"]["counter"]
         state = await read_account(
             counter, counter.program.model.accounts[0].name, Pubkey.from_string(address)
         )
         self.tell(
             "read its effect back: the account, decoded",
-            [f"counter {short(address)} (derived from alice's address): {state['fields']}"],
+            [
+                f"counter {short(address)} (derived from alice's address): {state['fields']}"
+            ],
             address=address,
             fields=state["fields"],
         )
-        error = await self.refused(counter, "decrement", {"amount": "43"}, {"authority": "@alice"})
+        error = await self.refused(
+            counter, "decrement", {"amount": "43"}, {"authority": "@alice"}
+        )
         stranger = await self.refused(
-            counter, "increment", {"amount": "1"}, {"authority": "@mallory", "counter": address}
+            counter,
+            "increment",
+            {"amount": "1"},
+            {"authority": "@mallory", "counter": address},
         )
         self.tell(
             "what fails says why",
@@ -177,7 +209,12 @@ class Demo:
             vault,
             "deposit",
             {"amount": "400000"},
-            {"vault": box, "source": "@alice_coin", "mint": "@coin", "depositor": "@alice"},
+            {
+                "vault": box,
+                "source": "@alice_coin",
+                "mint": "@coin",
+                "depositor": "@alice",
+            },
         )
         self.tell("vault.deposit: tokens go in", put["lines"], **_facts(put))
         got = await self.call(
@@ -202,7 +239,12 @@ class Demo:
                 "destination": "@mallory_coin",
             },
         )
-        self.tell("a wrong authority is refused", [str(error)], error=error.name, code=error.code)
+        self.tell(
+            "a wrong authority is refused",
+            [str(error)],
+            error=error.name,
+            code=error.code,
+        )
 
     async def serve(self, counter: ServedProgram, vault: ServedProgram) -> None:
         """Both programs as MCP tools, called by a real client; the transaction that comes back is signed here and
@@ -218,10 +260,13 @@ class Demo:
         async with Client(make_server(bridge)) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             self.tell(
-                "served as MCP tools (idl2mcp serve counter vault)", [", ".join(tools)], tools=tools
+                "served as MCP tools (idl2mcp serve counter vault)",
+                [", ".join(tools)],
+                tools=tools,
             )
             result = await client.call_tool(
-                "counter_increment", {"amount": "100", "accounts": {"authority": "@alice"}}
+                "counter_increment",
+                {"amount": "100", "accounts": {"authority": "@alice"}},
             )
             answer = _content(result)
             self.tell(
@@ -229,18 +274,27 @@ class Demo:
                 answer["summary"].splitlines(),
                 **{k: answer[k] for k in ("transaction", "signers", "simulation")},
             )
-            transaction = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"]))
-            signed = VersionedTransaction(transaction.message, [self.cluster.wallet("alice")])
+            transaction = VersionedTransaction.from_bytes(
+                base64.b64decode(answer["transaction"])
+            )
+            signed = VersionedTransaction(
+                transaction.message, [self.cluster.wallet("alice")]
+            )
             await self.cluster.transport.send(signed)
-            address = next(a["address"] for a in answer["accounts"] if a["name"] == "counter")
-            read = _content(await client.call_tool("counter_get_state", {"address": address}))
+            address = next(
+                a["address"] for a in answer["accounts"] if a["name"] == "counter"
+            )
+            read = _content(
+                await client.call_tool("counter_get_state", {"address": address})
+            )
             self.tell(
                 "signed by its owner, executed, and read through the bridge",
                 [str(read["fields"])],
                 **read,
             )
             failed = await client.call_tool(
-                "counter_decrement", {"amount": "1000", "accounts": {"authority": "@alice"}}
+                "counter_decrement",
+                {"amount": "1000", "accounts": {"authority": "@alice"}},
             )
             text = getattr(failed.content[0], "text", "")
             self.tell(
@@ -256,6 +310,8 @@ def _facts(made: Mapping[str, Any]) -> dict[str, Any]:
 
 def _content(result: Any) -> dict[str, Any]:
     if result.is_error:
-        raise SourceError(str(getattr(result.content[0], "text", "the call failed")), origin="demo")
+        raise SourceError(
+            str(getattr(result.content[0], "text", "the call failed")), origin="demo"
+        )
     content: dict[str, Any] = result.structured_content
     return content

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 @click.command("deploy")
-@click.argument("so", metavar="FILE.so", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument(
+    "so", metavar="FILE.so", type=click.Path(dir_okay=False, path_type=Path)
+)
 @deploy_options.destination_options
 @click.option(
     "--program-id",
@@ -76,16 +78,24 @@ def command(
     with report.progress(f"asking {destination.shown}") as running:
         job = _Job(so, elf, payer, authority, program, destination, running)
         if destination.close_buffer:
-            address = job.buffer if buffer is None else inputs.address(buffer, "--buffer")
+            address = (
+                job.buffer if buffer is None else inputs.address(buffer, "--buffer")
+            )
             lamports = destination.run(lambda cluster: job.close(cluster, address))
             report.emit(
-                {"buffer": str(address), "lamports": lamports, "dry_run": destination.dry_run},
+                {
+                    "buffer": str(address),
+                    "lamports": lamports,
+                    "dry_run": destination.dry_run,
+                },
                 _closed_line(address, lamports, destination.dry_run),
                 as_json=as_json,
             )
             return
         try:
-            document, lines = destination.run(lambda cluster: job.run(cluster, max_len, final))
+            document, lines = destination.run(
+                lambda cluster: job.run(cluster, max_len, final)
+            )
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(
@@ -110,7 +120,10 @@ class _Program:
     """The program's id and its key pair, if known. `unsaved`: the file to write a new key pair to."""
 
     def __init__(
-        self, program_id: Pubkey, key: Keypair | None = None, unsaved: Path | None = None
+        self,
+        program_id: Pubkey,
+        key: Keypair | None = None,
+        unsaved: Path | None = None,
     ) -> None:
         self.id, self.key, self.unsaved = program_id, key, unsaved
 
@@ -241,7 +254,9 @@ class _Job:
         }
         return document, _done_lines(done, says)
 
-    async def _says(self, transport: RpcTransport, done: Deployed) -> dict[str, Any] | None:
+    async def _says(
+        self, transport: RpcTransport, done: Deployed
+    ) -> dict[str, Any] | None:
         """Return the program's answer to list_tools, from the slot after its deployment on; None without one."""
         from mcpsol_py.client.discovery import discover
         from mcpsol_py.client.loader import current_slot
@@ -301,7 +316,9 @@ def _lines(plan: DeploymentPlan, would: str) -> list[str]:
     )
     lines = [first]
     if plan.writes < plan.chunks:
-        lines.append(f"  {plan.chunks - plan.writes} of {plan.chunks} chunks need not be written")
+        lines.append(
+            f"  {plan.chunks - plan.writes} of {plan.chunks} chunks need not be written"
+        )
     if plan.extend is not None:
         lines.append(f"  the program grows by {plan.extend[0]:,} bytes")
     if not plan.affordable:

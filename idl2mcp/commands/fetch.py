@@ -26,7 +26,9 @@ from idl2mcp.versions_file import idl_file, write_history
 )
 @inputs.url_option(required=True)
 @report.json_option
-def command(program_id: str, out: Path | None, history: bool, url: str, as_json: bool) -> int:
+def command(
+    program_id: str, out: Path | None, history: bool, url: str, as_json: bool
+) -> int:
     """Fetch the IDL of program ID from the Program Metadata program, or else from its Anchor IDL account.
 
     The answer is "absent" if neither account exists, and "corrupt" if its content is not an IDL; both exit 3. To read
@@ -51,16 +53,23 @@ def command(program_id: str, out: Path | None, history: bool, url: str, as_json:
     }
     if found.outcome != "ok":
         report.emit(
-            {**document, "why": found.why}, f"{found.outcome}: {found.why}", as_json=as_json
+            {**document, "why": found.why},
+            f"{found.outcome}: {found.why}",
+            as_json=as_json,
         )
         return report.CHAIN
     text = report.as_json_text(found.document)
     report.note(
-        f"found in {found.source}" + (f", account {found.address}" if found.address else "")
+        f"found in {found.source}"
+        + (f", account {found.address}" if found.address else "")
     )
     if out is not None:
         report.write_whole(out, (text + "\n").encode())
-        report.emit(document, f"{out}: {len(text):,} bytes, from {found.source}", as_json=as_json)
+        report.emit(
+            document,
+            f"{out}: {len(text):,} bytes, from {found.source}",
+            as_json=as_json,
+        )
     elif as_json:
         report.emit({**document, "idl": found.document}, "", as_json=True)
     else:
@@ -89,7 +98,10 @@ def _fetch_history(program_id: str, out: Path | None, url: str, as_json: bool) -
         for idl in found.idls
     ]
     lines = [f"{out}: {len(rows)} IDLs"]
-    lines += [f"  {row['file']}: from slot {row['first_slot']:,}, {row['source']}" for row in rows]
+    lines += [
+        f"  {row['file']}: from slot {row['first_slot']:,}, {row['source']}"
+        for row in rows
+    ]
     document = {"program_id": program_id, "idls": rows, "notes": list(found.notes)}
     report.emit(document, "\n".join(lines), as_json=as_json)
     return report.OK if rows else report.CHAIN

@@ -16,7 +16,11 @@ def command(ctx: click.Context, names: tuple[str, ...]) -> None:
     assert context is not None  # a command of the group always has one
     target: click.Command = context.command
     for name in names:
-        found = target.get_command(context, name) if isinstance(target, click.Group) else None
+        found = (
+            target.get_command(context, name)
+            if isinstance(target, click.Group)
+            else None
+        )
         if found is None:
             raise click.UsageError(_unknown(target, name, context), ctx)
         target, context = found, click.Context(found, info_name=name, parent=context)

@@ -48,7 +48,9 @@ def describe(source: inputs.Source) -> dict[str, Any]:
         "dialect": model.dialect,
         "source": source.how,
         "docs": _docs(model.docs),
-        "instructions": [instruction_row(ix, why_not.get(ix.name)) for ix in model.instructions],
+        "instructions": [
+            instruction_row(ix, why_not.get(ix.name)) for ix in model.instructions
+        ],
         "accounts": [
             {
                 "name": clean_text(a.name, 200),
@@ -59,15 +61,25 @@ def describe(source: inputs.Source) -> dict[str, Any]:
             for a in model.accounts
         ],
         "events": [
-            {"name": clean_text(e.name, 200), "discriminator": "0x" + e.discriminator.value.hex()}
+            {
+                "name": clean_text(e.name, 200),
+                "discriminator": "0x" + e.discriminator.value.hex(),
+            }
             for e in model.events
         ],
         "errors": [
-            {"code": e.code, "name": clean_text(e.name, 200), "message": clean_text(e.message, 400)}
+            {
+                "code": e.code,
+                "name": clean_text(e.name, 200),
+                "message": clean_text(e.message, 400),
+            }
             for e in model.errors
         ],
         "types": [
-            {"name": clean_text(t.name, 200), "type": clean_text(type_text(t.type), 2000)}
+            {
+                "name": clean_text(t.name, 200),
+                "type": clean_text(type_text(t.type), 2000),
+            }
             for t in model.types
         ],
         "constants": [
@@ -147,7 +159,9 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
         if rows:
             shown = len(rows) if everything else section.shown
             lines += ["", report.count(len(rows), section.noun)]
-            lines += ["  " + section.line(row).replace("\n", " ") for row in rows[:shown]]
+            lines += [
+                "  " + section.line(row).replace("\n", " ") for row in rows[:shown]
+            ]
             lines += _cut(len(rows), shown)
     return lines + _findings(d["findings"], everything=everything)
 
@@ -189,7 +203,9 @@ def _findings(findings: list[dict[str, Any]], *, everything: bool) -> list[str]:
     shown = len(findings) if everything else _MAX_FINDINGS
     title = report.count(len(findings), "finding")
     lines = ["", f"{title}:" if findings else title]
-    lines += [f"  {row['level']}: {row['path']}: {row['message']}" for row in findings[:shown]]
+    lines += [
+        f"  {row['level']}: {row['path']}: {row['message']}" for row in findings[:shown]
+    ]
     return lines + _cut(len(findings), shown)
 
 
@@ -218,7 +234,11 @@ _SECTIONS = (
     _Section("events", "event", lambda row: f"{row['name']}  [{row['discriminator']}]"),
     _Section("errors", "error", _error_line),
     _Section("types", "type", lambda row: f"{row['name']} = {row['type']}"),
-    _Section("constants", "constant", lambda row: f"{row['name']}: {row['type']} = {row['value']}"),
+    _Section(
+        "constants",
+        "constant",
+        lambda row: f"{row['name']}: {row['type']} = {row['value']}",
+    ),
 )
 
 

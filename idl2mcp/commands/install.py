@@ -14,10 +14,12 @@ _SERVERS = (("serve",), ("x402", "wallet"))
 
 
 @click.command(
-    "install", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+    "install",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option(
-    "--name", help="The server's name there (default: idl2mcp, of a wallet idl2mcp-wallet)."
+    "--name",
+    help="The server's name there (default: idl2mcp, of a wallet idl2mcp-wallet).",
 )
 @click.option(
     "--file",
@@ -25,8 +27,12 @@ _SERVERS = (("serve",), ("x402", "wallet"))
     help="The configuration file (default: the client's own; for claude .mcp.json here).",
 )
 @click.argument("client", type=click.Choice(CLIENTS))
-@click.argument("server", metavar="serve …", nargs=-1, type=click.UNPROCESSED, required=True)
-def command(name: str | None, file: Path | None, client: str, server: tuple[str, ...]) -> None:
+@click.argument(
+    "server", metavar="serve …", nargs=-1, type=click.UNPROCESSED, required=True
+)
+def command(
+    name: str | None, file: Path | None, client: str, server: tuple[str, ...]
+) -> None:
     """Write a server into the configuration of CLIENT: `idl2mcp install cursor serve --config bridge.toml`.
 
     The server is started once, as the client would. Other entries and comments stay, and a copy of the old file is
@@ -35,8 +41,14 @@ def command(name: str | None, file: Path | None, client: str, server: tuple[str,
     from idl2mcp.cli import cli
 
     if not any(server[: len(words)] == words for words in _SERVERS):
-        raise click.UsageError("expected the command that serves: serve …, or x402 wallet …")
-    given = {"--install": client, "--name": name, "--client-file": file and file.absolute()}
+        raise click.UsageError(
+            "expected the command that serves: serve …, or x402 wallet …"
+        )
+    given = {
+        "--install": client,
+        "--name": name,
+        "--client-file": file and file.absolute(),
+    }
     options = [str(word) for item in without_nulls(given).items() for word in item]
     arguments = [*server, *options]
     cli.main(args=arguments, prog_name="idl2mcp", standalone_mode=False, obj=arguments)

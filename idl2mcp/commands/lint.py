@@ -25,7 +25,9 @@ from mcpsol_py.schema.lint import lint
 )
 @inputs.chain_options
 @report.json_option
-def command(source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
+def command(
+    source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json: bool
+) -> int:
     """Find mistakes in SOURCE: in the document itself, in the tools that it makes, and in the program that `render`
     makes of it."""
     with report.progress(f"reading {source}"):
@@ -33,18 +35,24 @@ def command(source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json:
         from mcpsol_py.render.findings import render_findings
 
         found: list[tuple[Finding, str | None]]
-        found = [(finding, None) for finding in (*check(model), *render_findings(model))]
+        found = [
+            (finding, None) for finding in (*check(model), *render_findings(model))
+        ]
         for client in dict.fromkeys(clients) or (None,):
             found += [(finding, client) for finding in lint(model, client)]
     rows = [_row(model, finding, client) for finding, client in found]
     errors = sum(row["level"] == "error" for row in rows)
     lines = [_line(row) for row in rows]
-    lines.append(f"{report.count(len(rows), 'finding')}, {errors} of them {_errors(errors)}.")
+    lines.append(
+        f"{report.count(len(rows), 'finding')}, {errors} of them {_errors(errors)}."
+    )
     report.emit({"findings": rows, "errors": errors}, lines, as_json=as_json)
     return report.INPUT if errors else report.OK
 
 
-def _row(model: ProgramModel, finding: Finding, client: str | None) -> dict[str, str | None]:
+def _row(
+    model: ProgramModel, finding: Finding, client: str | None
+) -> dict[str, str | None]:
     return {
         "level": finding.level,
         "rule": finding.rule,

@@ -30,7 +30,10 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
         "program": model.name,
         "program_id": str(loaded.program_id) if loaded.program_id else None,
         "source": loaded.how,
-        "tools": [inspect.instruction_row(ix, why_not.get(ix.name)) for ix in model.instructions],
+        "tools": [
+            inspect.instruction_row(ix, why_not.get(ix.name))
+            for ix in model.instructions
+        ],
     }
     lines = _lines(loaded, document["program_id"])
     if raw:
@@ -43,9 +46,7 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
 
 def _lines(source: inputs.Source, program_id: str | None) -> list[str]:
     tools = inspect.describe(source)["instructions"]
-    title = (
-        f"{source.model.name} · {program_id or 'no address'} · {report.count(len(tools), 'tool')}"
-    )
+    title = f"{source.model.name} · {program_id or 'no address'} · {report.count(len(tools), 'tool')}"
     lines = [title, f"  {source.how}"]
     for tool in tools:
         lines.append(f"  {inspect.signature(tool)}  [{tool['discriminator']}]")

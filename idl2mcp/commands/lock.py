@@ -13,7 +13,9 @@ from mcpsol_py.errors import NoProgram, SourceError, abbr
 
 @click.command("lock")
 @inputs.source_argument
-@click.option("--out", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--out", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path)
+)
 @click.option(
     "--accept",
     is_flag=True,
@@ -21,7 +23,9 @@ from mcpsol_py.errors import NoProgram, SourceError, abbr
 )
 @inputs.chain_options
 @report.json_option
-def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: bool) -> None:
+def command(
+    source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: bool
+) -> None:
     """Record SOURCE as accepted: `verify --lock` and `serve --lock` then refuse a schema that has changed.
 
     The lock has the whole schema and the program's id. With --url it also has the cluster, the slot of the program's
@@ -37,7 +41,11 @@ def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: 
             _refuse_change(source, out, loaded, place)
     report.write_whole(out, (report.as_json_text(document) + "\n").encode())
     report.emit(
-        {"out": str(out), "sha256": document["sha256"], "deployed": document["deployed"]},
+        {
+            "out": str(out),
+            "sha256": document["sha256"],
+            "deployed": document["deployed"],
+        },
         f"{out}: {loaded.model.name}, sha256 {document['sha256']}{_slot(place)}",
         as_json=as_json,
     )
@@ -73,10 +81,14 @@ def _load(
 
 
 def _slot(place: Place | None) -> str:
-    return f", deployed in slot {place.slot:,}" if place and place.slot is not None else ""
+    return (
+        f", deployed in slot {place.slot:,}" if place and place.slot is not None else ""
+    )
 
 
-def _refuse_change(source: str, out: Path, now: inputs.Source, place: Place | None) -> None:
+def _refuse_change(
+    source: str, out: Path, now: inputs.Source, place: Place | None
+) -> None:
     """Raise SourceError if *out* is not a lock file, or locks another program."""
     try:
         before = read_locked(out)
@@ -84,7 +96,9 @@ def _refuse_change(source: str, out: Path, now: inputs.Source, place: Place | No
         raise SourceError(
             f"{error.text}. With --accept it is written over", origin=str(out)
         ) from error
-    cluster = "unknown, because no deployment was found" if place is None else place.cluster
+    cluster = (
+        "unknown, because no deployment was found" if place is None else place.cluster
+    )
     rows = before.schema_changes(now.model, inputs.program_id_of(now))
     rows += before.cluster_changes(cluster)
     if rows:

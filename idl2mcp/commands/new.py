@@ -16,7 +16,17 @@ from mcpsol_py.names import RUST_KEYWORDS, pascal
 #: A crate's name, which is the name of a Python module and of a Rust crate too.
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 #: Crates that come with Rust, and the test harness.
-_TAKEN = {"alloc", "core", "proc_macro", "std", "test", "build", "deps", "examples", "incremental"}
+_TAKEN = {
+    "alloc",
+    "core",
+    "proc_macro",
+    "std",
+    "test",
+    "build",
+    "deps",
+    "examples",
+    "incremental",
+}
 #: Files whose name in the project differs: packages of Python leave out what begins with a dot.
 _RENAMED = {"gitignore": ".gitignore"}
 
@@ -44,7 +54,11 @@ def command(folder: Path, as_json: bool) -> None:
         f"{folder}: {len(files)} files: {', '.join(files)}",
         f"Next: cd {folder}, idl2mcp test, edit spec.py, idl2mcp build .",
     ]
-    report.emit({"folder": str(folder), "name": name, "files": list(files)}, lines, as_json=as_json)
+    report.emit(
+        {"folder": str(folder), "name": name, "files": list(files)},
+        lines,
+        as_json=as_json,
+    )
 
 
 def _check_name(name: str, folder: Path) -> None:
@@ -56,7 +70,8 @@ def _check_name(name: str, folder: Path) -> None:
         )
     if keyword.iskeyword(name) or name in RUST_KEYWORDS or name in _TAKEN:
         raise SourceError(
-            f"{name!r} is a word of Python, Rust or Cargo: choose another name", origin=str(folder)
+            f"{name!r} is a word of Python, Rust or Cargo: choose another name",
+            origin=str(folder),
         )
 
 
@@ -64,11 +79,13 @@ def _check_free(folder: Path) -> None:
     """Raise SourceError if *folder* is a file, or has files in it."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise SourceError(
-            "expected a folder or nothing, found a file: choose another name", origin=str(folder)
+            "expected a folder or nothing, found a file: choose another name",
+            origin=str(folder),
         )
     if folder.is_dir() and any(folder.iterdir()):
         raise SourceError(
-            "exists and is not empty: choose another name, or an empty folder", origin=str(folder)
+            "exists and is not empty: choose another name, or an empty folder",
+            origin=str(folder),
         )
 
 
@@ -78,10 +95,14 @@ def _files(name: str) -> dict[str, str]:
 
     model = templates_folder() / "project"
     paths = sorted(
-        path for path in model.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        path
+        for path in model.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
     )
     return {
-        _named(_path(path.relative_to(model)), name): _named(path.read_text(encoding="utf-8"), name)
+        _named(_path(path.relative_to(model)), name): _named(
+            path.read_text(encoding="utf-8"), name
+        )
         for path in paths
     }
 

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 @click.command("publish-idl")
 @inputs.source_argument
 @click.option(
-    "--program", "program_text", metavar="ID", required=True, help="The program whose IDL it is."
+    "--program",
+    "program_text",
+    metavar="ID",
+    required=True,
+    help="The program whose IDL it is.",
 )
 @deploy_options.destination_options
 @click.option(
@@ -49,23 +53,31 @@ def command(
     if destination.close_buffer:
         with report.progress(f"asking {destination.shown}"):
             closed = destination.run(
-                lambda cluster: _close(cluster, program_id, payer, authority, destination)
+                lambda cluster: _close(
+                    cluster, program_id, payer, authority, destination
+                )
             )
         rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
         done = "would be given back" if destination.dry_run else "given back"
         lines = [f"{key}: {sol(lamports)} {done}." for key, lamports in closed] or [
             "there is no buffer."
         ]
-        report.emit({"closed": rows, "dry_run": destination.dry_run}, lines, as_json=as_json)
+        report.emit(
+            {"closed": rows, "dry_run": destination.dry_run}, lines, as_json=as_json
+        )
         return
     with report.progress(f"reading {source}") as running:
         document, losses = _document(source, program_id, anchor)
         for loss in losses:
             report.note(f"lost: {loss}")
         running.step(f"asking {destination.shown}")
-        job = _Job(document, program_id, payer, authority, destination.priority, running)
+        job = _Job(
+            document, program_id, payer, authority, destination.priority, running
+        )
         try:
-            result, lines = destination.run(lambda cluster: job.run(cluster, destination.dry_run))
+            result, lines = destination.run(
+                lambda cluster: job.run(cluster, destination.dry_run)
+            )
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(
@@ -95,7 +107,9 @@ async def _close(
         payer=payer,
         authority=authority,
         check=cluster.check,
-        price=await destination.priority.price_for(cluster.transport, locked, MOST_UNITS),
+        price=await destination.priority.price_for(
+            cluster.transport, locked, MOST_UNITS
+        ),
     )
 
 
@@ -107,9 +121,7 @@ def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, lis
         text = inputs.source_bytes(source)
         try:
             json.loads(text)
-        except (
-            ValueError
-        ) as error:  # a byte order mark, for example: other readers may be stricter than ours
+        except ValueError as error:  # a byte order mark, for example: other readers may be stricter than ours
             raise SourceError(
                 f"no plain JSON: {error}. Publish it with --anchor", origin=source
             ) from error
@@ -156,7 +168,11 @@ class _Job:
     ) -> tuple[dict[str, Any], list[str]]:
         """Plan, show the costs, write, and read the IDL back as `fetch` does."""
         from mcpsol_py.client.idl_accounts import fetch_idl
-        from mcpsol_py.deploy.idl_metadata import MOST_UNITS, plan_publication, run_publication
+        from mcpsol_py.deploy.idl_metadata import (
+            MOST_UNITS,
+            plan_publication,
+            run_publication,
+        )
         from mcpsol_py.errors import TransportError
 
         transport = cluster.transport
@@ -171,9 +187,11 @@ class _Job:
             price=price,
         )
         if dry_run:
-            return {**_row(plan), "dry_run": True, "affordable": plan.balance >= plan.needed}, [
-                _cost(plan, "would ")
-            ]
+            return {
+                **_row(plan),
+                "dry_run": True,
+                "affordable": plan.balance >= plan.needed,
+            }, [_cost(plan, "would ")]
         report.note(_cost(plan, "will "))
         self.begun = plan.balance >= plan.needed and plan.action != "none"
         done = await run_publication(

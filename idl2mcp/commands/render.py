@@ -17,7 +17,14 @@ from idl2mcp import inputs, report
 @click.option(
     "--target",
     type=click.Choice(
-        ["pinocchio", "native", "anchor", "pinocchio-module", "native-module", "anchor-module"]
+        [
+            "pinocchio",
+            "native",
+            "anchor",
+            "pinocchio-module",
+            "native-module",
+            "anchor-module",
+        ]
     ),
     default="pinocchio",
     show_default=True,
@@ -53,7 +60,9 @@ def command(
     With --facade PROGRAM_ID the crate is a facade: it serves list_tools for a program that cannot be changed, and calls
     that program with the accounts and data that it is given."""
     if facade is not None and target != "pinocchio":
-        raise click.UsageError(f"a facade is written for pinocchio; leave --target {target} out.")
+        raise click.UsageError(
+            f"a facade is written for pinocchio; leave --target {target} out."
+        )
     with report.progress(f"reading {source}") as running:
         loaded = inputs.load_source(source, chain)
         inputs.refuse_errors(loaded)
@@ -78,9 +87,16 @@ def command(
         "formatted": result.formatted,
         "not_checked": list(result.unchecked),
     }
-    lines = [f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"]
-    lines += [f"  orphan (its instruction is gone; yours to delete): {p}" for p in result.orphans]
-    lines += [f"  NOT CHECKED, so the handler must: {what}" for what in result.unchecked]
+    lines = [
+        f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"
+    ]
+    lines += [
+        f"  orphan (its instruction is gone; yours to delete): {p}"
+        for p in result.orphans
+    ]
+    lines += [
+        f"  NOT CHECKED, so the handler must: {what}" for what in result.unchecked
+    ]
     if facade is not None and loaded.model.address not in (None, facade):
         lines.append(
             f"  the source names another program, {loaded.model.address}: the facade calls {facade}"

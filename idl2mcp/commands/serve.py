@@ -64,7 +64,10 @@ Ctrl-C ends it."""
     help="TOML: programs, mode, policy, HTTP.",
 )
 @click.option(
-    "--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
 )
 @click.option(
     "--mode",
@@ -88,7 +91,9 @@ Ctrl-C ends it."""
     help="Signs and pays if a call does not say who does; no key is needed.",
 )
 @click.option(
-    "--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens."
+    "--demo",
+    is_flag=True,
+    help="counter and vault on a local cluster, with wallets and tokens.",
 )
 @click.option(
     "--paid",
@@ -101,7 +106,11 @@ Ctrl-C ends it."""
     help="Serve every program of a catalogue (idl2mcp catalog), on the chain of --url.",
 )
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
-@click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="For --transport http (default: 8765).",
+)
 @click.option(
     "--oauth-issuer",
     metavar="URL",
@@ -188,7 +197,11 @@ class _Options:
         """The configuration of --config, or an empty one."""
         from idl2mcp.config.bridge import BridgeConfig, read_config
 
-        return BridgeConfig() if self.config is None else read_config(self.config, self.chain)
+        return (
+            BridgeConfig()
+            if self.config is None
+            else read_config(self.config, self.chain)
+        )
 
     def bridge_config(self) -> BridgeConfig:
         """The configuration of --config, with the other options on top."""
@@ -279,18 +292,26 @@ class _Service:
             listen(self.sockets)  # the next line says that clients can connect
         place = "stdio" if self.settings is None else self.settings.url
         how = " (found by search_tools)" if box.lazy else ""
-        report.note(f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}")
+        report.note(
+            f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}"
+        )
         if self.settings is None and sys.stdin.isatty():
             report.note(_WAITS_FOR_A_CLIENT)
 
     async def run(self) -> None:
         """Serve until the client leaves or the process is asked to stop."""
         stop = asyncio.Event()
-        jobs = asyncio.create_task(self.worker.run(stop)) if self.worker is not None else None
+        jobs = (
+            asyncio.create_task(self.worker.run(stop))
+            if self.worker is not None
+            else None
+        )
         try:
             async with AsyncExitStack() as stack:
                 if self.cluster is not None:
-                    await stack.enter_async_context(passing_time(self.cluster.transport))
+                    await stack.enter_async_context(
+                        passing_time(self.cluster.transport)
+                    )
                 await self._serve(stack)
         finally:
             stop.set()
@@ -334,7 +355,10 @@ class _Service:
     async def _close(self) -> None:
         if self.worker is not None:
             # Redeem vouchers now, not at the next start.
-            with suppress(TimeoutError), report.progress("ending the jobs; Ctrl-C leaves them"):
+            with (
+                suppress(TimeoutError),
+                report.progress("ending the jobs; Ctrl-C leaves them"),
+            ):
                 async with asyncio.timeout(20):
                     await self.worker.run_once(all_jobs=True)
         self.resources.close()
@@ -353,7 +377,9 @@ def _prepare(given: _Options) -> _Service:
     config = given.bridge_config()
     settings = given.http_settings(config)
     resources = ExitStack()
-    sockets = None if settings is None else resources.enter_context(_taken_ports(settings))
+    sockets = (
+        None if settings is None else resources.enter_context(_taken_ports(settings))
+    )
     bridge, loaded = make_bridge(config)
     state_key = settings.state_key if settings is not None else None
     server = make_server(bridge, version=mcpsol_py.__version__, state_key=state_key)
@@ -399,7 +425,9 @@ def _price_lines(bridge: Bridge) -> list[str]:
     from mcpsol_py.bridge.pricing import price_table
 
     rows = price_table(bridge)
-    lines = report.table([["tool", "price of a call"], *map(list, rows[:_PRICES_SHOWN])])
+    lines = report.table(
+        [["tool", "price of a call"], *map(list, rows[:_PRICES_SHOWN])]
+    )
     more = len(rows) - _PRICES_SHOWN
     return [*lines, *([f"and {more} more"] if more > 0 else [])]
 
@@ -419,7 +447,9 @@ def _load_without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def local_node(settings: HttpSettings, cluster: LocalCluster | None) -> LocalNode | None:
+def local_node(
+    settings: HttpSettings, cluster: LocalCluster | None
+) -> LocalNode | None:
     """The node of the local cluster, so that wallets and other tools reach the same chain.
 
     It has no authentication, so only a private bridge serves it.

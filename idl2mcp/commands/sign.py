@@ -44,7 +44,9 @@ _ASK_TIMES = 3
     help="A key file, a signing service (URL or ADDRESS=URL), or @name on the local cluster.",
 )
 @inputs.no_exec_option
-@click.option("--send", is_flag=True, help="Send it, and wait until it has landed or failed.")
+@click.option(
+    "--send", is_flag=True, help="Send it, and wait until it has landed or failed."
+)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option(
     "--source",
@@ -85,9 +87,13 @@ def command(
     --setup. Without a chain it is only decoded and signed.
     """
     if not signer_names and not send:
-        raise click.UsageError("Give --signer to sign it, or --send if it is signed already.")
+        raise click.UsageError(
+            "Give --signer to sign it, or --send if it is signed already."
+        )
     text = _transaction_text(tx)
-    chain = inputs.Chain(url=inputs.endpoint(url) if url else None, setup=setup, ledger=ledger)
+    chain = inputs.Chain(
+        url=inputs.endpoint(url) if url else None, setup=setup, ledger=ledger
+    )
     with report.progress("reading the programs"):
         place = _place(chain, source_names, signer_names)
     if place.transport is None and send:
@@ -95,7 +101,9 @@ def command(
             "--send needs a chain: --url URL, or --ledger FILE of a local cluster."
         )
     if place.transport is None and priority.price is not None:
-        raise click.UsageError("--priority-fee needs a chain: its compute units are measured.")
+        raise click.UsageError(
+            "--priority-fee needs a chain: its compute units are measured."
+        )
     if not yes and not terminal.is_there():
         raise click.UsageError(
             "There is no terminal to ask at. Add --yes to sign without a question."
@@ -132,7 +140,9 @@ def _content(path: Path) -> bytes:
 def _inside(content: bytes, origin: str) -> str:
     """Return the transaction in a file: text, bytes, or the "transaction" of a JSON result. Raises SourceError."""
     if len(content) > _LONGEST:
-        raise SourceError(f"expected a transaction, got over {_LONGEST:,} bytes", origin=origin)
+        raise SourceError(
+            f"expected a transaction, got over {_LONGEST:,} bytes", origin=origin
+        )
     try:
         text = content.decode("ascii").strip()
     except UnicodeDecodeError:
@@ -141,7 +151,9 @@ def _inside(content: bytes, origin: str) -> str:
         return text
     found = _in_result(text)
     if found is None:
-        raise SourceError('expected JSON with "transaction", got none in it', origin=origin)
+        raise SourceError(
+            'expected JSON with "transaction", got none in it', origin=origin
+        )
     return found
 
 
@@ -155,7 +167,11 @@ def _in_result(text: str) -> str | None:
     """Return the transaction in the JSON of `call --json` or of a tool's result."""
     with suppress(ValueError, RecursionError):
         document = json.loads(text)
-        for part in (document, document.get("structuredContent"), document.get("result")):
+        for part in (
+            document,
+            document.get("structuredContent"),
+            document.get("result"),
+        ):
             if isinstance(part, dict) and isinstance(part.get("transaction"), str):
                 return str(part["transaction"])
     return None
@@ -174,7 +190,9 @@ class _Place:
     book: AddressBook
 
 
-def _place(chain: inputs.Chain, sources: tuple[str, ...], signers: tuple[str, ...]) -> _Place:
+def _place(
+    chain: inputs.Chain, sources: tuple[str, ...], signers: tuple[str, ...]
+) -> _Place:
     """Open the chain and read the sources. Raises as `inputs.load_source`."""
     from dataclasses import replace
 
@@ -192,11 +210,15 @@ def _place(chain: inputs.Chain, sources: tuple[str, ...], signers: tuple[str, ..
     url = None if local else chain.url
     reading = replace(chain, url=url, setup=None, ledger=None, cluster=cluster)
     loaded = [inputs.load_source(source, reading) for source in sources]
-    served = [ServedProgram(one.program, one.program_id, transport, one.how) for one in loaded]
+    served = [
+        ServedProgram(one.program, one.program_id, transport, one.how) for one in loaded
+    ]
     return _Place(transport, cluster, served, inputs.book_at(url, cluster))
 
 
-async def _discovered(foreign: ForeignTransaction, place: _Place) -> list[ServedProgram]:
+async def _discovered(
+    foreign: ForeignTransaction, place: _Place
+) -> list[ServedProgram]:
     """Ask the programs of a transaction for their schemas. One that has none is shown as bytes."""
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.discovery import discover
@@ -206,13 +228,19 @@ async def _discovered(foreign: ForeignTransaction, place: _Place) -> list[Served
     if place.transport is None:
         return found
     known = {served.program_id for served in found}
-    programs = dict.fromkeys(instruction.program_id for instruction in foreign.instructions)
+    programs = dict.fromkeys(
+        instruction.program_id for instruction in foreign.instructions
+    )
     for program_id in programs:
         if program_id in known or str(program_id) in PROGRAM_NAMES:
             continue
         with suppress(McpsolError):
             schema = await discover(place.transport, program_id)
-            found.append(ServedProgram(schema.program, program_id, place.transport, schema.source))
+            found.append(
+                ServedProgram(
+                    schema.program, program_id, place.transport, schema.source
+                )
+            )
     return found
 
 
@@ -231,7 +259,10 @@ class _Signing:
 
     async def run(self, text: str) -> tuple[dict[str, Any], list[str]]:
         """Return the result as JSON and as lines."""
-        from mcpsol_py.calls.foreign.transaction import foreign_prioritized, read_foreign
+        from mcpsol_py.calls.foreign.transaction import (
+            foreign_prioritized,
+            read_foreign,
+        )
         from mcpsol_py.solana.fees import priority_lamports
 
         transport = self.place.transport
@@ -288,14 +319,22 @@ class _Signing:
             agreed = found.stakes
             if self.place.transport is None:
                 return found
-        raise CannotSign("more would leave the wallet each time after the person had said yes")
+        raise CannotSign(
+            "more would leave the wallet each time after the person had said yes"
+        )
 
-    async def _with_live_blockhash(self, foreign: ForeignTransaction) -> ForeignTransaction:
+    async def _with_live_blockhash(
+        self, foreign: ForeignTransaction
+    ) -> ForeignTransaction:
         """Return the transaction, with a new blockhash if its own cannot be used.
 
         Raises CannotSign if that would undo a signature, or without a chain.
         """
-        from mcpsol_py.calls.foreign.transaction import has_blockhash, is_live, refreshed
+        from mcpsol_py.calls.foreign.transaction import (
+            has_blockhash,
+            is_live,
+            refreshed,
+        )
 
         transport = self.place.transport
         if transport is None:
@@ -306,7 +345,9 @@ class _Signing:
             return foreign
         fresh = await refreshed(transport, foreign)
         if has_blockhash(foreign):
-            report.note("Its blockhash has expired or is of another chain: it gets a new one.")
+            report.note(
+                "Its blockhash has expired or is of another chain: it gets a new one."
+            )
         return fresh
 
     def _question(self, signs: object) -> str:

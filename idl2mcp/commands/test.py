@@ -39,7 +39,9 @@ _NO_TESTS = 5
 )
 @inputs.no_exec_option
 @report.json_option
-def command(folder: Path, pytest_args: tuple[str, ...], strict: bool, as_json: bool) -> int:
+def command(
+    folder: Path, pytest_args: tuple[str, ...], strict: bool, as_json: bool
+) -> int:
     """Run the tests in DIR with pytest, and print what they never reached: lines of the spec's bodies, named errors.
 
     The tests use the fixtures of mcpsol_py.testing (docs/testing.md). If the program is compiled, each call is made in
@@ -49,7 +51,9 @@ def command(folder: Path, pytest_args: tuple[str, ...], strict: bool, as_json: b
 
     spec = folder / "spec.py"
     if not spec.is_file():
-        raise SourceError("has no spec.py. Start a project with `idl2mcp new`", origin=str(folder))
+        raise SourceError(
+            "has no spec.py. Start a project with `idl2mcp new`", origin=str(folder)
+        )
     check_may_run(str(spec))
     with TemporaryDirectory(prefix="idl2mcp-test-") as reports:
         code = _run_pytest(folder, pytest_args, Path(reports), as_json)
@@ -59,7 +63,9 @@ def command(folder: Path, pytest_args: tuple[str, ...], strict: bool, as_json: b
     return report.INPUT if code or incomplete else report.OK
 
 
-def _run_pytest(folder: Path, args: tuple[str, ...], reports: Path, as_json: bool) -> int:
+def _run_pytest(
+    folder: Path, args: tuple[str, ...], reports: Path, as_json: bool
+) -> int:
     """Run pytest in *folder*, and return its exit code. Raises SourceError if pytest is not installed."""
     from importlib.util import find_spec
 
@@ -100,7 +106,9 @@ class _Found:
         self.missed, self.statements = missed(self.spec, self.reached)
         program = load(self.spec)
         self.errors = [error.name for error in program.errors]
-        self.errors_left = [name for name in self.errors if name not in self.reached.errors]
+        self.errors_left = [
+            name for name in self.errors if name not in self.reached.errors
+        ]
         self.instructions = list(program.instructions)
         called = self.reached.instructions
         self.never_called = [name for name in self.instructions if name not in called]
@@ -127,9 +135,15 @@ class _Found:
         counts: dict[str, tuple[Sized, int]] = {
             "bodies: {} of {} lines ran": (self.missed, self.statements),
             "errors: {} of {} returned": (self.errors_left, len(self.errors)),
-            "instructions: {} of {} called": (self.never_called, len(self.instructions)),
+            "instructions: {} of {} called": (
+                self.never_called,
+                len(self.instructions),
+            ),
         }
-        shown = [text.format(whole - len(left), whole) for text, (left, whole) in counts.items()]
+        shown = [
+            text.format(whole - len(left), whole)
+            for text, (left, whole) in counts.items()
+        ]
         verdict = {0: "the tests passed", _NO_TESTS: "there are no tests"}.get(
             code, "THE TESTS FAILED"
         )
@@ -141,7 +155,10 @@ class _Found:
             ),
             *(f"  never returned: {name}" for name in self.errors_left),
             *(f"  never called: {name}" for name in self.never_called),
-            *(f"  skipped {n:,} x: {what}" for what, n in sorted(self.reached.skipped.items())),
+            *(
+                f"  skipped {n:,} x: {what}"
+                for what, n in sorted(self.reached.skipped.items())
+            ),
             *self._comparison(),
         ]
 
@@ -149,4 +166,6 @@ class _Found:
         calls = self.reached.calls
         if "svm" in calls:
             return [f"  {calls['svm']:,} calls were made in an SVM too, and compared"]
-        return ["  nothing was compared with the compiled program: run `idl2mcp build` first"]
+        return [
+            "  nothing was compared with the compiled program: run `idl2mcp build` first"
+        ]

@@ -12,7 +12,13 @@ import click
 from idl2mcp import inputs, report
 from idl2mcp.lock_file import Locked, Place, place_of, read_locked
 from idl2mcp.program_files import built, read_elf
-from mcpsol_py.schema.comparison.diff import KINDS, Difference, comparable, differences, facts
+from mcpsol_py.schema.comparison.diff import (
+    KINDS,
+    Difference,
+    comparable,
+    differences,
+    facts,
+)
 from mcpsol_py.solana.loader import code_sha256
 
 if TYPE_CHECKING:
@@ -67,7 +73,11 @@ class _Compared:
 
 
 def _against(
-    source: str, against: str, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool
+    source: str,
+    against: str,
+    ignore: tuple[str, ...],
+    chain: inputs.Chain,
+    as_json: bool,
 ) -> int:
     with report.progress(f"reading {source}") as running:
         first = inputs.load_source(source, chain)
@@ -123,7 +133,9 @@ def _compare_code(left: str | None, right: str | None) -> _Compared:
     if left is None or right is None:
         return _Compared([])
     if not left or not right:
-        return _Compared([], "the code, because the node shows no deployed program at the address")
+        return _Compared(
+            [], "the code, because the node shows no deployed program at the address"
+        )
     if left == right:
         return _Compared([])
     row = Difference("code", f"sha256 {left}", f"sha256 {right}", "code")
@@ -131,7 +143,11 @@ def _compare_code(left: str | None, right: str | None) -> _Compared:
 
 
 def _locked(
-    source: str, lock_file: Path, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool
+    source: str,
+    lock_file: Path,
+    ignore: tuple[str, ...],
+    chain: inputs.Chain,
+    as_json: bool,
 ) -> int:
     with report.progress(f"reading {source}") as running:
         locked = read_locked(lock_file)
@@ -150,7 +166,9 @@ def _locked(
     lines[-1] = _HEADLINES[bool(moved), bool(changed)] + lines[-1]
     document = {
         "same": not moved and not changed and not why_not,
-        "redeployed": None if locked.deployed is None or deployment.why_not else bool(moved),
+        "redeployed": None
+        if locked.deployed is None or deployment.why_not
+        else bool(moved),
         "schema_changed": bool(changed),
         "not_compared": why_not or None,
         "kinds": _by_kind(moved + changed),
@@ -179,7 +197,9 @@ def _locked_code(locked: Locked) -> str | None:
     return None if locked.deployed is None else locked.deployed.code
 
 
-def _compare_deployment(locked: Locked, lock_file: Path, chain: inputs.Chain) -> _Compared:
+def _compare_deployment(
+    locked: Locked, lock_file: Path, chain: inputs.Chain
+) -> _Compared:
     """Compare the current deployment with the locked one."""
     if locked.deployed is None:
         return _Compared([])
@@ -194,7 +214,9 @@ def _compare_deployment(locked: Locked, lock_file: Path, chain: inputs.Chain) ->
         )
     rows = locked.cluster_changes(now.cluster)
     if now.slot != before.slot:
-        rows.append(Difference("deployed.slot", str(now.slot), str(before.slot), "redeployed"))
+        rows.append(
+            Difference("deployed.slot", str(now.slot), str(before.slot), "redeployed")
+        )
     code = _compare_code(now.code, before.code).rows
     if now.slot != before.slot:
         code = [replace(row, kind="redeployed") for row in code]
@@ -202,7 +224,10 @@ def _compare_deployment(locked: Locked, lock_file: Path, chain: inputs.Chain) ->
 
 
 def _lines(drift: list[Difference], left: str, right: str) -> list[str]:
-    lines = [f"{d.kind}: {d.path}: {left} says {d.left}, {right} says {d.right}" for d in drift]
+    lines = [
+        f"{d.kind}: {d.path}: {left} says {d.left}, {right} says {d.right}"
+        for d in drift
+    ]
     last = report.count(len(drift), "difference") if drift else "no difference"
     kinds = ", ".join(f"{count} {kind}" for kind, count in _by_kind(drift).items())
     return [*lines, f"{last}: {kinds}." if len(drift) > 1 else f"{last}."]
@@ -214,4 +239,7 @@ def _by_kind(drift: list[Difference]) -> dict[str, int]:
 
 
 def _rows(drift: list[Difference]) -> list[dict[str, Any]]:
-    return [{"kind": d.kind, "path": d.path, "left": d.left, "right": d.right} for d in drift]
+    return [
+        {"kind": d.kind, "path": d.path, "left": d.left, "right": d.right}
+        for d in drift
+    ]

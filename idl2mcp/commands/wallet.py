@@ -45,7 +45,9 @@ def new(file: Path, keyring: bool, as_json: bool) -> None:
             raise
     else:
         create_keystore(file, key, passphrases.passphrase(file, new=True))
-    report.emit({"file": str(file), "address": address}, f"{file}: {address}", as_json=as_json)
+    report.emit(
+        {"file": str(file), "address": address}, f"{file}: {address}", as_json=as_json
+    )
 
 
 @command.command("show")

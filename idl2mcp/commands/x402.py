@@ -47,13 +47,20 @@ for _part in (merchant.subscriptions, merchant.webhooks, merchant.worker):
     help="The cluster's JSON-RPC. Without it: a chain in this process, with play money, at /rpc.",
 )
 @click.option(
-    "--wallet", type=KEY_FILE, multiple=True, help="A fee payer's key file; may be repeated."
+    "--wallet",
+    type=KEY_FILE,
+    multiple=True,
+    help="A fee payer's key file; may be repeated.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8402, show_default=True, type=click.IntRange(1, 65535))
 @database_option
 def facilitator(
-    url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None
+    url: str | None,
+    wallet: tuple[Path, ...],
+    host: str,
+    port: int,
+    database: str | None,
 ) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     from idl2mcp.passphrases import passphrase
@@ -61,7 +68,11 @@ def facilitator(
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
-    from mcpsol_py.x402.facilitator import channel_facilitators, facilitator_app, make_facilitator
+    from mcpsol_py.x402.facilitator import (
+        channel_facilitators,
+        facilitator_app,
+        make_facilitator,
+    )
     from mcpsol_py.x402.store.bazaar import ServiceCatalog
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
@@ -75,7 +86,9 @@ def facilitator(
     with report.progress("reading the cluster"):
         if url is not None:
             if not keys:
-                raise click.UsageError("--wallet: somebody must pay the fees on a cluster")
+                raise click.UsageError(
+                    "--wallet: somebody must pay the fees on a cluster"
+                )
             chain, kept = open_chain(url), open_database(database)
         else:
             chain, node, sponsor = _own_chain(host, port)
@@ -89,7 +102,9 @@ def facilitator(
         desks = channel_facilitators(chain, sponsors, settlements, sponsored, OURS)
         core = make_facilitator(chain, sponsors, settlements, channels=desks)
     payers = ", ".join(str(key.pubkey()) for key in keys)
-    report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
+    report.note(
+        f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}"
+    )
     if node is not None:
         node.announce()
         report.note("@alice has 1 USDC of play money there")

@@ -15,7 +15,17 @@ from idl2mcp import inputs
 from idl2mcp.passphrases import passphrase
 from mcpsol_py.errors import PaymentError, SourceError, abbr
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.toml_schema import AMOUNT, FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checked, toml_file
+from mcpsol_py.toml_schema import (
+    AMOUNT,
+    FLAG,
+    TABLE,
+    TABLES,
+    TEXT,
+    TEXTS,
+    Keys,
+    checked,
+    toml_file,
+)
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -42,7 +52,12 @@ WALLET: Keys = {
     "alert": TEXT,
 }
 SIGNER: Keys = {key: WALLET[key] for key in ("keystore", "limits", "sources", "payees")}
-LIMITS: Keys = {"per_payment": AMOUNT, "per_session": AMOUNT, "per_day": AMOUNT, "deposit": AMOUNT}
+LIMITS: Keys = {
+    "per_payment": AMOUNT,
+    "per_session": AMOUNT,
+    "per_day": AMOUNT,
+    "deposit": AMOUNT,
+}
 
 
 def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
@@ -65,21 +80,29 @@ def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
             shared: dict[str, Any] = {
                 key: table[key] for key in ("payees", "domains") if key in table
             }
-            signers.append(_settings({**shared, **row}, base, chain.network, f"signers[{n}]."))
+            signers.append(
+                _settings({**shared, **row}, base, chain.network, f"signers[{n}].")
+            )
     except SourceError as error:
         raise error.at(origin=str(path)) from None
     _check_names(signers, str(path))
     database = Database(inputs.database_beside(table["database"], base))
     resources.callback(database.close)
     wallet, *others = (
-        AgentWallet(chain, database, one, partial(_passphrase_of, one.keystore), alert=alert)
+        AgentWallet(
+            chain, database, one, partial(_passphrase_of, one.keystore), alert=alert
+        )
         for one in signers
     )
     reach = AllowedHosts(tuple(table.get("hosts", ())), table.get("local", False))
-    return AgentTools(wallet, others=others, reach=reach, catalogs=table.get("catalogs", ()))
+    return AgentTools(
+        wallet, others=others, reach=reach, catalogs=table.get("catalogs", ())
+    )
 
 
-def _settings(table: Mapping[str, Any], base: Path, network: str, at: str = "") -> WalletSettings:
+def _settings(
+    table: Mapping[str, Any], base: Path, network: str, at: str = ""
+) -> WalletSettings:
     """Read the settings of one key: the top level's, or those of a table of [[signers]]."""
     from mcpsol_py.x402.buying.agent import WalletSettings
     from mcpsol_py.x402.buying.budget import SpendingLimit, SpendingLimits
@@ -88,7 +111,9 @@ def _settings(table: Mapping[str, Any], base: Path, network: str, at: str = "") 
         _limit(name, given, network, f"{at}limits.{name}")
         for name, given in table["limits"].items()
     )
-    deposits = {mint: sums.pop("deposit") for mint, sums in amounts.items() if "deposit" in sums}
+    deposits = {
+        mint: sums.pop("deposit") for mint, sums in amounts.items() if "deposit" in sums
+    }
     limits = {mint: SpendingLimit(**sums) for mint, sums in amounts.items()}
     payees = table.get("payees")
     return WalletSettings(
@@ -124,21 +149,29 @@ def wallet_http(path: Path, host: str | None, port: int | None) -> HttpSettings:
     from idl2mcp.config.bridge import BridgeConfig, http_settings
 
     table = toml_file(path).get("http", {})
-    settings = http_settings(BridgeConfig(http=table, origin=str(path)), host=host, port=port)
+    settings = http_settings(
+        BridgeConfig(http=table, origin=str(path)), host=host, port=port
+    )
     if settings.public:
-        raise SourceError("a wallet cannot be public", path="http.public", origin=str(path))
+        raise SourceError(
+            "a wallet cannot be public", path="http.public", origin=str(path)
+        )
     return settings
 
 
 def _read(document: dict[str, Any]) -> dict[str, Any]:
-    table = checked(document, WALLET, required=["keystore", "url", "database", "limits"])
+    table = checked(
+        document, WALLET, required=["keystore", "url", "database", "limits"]
+    )
     _check_addresses(table)
     for n, row in enumerate(table.get("signers", ())):
         given = checked(row, SIGNER, f"signers[{n}]", required=["keystore", "limits"])
         _check_addresses(given, f"signers[{n}].")
     for host, domain in table.get("domains", {}).items():
         if not isinstance(domain, str):
-            raise SourceError(f"expected a domain, got {abbr(domain)}", path=f"domains.{host}")
+            raise SourceError(
+                f"expected a domain, got {abbr(domain)}", path=f"domains.{host}"
+            )
     return table
 
 
@@ -147,10 +180,14 @@ def _check_addresses(table: Mapping[str, Any], at: str = "") -> None:
         for n, address in enumerate(table.get(key, ())):
             if not is_address(address):
                 place = f"{at}{key}[{n}]"
-                raise SourceError(f"expected an address, got {abbr(address)}", path=place)
+                raise SourceError(
+                    f"expected an address, got {abbr(address)}", path=place
+                )
 
 
-def _limit(name: str, given: object, network: str, at: str) -> tuple[str, dict[str, int]]:
+def _limit(
+    name: str, given: object, network: str, at: str
+) -> tuple[str, dict[str, int]]:
     """Read the limits of one token: (mint, limits in base units)."""
     from mcpsol_py.x402.protocol.networks import asset_by_symbol
     from mcpsol_py.x402.protocol.price import parse_price
@@ -168,7 +205,9 @@ def _limit(name: str, given: object, network: str, at: str) -> tuple[str, dict[s
     amounts: dict[str, int] = {}
     for key, price in limits.items():
         try:
-            parsed = parse_price(price, network, mint=None if known is not None else mint)
+            parsed = parse_price(
+                price, network, mint=None if known is not None else mint
+            )
         except PaymentError as error:
             raise SourceError(str(error), path=f"{at}.{key}") from error
         if parsed.mint != mint:

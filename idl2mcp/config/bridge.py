@@ -67,7 +67,13 @@ TOP: Keys = {
     "payments": TABLE,
     "names": TABLE,
 }
-PROGRAM: Keys = {"source": TEXT, "url": TEXT, "program_id": TEXT, "lock": TEXT, "so": TEXT}
+PROGRAM: Keys = {
+    "source": TEXT,
+    "url": TEXT,
+    "program_id": TEXT,
+    "lock": TEXT,
+    "so": TEXT,
+}
 SIGNER: Keys = {"url": TEXT, "address": TEXT}
 HTTP: Keys = {
     "host": TEXT,
@@ -155,7 +161,9 @@ def read_config(path: Path, chain: inputs.Chain) -> BridgeConfig:
         raise error.at(origin=str(path)) from None
 
 
-def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> BridgeConfig:
+def _config(
+    document: Mapping[str, Any], path: Path, chain: inputs.Chain
+) -> BridgeConfig:
     values, base = checked(document, TOP), path.parent
     chain = replace(
         chain,
@@ -250,7 +258,11 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
                 from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
 
                 programs.cluster.apply(DEMO_PAYMENTS_SETUP)
-    if config.catalog is not None and programs.cluster is None and config.catalog_chain.local:
+    if (
+        config.catalog is not None
+        and programs.cluster is None
+        and config.catalog_chain.local
+    ):
         programs.cluster = inputs.open_cluster(config.catalog_chain)
     cluster = programs.cluster
     signer = _signer(config, cluster) if sends else None
@@ -303,19 +315,27 @@ def _policy(config: BridgeConfig, cluster: LocalCluster | None) -> Policy | None
     if config.policy is None:
         return None
     chains = config.policy.get("clusters", ())
-    chains = [name for name in chains if isinstance(name, str)] if isinstance(chains, list) else []
+    chains = (
+        [name for name in chains if isinstance(name, str)]
+        if isinstance(chains, list)
+        else []
+    )
     books = [address_book(config, name, cluster) for name in chains or [""]]
 
     def address(text: str) -> str:
         found = {book.address_of(text) for book in books}
         if len(found) > 1:
-            raise SourceError(f"{text} does not mean one address on all of {', '.join(chains)}")
+            raise SourceError(
+                f"{text} does not mean one address on all of {', '.join(chains)}"
+            )
         return next(iter(found)) or books[0].address(text)
 
     return Policy.read(config.policy, config.origin, address)
 
 
-def address_book(config: BridgeConfig, chain: str, cluster: LocalCluster | None) -> AddressBook:
+def address_book(
+    config: BridgeConfig, chain: str, cluster: LocalCluster | None
+) -> AddressBook:
     """The names of addresses on *chain*."""
     local = cluster is not None and chain in ("local", "")
     if cluster is None or not local:
@@ -326,7 +346,9 @@ def address_book(config: BridgeConfig, chain: str, cluster: LocalCluster | None)
 def _wallet(config: BridgeConfig, cluster: LocalCluster | None) -> Pubkey | None:
     if config.wallet is None:
         return None
-    return inputs.address(address_book(config, "", cluster).address(config.wallet), "--wallet")
+    return inputs.address(
+        address_book(config, "", cluster).address(config.wallet), "--wallet"
+    )
 
 
 def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
@@ -338,7 +360,11 @@ def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
         return open_keystore(config.keystore, passphrase(config.keystore))
     if config.signer is not None:
         return _remote(config.signer, config.origin)
-    if config.wallet is not None and config.wallet.startswith("@") and cluster is not None:
+    if (
+        config.wallet is not None
+        and config.wallet.startswith("@")
+        and cluster is not None
+    ):
         cluster.address(config.wallet)
         return KeypairSigner(cluster.wallet(config.wallet))
     raise click.UsageError(
@@ -385,7 +411,9 @@ def _remote(table: Mapping[str, Any], origin: str) -> Signer:
 
     try:
         values = checked(table, SIGNER, "signer", required=["url", "address"])
-        return signing_service(inputs.address(values["address"], "signer.address"), values["url"])
+        return signing_service(
+            inputs.address(values["address"], "signer.address"), values["url"]
+        )
     except SourceError as error:
         raise error.at(origin=origin) from None
 
@@ -410,7 +438,11 @@ def http_settings(
             values["oauth"] = _oauth({**values.get("oauth", {}), **given})
     except SourceError as error:
         raise error.at(origin=config.origin) from None
-    values |= {key: tuple(values[key]) for key in ("hosts", "origins", "proxies") if key in values}
+    values |= {
+        key: tuple(values[key])
+        for key in ("hosts", "origins", "proxies")
+        if key in values
+    }
     values["tokens"] = frozenset(values.get("tokens", ()))
     token = os.environ.get("IDL2MCP_TOKEN")
     if token:
@@ -422,7 +454,9 @@ def http_settings(
         try:
             values["state_key"] = bytes.fromhex(state)
         except ValueError as error:
-            raise SourceError("expected 32 bytes in hex", origin="$IDL2MCP_STATE_KEY") from error
+            raise SourceError(
+                "expected 32 bytes in hex", origin="$IDL2MCP_STATE_KEY"
+            ) from error
     values |= {k: v for k, v in (("host", host), ("port", port)) if v is not None}
     settings = HttpSettings(**values)
     settings.check()

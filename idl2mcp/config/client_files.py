@@ -67,7 +67,9 @@ def _written(file: Path, text: str) -> Path | None:
             shutil.copy2(file, backup)
         write_whole(file, text.encode())
     except OSError as error:
-        raise SourceError(f"cannot be written: {error.strerror}", origin=str(file)) from error
+        raise SourceError(
+            f"cannot be written: {error.strerror}", origin=str(file)
+        ) from error
     return backup
 
 
@@ -75,7 +77,8 @@ def _free(file: Path) -> Path:
     """Return a name for a copy that no file has: an older copy is never lost."""
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     names = (
-        f"{file.name}.{moment}{more}.backup" for more in ("", *(f"-{n}" for n in range(2, 100)))
+        f"{file.name}.{moment}{more}.backup"
+        for more in ("", *(f"-{n}" for n in range(2, 100)))
     )
     return next(path for path in map(file.with_name, names) if not path.exists())
 
@@ -84,7 +87,9 @@ def _text_of(file: Path) -> str:
     try:
         return file.read_bytes().decode() if file.exists() else ""
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", origin=str(file)) from error
+        raise SourceError(
+            f"cannot be read: {error.strerror}", origin=str(file)
+        ) from error
     except UnicodeDecodeError as error:
         raise SourceError("is not UTF-8 text", origin=str(file)) from error
 
@@ -107,7 +112,11 @@ def _members(document: Mapping[str, Any], old: Any) -> Iterator[tuple[list[str],
         if isinstance(part, list):
             there = old.get(key, []) if isinstance(old, dict) else []
             ids = {item["id"] for item in part}
-            kept = [one for one in there if not isinstance(one, dict) or one.get("id") not in ids]
+            kept = [
+                one
+                for one in there
+                if not isinstance(one, dict) or one.get("id") not in ids
+            ]
             yield [key], [*kept, *part]
         else:
             yield from (([key, name], entry) for name, entry in part.items())

@@ -15,7 +15,15 @@ from urllib.parse import urlsplit
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, SourceError, suggest
-from mcpsol_py.toml_schema import NUMBER, TABLE, TEXT, Keys, checked, checked_value, one_of
+from mcpsol_py.toml_schema import (
+    NUMBER,
+    TABLE,
+    TEXT,
+    Keys,
+    checked,
+    checked_value,
+    one_of,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -56,10 +64,13 @@ class FacilitatorEntry:
     timeout: float = 5.0
 
 
-def read_facilitators(value: Sequence[Any], base: Path = Path()) -> tuple[FacilitatorEntry, ...]:
+def read_facilitators(
+    value: Sequence[Any], base: Path = Path()
+) -> tuple[FacilitatorEntry, ...]:
     """Read `payments.facilitators`; files of secrets are relative to *base*. Raises SourceError with the key's path."""
     return tuple(
-        _entry(one, f"payments.facilitators[{index}]", base) for index, one in enumerate(value)
+        _entry(one, f"payments.facilitators[{index}]", base)
+        for index, one in enumerate(value)
     )
 
 
@@ -75,19 +86,25 @@ def _entry(one: Any, path: str, base: Path) -> FacilitatorEntry:
         return _named(one, path)
     values = checked(one, FACILITATOR, path)
     if ("url" in values) == ("preset" in values):
-        raise SourceError(f"needs a url, or a preset: {' or '.join(PRESET_NAMES)}", path=path)
+        raise SourceError(
+            f"needs a url, or a preset: {' or '.join(PRESET_NAMES)}", path=path
+        )
     if "token" in values and ("secret" in values or "key_id" in values):
         raise SourceError("expected a token, or key_id and secret; got both", path=path)
     for name in ("secret", "token"):
         if name in values:
             values[name] = _secret(values[name], base, f"{path}.{name}")
     values["headers"] = _headers(values.get("headers", {}), base, f"{path}.headers")
-    if (values["headers"] or "token" in values) and not _is_private(values.get("url", "")):
+    if (values["headers"] or "token" in values) and not _is_private(
+        values.get("url", "")
+    ):
         raise SourceError("tokens and headers need https", path=f"{path}.url")
     if values.get("timeout", 1) <= 0:
         raise SourceError("expected more than 0 seconds", path=f"{path}.timeout")
     if "key_id" in values and "preset" not in values:
-        raise SourceError("key_id belongs to a preset; expected a token", path=f"{path}.key_id")
+        raise SourceError(
+            "key_id belongs to a preset; expected a token", path=f"{path}.key_id"
+        )
     return FacilitatorEntry(path, **values)
 
 
@@ -133,27 +150,38 @@ def _headers(table: Mapping[str, Any], base: Path, path: str) -> dict[str, str]:
     for name, value in table.items():
         at = f"{path}.{name}"
         headers[name] = _secret(checked_value(value, TEXT, at), base, at)
-        if not (_HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(headers[name])):
-            raise SourceError("expected a header of printable ASCII characters", path=at)
+        if not (
+            _HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(headers[name])
+        ):
+            raise SourceError(
+                "expected a header of printable ASCII characters", path=at
+            )
     return headers
 
 
 def _opened(entry: FacilitatorEntry) -> FacilitatorClient:
     from mcpsol_py.x402.selling.facilitator_auth import PRESETS
-    from mcpsol_py.x402.selling.facilitator_client import HttpFacilitator, custom_facilitator
+    from mcpsol_py.x402.selling.facilitator_client import (
+        HttpFacilitator,
+        custom_facilitator,
+    )
 
     if entry.name is not None:
         try:
             return custom_facilitator(entry.name)
         except PaymentError as error:
             raise SourceError(
-                f"{error}. Presets: {suggest(entry.name, PRESET_NAMES)}", path=entry.path
+                f"{error}. Presets: {suggest(entry.name, PRESET_NAMES)}",
+                path=entry.path,
             ) from error
     preset = None if entry.preset is None else PRESETS[entry.preset]
     url = entry.url if preset is None else preset.url
     assert url is not None  # _entry checks that one of them is given
     return HttpFacilitator(
-        url, timeout=entry.timeout, headers=lambda: dict(entry.headers), auth=_auth(entry)
+        url,
+        timeout=entry.timeout,
+        headers=lambda: dict(entry.headers),
+        auth=_auth(entry),
     )
 
 

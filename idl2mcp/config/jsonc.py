@@ -60,7 +60,9 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     for place, key in enumerate(path):
         if not isinstance(node.value, dict):
             at = ".".join(path[:place]) or "the file"
-            raise SourceError(f"expected an object, got {type(node.value).__name__}", path=at)
+            raise SourceError(
+                f"expected an object, got {type(node.value).__name__}", path=at
+            )
         if key not in node.members:
             return _inserted(text, node, key, _nested(path[place + 1 :], value))
         node = node.members[key][1]
@@ -211,4 +213,6 @@ def _scalar(token: _Token) -> Any:
 
 def _unexpected(token: _Token, expected: str) -> SourceError:
     got = json.dumps(token.text[:40]) if token.text else "the end"
-    return SourceError(f"is not JSON: expected {expected}, got {got} at character {token.start:,}")
+    return SourceError(
+        f"is not JSON: expected {expected}, got {got} at character {token.start:,}"
+    )

@@ -77,7 +77,11 @@ class _Client:
     one_list: bool = False
 
 
-_SETTINGS = {"darwin": "~/Library/Application Support", "win32": "%APPDATA%", "": "~/.config"}
+_SETTINGS = {
+    "darwin": "~/Library/Application Support",
+    "win32": "%APPDATA%",
+    "": "~/.config",
+}
 
 
 def _beside(folders: Mapping[str, str], name: str) -> dict[str, str]:
@@ -197,11 +201,15 @@ def command_of(
     needs.
     """
     plain = {
-        name: value for name, value in environ.items() if name in _PLAIN or name[:5] == "OTEL_"
+        name: value
+        for name, value in environ.items()
+        if name in _PLAIN or name[:5] == "OTEL_"
     }
     hidden = [name for name, value in plain.items() if _holds_a_key(name, value)]
     needed = [name for name in secrets if environ.get(name)]
-    env = {name: _lasting_value(name, plain[name]) for name in plain if name not in hidden}
+    env = {
+        name: _lasting_value(name, plain[name]) for name in plain if name not in hidden
+    }
     args = _lasting(argv)
     command = shutil.which("idl2mcp")
     if command is None:
@@ -234,7 +242,9 @@ def document_text(client: str, document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def client_document(client: str, server: Command | Endpoint, name: str) -> dict[str, Any]:
+def client_document(
+    client: str, server: Command | Endpoint, name: str
+) -> dict[str, Any]:
     """Return the configuration of *client* as a JSON value. Raises SourceError as `client_config`."""
     servers = {_CLIENTS[client].key: {name: client_entry(client, server, name)}}
     if client == "vscode" and (asked := list(map(_asked, _secrets_of(server)))):
@@ -346,7 +356,10 @@ def toml_text(document: Mapping[str, Any]) -> str:
 
 
 def _rows(table: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
+    return [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        for key, value in table.items()
+    ]
 
 
 def _holds_a_key(name: str, value: str) -> bool:
@@ -356,7 +369,11 @@ def _holds_a_key(name: str, value: str) -> bool:
     url = urlsplit(value)
     return bool(
         url.scheme
-        and (url.query or url.username or max(map(len, url.path.split("/"))) > _LONGEST_STEP)
+        and (
+            url.query
+            or url.username
+            or max(map(len, url.path.split("/"))) > _LONGEST_STEP
+        )
     )
 
 
@@ -374,7 +391,9 @@ def _lasting(argv: Sequence[str]) -> list[str]:
         before, option = option, ""
         if before in _OWN_OPTIONS:
             continue
-        name, equals, value = arg.partition("=") if arg.startswith("--") else ("", "", arg)
+        name, equals, value = (
+            arg.partition("=") if arg.startswith("--") else ("", "", arg)
+        )
         if name in _OWN_OPTIONS:
             option = "" if equals else name
             continue

@@ -51,7 +51,14 @@ if TYPE_CHECKING:
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
     from mcpsol_py.x402.worker import PeriodicJobs, Worker
 
-__all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
+__all__ = [
+    "DEMO_PAYMENTS",
+    "DEMO_PAYMENTS_SETUP",
+    "Payments",
+    "Shop",
+    "open_shop",
+    "read_payments",
+]
 
 PAYMENTS: Keys = {
     "pay_to": TEXT,
@@ -90,7 +97,12 @@ DEMO_PAYMENTS: dict[str, Any] = {
     "sponsors": ["@sponsor"],
     "receipts": "@merchant",
     "vouchers": "@merchant",
-    "prices": {"*_get_*": "free", "*_list_*": "free", "counter_*": "$0.001", "vault_*": "$0.01"},
+    "prices": {
+        "*_get_*": "free",
+        "*_list_*": "free",
+        "counter_*": "$0.001",
+        "vault_*": "$0.01",
+    },
 }
 
 
@@ -140,10 +152,12 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
     values["plans"] = read_plans(values.get("plans", []))
     if values["plans"] and not values.get("domain"):
         raise SourceError(
-            "is missing: plans need the domain that subscribers sign for", path="payments.domain"
+            "is missing: plans need the domain that subscribers sign for",
+            path="payments.domain",
         )
     values["prices"] = {
-        tool: _prices(price, f"payments.prices.{tool}") for tool, price in values["prices"].items()
+        tool: _prices(price, f"payments.prices.{tool}")
+        for tool, price in values["prices"].items()
     }
     for tool, order in values.get("settle", {}).items():
         checked_value(order, _ORDER, f"payments.settle.{tool}")
@@ -236,7 +250,9 @@ class _Opening:
         paid = self._sell(paid_calls, schemes)
         notes = self._checked(paid)
         worker = Worker(self.database, self.jobs, tenant=self.payments.merchant)
-        subscriptions = self._open_plans(paid, paid_calls) if self.payments.plans else None
+        subscriptions = (
+            self._open_plans(paid, paid_calls) if self.payments.plans else None
+        )
         return Shop(paid, self.executions, subscriptions, worker, notes)
 
     # --- parties and keys ------------------------------------------------------------------
@@ -275,7 +291,11 @@ class _Opening:
         Elsewhere the collector's key stays with `idl2mcp x402 worker`.
         """
         name = self.payments.collector or ""
-        return self._key(name) if self.cluster is not None and name.startswith("@") else None
+        return (
+            self._key(name)
+            if self.cluster is not None and name.startswith("@")
+            else None
+        )
 
     def _deploy_payment_program(self, cluster: LocalCluster) -> None:
         from mcpsol_py.x402.channels.program import OURS
@@ -300,7 +320,8 @@ class _Opening:
             return _Settling(open_facilitators(self.payments.facilitators))
         if not self.payments.sponsors:
             raise SourceError(
-                "needs facilitators or sponsors: somebody must settle the payments", path="payments"
+                "needs facilitators or sponsors: somebody must settle the payments",
+                path="payments",
             )
         return self._own_facilitator()
 
@@ -317,10 +338,15 @@ class _Opening:
 
         keys = [self._key(text) for text in self.payments.sponsors]
         sponsor = KeypairSponsor(*keys)
-        settlements, sponsored = SqlSettlements(self.database), SponsoredChannels(self.database)
+        settlements, sponsored = (
+            SqlSettlements(self.database),
+            SponsoredChannels(self.database),
+        )
         desks = []
         if self.payments.vouchers is not None:
-            desks = channel_facilitators(self.chain, sponsor, settlements, sponsored, OURS)
+            desks = channel_facilitators(
+                self.chain, sponsor, settlements, sponsored, OURS
+            )
         facilitator = make_facilitator(self.chain, sponsor, settlements, channels=desks)
         addresses = tuple(str(key.pubkey()) for key in keys)
         return _Settling(LocalFacilitator(facilitator), addresses, desks, sponsored)
@@ -341,7 +367,9 @@ class _Opening:
             if self.core.get_supported_kind(2, self.chain.network, scheme) is None:
                 raise SourceError(
                     f"no configured facilitator settles {scheme} payments on {self.chain.network}",
-                    path="payments.facilitators" if scheme == "exact" else "payments.vouchers",
+                    path="payments.facilitators"
+                    if scheme == "exact"
+                    else "payments.vouchers",
                 )
         return schemes
 
@@ -400,10 +428,14 @@ class _Opening:
             schemes=schemes,
             public_url=payments.public_url,
             signatory=signatory,
-            settles_first=[(p, order == "first") for p, order in payments.settle.items()],
+            settles_first=[
+                (p, order == "first") for p, order in payments.settle.items()
+            ],
         )
         try:
-            return sell(self.bridge, self.core, paid_calls, prices, v1_errors=payments.v1_errors)
+            return sell(
+                self.bridge, self.core, paid_calls, prices, v1_errors=payments.v1_errors
+            )
         except PaymentError as error:
             if error.code != "invalid_price":
                 raise
@@ -415,7 +447,9 @@ class _Opening:
         from mcpsol_py.x402.selling.start_checks import check_payee, check_sponsors
 
         offers = [paid.offer(name) for name in self.bridge.box.tools]
-        accepts = [terms for offer in offers if offer is not None for terms in offer.accepts]
+        accepts = [
+            terms for offer in offers if offer is not None for terms in offer.accepts
+        ]
         # A channel pays out only if the program's treasury has an account, too.
         treasury = {"pay_to": str(OURS.treasury_owner)}
         vouchers = [terms for terms in accepts if terms.scheme == "batch-settlement"]
@@ -434,7 +468,10 @@ class _Opening:
         if not entries:
             return []
         states = self.settling.facilitator.answering
-        said = {True: "answers", False: "warning: does not answer; it is asked again later"}
+        said = {
+            True: "answers",
+            False: "warning: does not answer; it is asked again later",
+        }
         return [
             f"facilitator {entry.url or entry.preset or entry.name}: {said[answers]}"
             for entry, answers in zip(entries, states, strict=True)
@@ -458,12 +495,16 @@ class _Opening:
         )
 
 
-def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitStack) -> Database:
+def _database(
+    payments: Payments, cluster: LocalCluster | None, resources: ExitStack
+) -> Database:
     from mcpsol_py.x402.store.database import Database
 
     if payments.database is not None:
         database = Database(inputs.database_beside(payments.database, payments.base))
-    elif cluster is not None:  # an embedded chain ends with this process, so its payments may too
+    elif (
+        cluster is not None
+    ):  # an embedded chain ends with this process, so its payments may too
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="idl2mcp-"))
         database = Database(f"sqlite:///{folder}/sales.db")
     else:
@@ -476,7 +517,10 @@ def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitS
 
 
 def _chain(
-    payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack
+    payments: Payments,
+    url: str | None,
+    cluster: LocalCluster | None,
+    resources: ExitStack,
 ) -> PaymentChain:
     from mcpsol_py.x402.chain.payment_chain import svm_chain
     from mcpsol_py.x402.protocol.networks import LOCAL
@@ -488,4 +532,6 @@ def _chain(
         return chain
     if cluster is not None:
         return svm_chain(cluster.transport, network=LOCAL)
-    raise SourceError("is missing: payments settle on that cluster", path="payments.url")
+    raise SourceError(
+        "is missing: payments settle on that cluster", path="payments.url"
+    )

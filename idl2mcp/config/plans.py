@@ -76,7 +76,9 @@ def read_plans(value: Sequence[Any]) -> tuple[PlanEntry, ...]:
     """Read the tables [[payments.plans]]. Raises SourceError with the key's path."""
     entries = []
     for index, row in enumerate(value):
-        values = checked(row, PLAN, f"payments.plans[{index}]", required=["id", "price", "period"])
+        values = checked(
+            row, PLAN, f"payments.plans[{index}]", required=["id", "price", "period"]
+        )
         entries.append(PlanEntry(values, tuple(values.get("tools", ("*",)))))
     return tuple(entries)
 
@@ -126,7 +128,12 @@ def open_plans(
         return core.build_payment_requirements(config)[0]
 
     return SubscriptionTools(
-        paid_calls, book, executions, terms_of=terms_of, domain=domain, renewal=collector
+        paid_calls,
+        book,
+        executions,
+        terms_of=terms_of,
+        domain=domain,
+        renewal=collector,
     )
 
 
@@ -138,7 +145,9 @@ def _granting(
         if found is None:
             return None
         plans = tuple(
-            e.settings["id"] for e in entries if any(fnmatchcase(name, p) for p in e.tools)
+            e.settings["id"]
+            for e in entries
+            if any(fnmatchcase(name, p) for p in e.tools)
         )
         return replace(found, plans=plans, domain=domain) if plans else found
 

@@ -98,12 +98,15 @@ class Programs:
                 stack.push_async_callback(transports[url].close)
                 clusters[url] = asyncio.ensure_future(self._public(transports[url]))
             asked = [
-                found(transports[url], clusters[url], key, url) for (url, _), key in wanted.items()
+                found(transports[url], clusters[url], key, url)
+                for (url, _), key in wanted.items()
             ]
             results = await asyncio.gather(*asked, return_exceptions=True)
             await asyncio.gather(*clusters.values())
         for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, McpsolError):
+            if isinstance(result, BaseException) and not isinstance(
+                result, McpsolError
+            ):
                 raise result
         return dict(zip(wanted, results, strict=True))  # type: ignore[arg-type]  # others were raised
 
@@ -168,7 +171,11 @@ class Programs:
     def chain(self, url: str | None) -> tuple[Transport | None, str]:
         """Return the chain at *url*, or without one the local cluster, and its name in the policy."""
         if url is None:
-            return (None, "") if self.cluster is None else (self.cluster.transport, "local")
+            return (
+                (None, "")
+                if self.cluster is None
+                else (self.cluster.transport, "local")
+            )
         if url not in self._transports:
             from mcpsol_py.client.rpc import RpcTransport
 

@@ -41,7 +41,9 @@ async def _open(programs: dict[str, ServedProgram], cluster: LocalCluster) -> No
     ) -> PreparedCall:
         served = programs[program]
         ix = served.program.instruction(name)
-        made = await prepare(served, ix, args, cluster.resolve(accounts), wallet=bob.pubkey())
+        made = await prepare(
+            served, ix, args, cluster.resolve(accounts), wallet=bob.pubkey()
+        )
         await send_signed(made, [bob])
         return made
 
@@ -50,5 +52,10 @@ async def _open(programs: dict[str, ServedProgram], cluster: LocalCluster) -> No
             made = await call(program, name, args, accounts)
     if "vault" in programs:
         vault = next(a.address for a in made.accounts if a.name == "vault")
-        accounts = {"vault": vault, "source": "@bob_coin", "depositor": "@bob", "mint": "@coin"}
+        accounts = {
+            "vault": vault,
+            "source": "@bob_coin",
+            "depositor": "@bob",
+            "mint": "@coin",
+        }
         await call("vault", "deposit", {"amount": _DEPOSIT}, accounts)

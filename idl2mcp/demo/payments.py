@@ -46,7 +46,10 @@ class Payments:
 
         build = Bridge([self.x402], names=self.cluster.resolve)
         describe = Bridge([self.x402], names=self.cluster.resolve, mode="describe")
-        async with Client(make_server(build)) as client, Client(make_server(describe)) as describer:
+        async with (
+            Client(make_server(build)) as client,
+            Client(make_server(describe)) as describer,
+        ):
             await self.pay(client)
             await self.channel(client, describer)
             await self.subscribe(client)
@@ -56,13 +59,16 @@ class Payments:
     def key(self, name: str) -> Pubkey:
         return self.cluster.wallet(name).pubkey()
 
-    async def tool(self, client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def tool(
+        self, client: Client, name: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         """Call a tool and return its answer. Raises SourceError with its text if it fails."""
         result = await client.call_tool(name, arguments)
         content: dict[str, Any] = result.structured_content or {}
         if result.is_error:
             raise SourceError(
-                str(getattr(result.content[0], "text", "the call failed")), origin=f"x402_{name}"
+                str(getattr(result.content[0], "text", "the call failed")),
+                origin=f"x402_{name}",
             )
         return content
 
@@ -74,23 +80,31 @@ class Payments:
         from solders.transaction import VersionedTransaction
 
         blockhash = (await self.cluster.transport.latest_blockhash()).value
-        message = MessageV0.try_compile(self.key(payer), list(instructions), [], blockhash)
+        message = MessageV0.try_compile(
+            self.key(payer), list(instructions), [], blockhash
+        )
         keys = [self.cluster.wallet(name) for name in dict.fromkeys((payer, *signers))]
         await self.cluster.transport.send(VersionedTransaction(message, keys))
 
-    async def done(self, client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def done(
+        self, client: Client, name: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         """Call a tool, then sign its transaction with the wallets that it names, and execute it."""
         from solders.transaction import VersionedTransaction
 
         self.cluster.transport.expire_blockhash()  # the same call again is another transaction
         answer = await self.tool(client, name, arguments)
-        transaction = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"]))
+        transaction = VersionedTransaction.from_bytes(
+            base64.b64decode(answer["transaction"])
+        )
         keys = [
             key
             for address in answer["signers"]
             if (key := self.cluster.signer(address)) is not None
         ]
-        await self.cluster.transport.send(VersionedTransaction(transaction.message, keys))
+        await self.cluster.transport.send(
+            VersionedTransaction(transaction.message, keys)
+        )
         return answer
 
     async def instruction(
@@ -106,7 +120,9 @@ class Payments:
             for a in answer["accounts"]
         ]
         return Instruction(
-            Pubkey.from_string(answer["program_id"]), bytes.fromhex(answer["data"][2:]), metas
+            Pubkey.from_string(answer["program_id"]),
+            bytes.fromhex(answer["data"][2:]),
+            metas,
         )
 
     # --- the three -------------------------------------------------------------------------------------------------
@@ -153,7 +169,10 @@ class Payments:
 
         from mcpsol_py.x402.chain.program import channel_address, signed_voucher
 
-        alice, coin = self.key("alice"), Pubkey.from_string(self.cluster.resolve("@coin"))
+        alice, coin = (
+            self.key("alice"),
+            Pubkey.from_string(self.cluster.resolve("@coin")),
+        )
         slot = self.cluster.svm.get_clock().slot
         address = channel_address(alice, self.key("shop"), coin, alice, 1, slot)
         accounts = {
@@ -184,7 +203,10 @@ class Payments:
             lines.append(
                 f"voucher for {cumulative}: settled {status['settled']}, unspent {status['unspent']}"
             )
-        sealing = {"has_voucher": 0, "accounts": {"payee": "@shop", "channel": str(address)}}
+        sealing = {
+            "has_voucher": 0,
+            "accounts": {"payee": "@shop", "channel": str(address)},
+        }
         await self.done(client, "settle_and_seal", sealing)
         parties = {
             "channel": str(address), "payer": "@alice", "rent_payer": "@alice", "mint": "@coin",
@@ -195,7 +217,9 @@ class Payments:
         )
         await self.send(paying, payer="shop")
         shop_coin = self.balance("@shop_coin")
-        lines.append(f"sealed and distributed: the shop holds {shop_coin}, alice got the rest back")
+        lines.append(
+            f"sealed and distributed: the shop holds {shop_coin}, alice got the rest back"
+        )
         self.demo.tell(
             "x402: a channel, and three vouchers",
             lines,
@@ -216,11 +240,25 @@ class Payments:
             "grace": 3 * _DAY,
             "max_charges": 12,
         }
-        merchant = {"merchant": "@shop", "mint": "@coin", "token_program": ids.TOKEN_PROGRAM}
-        await self.done(client, "create_plan", {"plan_id": "1", **terms, "accounts": merchant})
-        quoted = await self.tool(client, "quote", {"periods": 3, "accounts": {"plan": str(plan)}})
+        merchant = {
+            "merchant": "@shop",
+            "mint": "@coin",
+            "token_program": ids.TOKEN_PROGRAM,
+        }
+        await self.done(
+            client, "create_plan", {"plan_id": "1", **terms, "accounts": merchant}
+        )
+        quoted = await self.tool(
+            client, "quote", {"periods": 3, "accounts": {"plan": str(plan)}}
+        )
         lines = [f"quote for 3 periods: {quoted['simulation']['returns']}"]
-        agreed = {"price": "900", "period": 30 * _DAY, "trial": 0, "grace": 3 * _DAY, "periods": 3}
+        agreed = {
+            "price": "900",
+            "period": 30 * _DAY,
+            "trial": 0,
+            "grace": 3 * _DAY,
+            "periods": 3,
+        }
         parties = {"subscriber": "@alice", **merchant}
         subscribing = {**parties, "plan": str(plan), "rent_payer": "@alice"}
         await self.done(client, "subscribe", {**agreed, "accounts": subscribing})
@@ -237,7 +275,9 @@ class Payments:
         )  # anyone may, for the fee
         held.append(self.balance("@shop_coin"))
         view = await self.tool(
-            client, "subscription_status", {"accounts": {"subscription": str(subscription)}}
+            client,
+            "subscription_status",
+            {"accounts": {"subscription": str(subscription)}},
         )
         status = view["simulation"]["returns"]
         lines.append(f"a month later charged again: {status}")

@@ -33,7 +33,9 @@ def play_sender(cluster: LocalCluster) -> PlaySender:
             raise CannotSign(
                 f"expected signers among this chain's wallets, got {' and '.join(others)}. Sign with their keys"
             )
-        signers = named_signers([names[str(key)] for key in foreign.missing], (), cluster)
+        signers = named_signers(
+            [names[str(key)] for key in foreign.missing], (), cluster
+        )
         done = await sign_foreign(foreign, signers)
         lifetime = await lifetime_of(transport, done.transaction)
         signature = await submit(transport, done.transaction, lifetime)

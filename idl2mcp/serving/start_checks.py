@@ -26,7 +26,9 @@ def findings(bridge: Bridge, has_policy: bool) -> list[str]:
 
 def _left_out(bridge: Bridge) -> Iterator[str]:
     box = bridge.box
-    refused = {label: served.refused for label, served in box.labels.items() if served.refused}
+    refused = {
+        label: served.refused for label, served in box.labels.items() if served.refused
+    }
     for name, reason in {**box.quarantined, **box.left_out, **refused}.items():
         yield f"not served: {name}: {reason}"
 

@@ -21,8 +21,23 @@ _PATIENCE = 90.0
 #: Variables that clients pass on to the servers that they start: those of the SDKs, and those of a desktop's keyring.
 _INHERITED = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG"),
-    *("APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE"),
-    *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"),
+    *(
+        "APPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+    ),
+    *(
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+    ),
     *("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "PYTHON_KEYRING_BACKEND"),
 )
 _HELLO = {
@@ -42,7 +57,11 @@ def start_once(server: Command, environ: Mapping[str, str]) -> None:
 
     *environ* has the values of its secrets. Raises SourceError if it does not answer.
     """
-    env = {name: environ[name] for name in (*_INHERITED, *server.secrets) if name in environ}
+    env = {
+        name: environ[name]
+        for name in (*_INHERITED, *server.secrets)
+        if name in environ
+    }
     with tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
             [server.command, *server.args],
@@ -51,7 +70,8 @@ def start_once(server: Command, environ: Mapping[str, str]) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said,
-            start_new_session=os.name == "posix",  # without the terminal, which could be asked
+            start_new_session=os.name
+            == "posix",  # without the terminal, which could be asked
         )
         try:
             answers = _answers(process)
@@ -98,5 +118,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _last_words(said: IO[bytes]) -> str:
     said.seek(0)
     lines = said.read().decode(errors="replace").strip().splitlines()
-    errors = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
-    return (errors or lines or [f"it did not answer within {_PATIENCE:.0f} seconds"])[-1]
+    errors = [
+        line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")
+    ]
+    return (errors or lines or [f"it did not answer within {_PATIENCE:.0f} seconds"])[
+        -1
+    ]

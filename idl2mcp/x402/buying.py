@@ -39,17 +39,31 @@ __all__ = ["history", "pay", "wallet"]
 @click.command("pay")
 @click.argument("url", metavar="URL")
 @click.argument("tool", required=False)
-@click.option("--resource", metavar="URI", help="Read this resource of the MCP server at URL.")
-@click.option("--prompt", metavar="NAME", help="Get this prompt of the MCP server at URL.")
 @click.option(
-    "--args", "arguments", metavar="JSON", help="The arguments of the tool or prompt, as an object."
+    "--resource", metavar="URI", help="Read this resource of the MCP server at URL."
+)
+@click.option(
+    "--prompt", metavar="NAME", help="Get this prompt of the MCP server at URL."
+)
+@click.option(
+    "--args",
+    "arguments",
+    metavar="JSON",
+    help="The arguments of the tool or prompt, as an object.",
 )
 @click.option("--method", help="The HTTP method (default: GET, or POST with a body).")
 @click.option(
-    "-H", "--header", "headers", multiple=True, metavar="NAME:VALUE", help="May be repeated."
+    "-H",
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME:VALUE",
+    help="May be repeated.",
 )
 @click.option(
-    "--body", metavar="TEXT", help="The HTTP request's body: text, @file, or - for stdin."
+    "--body",
+    metavar="TEXT",
+    help="The HTTP request's body: text, @file, or - for stdin.",
 )
 @click.option("--json-body", metavar="JSON", help="The HTTP request's body as JSON.")
 @click.option(
@@ -58,7 +72,9 @@ __all__ = ["history", "pay", "wallet"]
     metavar="NAME=VALUE",
     help="A field of the HTTP request's body, sent as a form. May be repeated.",
 )
-@click.option("--url", "cluster", required=True, metavar="CLUSTER", help="The cluster's JSON-RPC.")
+@click.option(
+    "--url", "cluster", required=True, metavar="CLUSTER", help="The cluster's JSON-RPC."
+)
 @click.option(
     "--wallet",
     "wallet_file",
@@ -73,7 +89,9 @@ __all__ = ["history", "pay", "wallet"]
     metavar="PRICE",
     help='The most it may cost: "$0.01", "0.01 USDC", or {"amount": base units, "asset": mint}.',
 )
-@click.option("--per-day", metavar="PRICE", help="The most that this wallet may spend a day.")
+@click.option(
+    "--per-day", metavar="PRICE", help="The most that this wallet may spend a day."
+)
 @click.option(
     "--deposit",
     metavar="PRICE",
@@ -85,7 +103,10 @@ __all__ = ["history", "pay", "wallet"]
     help="The domain that the seller's subscribers sign for, if it is not URL's host.",
 )
 @click.option(
-    "--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice."
+    "--id",
+    "payment_id",
+    metavar="ID",
+    help="Names this call: the same id again never pays twice.",
 )
 @database_option
 @report.json_option
@@ -147,12 +168,19 @@ class _PayOptions:
         from mcpsol_py.x402.buying.budget import SpendingLimit
 
         cap = _price(self.most, network, "--max")
-        day = _price(self.per_day, network, "--per-day") if self.per_day is not None else None
+        day = (
+            _price(self.per_day, network, "--per-day")
+            if self.per_day is not None
+            else None
+        )
         if day is not None and day.mint != cap.mint:
             raise click.BadParameter(
-                "another token than --max: it would limit nothing", param_hint="--per-day"
+                "another token than --max: it would limit nothing",
+                param_hint="--per-day",
             )
-        return cap.mint, SpendingLimit(cap.amount, per_day=day.amount if day is not None else None)
+        return cap.mint, SpendingLimit(
+            cap.amount, per_day=day.amount if day is not None else None
+        )
 
 
 def _pairs(texts: Sequence[str], separator: str, option: str) -> dict[str, Any] | None:
@@ -161,8 +189,12 @@ def _pairs(texts: Sequence[str], separator: str, option: str) -> dict[str, Any] 
     for text in texts:
         name, separated, value = text.partition(separator)
         if not separated:
-            raise click.BadParameter(f"expected NAME{separator}VALUE", param_hint=option)
-        found.setdefault(name.strip(), []).append(value.strip() if separator == ":" else value)
+            raise click.BadParameter(
+                f"expected NAME{separator}VALUE", param_hint=option
+            )
+        found.setdefault(name.strip(), []).append(
+            value.strip() if separator == ":" else value
+        )
     return {name: v[0] if len(v) == 1 else v for name, v in found.items()} or None
 
 
@@ -179,9 +211,14 @@ def _pay(options: _PayOptions) -> None:
     mint, limit = options.limit(chain.network)
     opened = open_database(options.database)
     budget = Budget(
-        opened, str(keypair.pubkey()), SpendingLimits({mint: limit}), session="command line"
+        opened,
+        str(keypair.pubkey()),
+        SpendingLimits({mint: limit}),
+        session="command line",
     )
-    lock = _price(options.deposit, chain.network, "--deposit") if options.deposit else None
+    lock = (
+        _price(options.deposit, chain.network, "--deposit") if options.deposit else None
+    )
     locks = {} if lock is None else {lock.mint: lock.amount}
     payer = wallet_payer(keypair, chain, budget, opened, locks=locks)
     with report.progress("paying"):
@@ -200,7 +237,9 @@ def _purchase_options(options: _PayOptions, keypair: Keypair) -> PurchaseOptions
     from mcpsol_py.x402.buying.purchases import PurchaseOptions, seller_domains
     from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
-    domains = seller_domains(options.url, {"*": options.domain} if options.domain else {})
+    domains = seller_domains(
+        options.url, {"*": options.domain} if options.domain else {}
+    )
     return PurchaseOptions(
         lambda: httpx.AsyncClient(timeout=60, mounts=NO_PROXY_HERE),
         subscriber=Subscriber(keypair, domains, refuse_others=True),
@@ -217,7 +256,9 @@ def _report(done: Purchased, network: str, *, as_json: bool) -> None:
         raise click.UsageError(f"{done.failure}: idl2mcp x402 pay URL TOOL")
     receipt = None
     if bought.receipt is not None:
-        receipt = bought.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
+        receipt = bought.receipt.model_dump(
+            by_alias=True, exclude_none=True, mode="json"
+        )
         report.note(_receipt_note(bought, network))
     elif done.failure is None and is_unconfirmed(bought):
         report.note(cost_of(bought))
@@ -313,12 +354,19 @@ def history(
     from idl2mcp.inputs import address as parsed
     from idl2mcp.local_cluster import is_local_name
     from idl2mcp.local_cluster import wallet as local_wallet
-    from mcpsol_py.x402.buying.history import History, HistoryFilter, day_row, history_row
+    from mcpsol_py.x402.buying.history import (
+        History,
+        HistoryFilter,
+        day_row,
+        history_row,
+    )
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json: expected one of them")
     address = str(
-        local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet")
+        local_wallet(wallet[1:]).pubkey()
+        if is_local_name(wallet)
+        else parsed(wallet, "--wallet")
     )
     kept = History(open_existing_database(database), address)
     where = HistoryFilter(state, host, tool, token, **span_ms(since, until))
@@ -334,25 +382,43 @@ def history(
             document["after"] = page.after
             report.note(f"there are more: --after {page.after}")
     if as_csv:
-        report.emit(None, csv_text(rows, list(rows[0]) if rows else columns), as_json=False)
+        report.emit(
+            None, csv_text(rows, list(rows[0]) if rows else columns), as_json=False
+        )
         return
     cells = [[str(row[name]) for name in columns] for row in rows]
-    text = report.table([list(columns), *cells]) if rows else f"{address} has paid nothing"
+    text = (
+        report.table([list(columns), *cells]) if rows else f"{address} has paid nothing"
+    )
     report.emit(document, text, as_json=as_json)
 
 
 #: The fields that people see. CSV and JSON have all.
-_PAYMENT_COLUMNS: Sequence[str] = ("time", "state", "shown", "host", "payTo", "resource")
+_PAYMENT_COLUMNS: Sequence[str] = (
+    "time",
+    "state",
+    "shown",
+    "host",
+    "payTo",
+    "resource",
+)
 _DAY_COLUMNS: Sequence[str] = ("day", "payments", "shown", "pending", "asset")
 
 
 @click.command("wallet")
 @click.argument("config", type=click.Path(dir_okay=False, exists=True, path_type=Path))
 @click.option(
-    "--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
 )
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
-@click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="For --transport http (default: 8765).",
+)
 @server_options
 def wallet(
     config: Path,
@@ -393,7 +459,9 @@ def wallet(
         )
         server.middleware.append(tools)
         place = "stdio" if settings is None else settings.url
-        report.note(f"an agent's wallet on {place}; x402_setup_agent makes its key if it has none")
+        report.note(
+            f"an agent's wallet on {place}; x402_setup_agent makes its key if it has none"
+        )
         if settings is None:
             asyncio.run(run_stdio(server))
         else:

@@ -23,4 +23,6 @@ def csv_text(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return (
+        f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    )

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.x402.storage import KEY_FILE, open_chain, open_database, open_existing_database
+from idl2mcp.x402.storage import (
+    KEY_FILE,
+    open_chain,
+    open_database,
+    open_existing_database,
+)
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.webhooks import Webhooks
@@ -48,7 +53,9 @@ def _webhooks(database: str, merchant: str) -> Webhooks:
 @click.argument("outcome", type=click.Choice(["done", "again"]))
 @merchant_options
 @report.json_option
-def decide(payment_id: str, outcome: str, database: str, merchant: str, as_json: bool) -> None:
+def decide(
+    payment_id: str, outcome: str, database: str, merchant: str, as_json: bool
+) -> None:
     """Decide the outcome of a call that the server could not finish.
 
     done: the call did its work. again: it did not, so the next request with the same payment runs it. Nothing is
@@ -60,12 +67,19 @@ def decide(payment_id: str, outcome: str, database: str, merchant: str, as_json:
     executions = Executions(open_existing_database(database), merchant)
     if not executions.decide(payment_id, "done" if outcome == "done" else "again"):
         found = executions.get(payment_id)
-        why = "no such payment" if found is None else f'it is "{found.state}", not "unknown"'
+        why = (
+            "no such payment"
+            if found is None
+            else f'it is "{found.state}", not "unknown"'
+        )
         raise PaymentError(
-            "nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists the payments"
+            "nothing_to_decide",
+            f"{payment_id}: {why}; `idl2mcp x402 sales` lists the payments",
         )
     report.emit(
-        {"payment": payment_id, "outcome": outcome}, f"{payment_id}: {outcome}", as_json=as_json
+        {"payment": payment_id, "outcome": outcome},
+        f"{payment_id}: {outcome}",
+        as_json=as_json,
     )
 
 
@@ -79,7 +93,9 @@ def _known_events(
     for event in given:
         if event not in (*EVENTS, "*"):
             known = suggest(event, EVENTS)
-            raise click.BadParameter(f"expected an event, or * for all, got {event!r}. {known}")
+            raise click.BadParameter(
+                f"expected an event, or * for all, got {event!r}. {known}"
+            )
     return given
 
 
@@ -106,13 +122,20 @@ def webhooks() -> None:
 @merchant_options
 @report.json_option
 def add(
-    url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool
+    url: str,
+    events: tuple[str, ...],
+    allow_http: bool,
+    database: str,
+    merchant: str,
+    as_json: bool,
 ) -> None:
     """Send events to URL. Prints the secret that signs them; it is shown only once."""
     from mcpsol_py.x402.store.webhooks import Webhooks
 
     # Receivers may be added before the first sale.
-    made = Webhooks(open_database(database), merchant).add(url, events, allow_http=allow_http)
+    made = Webhooks(open_database(database), merchant).add(
+        url, events, allow_http=allow_http
+    )
     report.emit(
         {"id": made.id, "url": url, "events": list(events), "secret": made.secret},
         made.secret,
@@ -131,23 +154,41 @@ def listed(database: str, merchant: str, as_json: bool) -> None:
     ]
     rows = [[str(h["id"]), str(h["url"]), ", ".join(h["events"])] for h in found]
     report.emit(
-        found, report.table([["id", "url", "events"], *rows]) if rows else "none", as_json=as_json
+        found,
+        report.table([["id", "url", "events"], *rows]) if rows else "none",
+        as_json=as_json,
     )
 
 
 @webhooks.command("events")
-@click.option("--state", type=click.Choice(["pending", "delivered", "dead"]), help="Only these.")
+@click.option(
+    "--state", type=click.Choice(["pending", "delivered", "dead"]), help="Only these."
+)
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
 @merchant_options
 @report.json_option
-def events(state: str | None, limit: int, database: str, merchant: str, as_json: bool) -> None:
+def events(
+    state: str | None, limit: int, database: str, merchant: str, as_json: bool
+) -> None:
     """List the newest events and their deliveries."""
     found = [
-        {"id": d.id, "type": d.type, "state": d.state, "attempts": d.attempts, "error": d.error}
+        {
+            "id": d.id,
+            "type": d.type,
+            "state": d.state,
+            "attempts": d.attempts,
+            "error": d.error,
+        }
         for d in _webhooks(database, merchant).deliveries(state, limit)
     ]
     rows = [
-        [str(d["id"]), str(d["type"]), str(d["state"]), str(d["attempts"]), str(d["error"] or "")]
+        [
+            str(d["id"]),
+            str(d["type"]),
+            str(d["state"]),
+            str(d["attempts"]),
+            str(d["error"] or ""),
+        ]
         for d in found
     ]
     head = ["id", "type", "state", "tries", "why"]
@@ -164,7 +205,9 @@ def again(event_id: str, database: str, merchant: str, as_json: bool) -> None:
     if event_id not in {d.id for d in hooks.deliveries("dead", 10_000)}:
         raise click.UsageError(f"{event_id}: no dead event has that id")
     hooks.again(event_id)
-    report.emit({"id": event_id}, f"{event_id}: the worker will send it", as_json=as_json)
+    report.emit(
+        {"id": event_id}, f"{event_id}: the worker will send it", as_json=as_json
+    )
 
 
 @webhooks.command("remove")
@@ -190,7 +233,11 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
     book = SubscriptionStore(open_existing_database(database), merchant)
     now, found = book.now_ms(), []
     for row in book.newest(limit):
-        end = None if row.due_ms is None else datetime.fromtimestamp(row.due_ms / 1000, UTC)
+        end = (
+            None
+            if row.due_ms is None
+            else datetime.fromtimestamp(row.due_ms / 1000, UTC)
+        )
         found.append(
             {
                 "id": row.id,
@@ -203,14 +250,20 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
             }
         )
     head = ["id", "plan", "subscriber", "state", "until", "calls", "why"]
-    lines = [["" if value is None else str(value) for value in row.values()] for row in found]
+    lines = [
+        ["" if value is None else str(value) for value in row.values()] for row in found
+    ]
     report.emit(
-        found, report.table([head, *lines]) if lines else "no subscriptions", as_json=as_json
+        found,
+        report.table([head, *lines]) if lines else "no subscriptions",
+        as_json=as_json,
     )
 
 
 @click.command("worker")
-@click.option("--url", help="The cluster's JSON-RPC. Without it, only events are delivered.")
+@click.option(
+    "--url", help="The cluster's JSON-RPC. Without it, only events are delivered."
+)
 @click.option(
     "--wallet",
     type=KEY_FILE,

@@ -55,17 +55,26 @@ def sales(
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json: expected one of them")
-    kept, span = Sales(open_existing_database(database), merchant), Span(**span_ms(since, until))
-    resource = tool if tool is None or "://" in tool or tool.startswith("/") else _TOOL + tool
+    kept, span = (
+        Sales(open_existing_database(database), merchant),
+        Span(**span_ms(since, until)),
+    )
+    resource = (
+        tool if tool is None or "://" in tool or tool.startswith("/") else _TOOL + tool
+    )
     if by:
         groups: Any = by
-        rows = [_total_row(t) for t in kept.totals(groups, span=span, resource=resource)]
+        rows = [
+            _total_row(t) for t in kept.totals(groups, span=span, resource=resource)
+        ]
         document, shown = "totals", [_total_line(row) for row in rows]
     else:
         rows = [_call_row(c) for c in kept.calls(limit, span=span, resource=resource)]
         document, shown = "sales", [_call_line(row) for row in rows]
     if as_csv:
-        report.emit(None, csv_text(rows, _TOTAL_FIELDS if by else _CALL_FIELDS), as_json=False)
+        report.emit(
+            None, csv_text(rows, _TOTAL_FIELDS if by else _CALL_FIELDS), as_json=False
+        )
         return
     head = _TOTAL_HEAD if by else _CALL_HEAD
     text = report.table([head, *shown]) if rows else f"{merchant} has no sales"
@@ -74,7 +83,11 @@ def sales(
 
 @click.command("refund")
 @click.argument("payment_id", metavar="PAYMENT")
-@click.option("--url", required=True, help="The cluster's JSON-RPC, on which the payment was made.")
+@click.option(
+    "--url",
+    required=True,
+    help="The cluster's JSON-RPC, on which the payment was made.",
+)
 @click.option(
     "--wallet",
     required=True,
@@ -108,7 +121,9 @@ def refund(
     receipt = receipts.get(payment_id)
     units = None if amount is None else _base_units(amount, payment_id, receipt)
     chain = open_chain(url)
-    refunds = Refunds(receipts, RefundLog(kept, merchant), chain, open_wallet(wallet, chain))
+    refunds = Refunds(
+        receipts, RefundLog(kept, merchant), chain, open_wallet(wallet, chain)
+    )
     made = asyncio.run(refunds.refund(payment_id, units, reason=reason))
     text = f"{payment_id}: {_money(receipt, made.amount)} sent back to {made.payer}, transaction {made.signature}"
     report.emit(
@@ -129,7 +144,9 @@ def _base_units(text: str, payment_id: str, receipt: Receipt | None) -> int:
     from mcpsol_py.x402.protocol.price import parse_price
 
     if receipt is None or receipt.asset is None:
-        raise PaymentError("no_receipt", f"{payment_id}: no payment of that id has landed")
+        raise PaymentError(
+            "no_receipt", f"{payment_id}: no payment of that id has landed"
+        )
     price = parse_price(text, str(receipt.network))
     if price.mint != receipt.asset:
         raise PaymentError("invalid_price", f"{payment_id} was paid in {receipt.asset}")
@@ -147,7 +164,15 @@ _CALL_FIELDS = (
     "paymentId",
     "signature",
 )
-_TOTAL_FIELDS = ("day", "resource", "payments", "amount", "refunded", "asset", "network")
+_TOTAL_FIELDS = (
+    "day",
+    "resource",
+    "payments",
+    "amount",
+    "refunded",
+    "asset",
+    "network",
+)
 _CALL_HEAD = ["time", "state", "amount", "for", "payment"]
 _TOTAL_HEAD = ["day", "tool", "payments", "amount", "refunded"]
 
@@ -167,7 +192,13 @@ def _call_row(call: Execution) -> dict[str, Any]:
 
 
 def _call_line(row: dict[str, Any]) -> list[str]:
-    return [row["time"], row["state"], _shown(row, "amount"), row["resource"], row["paymentId"]]
+    return [
+        row["time"],
+        row["state"],
+        _shown(row, "amount"),
+        row["resource"],
+        row["paymentId"],
+    ]
 
 
 def _total_row(total: SalesTotal) -> dict[str, Any]:
@@ -184,7 +215,10 @@ def _total_row(total: SalesTotal) -> dict[str, Any]:
 
 def _total_line(row: dict[str, Any]) -> list[str]:
     tool = str(row["resource"] or "").removeprefix(_TOOL)
-    amounts = [_shown(row, "amount"), _shown(row, "refunded") if row["refunded"] != "0" else ""]
+    amounts = [
+        _shown(row, "amount"),
+        _shown(row, "refunded") if row["refunded"] != "0" else "",
+    ]
     return [row["day"] or "", tool, str(row["payments"]), *amounts]
 
 

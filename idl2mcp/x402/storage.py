@@ -90,6 +90,7 @@ def open_wallet(wallet: str, chain: PaymentChain) -> Keypair:
         return open_keypair(path, passphrase(path))
     if not chain.embedded or not is_local_name(wallet):
         raise click.BadParameter(
-            f"{wallet}: such names are wallets of a local cluster", param_hint="--wallet"
+            f"{wallet}: such names are wallets of a local cluster",
+            param_hint="--wallet",
         )
     return local_wallet(wallet[1:])

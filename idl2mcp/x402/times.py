@@ -35,20 +35,27 @@ class Moment(click.ParamType[datetime]):
             return read_time(value)
         except (ValueError, OverflowError):
             self.fail(
-                f"expected 2026-11-28, 2026-11-28T09:30 (UTC) or 7d, got {value!r:.60}", param
+                f"expected 2026-11-28, 2026-11-28T09:30 (UTC) or 7d, got {value!r:.60}",
+                param,
             )
 
 
 def span_ms(since: datetime | None, until: datetime | None) -> dict[str, int]:
     """Return the ends of a span that the user gave, as `since_ms` and `until_ms`."""
     given = {"since_ms": since, "until_ms": until}
-    return {name: milliseconds(moment) for name, moment in given.items() if moment is not None}
+    return {
+        name: milliseconds(moment)
+        for name, moment in given.items()
+        if moment is not None
+    }
 
 
 def span_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--since`` and ``--until``."""
     until = click.option("--until", type=Moment(), help="Only before this moment.")
     since = click.option(
-        "--since", type=Moment(), help="Only from this moment on: 2026-11-28, or 7d for a week ago."
+        "--since",
+        type=Moment(),
+        help="Only from this moment on: 2026-11-28, or 7d for a week ago.",
     )
     return since(until(function))

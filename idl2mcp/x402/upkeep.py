@@ -17,13 +17,19 @@ __all__ = ["backup", "erase", "prune", "restore"]
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _database = click.option(
-    "--database", metavar="URL", required=True, help="A SQLite database: sqlite:///sales.db"
+    "--database",
+    metavar="URL",
+    required=True,
+    help="A SQLite database: sqlite:///sales.db",
 )
 
 
 @click.command("prune")
 @click.option(
-    "--before", type=Moment(), required=True, help="Only rows older than this: 2026-11-28, or 90d."
+    "--before",
+    type=Moment(),
+    required=True,
+    help="Only rows older than this: 2026-11-28, or 90d.",
 )
 @merchant_options
 @report.json_option
@@ -38,10 +44,14 @@ def prune(before: datetime, database: str, merchant: str, as_json: bool) -> None
 
 @click.command("erase")
 @click.argument("wallet", metavar="ADDRESS")
-@click.option("--receipts", is_flag=True, help="Its receipts too, which are your accounts.")
+@click.option(
+    "--receipts", is_flag=True, help="Its receipts too, which are your accounts."
+)
 @merchant_options
 @report.json_option
-def erase(wallet: str, receipts: bool, database: str, merchant: str, as_json: bool) -> None:
+def erase(
+    wallet: str, receipts: bool, database: str, merchant: str, as_json: bool
+) -> None:
     """Remove what has ended of one wallet, and tell what of it stays."""
     from mcpsol_py.x402.store.retention import Retention
 
@@ -86,4 +96,6 @@ def restore(file: Path, database: str, as_json: bool) -> None:
 
 def _table(head: str, counts: Mapping[str, int]) -> str:
     rows = [[name, str(count)] for name, count in counts.items() if count]
-    return "\n".join(report.table([[head, "rows"], *rows])) if rows else f"{head}: nothing"
+    return (
+        "\n".join(report.table([[head, "rows"], *rows])) if rows else f"{head}: nothing"
+    )

@@ -42,20 +42,30 @@ async def run_worker(
     stop, done = asyncio.Event(), dict[str, int]()
     async with httpx.AsyncClient(mounts=NO_PROXY_HERE) as client:
         several = [
-            (m, await anyio.to_thread.run_sync(jobs_for, database, chain, collector, m, client))
+            (
+                m,
+                await anyio.to_thread.run_sync(
+                    jobs_for, database, chain, collector, m, client
+                ),
+            )
             for m in merchants
         ]
         if once:
             for merchant, jobs in several:
                 for name, count in (
-                    await Worker(database, jobs, tenant=merchant).run_once(all_jobs=True)
+                    await Worker(database, jobs, tenant=merchant).run_once(
+                        all_jobs=True
+                    )
                 ).items():
                     done[f"{merchant}:{name}"] = count
             return done
         with on_stop_signal(stop.set):
             if queue is not None:
                 await asyncio.gather(
-                    *(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several)
+                    *(
+                        run_on_procrastinate(queue, jobs, stop, tenant=m)
+                        for m, jobs in several
+                    )
                 )
             else:
                 await asyncio.gather(
@@ -73,7 +83,11 @@ def jobs_for(
 ) -> PeriodicJobs:
     """The jobs of one merchant, for a worker process or a server. *client* is an httpx client that sends events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
-    from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
+    from mcpsol_py.x402.subscriptions.charging import (
+        Charging,
+        DelegatedCollector,
+        OnChainCollector,
+    )
     from mcpsol_py.x402.subscriptions.onchain import OnChain
     from mcpsol_py.x402.subscriptions.store import SubscriptionStore
     from mcpsol_py.x402.worker import merchant_jobs
@@ -89,7 +103,9 @@ def jobs_for(
             {chain.network: DelegatedCollector(chain, collector)},
             on_chain={chain.network: (on_chain, OnChainCollector(on_chain, collector))},
         )
-    jobs = merchant_jobs(database, tenant=merchant, chains=chains, charging=charging, client=client)
+    jobs = merchant_jobs(
+        database, tenant=merchant, chains=chains, charging=charging, client=client
+    )
     if chain is not None:
 
         def mirror() -> int:

@@ -43,12 +43,16 @@ class AccountNames:
         self._remaining_names = ByName(self.remaining)
         self._by_own_name = _unique_names(self.leaves)
 
-    def _read_group(self, items: Sequence[AccountItem], path: tuple[str, ...]) -> _Group:
+    def _read_group(
+        self, items: Sequence[AccountItem], path: tuple[str, ...]
+    ) -> _Group:
         group = _Group()
         for item in items:
             item_path = (*path, item.name)
             if isinstance(item, AccountGroup):
-                group.items.setdefault(item.name, self._read_group(item.accounts, item_path))
+                group.items.setdefault(
+                    item.name, self._read_group(item.accounts, item_path)
+                )
                 continue
             leaf = Leaf(len(self.leaves), item_path, item)
             self.leaves.append(leaf)
@@ -61,7 +65,9 @@ class AccountNames:
 
     # --- what a caller gave --------------------------------------------------------------------
 
-    def collect(self, given: Mapping[str, Any]) -> tuple[dict[int, Any], dict[str, Sequence[Any]]]:
+    def collect(
+        self, given: Mapping[str, Any]
+    ) -> tuple[dict[int, Any], dict[str, Sequence[Any]]]:
         """Return the given values by index, and the named lists of remaining accounts.
 
         Raises UnknownName for a key that is not one of `names`.
@@ -83,7 +89,9 @@ class AccountNames:
             rest[name] = () if value is None else value
         return found, rest
 
-    def _collect_at(self, place: _Place, key: str, value: Any, found: dict[int, Any]) -> None:
+    def _collect_at(
+        self, place: _Place, key: str, value: Any, found: dict[int, Any]
+    ) -> None:
         if isinstance(place, _Group):
             self._collect_group(place, key, value, found)
             return
@@ -92,10 +100,16 @@ class AccountNames:
         found[place] = value
 
     def _given_twice(self, name: str, value: Any) -> EncodeError:
-        why = "the account is given twice, under two spellings of its name; give it once"
-        return EncodeError(why, value=value, path=f"{self.instruction.name}.{name}", type="pubkey")
+        why = (
+            "the account is given twice, under two spellings of its name; give it once"
+        )
+        return EncodeError(
+            why, value=value, path=f"{self.instruction.name}.{name}", type="pubkey"
+        )
 
-    def _collect_group(self, group: _Group, key: str, value: Any, found: dict[int, Any]) -> None:
+    def _collect_group(
+        self, group: _Group, key: str, value: Any, found: dict[int, Any]
+    ) -> None:
         if value is None:
             return
         path = f"{self.instruction.name}.{key}"
@@ -111,7 +125,9 @@ class AccountNames:
 
     # --- finding accounts ----------------------------------------------------------------------
 
-    def locate(self, path: tuple[str, ...], seen_from: Leaf | None = None) -> int | None:
+    def locate(
+        self, path: tuple[str, ...], seen_from: Leaf | None = None
+    ) -> int | None:
         """Return the index of the account at *path*, or None.
 
         It is looked up in the group of *seen_from* first, then in the groups around it.
@@ -125,7 +141,9 @@ class AccountNames:
 
     def _find_elsewhere(self, key: str) -> _Place | None:
         """Return the account or group of a dotted path, or the account of that name in any group."""
-        return self._follow(key.split(".")) if "." in key else self._by_own_name.get(key)
+        return (
+            self._follow(key.split(".")) if "." in key else self._by_own_name.get(key)
+        )
 
     def _follow(self, path: Iterable[str]) -> _Place | None:
         place: _Place | None = self._root
@@ -141,4 +159,6 @@ def _unique_names(leaves: Sequence[Leaf]) -> ByName[int]:
     by_name: dict[str, list[int]] = {}
     for leaf in leaves:
         by_name.setdefault(leaf.path[-1], []).append(leaf.index)
-    return ByName({name: indexes[0] for name, indexes in by_name.items() if len(indexes) == 1})
+    return ByName(
+        {name: indexes[0] for name, indexes in by_name.items() if len(indexes) == 1}
+    )

@@ -29,7 +29,9 @@ class FoundArgument(NamedTuple):
 class Arguments:
     """The arguments of one call, by name in any case style."""
 
-    def __init__(self, resolution: Resolution, plan: Plan, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, resolution: Resolution, plan: Plan, given: Mapping[str, Any]
+    ) -> None:
         self._resolution = resolution
         self._plan = plan
         self._given = given

@@ -66,7 +66,8 @@ def _has_plain_accounts(plan: Plan) -> bool:
     if plan.remaining or len(plan.by_path) != len(plan.leaves):
         return False
     return all(
-        len(leaf.path) == 1 and isinstance(leaf.account.signer, bool) for leaf in plan.leaves
+        len(leaf.path) == 1 and isinstance(leaf.account.signer, bool)
+        for leaf in plan.leaves
     )
 
 

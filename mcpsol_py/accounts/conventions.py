@@ -38,7 +38,15 @@ __all__ = [
 #: Names of signers that act or pay, never of accounts that the instruction creates.
 _PEOPLE = frozenset(
     {
-        *("payer", "fee_payer", "rent_payer", "funder", "sender", "depositor", "withdrawer"),
+        *(
+            "payer",
+            "fee_payer",
+            "rent_payer",
+            "funder",
+            "sender",
+            "depositor",
+            "withdrawer",
+        ),
         *("authority", "owner", "admin", "manager", "operator", "delegate"),
         *("user", "signer", "wallet", "creator", "maker", "taker", "buyer", "seller"),
     }
@@ -120,7 +128,9 @@ def wallet_may_sign(names: AccountNames, leaf: Leaf) -> bool:
 
 
 def _may_create(account: Account) -> bool:
-    return snake(account.name) == "system_program" or isinstance(account.default, PayerValue)
+    return snake(account.name) == "system_program" or isinstance(
+        account.default, PayerValue
+    )
 
 
 def _may_pay(account: Account) -> bool:
@@ -131,11 +141,15 @@ def _says_account(name: Sequence[str]) -> bool:
     return name == ("account",) or (name[:1] == ("new",) and name[-1] not in _PEOPLE)
 
 
-def event_part(names: AccountNames, leaf: Leaf) -> Literal["authority", "program"] | None:
+def event_part(
+    names: AccountNames, leaf: Leaf
+) -> Literal["authority", "program"] | None:
     """Return which half of Anchor's event pair *leaf* is: `event_authority`, then `program`."""
     name = snake(leaf.account.name)
     if name == "event_authority":
-        return "authority" if names.locate(("program",), leaf) == leaf.index + 1 else None
+        return (
+            "authority" if names.locate(("program",), leaf) == leaf.index + 1 else None
+        )
     if name == "program" and leaf.index > 0 and _follows_event_authority(names, leaf):
         return "program"
     return None
@@ -143,7 +157,10 @@ def event_part(names: AccountNames, leaf: Leaf) -> Literal["authority", "program
 
 def _follows_event_authority(names: AccountNames, leaf: Leaf) -> bool:
     before = names.leaves[leaf.index - 1]
-    return (*before.path[:-1], snake(before.account.name)) == (*leaf.path[:-1], "event_authority")
+    return (*before.path[:-1], snake(before.account.name)) == (
+        *leaf.path[:-1],
+        "event_authority",
+    )
 
 
 def ata_of(names: AccountNames, leaf: Leaf) -> AtaOf | None:

@@ -42,4 +42,6 @@ def not_an_address(value: object, instruction: str, name: str) -> EncodeError:
     """Return the error for a *value* that `address_of` cannot read."""
     expected = "expected an address (base58 text of 32 bytes, a Pubkey or a Keypair)"
     message = f"{expected}, got {abbr(value)}"
-    return EncodeError(message, value=value, path=f"{instruction}.{name}", type="pubkey")
+    return EncodeError(
+        message, value=value, path=f"{instruction}.{name}", type="pubkey"
+    )

@@ -114,7 +114,15 @@ class Plan(AccountNames):
         value that is not an address, MissingAccount for a required account that is given as None.
         """
         return Resolution(
-            self, args, accounts, program_id, wallet, payer, remaining, resolvers or {}, online
+            self,
+            args,
+            accounts,
+            program_id,
+            wallet,
+            payer,
+            remaining,
+            resolvers or {},
+            online,
         )
 
 

@@ -60,7 +60,9 @@ class FillCheck:
     def fills(self, leaf: Leaf) -> bool:
         """Return whether a call finds the address of *leaf* by itself."""
         if leaf.index in self._answers:
-            return bool(self._answers[leaf.index])  # None: derived from itself in a ring
+            return bool(
+                self._answers[leaf.index]
+            )  # None: derived from itself in a ring
         if self._depth > MAX_DEPTH:
             return False  # as in a resolution, which refuses it
         self._answers[leaf.index] = None
@@ -95,7 +97,9 @@ class FillCheck:
             return True
         mints = self.plan.token_program_mints.get(leaf.index)
         if mints is not None:
-            return self.online and all(self._seed_fills(mint.seed, mint.leaf) for mint in mints)
+            return self.online and all(
+                self._seed_fills(mint.seed, mint.leaf) for mint in mints
+            )
         if is_payer(leaf) and self.wallet:
             return True
         if known_address(leaf.account.name) is not None or event_part(self.plan, leaf):
@@ -104,7 +108,9 @@ class FillCheck:
 
     def _is_in_given_data(self, leaf: Leaf) -> bool:
         """Return whether a related account must be given anyway. Its data has this address."""
-        return any(self._is_given(one.account, leaf) for one in self.plan.relations(leaf))
+        return any(
+            self._is_given(one.account, leaf) for one in self.plan.relations(leaf)
+        )
 
     def _is_given(self, path: tuple[str, ...], leaf: Leaf) -> bool:
         """Return whether the account at *path* must be given.
@@ -171,7 +177,9 @@ class FillCheck:
 
     def argument_seed(self, seed: ArgSeed, leaf: Leaf) -> bool:
         """Check an argument as a seed: its type must have one form."""
-        return self.argument(seed, leaf) and self._is_plain(seed, self.plan.arg_type(seed.path))
+        return self.argument(seed, leaf) and self._is_plain(
+            seed, self.plan.arg_type(seed.path)
+        )
 
     def account_seed(self, seed: AccountSeed, leaf: Leaf) -> bool:
         """Check another account as a seed, or a field of its data, whose type must have one form."""
@@ -193,7 +201,10 @@ class FillCheck:
     def conditional(self, value: ConditionalValue, leaf: Leaf) -> bool:
         """Check both branches: the condition is known in the call only."""
         branches = (value.then, value.otherwise)
-        return all(branch is not None and self._value_fills(branch, leaf) for branch in branches)
+        return all(
+            branch is not None and self._value_fills(branch, leaf)
+            for branch in branches
+        )
 
 
 _SEED_CHECKS: Mapping[type[Any], Callable[[FillCheck, Any, Leaf], bool]] = {

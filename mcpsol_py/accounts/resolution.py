@@ -148,7 +148,9 @@ class Resolution:
         for leaf in self.plan.leaves:
             key = self._done[leaf.index]
             if key is not None:
-                metas.append(AccountMeta(key, self._signs(leaf, key), leaf.account.writable))
+                metas.append(
+                    AccountMeta(key, self._signs(leaf, key), leaf.account.writable)
+                )
             elif self.plan.instruction.optional_accounts == "program_id":
                 metas.append(AccountMeta(self.program_id, False, False))
         return metas + self._remaining
@@ -183,7 +185,9 @@ class Resolution:
         """Return the address of another account of the instruction, by dotted name."""
         index = self.plan.locate(tuple(name.split(".")))
         if index is None:
-            raise UnknownName("account", name, self.plan.names(), self.plan.instruction.name)
+            raise UnknownName(
+                "account", name, self.plan.names(), self.plan.instruction.name
+            )
         return self.resolve(index)
 
     def argument(self, name: str) -> Any:
@@ -234,7 +238,9 @@ class Resolution:
             why = f"{role} is account {name!r}, which is missing ({error.why})"
             raise self.missing(leaf, why) from error
         if key is None:
-            raise self.missing(leaf, f"{role} is the optional account {name!r}, which is absent")
+            raise self.missing(
+                leaf, f"{role} is the optional account {name!r}, which is absent"
+            )
         return key
 
     def account_data(self, key: Pubkey) -> AccountData | None:
@@ -302,7 +308,11 @@ class Resolution:
         mint, program = (token.mint,), (token.program or "token_program",)
         if token.authority:
             return self._ata(leaf, (token.authority,), mint, program)
-        return None if self.wallet is None else self._ata_of(leaf, self.wallet, mint, program)
+        return (
+            None
+            if self.wallet is None
+            else self._ata_of(leaf, self.wallet, mint, program)
+        )
 
     def _from_relations(self, leaf: Leaf) -> tuple[Pubkey | None, str]:
         """Return the address that a related account's state has, or why the first has none."""
@@ -324,7 +334,9 @@ class Resolution:
         part = event_part(self.plan, leaf)
         if part is None:
             return None
-        return event_authority(self.program_id) if part == "authority" else self.program_id
+        return (
+            event_authority(self.program_id) if part == "authority" else self.program_id
+        )
 
     def _from_name(self, leaf: Leaf) -> Pubkey | None:
         mints = self.plan.token_program_mints.get(leaf.index)
@@ -352,7 +364,9 @@ class Resolution:
         return "it signs for its own creation: create a new key pair for it"
 
     def _ata(self, leaf: Leaf, owner: _Path, mint: _Path, program: _Path) -> Pubkey:
-        return self._ata_of(leaf, self.address_at(owner, leaf, "its owner"), mint, program)
+        return self._ata_of(
+            leaf, self.address_at(owner, leaf, "its owner"), mint, program
+        )
 
     def _ata_of(self, leaf: Leaf, owner: Pubkey, mint: _Path, program: _Path) -> Pubkey:
         token_program: Pubkey | None = None
@@ -383,26 +397,34 @@ class Resolution:
         ask = "give SPL Token or Token-2022, as the mint has it"
         if not self.online:
             raise self.missing(
-                leaf, f"it is the program that owns the mint, which is not read here; {ask}"
+                leaf,
+                f"it is the program that owns the mint, which is not read here; {ask}",
             )
         owners: dict[Pubkey, None] = {}
         for mint in mints:
             key = Pubkey.from_bytes(seed_bytes(self, mint.seed, mint.leaf, 3))
             found = self.account_data(key)
             if found is None or found.owner not in TOKEN_PROGRAMS:
-                state = "does not exist" if found is None else f"belongs to {found.owner}"
+                state = (
+                    "does not exist" if found is None else f"belongs to {found.owner}"
+                )
                 raise self.missing(
-                    leaf, f"it is the program that owns mint {key}, which {state}; {ask}"
+                    leaf,
+                    f"it is the program that owns mint {key}, which {state}; {ask}",
                 )
             owners[found.owner] = None
         if len(owners) > 1:
-            raise self.missing(leaf, f"its mints belong to SPL Token and Token-2022; {ask}")
+            raise self.missing(
+                leaf, f"its mints belong to SPL Token and Token-2022; {ask}"
+            )
         return next(iter(owners))
 
     def _ring(self, leaf: Leaf) -> MissingAccount:
         """Return the error for an account that is derived from itself, or too many times."""
         start = self._open.index(leaf.index) if self.is_open(leaf.index) else 0
-        ring = [self.plan.leaves[index].name for index in [*self._open[start:], leaf.index]]
+        ring = [
+            self.plan.leaves[index].name for index in [*self._open[start:], leaf.index]
+        ]
         return self.missing(leaf, f"{' -> '.join(ring)} are derived from one another")
 
     def _address(self, value: object, name: str) -> Pubkey:

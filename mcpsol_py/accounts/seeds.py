@@ -100,10 +100,16 @@ class _SeedReader:
         name = ".".join(seed.path)
         found = self.resolution.arguments.find(seed.path)
         what = f"{role} is the argument {name!r}"
-        value = self.resolution.require(found.value, self.leaf, f"{what}, which is not given")
-        node = self._known_type(seed.type or found.type, f"{what}, whose type is not known")
+        value = self.resolution.require(
+            found.value, self.leaf, f"{what}, which is not given"
+        )
+        node = self._known_type(
+            seed.type or found.type, f"{what}, whose type is not known"
+        )
         self._check_plain(seed, node, what)
-        return self._encode(node, value, seed.encoding, f"{role}, the argument {name!r}")
+        return self._encode(
+            node, value, seed.encoding, f"{role}, the argument {name!r}"
+        )
 
     def account(self, seed: AccountSeed, role: str) -> bytes:
         """Return the address of another account, or a field of its data."""
@@ -119,16 +125,25 @@ class _SeedReader:
     def _field(self, seed: AccountSeed, role: str) -> bytes:
         wallet = self.resolution.wallet
         if wallet is not None and names_itself(self.resolution.plan, seed, self.leaf):
-            return bytes(wallet)  # of all accounts with such an address, the wallet's own
+            return bytes(
+                wallet
+            )  # of all accounts with such an address, the wallet's own
         found = read_field(
-            self.resolution, seed.account, seed.field, seed.account_type, self.leaf, role
+            self.resolution,
+            seed.account,
+            seed.field,
+            seed.account_type,
+            self.leaf,
+            role,
         )
         if found.raw is not None and seed.encoding is None:
             return found.raw
         account, field = ".".join(seed.account), ".".join(seed.field)
         where = f"{role}, the field {field!r} of account {account!r}"
         node = self._known_type(seed.type or found.type, f"{where}, has no known type")
-        self._check_plain(seed, node, f"{role} is the field {field!r} of account {account!r}")
+        self._check_plain(
+            seed, node, f"{role} is the field {field!r} of account {account!r}"
+        )
         return self._encode(node, found.value, seed.encoding, where)
 
     def _check_plain(self, seed: ArgSeed | AccountSeed, node: Type, what: str) -> None:
@@ -137,13 +152,17 @@ class _SeedReader:
         if seed.type is None and not is_plain_seed(resolver, node):
             raise self._missing(f"{what}: {why_no_seed(node)}")
 
-    def _encode(self, node: Type, value: Any, encoding: str | None, where: str) -> bytes:
+    def _encode(
+        self, node: Type, value: Any, encoding: str | None, where: str
+    ) -> bytes:
         """Return a value as a seed. Strings, bytes and vecs have no length prefix there."""
         if encoding == "utf8":
             return str(value).encode()
         try:
             bare = self._without_length(node)
-            raw = self.resolution.plan.codecs.codec(bare).encode(_plain_address(bare, value))
+            raw = self.resolution.plan.codecs.codec(bare).encode(
+                _plain_address(bare, value)
+            )
         except McpsolError as error:
             raise PdaError(self.path, f"{where}: {error}") from error
         return self._big_endian(bare, raw, where) if encoding == "be" else raw

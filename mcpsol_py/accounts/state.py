@@ -81,24 +81,34 @@ class _FieldReader:
         """Return a field of a token account or mint, or None for another account."""
         if self._is_own_type(account_type) and account.owner not in _TOKEN_PROGRAMS:
             return None
-        found = state_field(account_type, field[0], account) if len(field) == 1 else None
+        found = (
+            state_field(account_type, field[0], account) if len(field) == 1 else None
+        )
         return None if found is None else StateField(None, value=found[1], raw=found[0])
 
-    def _check_own(self, key: Pubkey, account: AccountData, account_type: str | None) -> None:
+    def _check_own(
+        self, key: Pubkey, account: AccountData, account_type: str | None
+    ) -> None:
         """Raise MissingAccount if this program cannot decode the account."""
         if account_type is not None and not self._is_own_type(account_type):
-            raise self._missing(f", of type {account_type!r}, which this program does not define")
+            raise self._missing(
+                f", of type {account_type!r}, which this program does not define"
+            )
         if account.owner != (self.plan.facade_of or self.resolution.program_id):
             raise self._missing(f", and {key} belongs to program {account.owner}")
 
     def _is_own_type(self, account_type: str | None) -> bool:
-        return account_type is not None and self.plan.state_type(account_type) is not None
+        return (
+            account_type is not None and self.plan.state_type(account_type) is not None
+        )
 
     def _own_field(
         self, account: AccountData, field: _Path, account_type: str | None
     ) -> StateField:
         try:
-            name, state = decode_account(self.plan.codecs, bytes(account.data), account_type)
+            name, state = decode_account(
+                self.plan.codecs, bytes(account.data), account_type
+            )
         except McpsolError as error:
             raise self._missing(f": {error}") from error
         state_type = self.plan.state_type(name)

@@ -91,7 +91,9 @@ def _from_resolver(resolution: Resolution, value: ResolverValue, leaf: Leaf) -> 
     resolver = resolution.resolvers.get(value.name)
     if resolver is None:
         needs = f" (from {', '.join(value.depends)})" if value.depends else ""
-        why = f"the IDL leaves it to a resolver {value.name!r}{needs}, and none was given"
+        why = (
+            f"the IDL leaves it to a resolver {value.name!r}{needs}, and none was given"
+        )
         raise resolution.missing(leaf, why)
     return resolver(resolution)
 
@@ -115,7 +117,9 @@ _READERS: Mapping[type[Any], Callable[[Resolution, Any, Leaf], Any]] = {
 }
 
 
-def _locate(resolution: Resolution, path: tuple[str, ...], leaf: Leaf, role: str) -> int:
+def _locate(
+    resolution: Resolution, path: tuple[str, ...], leaf: Leaf, role: str
+) -> int:
     index = resolution.plan.locate(path, leaf)
     if index is None:
         why = f"{role} {'.'.join(path)!r}, which the instruction does not have"
@@ -148,7 +152,9 @@ def _condition(resolution: Resolution, condition: Value, leaf: Leaf) -> Any:
 
 def _name_of_variant(value: Any) -> Any:
     """Return the name of a variant in the form {name: payload}, or any other value as it is."""
-    return next(iter(value)) if isinstance(value, Mapping) and len(value) == 1 else value
+    return (
+        next(iter(value)) if isinstance(value, Mapping) and len(value) == 1 else value
+    )
 
 
 def _equals(found: Any, wanted: Any) -> bool:

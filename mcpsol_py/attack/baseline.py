@@ -34,7 +34,16 @@ __all__ = [
 ]
 
 #: Pairs of (each integer argument, each integer of state), in the order in which they are tried.
-NUMBERS = ((1, 1000), (1, 0), (0, 0), (1, 1), (1000, 1), (0, 1000), (1000, 10**6), (5, 2**32 + 5))
+NUMBERS = (
+    (1, 1000),
+    (1, 0),
+    (0, 0),
+    (1, 1),
+    (1000, 1),
+    (0, 1000),
+    (1000, 10**6),
+    (5, 2**32 + 5),
+)
 #: How many random calls are tried after these.
 RANDOM_TRIES = 24
 
@@ -117,4 +126,8 @@ def _depends_on_numbers(made: Baseline, given: Call) -> bool:
     if len(given.args) < len(made.instruction.model.args):
         return True
     collected, _ = made.instruction.plan.collect(given.accounts)
-    return any(constraints_of(leaf).state for leaf in made.leaves if leaf.index not in collected)
+    return any(
+        constraints_of(leaf).state
+        for leaf in made.leaves
+        if leaf.index not in collected
+    )

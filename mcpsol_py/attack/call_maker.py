@@ -34,7 +34,11 @@ from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import AccountBumpValue, ConstValue, TokenConstraint
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.model.types import Type
-from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
+    SYSTEM_PROGRAM,
+    TOKEN_PROGRAM,
+)
 
 __all__ = ["CallMaker"]
 
@@ -107,7 +111,10 @@ class CallMaker:
         for leaf in leaves:
             self.address(leaf)
         self._set_bump_arguments()
-        addresses = [self.known.get(leaf.index, self.scene.program_id) for leaf in self.plan.leaves]
+        addresses = [
+            self.known.get(leaf.index, self.scene.program_id)
+            for leaf in self.plan.leaves
+        ]
         # mints first, so that a token account finds its token program
         for leaf in sorted(leaves, key=is_mint, reverse=True):
             self._fill(leaf)
@@ -128,7 +135,9 @@ class CallMaker:
     def _set_bump_arguments(self) -> None:
         for name, value in self.instruction.model.arg_values:
             if isinstance(value, AccountBumpValue) and name not in self.given.args:
-                derived = next(leaf for leaf in self.plan.leaves if leaf.path == value.account)
+                derived = next(
+                    leaf for leaf in self.plan.leaves if leaf.path == value.account
+                )
                 self._make_address(derived)
                 self.args[name] = self.bumps.get(derived.index, self.args[name])
 
@@ -144,7 +153,9 @@ class CallMaker:
         if stored is None:
             self.values[key] = self._make_field(leaf, name)
         else:
-            self.values |= {(leaf.index, other): value for other, value in stored.items()}
+            self.values |= {
+                (leaf.index, other): value for other, value in stored.items()
+            }
         return self.values[key]
 
     def _stored_fields(self, leaf: Leaf) -> dict[str, Any] | None:
@@ -171,7 +182,9 @@ class CallMaker:
             named = self._account_in_field(leaf, name)
             if named is not None and self._may_hold(leaf, named):
                 return self.address(named)
-        return self.examples.make(node, self.stored, f"{self.instruction.name} {leaf.name} {name}")
+        return self.examples.make(
+            node, self.stored, f"{self.instruction.name} {leaf.name} {name}"
+        )
 
     def _account_in_field(self, leaf: Leaf, name: str) -> Leaf | None:
         """Return the account whose address a field keeps: usually they have the same name."""
@@ -182,7 +195,9 @@ class CallMaker:
         return same_name
 
     def _has_one_target(self, leaf: Leaf, name: str) -> Leaf | None:
-        targets = [target for field, target in constraints_of(leaf).has_one if field == name]
+        targets = [
+            target for field, target in constraints_of(leaf).has_one if field == name
+        ]
         found = (self._find(target, leaf) for target in targets)
         return next(filter(None, found), None)
 
@@ -235,7 +250,11 @@ class CallMaker:
 
     def _one_of(self, texts: tuple[str, ...]) -> Pubkey:
         allowed = list(map(Pubkey.from_string, texts))
-        return self.scene.token_program if self.scene.token_program in allowed else allowed[0]
+        return (
+            self.scene.token_program
+            if self.scene.token_program in allowed
+            else allowed[0]
+        )
 
     # --- accounts -----------------------------------------------------------------------------------------------------
 
@@ -264,9 +283,13 @@ class CallMaker:
     def _put_state(self, leaf: Leaf, state: str) -> None:
         values = {name: self.field(leaf, name) for name in self._state_fields(leaf)}
         data = self.scene.program.encode_account(state, values)
-        sizes = {account.name: account.size for account in self.scene.program.model.accounts}
+        sizes = {
+            account.name: account.size for account in self.scene.program.model.accounts
+        }
         size = sizes.get(state) or 0
-        self.scene.put(self.known[leaf.index], data.ljust(size, b"\0"), self.scene.program_id)
+        self.scene.put(
+            self.known[leaf.index], data.ljust(size, b"\0"), self.scene.program_id
+        )
 
     def _owner(self, leaf: Leaf, owner: str) -> Pubkey:
         if not owner:
@@ -284,7 +307,9 @@ class CallMaker:
         authority = None if named is None else self.address(named)
         if token.kind == "mint":
             decimals = 6 if token.decimals is None else token.decimals
-            self.scene.mint(decimals=decimals, authority=authority, token_program=program, at=key)
+            self.scene.mint(
+                decimals=decimals, authority=authority, token_program=program, at=key
+            )
             return
         mint = self._mint_of(leaf, token, program)
         owner = authority or self.scene.wallet(f"{leaf.name} owner").pubkey()
@@ -299,7 +324,11 @@ class CallMaker:
 
     def _some_mint(self, program: Pubkey) -> Pubkey:
         mint = next(filter(is_mint, self.present()), None)
-        return self.scene.mint(token_program=program) if mint is None else self.address(mint)
+        return (
+            self.scene.mint(token_program=program)
+            if mint is None
+            else self.address(mint)
+        )
 
     def _ensure_mint(self, key: Pubkey, program: Pubkey) -> None:
         """Put a mint at this address, in place of nothing or of an empty wallet."""
@@ -310,7 +339,11 @@ class CallMaker:
     def _is_associated_by_hand(self, leaf: Leaf) -> bool:
         """Do the leaf's seeds spell out an associated token account?"""
         pda = leaf.account.pda
-        if pda is None or not isinstance(pda.program, ConstValue) or len(pda.seeds) != 3:
+        if (
+            pda is None
+            or not isinstance(pda.program, ConstValue)
+            or len(pda.seeds) != 3
+        ):
             return False
         return str(pda.program.value) == str(ASSOCIATED_TOKEN_PROGRAM)
 

@@ -108,7 +108,9 @@ def pda_of(leaf: Leaf, instruction: ProgramInstruction) -> Pda:
         return leaf.account.pda
     program = token_program_of(leaf, instruction)
     middle: Seed = (
-        AccountSeed(program.path) if isinstance(program, Leaf) else ConstSeed(bytes(program))
+        AccountSeed(program.path)
+        if isinstance(program, Leaf)
+        else ConstSeed(bytes(program))
     )
     wallet = AccountSeed(tuple((token.authority or "").split(".")))
     mint = AccountSeed((token.mint or "",))
@@ -132,7 +134,9 @@ def _is_token_program(leaf: Leaf) -> bool:
     return leaf.account.address in _TOKEN_PROGRAMS or allowed == _TOKEN_PROGRAMS
 
 
-def state_struct(program: Program, instruction: ProgramInstruction, leaf: Leaf) -> Struct | None:
+def state_struct(
+    program: Program, instruction: ProgramInstruction, leaf: Leaf
+) -> Struct | None:
     """Return the type of a leaf's state. None if it has none, or if that is not a struct."""
     state = instruction.plan.state_type(constraints_of(leaf).state or "")
     node = None if state is None else program.codecs.layouts.resolver.target(state)
@@ -140,7 +144,10 @@ def state_struct(program: Program, instruction: ProgramInstruction, leaf: Leaf) 
 
 
 def find_account(
-    instruction: ProgramInstruction, name: str | None, beside: Leaf, absent: Collection[int]
+    instruction: ProgramInstruction,
+    name: str | None,
+    beside: Leaf,
+    absent: Collection[int],
 ) -> Leaf | None:
     """Return the account that a constraint of *beside* names. None for an account in *absent*."""
     if name is None:
@@ -202,12 +209,18 @@ class Derivation:
                 return bytes(self.scene.program_id)
             case AccountSeed(account=path, field=()):
                 return bytes(self.address(located(self.instruction, path, leaf)))
-            case AccountSeed(account=path, field=(name, *_), type=node, encoding=encoding):
+            case AccountSeed(
+                account=path, field=(name, *_), type=node, encoding=encoding
+            ):
                 owner = located(self.instruction, path, leaf)
-                return self._encoded(node, self.state_field(owner, name, leaf), encoding)
+                return self._encoded(
+                    node, self.state_field(owner, name, leaf), encoding
+                )
             case ArgSeed():
                 return self._argument(seed)
-        raise NoBaseline(f"{leaf.name}: the spec does not say how its address is derived")
+        raise NoBaseline(
+            f"{leaf.name}: the spec does not say how its address is derived"
+        )
 
     def _argument(self, seed: ArgSeed) -> bytes:
         value: Any = self.args
@@ -215,7 +228,9 @@ class Derivation:
             value = value[step]
         node = seed.type
         if node is None:
-            node = self.instruction.plan.walk_type(Struct(self.instruction.model.args), seed.path)
+            node = self.instruction.plan.walk_type(
+                Struct(self.instruction.model.args), seed.path
+            )
         return self._encoded(node, value, seed.encoding)
 
     def _encoded(self, node: Type | None, value: Any, encoding: str | None) -> bytes:

@@ -54,7 +54,9 @@ class ExampleValue(TypeVisitor[[int, str], Any]):
     integer and flag is sometimes another one.
     """
 
-    def __init__(self, scene: Scene, resolver: Resolver, chance: Random | None = None) -> None:
+    def __init__(
+        self, scene: Scene, resolver: Resolver, chance: Random | None = None
+    ) -> None:
         self.scene = scene
         self.resolver = resolver
         self.chance = chance
@@ -112,10 +114,14 @@ class ExampleValue(TypeVisitor[[int, str], Any]):
     visit_set = visit_map = empty_list
 
     def visit_tuple(self, node: Tuple, number: int, label: str) -> list[Any]:
-        return [self.make(item, number, f"{label} {i}") for i, item in enumerate(node.items)]
+        return [
+            self.make(item, number, f"{label} {i}") for i, item in enumerate(node.items)
+        ]
 
     def visit_struct(self, node: Struct, number: int, label: str) -> dict[str, Any]:
-        return {f.name: self.make(f.type, number, f"{label} {f.name}") for f in node.fields}
+        return {
+            f.name: self.make(f.type, number, f"{label} {f.name}") for f in node.fields
+        }
 
     def visit_enum(self, node: Enum, number: int, label: str) -> Any:
         bare = next((v for v in node.variants if v.payload is None), None)
@@ -142,6 +148,10 @@ class ExampleValue(TypeVisitor[[int, str], Any]):
     ) -> Any:
         raise NoBaseline(f"{label}: no value of this type can be made up")
 
-    visit_fixed_size = visit_sentinel = visit_hidden_prefix = visit_hidden_suffix = not_made_up
-    visit_offset = visit_zeroable_option = visit_remainder_option = visit_generic = not_made_up
+    visit_fixed_size = visit_sentinel = visit_hidden_prefix = visit_hidden_suffix = (
+        not_made_up
+    )
+    visit_offset = visit_zeroable_option = visit_remainder_option = visit_generic = (
+        not_made_up
+    )
     visit_link = visit_unsupported = not_made_up

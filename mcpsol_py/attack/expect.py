@@ -32,8 +32,12 @@ __all__ = ["Names", "failure_name"]
 #: Other names by which Anchor refuses, by kind of attack. Anchor leaves some checks to the programs that it calls or to
 #: the SVM, reads each account before it compares two, and has no custom error for seeds.
 ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
-    "missing-signer": ("PrivilegeEscalation",),  # of a new account that signs for itself
-    "not-writable": ("PrivilegeEscalation",),  # of an account that is created, or pays for one
+    "missing-signer": (
+        "PrivilegeEscalation",
+    ),  # of a new account that signs for itself
+    "not-writable": (
+        "PrivilegeEscalation",
+    ),  # of an account that is created, or pays for one
     "wrong-address": (
         "ConstraintSeeds",
         "MissingAccount",
@@ -50,7 +54,9 @@ ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
     "not-a-mint": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
     "not-a-token-account": ("UninitializedAccount", "InvalidAccountData"),
     "re-init": ("already in use", "Associated Token: Provided owner is not allowed"),
-    "revival": ("AccountOwnedByWrongProgram",),  # of a closed account that holds lamports again
+    "revival": (
+        "AccountOwnedByWrongProgram",
+    ),  # of a closed account that holds lamports again
     "bad-value": (
         "ProgramFailedToComplete",
     ),  # borsh makes room for a length that nothing can have
@@ -112,7 +118,9 @@ class Names:
     def _named(self, leaf: Leaf) -> list[tuple[str, str | None]]:
         """Return the accounts that `has_one` and the owner of *leaf* name, each with its error."""
         constraints = constraints_of(leaf)
-        named: list[tuple[str, str | None]] = [(self.owner(leaf), constraints.owner or None)]
+        named: list[tuple[str, str | None]] = [
+            (self.owner(leaf), constraints.owner or None)
+        ]
         for field, target in constraints.has_one:
             named.append((self.has_one(leaf, field), target))
         return named
@@ -130,7 +138,9 @@ class Names:
     def seeds_use_argument(self, leaf: Leaf, name: str) -> bool:
         """Do the seeds of *leaf* have that argument?"""
         pda = leaf.account.pda
-        return pda is not None and name in {seed.path[0] for seed in pda.seeds_of(ArgSeed)}
+        return pda is not None and name in {
+            seed.path[0] for seed in pda.seeds_of(ArgSeed)
+        }
 
     def _is(self, name: str | None, beside: Leaf, leaf: Leaf) -> bool:
         found = self.base.find(name, beside)
@@ -139,7 +149,9 @@ class Names:
 
 def _token_names(leaf: Leaf, token: TokenConstraint) -> list[tuple[str, str | None]]:
     """Return the mint and the authority that the constraint names, each with its error."""
-    authority = "ConstraintMintMintAuthority" if is_mint(leaf) else "ConstraintTokenOwner"
+    authority = (
+        "ConstraintMintMintAuthority" if is_mint(leaf) else "ConstraintTokenOwner"
+    )
     return [
         ("ConstraintTokenMint", token.mint),
         (authority, token.authority),
@@ -176,7 +188,12 @@ def _failure_of_called(logs: Iterable[str], program_id: str) -> str:
     failures = filter(None, map(_FAILED.match, logs))
     called = ((found.group(1), found.group(2)) for found in failures)
     return next(
-        (f"{PROGRAM_NAMES.get(key, key)}: {text}" for key, text in called if key != program_id), ""
+        (
+            f"{PROGRAM_NAMES.get(key, key)}: {text}"
+            for key, text in called
+            if key != program_id
+        ),
+        "",
     )
 
 

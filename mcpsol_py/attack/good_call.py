@@ -10,7 +10,12 @@ from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.derivation import Derivation, NoBaseline, constraints_of, find_account
+from mcpsol_py.attack.derivation import (
+    Derivation,
+    NoBaseline,
+    constraints_of,
+    find_account,
+)
 from mcpsol_py.attack.sandbox import Outcome, Scene
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.program import ProgramInstruction
@@ -81,7 +86,9 @@ class Baseline:
         if state is None or account is None:
             return None
         try:
-            return dict(self.scene.program.decode_account(bytes(account.data), state)[1])
+            return dict(
+                self.scene.program.decode_account(bytes(account.data), state)[1]
+            )
         except McpsolError:
             return None
 

@@ -99,7 +99,9 @@ class Judge:
         self.scenario = scenario
         self.scene = base.scene
         # only Anchor logs the name of each instruction
-        logged = [line.startswith("Program log: Instruction: ") for line in base.outcome.logs]
+        logged = [
+            line.startswith("Program log: Instruction: ") for line in base.outcome.logs
+        ]
         self.is_anchor = any(logged)
 
     def run(self, attack: Attack) -> Result:
@@ -141,11 +143,15 @@ class Judge:
             return _End(str(error), fault=True)
         if outcome.ok:
             return _End("", wrong=trial.after() if trial.after is not None else "")
-        changed = [key for key, account in before.items() if self.scene.account(key) != account]
+        changed = [
+            key for key, account in before.items() if self.scene.account(key) != account
+        ]
         return _End(self._failure(outcome), tuple(map(str, changed)))
 
     def _failure(self, outcome: Outcome) -> str:
-        return failure_name(self.scene.program.model, str(self.scene.program_id), outcome)
+        return failure_name(
+            self.scene.program.model, str(self.scene.program_id), outcome
+        )
 
     def _accepted(self, attack: Attack) -> set[str]:
         """Return the names of all errors that may refuse an attack."""

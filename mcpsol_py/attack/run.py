@@ -12,7 +12,12 @@ from solders.pubkey import Pubkey
 from mcpsol_py.attack.baseline import NoBaseline, find_baseline, made_up
 from mcpsol_py.attack.good_call import Baseline
 from mcpsol_py.attack.judge import Judge, Result, Verdict
-from mcpsol_py.attack.kinds import Attack, attacks_on, own_call_attacks, unknown_instructions
+from mcpsol_py.attack.kinds import (
+    Attack,
+    attacks_on,
+    own_call_attacks,
+    unknown_instructions,
+)
 from mcpsol_py.attack.sandbox import Scene
 from mcpsol_py.attack.scenario import Scenario, read_scenario
 from mcpsol_py.model.check import only_itself
@@ -97,7 +102,9 @@ def attack_program(
     names = [program.instruction(name).name for name in only] or program.instructions
     report = Report(program.name, key, features)
 
-    scene = partial(Scene, program, key, elf, features=features, token_program=token_program)
+    scene = partial(
+        Scene, program, key, elf, features=features, token_program=token_program
+    )
     for name in names:
         if name in scenario.skip:
             report.skipped[name] = scenario.skip[name]
@@ -115,7 +122,11 @@ def _made_up_id(name: str) -> Pubkey:
 
 
 def _attack_instruction(
-    report: Report, scene: Callable[[], Scene], program: Program, name: str, scenario: Scenario
+    report: Report,
+    scene: Callable[[], Scene],
+    program: Program,
+    name: str,
+    scenario: Scenario,
 ) -> None:
     """Add one instruction's results to *report*. Raises NoBaseline."""
     if only_itself(program.instruction(name).model) is not None:

@@ -34,11 +34,21 @@ from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import Mint, TokenAccount
 
 if TYPE_CHECKING:
-    from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
+    from solders.transaction_metadata import (
+        FailedTransactionMetadata,
+        TransactionMetadata,
+    )
 
     from mcpsol_py.program import Program
 
-__all__ = ["TOKEN_2022_PROGRAM", "TOKEN_PROGRAM", "Call", "Outcome", "Scene", "Snapshot"]
+__all__ = [
+    "TOKEN_2022_PROGRAM",
+    "TOKEN_PROGRAM",
+    "Call",
+    "Outcome",
+    "Scene",
+    "Snapshot",
+]
 
 #: 14 November 2023. Every run starts at this time.
 NOW = 1_700_000_000
@@ -124,7 +134,9 @@ class Scene:
 
     # --- accounts -----------------------------------------------------------------------------------------------------
 
-    def put(self, at: object, data: bytes, owner: Pubkey, lamports: int | None = None) -> Pubkey:
+    def put(
+        self, at: object, data: bytes, owner: Pubkey, lamports: int | None = None
+    ) -> Pubkey:
         """Put any account on the chain and return its address. *lamports* defaults to the rent."""
         key = _address(at)
         if lamports is None:
@@ -185,7 +197,9 @@ class Scene:
     def read(self, at: object) -> dict[str, Any]:
         """Decode an account of the program's state to its fields. Raises DecodeError."""
         found = self.account(at)
-        return dict(self.program.decode_account(b"" if found is None else bytes(found.data))[1])
+        return dict(
+            self.program.decode_account(b"" if found is None else bytes(found.data))[1]
+        )
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
@@ -222,7 +236,9 @@ class Scene:
         from mcpsol_py.program_client import ProgramClient
         from mcpsol_py.sync_client import SyncProgramClient
 
-        client = SyncProgramClient(ProgramClient(self.program, self.transport, self.program_id))
+        client = SyncProgramClient(
+            ProgramClient(self.program, self.transport, self.program_id)
+        )
         built = client.build(name, args, accounts, remaining=list(remaining))
         assert isinstance(built, Instruction)
         return built

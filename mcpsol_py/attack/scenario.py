@@ -47,14 +47,20 @@ def read_scenario(path: Path, program: Program) -> Scenario:
     Raises SourceError, also for a function or a key that names an unknown instruction.
     """
     module = _import(path)
-    calls = {name: value for name, value in vars(module).items() if _is_call(module, name, value)}
+    calls = {
+        name: value
+        for name, value in vars(module).items()
+        if _is_call(module, name, value)
+    }
     expect = dict(getattr(module, "EXPECT", {}))
     skip = dict(getattr(module, "SKIP", {}))
     expecting = [key.split()[0] for key in expect if key.split()]
     for name in [*calls, *expecting, *skip]:
         if name not in program.instructions:
             error = UnknownName("instruction", name, program.instructions)
-            raise SourceError(f"{error} Helpers begin with an underscore.", origin=str(path))
+            raise SourceError(
+                f"{error} Helpers begin with an underscore.", origin=str(path)
+            )
     return Scenario(calls, expect, skip)
 
 

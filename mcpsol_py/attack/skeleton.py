@@ -21,7 +21,9 @@ from mcpsol_py.attack import Call, Scene
 
 def skeleton_of(program: Program, needed: Mapping[str, str]) -> str:
     """Return the text of a scenario for the instructions *needed*, each with the error of the call that was made up."""
-    functions = [_function(program.instruction(name), why) for name, why in needed.items()]
+    functions = [
+        _function(program.instruction(name), why) for name, why in needed.items()
+    ]
     return "\n\n".join([_HEAD, *functions])
 
 

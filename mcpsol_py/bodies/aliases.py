@@ -52,9 +52,16 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
 def _accounts(
     ix: Instruction,
     nodes: Iterable[
-        SetField | StateField | StateArgument | CloseAccount | AccountData | AccountArgument
+        SetField
+        | StateField
+        | StateArgument
+        | CloseAccount
+        | AccountData
+        | AccountArgument
     ],
 ) -> list[Account]:
     """Return the accounts of *ix* whose state these nodes write or read."""
     names = {node.account for node in nodes}
-    return [item for item in ix.accounts if isinstance(item, Account) and item.name in names]
+    return [
+        item for item in ix.accounts if isinstance(item, Account) and item.name in names
+    ]

@@ -25,7 +25,15 @@ from mcpsol_py.bodies.scope import (
     type_name,
 )
 from mcpsol_py.bodies.token_reads import kind_of, zero_range
-from mcpsol_py.bodies.tree import DATA, LITERAL, NOTHING, UNKNOWN, BodyType, Expression, Statement
+from mcpsol_py.bodies.tree import (
+    DATA,
+    LITERAL,
+    NOTHING,
+    UNKNOWN,
+    BodyType,
+    Expression,
+    Statement,
+)
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account, ErrorCode, Event
 from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Type
@@ -68,12 +76,20 @@ _ACCOUNT, _MINT, _ANY = Role("account"), Role("mint"), Role(None)
 _READ_MINT, _READ = Role("mint", written=False), Role(None, written=False)
 #: The instructions of SPL Token and Token-2022 that bodies call, by their names there.
 PROGRAM_CALLS: dict[str, ProgramCall] = {
-    "transfer": ProgramCall(3, {"source": _ACCOUNT, "destination": _ACCOUNT}, "authority", _AMOUNT),
-    "approve": ProgramCall(4, {"source": _ACCOUNT, "delegate": _READ}, "owner", _AMOUNT),
+    "transfer": ProgramCall(
+        3, {"source": _ACCOUNT, "destination": _ACCOUNT}, "authority", _AMOUNT
+    ),
+    "approve": ProgramCall(
+        4, {"source": _ACCOUNT, "delegate": _READ}, "owner", _AMOUNT
+    ),
     "revoke": ProgramCall(5, {"source": _ACCOUNT}, "authority", {}),
-    "mint_to": ProgramCall(7, {"mint": _MINT, "account": _ACCOUNT}, "mint_authority", _AMOUNT),
+    "mint_to": ProgramCall(
+        7, {"mint": _MINT, "account": _ACCOUNT}, "mint_authority", _AMOUNT
+    ),
     "burn": ProgramCall(8, {"account": _ACCOUNT, "mint": _MINT}, "authority", _AMOUNT),
-    "close_account": ProgramCall(9, {"account": _ACCOUNT, "destination": _ANY}, "authority", {}),
+    "close_account": ProgramCall(
+        9, {"account": _ACCOUNT, "destination": _ANY}, "authority", {}
+    ),
     "transfer_checked": ProgramCall(
         12,
         {"source": _ACCOUNT, "mint": _READ_MINT, "destination": _ACCOUNT},
@@ -83,7 +99,9 @@ PROGRAM_CALLS: dict[str, ProgramCall] = {
 }
 _KIND_NAMES = {None: "", "account": "TokenAccount", "mint": "Mint"}
 _KIND_WORDS = {"is_token_account": "account", "is_mint": "mint"}
-_HOW: dict[str, tuple[Literal["wrapping", "saturating"], Literal["add", "sub", "mul"]]] = {
+_HOW: dict[
+    str, tuple[Literal["wrapping", "saturating"], Literal["add", "sub", "mul"]]
+] = {
     "wrapping_add": ("wrapping", "add"),
     "wrapping_sub": ("wrapping", "sub"),
     "wrapping_mul": ("wrapping", "mul"),
@@ -106,7 +124,11 @@ class Calls:
         self.context = context
         #: the call whose value is a whole statement's, so that it may change state
         self.whole: ast.expr | None = None
-        self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
+        self.refuse, self.need, self.stopped = (
+            context.refuse,
+            context.need,
+            context.stopped,
+        )
         self.expressions = Expressions(context, self.value)
 
     # --- calls that have a value
@@ -135,7 +157,9 @@ class Calls:
             case Word("len"):
                 return self.expressions.data.length(node)
             case Word() | EventName():
-                raise self.stopped(node, f"{ast.unparse(node.func)}(…) is a statement of its own")
+                raise self.stopped(
+                    node, f"{ast.unparse(node.func)}(…) is a statement of its own"
+                )
         match node.func:
             case ast.Attribute(ast.Name() as owner, "get") if self._is_clock(owner):
                 return self._clock(node)
@@ -172,7 +196,9 @@ class Calls:
         self.positional(node, 1)
         self.need(is_usable(kind), node, f"{type_name(kind)} cannot be used in a body")
         argument = node.args[0]
-        found = self.expressions.as_literal(argument, self.expressions.value(argument), kind)
+        found = self.expressions.as_literal(
+            argument, self.expressions.value(argument), kind
+        )
         if found.type in (kind, UNKNOWN):
             return found
         if isinstance(found.type, tree.Counter) and isinstance(found, _COUNTED):
@@ -192,22 +218,33 @@ class Calls:
         sequence = self.expressions.sequence(node)
         if sequence is not None:
             kind = sequence.type
-            return tree.Items(sequence, kind.item if isinstance(kind, Array) else tree.ACCOUNT)
+            return tree.Items(
+                sequence, kind.item if isinstance(kind, Array) else tree.ACCOUNT
+            )
         match node:
-            case ast.Call(func, [account], []) if self.context.meaning(func) == Word("extensions"):
+            case ast.Call(func, [account], []) if self.context.meaning(func) == Word(
+                "extensions"
+            ):
                 return tree.Extensions(self._holding_tokens(account))
-            case ast.Call(func, [stop], []) if self.context.meaning(func) == Word("range"):
+            case ast.Call(func, [stop], []) if self.context.meaning(func) == Word(
+                "range"
+            ):
                 return self._range(node, ast.copy_location(ast.Constant(0), stop), stop)
-            case ast.Call(func, [start, stop], []) if self.context.meaning(func) == Word("range"):
+            case ast.Call(func, [start, stop], []) if self.context.meaning(
+                func
+            ) == Word("range"):
                 return self._range(node, start, stop)
         raise self.stopped(
-            node, "a loop goes over range(…) with one number or two, a list, or extensions(…)"
+            node,
+            "a loop goes over range(…) with one number or two, a list, or extensions(…)",
         )
 
     def numbered(self, node: ast.expr) -> ast.expr | None:
         """Return what `enumerate(…)` goes over; None for other expressions."""
         match node:
-            case ast.Call(func, [items], []) if self.context.meaning(func) == Word("enumerate"):
+            case ast.Call(func, [items], []) if self.context.meaning(func) == Word(
+                "enumerate"
+            ):
                 why = f"{ast.unparse(items)} is no list: enumerate a list"
                 self.need(self.expressions.sequence(items) is not None, items, why)
                 return items
@@ -223,13 +260,17 @@ class Calls:
             )
             return tree.Range(first, last, tree.Counter(U64))
         why = f"the bounds of a loop are numbers, not {type_name(kind)}"
-        return tree.Range(first, last, tree.Counter(self.context.number(node, kind, why)))
+        return tree.Range(
+            first, last, tree.Counter(self.context.number(node, kind, why))
+        )
 
     def _holding_tokens(self, node: ast.expr) -> str:
         """Return the name of a token account or a mint. Raises Stopped."""
         name = self._always_there(node)
         kind = kind_of(self.context, self.context.accounts[name])
-        self.need(kind is not None, node, f"{name} is neither a token account nor a mint")
+        self.need(
+            kind is not None, node, f"{name} is neither a token account nor a mint"
+        )
         return name
 
     # --- conditions on accounts
@@ -259,8 +300,12 @@ class Calls:
     def _hash(self, node: ast.Call) -> Expression:
         """`sha256(part, …)`."""
         is_plain = not node.keywords and ast.Starred not in map(type, node.args)
-        self.need(is_plain and bool(node.args), node, "sha256(…) takes its values by position")
-        parts = tuple(self._listed(arg) or self.expressions.value(arg) for arg in node.args)
+        self.need(
+            is_plain and bool(node.args), node, "sha256(…) takes its values by position"
+        )
+        parts = tuple(
+            self._listed(arg) or self.expressions.value(arg) for arg in node.args
+        )
         for part, found in zip(node.args, parts, strict=True):
             self._need_bytes(part, found)
         return tree.Hash(parts)
@@ -275,7 +320,9 @@ class Calls:
         kind, shown = found.type, ast.unparse(node)
         if kind is LITERAL or isinstance(kind, tree.Counter):
             self.refuse(node, f"{shown} has no width: write u64({shown})")
-        elif kind not in (BOOL, PUBKEY, DATA, UNKNOWN) and not isinstance(kind, (Int, Array)):
+        elif kind not in (BOOL, PUBKEY, DATA, UNKNOWN) and not isinstance(
+            kind, (Int, Array)
+        ):
             why = f"sha256 takes numbers, flags, addresses, bytes and lists, not {type_name(kind)}"
             self.refuse(node, why)
 
@@ -285,7 +332,8 @@ class Calls:
         account = self.context.accounts.get(name)
         if account is None or account.optional:
             raise self.stopped(
-                node, f"{name} is not an account of the instruction that is always there"
+                node,
+                f"{name} is not an account of the instruction that is always there",
             )
         return name
 
@@ -293,7 +341,9 @@ class Calls:
         self.positional(node, 2)
         for arg in node.args:
             shown = ast.unparse(arg)
-            self.need(not self._is_bare(arg), arg, f"{shown} has no width: write u64({shown})")
+            self.need(
+                not self._is_bare(arg), arg, f"{shown} has no width: write u64({shown})"
+            )
         left, right, kind = self.expressions.operands(*node.args)
         why = f"{name} takes numbers, not {type_name(kind)}"
         return tree.MinMax(name, left, right, self.context.number(node, kind, why))
@@ -303,7 +353,9 @@ class Calls:
         inner = node.operand if isinstance(node, ast.UnaryOp) else node
         return isinstance(inner, ast.Constant) and type(inner.value) is int
 
-    def _arithmetic_method(self, node: ast.Call, receiver: ast.expr, name: str) -> Expression:
+    def _arithmetic_method(
+        self, node: ast.Call, receiver: ast.expr, name: str
+    ) -> Expression:
         self.positional(node, 1)
         left = self.expressions.value(receiver)
         right = self.expressions.value(node.args[0])
@@ -364,8 +416,14 @@ class Calls:
             "TokenProgram": account.address == ids.TOKEN_PROGRAM,
             "Signer": account.signer is True,
         }
-        self.need(fits.get(kind.name, True), node, f"expected a {kind.name}, which {name} is not")
-        self.need(account.rules.state is None, node, f"{name} holds state of the program")
+        self.need(
+            fits.get(kind.name, True),
+            node,
+            f"expected a {kind.name}, which {name} is not",
+        )
+        self.need(
+            account.rules.state is None, node, f"{name} holds state of the program"
+        )
         return tree.AccountArgument(name, kind)
 
     def _state(self, node: ast.expr, kind: tree.StateParameter) -> Expression:
@@ -374,16 +432,26 @@ class Calls:
         is_held = (account.rules.state, account.optional) == (kind.name, False)
         self.need(is_held, node, f"expected an account with the state {kind.name}")
         has_size = self.context.scope.state_fields(account) is not None
-        why = f"the state of {account.name} has no fixed size: bodies cannot read it yet"
+        why = (
+            f"the state of {account.name} has no fixed size: bodies cannot read it yet"
+        )
         self.need(has_size, node, why)
         is_closed = account.name in self.context.closed
-        self.need(not is_closed, node, f"{account.name} is closed: it has no state any more")
+        self.need(
+            not is_closed, node, f"{account.name} is closed: it has no state any more"
+        )
         can_write = account.writable >= kind.writable
-        self.need(can_write, node, f"{account.name} is written there: declare it as Mut[…]")
+        self.need(
+            can_write, node, f"{account.name} is written there: declare it as Mut[…]"
+        )
         return tree.StateArgument(account.name, kind)
 
-    def _need_different_accounts(self, node: ast.Call, values: tuple[Expression, ...]) -> None:
-        names = [value.account for value in values if isinstance(value, tree.StateArgument)]
+    def _need_different_accounts(
+        self, node: ast.Call, values: tuple[Expression, ...]
+    ) -> None:
+        names = [
+            value.account for value in values if isinstance(value, tree.StateArgument)
+        ]
         why = "one account is given twice: the helper would write what it reads"
         self.need(len(names) == len(set(names)), node, why)
 
@@ -394,7 +462,8 @@ class Calls:
         self.need(can_make, node, f"{kind.name} cannot be made in a body yet")
         given = self._by_name(node, fields, f"{kind.name}(…)")
         values = tuple(
-            (name, self.expressions.typed(arg, fields[name])) for name, arg in given.items()
+            (name, self.expressions.typed(arg, fields[name]))
+            for name, arg in given.items()
         )
         self._complete(given, fields)
         return tree.MakeStruct(values, kind)
@@ -409,7 +478,9 @@ class Calls:
             case Word(name):
                 raise self.stopped(node, f"the result of {name}(…) is not used")
         match node.func:
-            case ast.Attribute(ast.Name(program), name) if program in self.context.accounts:
+            case ast.Attribute(ast.Name(program), name) if (
+                program in self.context.accounts
+            ):
                 return self._program_call(node, program, name)
         return self._perform(node)
 
@@ -424,7 +495,9 @@ class Calls:
         self.expressions.known(found)
         if isinstance(found, tree.HelperCall) and found.type is NOTHING:
             return tree.Perform(found)
-        raise self.stopped(node, f"the result of {ast.unparse(node.func)}(…) is not used")
+        raise self.stopped(
+            node, f"the result of {ast.unparse(node.func)}(…) is not used"
+        )
 
     def error(self, node: ast.expr) -> str:
         """Return the name of one of the program's errors; "" if it is refused."""
@@ -455,13 +528,25 @@ class Calls:
 
     def emit_cpi(self, node: ast.Call) -> Statement:
         """`emit_cpi(self.Event(field=…), authority=…, program=…)`."""
-        self.need(False, node, "events by calls cannot be used in a body yet: write emit(…)")
+        self.need(
+            False, node, "events by calls cannot be used in a body yet: write emit(…)"
+        )
         named = {each.arg: each.value for each in node.keywords}
         is_whole = len(node.args) == 1 and set(named) == {"authority", "program"}
-        self.need(is_whole, node, "emit_cpi takes an event, and authority= and program= by name")
-        self.need(self.context.is_method, node, "a helper calls no program: emit in the method")
+        self.need(
+            is_whole,
+            node,
+            "emit_cpi takes an event, and authority= and program= by name",
+        )
+        self.need(
+            self.context.is_method,
+            node,
+            "a helper calls no program: emit in the method",
+        )
         event, values = self._event_values(node.args[0])
-        authority, program = (self._always_there(named[name]) for name in ("authority", "program"))
+        authority, program = (
+            self._always_there(named[name]) for name in ("authority", "program")
+        )
         model, pda = self.context.scope.model, self.context.accounts[authority].pda
         is_own = self.context.accounts[program].address == model.address is not None
         why = f"{program} is not the program itself: declare it with its address"
@@ -474,13 +559,16 @@ class Calls:
         self.need(can_take, node, why)
         return tree.EmitCall(event, values, authority, program)
 
-    def _event_values(self, node: ast.expr) -> tuple[str, tuple[tuple[str, Expression], ...]]:
+    def _event_values(
+        self, node: ast.expr
+    ) -> tuple[str, tuple[tuple[str, Expression], ...]]:
         """Return an event that is made, and its fields. Raises Stopped."""
         made, event = self._event(node)
         fields = self.context.scope.event_fields(event)
         given = self._by_name(made, fields, f"{event}(…)")
         values = [
-            (name, self._event_value(event, name, arg, fields[name])) for name, arg in given.items()
+            (name, self._event_value(event, name, arg, fields[name]))
+            for name, arg in given.items()
         ]
         self._complete(given, fields)
         return event, tuple(values)
@@ -501,16 +589,22 @@ class Calls:
         if len(given) != len(wanted):
             raise Stopped
 
-    def _event_value(self, event: str, name: str, node: ast.expr, kind: Type) -> Expression:
+    def _event_value(
+        self, event: str, name: str, node: ast.expr, kind: Type
+    ) -> Expression:
         if self.context.scope.is_usable(kind):
             return self.expressions.typed(node, kind)
         why = f"{event}.{name} is {type_name(kind)}, which cannot be used in a body yet"
         return self.refuse(node, why)
 
-    def _by_name(self, node: ast.Call, wanted: dict[str, Type], shown: str) -> dict[str, ast.expr]:
+    def _by_name(
+        self, node: ast.Call, wanted: dict[str, Type], shown: str
+    ) -> dict[str, ast.expr]:
         """Return the arguments of a call that gives each of them by name."""
         if node.args:
-            self.refuse(node.args[0], f"{shown} takes its arguments by name, as in name=value")
+            self.refuse(
+                node.args[0], f"{shown} takes its arguments by name, as in name=value"
+            )
         given: dict[str, ast.expr] = {}
         for keyword in node.keywords:
             name = keyword.arg or "**"
@@ -536,8 +630,14 @@ class Calls:
         self.need(not by_constraint, node.args[0], why)
         self.need(self.context.is_method, node, "only a method closes accounts")
         self.need(source != to, node.args[1], "an account cannot get its own lamports")
-        self.need(source not in self.context.closed, node, f"{source} is closed already")
-        self.need(not self.context.loops, node, "a loop cannot close an account: it is closed once")
+        self.need(
+            source not in self.context.closed, node, f"{source} is closed already"
+        )
+        self.need(
+            not self.context.loops,
+            node,
+            "a loop cannot close an account: it is closed once",
+        )
         self.context.closed.add(source)
         return tree.CloseAccount(source, to)
 
@@ -595,13 +695,19 @@ class Calls:
             raise self.stopped(node, f"{role} is one of the instruction's accounts")
         name, account = node.id, self.context.accounts[node.id]
         self.need(
-            not account.optional, node, f"{name} is optional, and cannot be used in a body yet"
+            not account.optional,
+            node,
+            f"{name} is optional, and cannot be used in a body yet",
         )
         wanted = call.others.get(role, _READ)
         is_writable = account.writable >= wanted.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
-        fits = wanted.kind in (None, kind_of(self.context, account)) or _is_free(account)
-        self.need(fits, node, f"{role} is a {_KIND_NAMES[wanted.kind]}, which {name} is not")
+        fits = wanted.kind in (None, kind_of(self.context, account)) or _is_free(
+            account
+        )
+        self.need(
+            fits, node, f"{role} is a {_KIND_NAMES[wanted.kind]}, which {name} is not"
+        )
         return name
 
     def _signer(self, node: ast.expr, name: str) -> str | None:
@@ -610,7 +716,9 @@ class Calls:
         if account.signer is True:
             return None
         if account.pda is None or account.pda.program is not None:
-            self.refuse(node, f"{name} neither signs nor has seeds, so nobody can sign for it")
+            self.refuse(
+                node, f"{name} neither signs nor has seeds, so nobody can sign for it"
+            )
         return name
 
 

@@ -59,11 +59,15 @@ def _is_empty(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Pass):
         return True
     value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, (str, EllipsisType))
+    return isinstance(value, ast.Constant) and isinstance(
+        value.value, (str, EllipsisType)
+    )
 
 
 def check_bodies(
-    scope: ProgramScope, methods: Iterable[tuple[Instruction, ast.FunctionDef]], text: str
+    scope: ProgramScope,
+    methods: Iterable[tuple[Instruction, ast.FunctionDef]],
+    text: str,
 ) -> tuple[ProgramBodies, Refusals]:
     """Check the methods that have a body, and the helpers that they call.
 
@@ -111,7 +115,9 @@ def _of_instruction(
     )
 
 
-def _of_helper(scope: ProgramScope, name: str, signature: Signature, refusals: Refusals) -> Context:
+def _of_helper(
+    scope: ProgramScope, name: str, signature: Signature, refusals: Refusals
+) -> Context:
     local_names = _assigned_in(signature.node) - signature.arguments.keys()
     return Context(
         scope,
@@ -132,7 +138,9 @@ def _assigned_in(node: ast.FunctionDef) -> frozenset[str]:
     return frozenset(n.id for n in found if isinstance(n.ctx, ast.Store))
 
 
-def _refuse_recursion(name: str, calls: dict[str, dict[str, ast.Call]], refusals: Refusals) -> None:
+def _refuse_recursion(
+    name: str, calls: dict[str, dict[str, ast.Call]], refusals: Refusals
+) -> None:
     """Refuse the calls of helper *name* that lead back to it."""
     for called, node in calls[name].items():
         if name in _reached(called, calls):
@@ -156,7 +164,11 @@ class BodyChecker:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
+        self.refuse, self.need, self.stopped = (
+            context.refuse,
+            context.need,
+            context.stopped,
+        )
         self.calls = Calls(context)
         self.expressions = self.calls.expressions
 
@@ -195,7 +207,9 @@ class BodyChecker:
     def missing(self, node: ast.stmt) -> Iterator[Statement]:
         """Refuse a statement that bodies do not have."""
         self._assume_assigned(node)
-        raise self.stopped(node, _NO_STATEMENT.get(type(node), "this cannot be used in a body"))
+        raise self.stopped(
+            node, _NO_STATEMENT.get(type(node), "this cannot be used in a body")
+        )
 
     def _assume_assigned(self, node: ast.stmt) -> None:
         """Give the names that a refused statement assigns a value, so that they are not reported too."""
@@ -212,7 +226,11 @@ class BodyChecker:
             self._assume_assigned(node)
             return
         target = node.targets[0]
-        of = self.calls.whole_value if isinstance(target, ast.Name) else self.expressions.value
+        of = (
+            self.calls.whole_value
+            if isinstance(target, ast.Name)
+            else self.expressions.value
+        )
         yield self._set(target, of(node.value), node.value)
 
     def annotated(self, node: ast.AnnAssign) -> Iterator[Statement]:
@@ -226,8 +244,12 @@ class BodyChecker:
             kind = UNKNOWN
         if kind is not UNKNOWN and not self.context.scope.is_usable(kind):
             shown = ast.unparse(node.annotation)
-            kind = self.refuse(node.annotation, f"{shown} cannot be used in a body yet").type
-        value = self.expressions.fits(node.value, self.calls.whole_value(node.value), kind)
+            kind = self.refuse(
+                node.annotation, f"{shown} cannot be used in a body yet"
+            ).type
+        value = self.expressions.fits(
+            node.value, self.calls.whole_value(node.value), kind
+        )
         yield self._set(node.target, value, node.value)
 
     def augmented(self, node: ast.AugAssign) -> Iterator[Statement]:
@@ -243,7 +265,9 @@ class BodyChecker:
                 why = f"{shown} is an int in Python: write u64({shown})"
                 self.need(not isinstance(value.type, tree.Counter), node, why)
                 return self._set_local(target, name, value, node)
-            case ast.Attribute(ast.Name(account), name) if account in self.context.accounts:
+            case ast.Attribute(ast.Name(account), name) if (
+                account in self.context.accounts
+            ):
                 return self._set_field(target, account, name, value, node)
         raise self.stopped(target, "assign to a name, or to account.field")
 
@@ -254,21 +278,27 @@ class BodyChecker:
         is_parameter = name in {"self", *context.accounts, *context.arguments}
         why = f"{name!r} is a parameter: give the new value another name"
         self.need(not is_parameter, target, why)
-        self.need(name not in context.items, target, f"{name!r} is the variable of a loop")
+        self.need(
+            name not in context.items, target, f"{name!r} is the variable of a loop"
+        )
         kind = value.type
         if kind is LITERAL:
             shown = ast.unparse(node)
             kind = self.refuse(node, f"{shown} has no width: write u64({shown})").type
         is_passing = kind in (tree.EXTENSION, tree.ACCOUNT)
         if is_passing and value != tree.LocalName("", kind):
-            self.refuse(node, f"{type_name(kind)} is not kept: keep what you read of it")
+            self.refuse(
+                node, f"{type_name(kind)} is not kept: keep what you read of it"
+            )
         if not name.isascii():
             self.refuse(target, "a name in a body has only ASCII characters")
         variable = context.locals.setdefault(name, LocalVariable(kind))
         if variable.type is UNKNOWN:
             variable.type = kind
         if kind not in (variable.type, UNKNOWN):
-            self.refuse(target, f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}")
+            self.refuse(
+                target, f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}"
+            )
         if isinstance(value, tree.LocalName) and value.name == name:
             self.refuse(target, f"{name} = {name} changes nothing")
         variable.is_reassigned |= name in context.maybe_assigned
@@ -277,7 +307,12 @@ class BodyChecker:
         return tree.Assign(name, value)
 
     def _set_field(
-        self, target: ast.Attribute, account: str, name: str, value: Expression, node: ast.expr
+        self,
+        target: ast.Attribute,
+        account: str,
+        name: str,
+        value: Expression,
+        node: ast.expr,
     ) -> Statement:
         field = self.expressions.attribute(target)
         can_be_written = isinstance(field, tree.StateField)
@@ -286,7 +321,9 @@ class BodyChecker:
             self.refuse(target, f"{account} is only read: declare it as Mut[…]")
         if value == field:
             self.refuse(target, f"{account}.{name} = {account}.{name} changes nothing")
-        return tree.SetField(account, name, self.expressions.fits(node, value, field.type))
+        return tree.SetField(
+            account, name, self.expressions.fits(node, value, field.type)
+        )
 
     # --- control
 
@@ -342,8 +379,14 @@ class BodyChecker:
         self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
         context.maybe_assigned.difference_update(names)
-        is_quiet = not isinstance(over, tree.Extensions) or not any(tree.find(body, tree.CALLS))
-        self.need(is_quiet, node, "a loop over extensions calls no program: it reads the account")
+        is_quiet = not isinstance(over, tree.Extensions) or not any(
+            tree.find(body, tree.CALLS)
+        )
+        self.need(
+            is_quiet,
+            node,
+            "a loop over extensions calls no program: it reads the account",
+        )
         yield tree.For(names[0], over, body, *names[1:])
 
     def _loop_variables(self, node: ast.expr, *, is_numbered: bool) -> list[ast.Name]:
@@ -353,7 +396,11 @@ class BodyChecker:
                 return [node]
             case ast.Tuple([ast.Name() as number, ast.Name() as value]) if is_numbered:
                 return [value, number]
-        why = "two names, as in `for i, item in enumerate(…)`" if is_numbered else "a name"
+        why = (
+            "two names, as in `for i, item in enumerate(…)`"
+            if is_numbered
+            else "a name"
+        )
         raise self.stopped(node, f"the variable of a loop is {why}")
 
     def _start(self, target: ast.Name, over: Expression, kind: BodyType) -> None:
@@ -361,14 +408,18 @@ class BodyChecker:
         context, name = self.context, target.id
         if isinstance(over, tree.Items):
             is_own = name in context.items or name not in context.locals
-            self.need(is_own, target, f"{name!r} has a value: give the loop another name")
+            self.need(
+                is_own, target, f"{name!r} has a value: give the loop another name"
+            )
             context.items.discard(name)
         self._set_local(target, name, tree.LocalName("", kind), target)
         if isinstance(over, tree.Items):
             context.items.add(name)
 
     def jump(self, node: ast.Break | ast.Continue) -> Iterator[Statement]:
-        word: Literal["break", "continue"] = "break" if isinstance(node, ast.Break) else "continue"
+        word: Literal["break", "continue"] = (
+            "break" if isinstance(node, ast.Break) else "continue"
+        )
         yield tree.Jump(word)
 
     def match(self, node: ast.Match) -> Iterator[Statement]:
@@ -377,7 +428,9 @@ class BodyChecker:
         self.expressions.known(subject)
         why = "match takes a name or a field: assign the value first"
         self.need(is_simple(subject), node.subject, why)
-        yield from self.block(self._cases(node, set(self.context.scope.variants(subject.type))))
+        yield from self.block(
+            self._cases(node, set(self.context.scope.variants(subject.type)))
+        )
 
     def _cases(self, node: ast.Match, variants: set[str]) -> list[ast.stmt]:
         """Return the cases as one `if` statement. `variants`: those of an enum; the last of them is an `else`."""
@@ -396,7 +449,10 @@ class BodyChecker:
             if test is None:
                 block += case.body
                 if case is not node.cases[-1]:
-                    self.refuse(case.pattern, "no case comes after this one: it takes all values")
+                    self.refuse(
+                        case.pattern,
+                        "no case comes after this one: it takes all values",
+                    )
                 break
             made = ast.copy_location(ast.If(test, case.body, []), case.body[0])
             block.append(made)
@@ -422,7 +478,9 @@ class BodyChecker:
     def with_overflow(self, node: ast.With) -> Iterator[Statement]:
         outer = self.context.overflow
         match node.items:
-            case [ast.withitem(ast.Call(func, [error], []), None)] if self._is_overflow(func):
+            case [ast.withitem(ast.Call(func, [error], []), None)] if self._is_overflow(
+                func
+            ):
                 self.context.overflow = self.calls.error(error)
             case _:
                 self.refuse(node, "only `with overflow(error):` can be used in a body")
@@ -455,7 +513,9 @@ class BodyChecker:
         returns, value = self.context.returns, self.calls.whole_value(given)
         if returns is not None:
             return tree.Return(self.expressions.fits(given, value, returns))
-        self.refuse(node, f"{self.context.name} returns nothing: declare the type with ->")
+        self.refuse(
+            node, f"{self.context.name} returns nothing: declare the type with ->"
+        )
         return tree.Return(None)
 
 
@@ -472,12 +532,18 @@ def _leaves(statement: Statement) -> bool:
 
 def _is_rest(pattern: ast.pattern) -> bool:
     """Return whether a case is `case _`."""
-    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None and pattern.name is None
+    return (
+        isinstance(pattern, ast.MatchAs)
+        and pattern.pattern is None
+        and pattern.name is None
+    )
 
 
 def _named_variants(pattern: ast.pattern) -> set[str]:
     """Return the last names of the dotted names in a pattern."""
-    values = [node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)]
+    values = [
+        node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)
+    ]
     return {value.attr for value in values if isinstance(value, ast.Attribute)}
 
 

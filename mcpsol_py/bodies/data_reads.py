@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["DATA_METHODS", "TRANSACTION_METHODS", "DataReads", "calls_programs"]
 
 #: The methods of data, and the types that they return.
-DATA_METHODS: dict[str, Type] = {**{name: INTS[name] for name in READS}, "pubkey": PUBKEY}
+DATA_METHODS: dict[str, Type] = {
+    **{name: INTS[name] for name in READS},
+    "pubkey": PUBKEY,
+}
 _Method: TypeAlias = Literal["program_at", "data_at"]
 #: The methods of the instructions sysvar.
 TRANSACTION_METHODS: dict[str, BodyType] = {"program_at": PUBKEY, "data_at": DATA}
@@ -45,13 +48,17 @@ class DataReads:
 
     # --- accounts
 
-    def of_account(self, node: ast.Attribute, name: str, account: Account) -> Expression | None:
+    def of_account(
+        self, node: ast.Attribute, name: str, account: Account
+    ) -> Expression | None:
         """`account.data`, `account.program`, `sysvar.current_index`; None for other attributes."""
         if node.attr == "current_index" and _is_instructions(account):
             return tree.TransactionRead(name, "current_index", None, INTS["u16"])
         if node.attr not in ("data", "program") or account.rules.state is not None:
             return None
-        is_known = bool(account.address or account.rules.one_of or account.rules.executable)
+        is_known = bool(
+            account.address or account.rules.one_of or account.rules.executable
+        )
         why = f"{name} is a program or a sysvar: bodies read the data of other accounts"
         self.need(not is_known, node, why)
         if node.attr == "program":
@@ -73,7 +80,11 @@ class DataReads:
         return tree.TransactionRead(name, cast(_Method, method), index, kind)
 
     def _positional(self, node: ast.Call) -> None:
-        given = (len(node.args), len(node.keywords), ast.Starred in map(type, node.args))
+        given = (
+            len(node.args),
+            len(node.keywords),
+            ast.Starred in map(type, node.args),
+        )
         why = f"{ast.unparse(node.func)}(…) takes 1 argument by position"
         self.need(given == (1, 0, False), node, why)
 
@@ -83,7 +94,9 @@ class DataReads:
         """Return the tree of an expression that is data. Raises Stopped."""
         found = self.expressions.value(node)
         self.expressions.known(found)
-        self.need(found.type is DATA, node, f"{ast.unparse(node)} is no data: it has no bytes")
+        self.need(
+            found.type is DATA, node, f"{ast.unparse(node)} is no data: it has no bytes"
+        )
         return found
 
     def method(self, node: ast.Call, receiver: ast.expr, name: str) -> Expression:
@@ -107,7 +120,9 @@ class DataReads:
             return self._part(node, node.slice, data)
         return tree.DataRead(data, self._offset(node.slice), U8)
 
-    def _part(self, node: ast.Subscript, part: ast.Slice, data: Expression) -> Expression:
+    def _part(
+        self, node: ast.Subscript, part: ast.Slice, data: Expression
+    ) -> Expression:
         """A part with two written bounds has a fixed length, and is a value; another one is data."""
         if part.step is not None:
             raise self.stopped(part.step, "a part of data has no step")
@@ -116,7 +131,9 @@ class DataReads:
         if part.upper is None:
             return tree.DataPart(data, start, None)
         stop = self._offset(part.upper)
-        if not isinstance(start, tree.NumberValue) or not isinstance(stop, tree.NumberValue):
+        if not isinstance(start, tree.NumberValue) or not isinstance(
+            stop, tree.NumberValue
+        ):
             return tree.DataPart(data, start, stop)
         count = stop.value - start.value
         self.need(count > 0, node, f"{ast.unparse(node)} has no bytes")
@@ -134,7 +151,9 @@ class DataReads:
     def fixed(self, node: ast.Constant) -> Expression:
         """`b"…"`."""
         assert isinstance(node.value, bytes)
-        self.need(bool(node.value), node, "these bytes are none: a body has no use for them")
+        self.need(
+            bool(node.value), node, "these bytes are none: a body has no use for them"
+        )
         return tree.FixedBytes(node.value, Array(U8, len(node.value)))
 
     # --- for how long
@@ -144,17 +163,25 @@ class DataReads:
         if calls_programs(statements):
             self.context.assigned -= self._held()
 
-    def end_in_loop(self, node: ast.For, before: set[str], body: tuple[Statement, ...]) -> None:
+    def end_in_loop(
+        self, node: ast.For, before: set[str], body: tuple[Statement, ...]
+    ) -> None:
         """Refuse a loop that calls programs and uses data that was read before it."""
         if not calls_programs(body):
             return
-        used = {each.name for each in find(body, tree.LocalName)} & before & self._held()
+        used = (
+            {each.name for each in find(body, tree.LocalName)} & before & self._held()
+        )
         for name in sorted(used):
-            self.refuse(node, f"a loop that calls a program reads data itself: {name!r} is old")
+            self.refuse(
+                node, f"a loop that calls a program reads data itself: {name!r} is old"
+            )
 
     def _held(self) -> set[str]:
         """Return the names of local variables that hold data."""
-        return {name for name, found in self.context.locals.items() if found.type is DATA}
+        return {
+            name for name, found in self.context.locals.items() if found.type is DATA
+        }
 
 
 def _is_instructions(account: Account) -> bool:

@@ -99,9 +99,15 @@ def bounds(node: Int) -> tuple[int, int]:
 class Expressions:
     """Checks the expressions of one function. `call`: checks the calls among them."""
 
-    def __init__(self, context: Context, call: Callable[[ast.Call], Expression]) -> None:
+    def __init__(
+        self, context: Context, call: Callable[[ast.Call], Expression]
+    ) -> None:
         self.context = context
-        self.refuse, self.need, self.stopped = context.refuse, context.need, context.stopped
+        self.refuse, self.need, self.stopped = (
+            context.refuse,
+            context.need,
+            context.stopped,
+        )
         self._call = call
         self.data = DataReads(self)
 
@@ -119,7 +125,9 @@ class Expressions:
 
     def missing(self, node: ast.expr) -> Expression:
         """Refuse an expression that bodies do not have."""
-        raise self.stopped(node, _NO_EXPRESSION.get(type(node), "this cannot be used in a body"))
+        raise self.stopped(
+            node, _NO_EXPRESSION.get(type(node), "this cannot be used in a body")
+        )
 
     def typed(self, node: ast.expr, wanted: BodyType) -> Expression:
         """Return the tree of an expression that must have the type *wanted*."""
@@ -131,7 +139,9 @@ class Expressions:
         if found.type in (BOOL, UNKNOWN):
             return found
         if isinstance(found.type, Int) or found.type is LITERAL:
-            return self.refuse(node, f"a number is not a condition: write {ast.unparse(node)} != 0")
+            return self.refuse(
+                node, f"a number is not a condition: write {ast.unparse(node)} != 0"
+            )
         return self.refuse(node, f"expected a condition, got {type_name(found.type)}")
 
     def fits(self, node: ast.expr, found: Expression, wanted: BodyType) -> Expression:
@@ -141,7 +151,11 @@ class Expressions:
         name = type_name(wanted)
         if found.type is LITERAL:
             shown = ast.unparse(node)
-            how = f"write {name}({shown})" if isinstance(wanted, Int) else f"expected {name}"
+            how = (
+                f"write {name}({shown})"
+                if isinstance(wanted, Int)
+                else f"expected {name}"
+            )
             return self.refuse(node, f"{shown} has no width: {how}")
         hint = ""
         if isinstance(wanted, Int) and isinstance(found.type, Int):
@@ -154,7 +168,9 @@ class Expressions:
         """Give a number without a width the type *wanted*; other expressions stay as they are."""
         if not isinstance(found, tree.NumberValue) or found.type is not LITERAL:
             return found
-        low, high = bounds(wanted.number if isinstance(wanted, tree.Counter) else wanted)
+        low, high = bounds(
+            wanted.number if isinstance(wanted, tree.Counter) else wanted
+        )
         if not low <= found.value <= high:
             return self.refuse(node, f"{found.value} does not fit {type_name(wanted)}")
         return tree.NumberValue(found.value, wanted)
@@ -177,7 +193,9 @@ class Expressions:
         if name in context.arguments:
             return self.argument(node, name, context.arguments[name])
         hint = f"use {name}.address or one of its fields"
-        self.need(name not in context.accounts, node, f"an account is not a value: {hint}")
+        self.need(
+            name not in context.accounts, node, f"an account is not a value: {hint}"
+        )
         if name in context.local_names:
             return self._local(node, name)
         return self._of_spec(node, name)
@@ -194,8 +212,14 @@ class Expressions:
 
     def sequence(self, node: ast.expr) -> tree.Argument | None:
         """Return the list, or the accounts after the named ones, that *node* names; None for other expressions."""
-        kind = self.context.arguments.get(node.id) if isinstance(node, ast.Name) else None
-        if not isinstance(node, ast.Name) or kind is None or not self._is_sequence(kind):
+        kind = (
+            self.context.arguments.get(node.id) if isinstance(node, ast.Name) else None
+        )
+        if (
+            not isinstance(node, ast.Name)
+            or kind is None
+            or not self._is_sequence(kind)
+        ):
             return None
         return tree.Argument(node.id, kind)
 
@@ -209,7 +233,11 @@ class Expressions:
     def _of_spec(self, node: ast.expr, name: str) -> Expression:
         match self.context.meaning(node):
             case ConstantName(value=bytes(value), type=kind):
-                return tree.FixedAddress(value) if kind == PUBKEY else tree.FixedBytes(value, kind)
+                return (
+                    tree.FixedAddress(value)
+                    if kind == PUBKEY
+                    else tree.FixedBytes(value, kind)
+                )
             case ConstantName(value=int(value), type=kind):
                 return self._number_constant(node, value, kind)
             case ErrorName():
@@ -217,13 +245,19 @@ class Expressions:
                     node, f"an error is not a value: write raise {ast.unparse(node)}"
                 )
             case None:
-                known = [*self.context.arguments, *self.context.accounts, *self.context.assigned]
+                known = [
+                    *self.context.arguments,
+                    *self.context.accounts,
+                    *self.context.assigned,
+                ]
                 raise self.stopped(
                     node, f"{name!r} is not known here. {suggest(name, known)}".strip()
                 )
         raise self.stopped(node, f"{ast.unparse(node)} is not a value")
 
-    def _number_constant(self, node: ast.expr, value: int, kind: BodyType) -> Expression:
+    def _number_constant(
+        self, node: ast.expr, value: int, kind: BodyType
+    ) -> Expression:
         if kind == BOOL:
             return tree.Flag(bool(value))
         can_hold = kind is LITERAL or self.context.scope.is_usable(kind)
@@ -248,10 +282,14 @@ class Expressions:
     def _member(self, node: ast.Attribute) -> Expression:
         if self.context.meaning(node) is None:
             near = suggest(node.attr, list(self.context.scope.members))
-            raise self.stopped(node, f"the program has no {node.attr!r}. {near}".strip())
+            raise self.stopped(
+                node, f"the program has no {node.attr!r}. {near}".strip()
+            )
         return self._of_spec(node, node.attr)
 
-    def _of_account(self, node: ast.Attribute, name: str, account: Account) -> Expression:
+    def _of_account(
+        self, node: ast.Attribute, name: str, account: Account
+    ) -> Expression:
         why = f"{name} is optional, and cannot be used in a body yet"
         self.need(not account.optional, node, why)
         of_tokens = token_fields(self.context, account)
@@ -272,9 +310,13 @@ class Expressions:
             why = "a helper knows no address of state: give it one as an argument"
             self.need(self.context.is_method or account.rules.state is None, node, why)
             return tree.Address(name)
-        raise self.stopped(node, self._no_field(node.attr, name, account, fields | of_tokens))
+        raise self.stopped(
+            node, self._no_field(node.attr, name, account, fields | of_tokens)
+        )
 
-    def _no_field(self, attr: str, name: str, account: Account, fields: dict[str, Type]) -> str:
+    def _no_field(
+        self, attr: str, name: str, account: Account, fields: dict[str, Type]
+    ) -> str:
         """Return why an account has no field *attr*."""
         if not fields and account.rules.state:
             return f"the state of {name} has no fixed size: bodies cannot read it yet"
@@ -309,7 +351,9 @@ class Expressions:
 
     # --- operators
 
-    def operands(self, left: ast.expr, right: ast.expr) -> tuple[Expression, Expression, BodyType]:
+    def operands(
+        self, left: ast.expr, right: ast.expr
+    ) -> tuple[Expression, Expression, BodyType]:
         """Return two operands and their common type; a literal takes the type of the other one."""
         a, b = self.value(left), self.value(right)
         if isinstance(a.type, _NUMBERS):
@@ -333,16 +377,22 @@ class Expressions:
         left, right, kind = self.operands(node.left, node.right)
         if kind is LITERAL:
             return self._folded(node, left, right)
-        number = self.context.number(node, kind, f"{type_name(kind)} has no such operator")
+        number = self.context.number(
+            node, kind, f"{type_name(kind)} has no such operator"
+        )
         if operator in _BITS:
             return tree.Bits(_BITS[operator], left, right, number)
         return self.arithmetic(node, _CHECKED[operator], "checked", left, right, number)
 
-    def _folded(self, node: ast.BinOp, left: Expression, right: Expression) -> Expression:
+    def _folded(
+        self, node: ast.BinOp, left: Expression, right: Expression
+    ) -> Expression:
         """Two numbers without a width, such as `24 * 60`: another number without a width."""
         assert isinstance(left, tree.NumberValue)
         assert isinstance(right, tree.NumberValue)
-        self.need(type(node.op) in _FOLDS, node, "the numbers have no width: write u64(…)")
+        self.need(
+            type(node.op) in _FOLDS, node, "the numbers have no width: write u64(…)"
+        )
         return tree.NumberValue(_FOLDS[type(node.op)](left.value, right.value), LITERAL)
 
     def arithmetic(
@@ -354,7 +404,9 @@ class Expressions:
         right: Expression,
         kind: Int,
     ) -> Expression:
-        self.need(not (kind.signed and operation in ("div", "rem")), node, _SIGNED_DIVISION)
+        self.need(
+            not (kind.signed and operation in ("div", "rem")), node, _SIGNED_DIVISION
+        )
         is_i128_product = (kind, operation) == (Int(128, signed=True), "mul")
         self.need(not is_i128_product, node, _NO_I128_PRODUCT)
         return tree.Arithmetic(operation, how, left, right, self.context.overflow, kind)
@@ -364,7 +416,9 @@ class Expressions:
             return tree.Not(self.condition(node.operand))
         found = self.value(node.operand)
         self.known(found)
-        self.need(isinstance(node.op, ast.USub), node, "bodies have no + or ~ before a value")
+        self.need(
+            isinstance(node.op, ast.USub), node, "bodies have no + or ~ before a value"
+        )
         if isinstance(found, tree.NumberValue) and found.type is LITERAL:
             return tree.NumberValue(-found.value, LITERAL)
         why = f"{type_name(found.type)} has no negative"
@@ -394,18 +448,26 @@ class Expressions:
         sign = _SIGNS[type(op)]
         if isinstance(b.type, Option):
             a, b = b, a
-        self.need(kind is not LITERAL, left, "both numbers are written out: compare a value")
+        self.need(
+            kind is not LITERAL, left, "both numbers are written out: compare a value"
+        )
         has_equality = kind in (BOOL, PUBKEY) or is_bytes(kind) or self.is_enum(kind)
         is_equality = has_equality and sign in ("==", "!=")
         why = f"{type_name(kind)} has no order: use == or !="
-        self.need(kind is not tree.DATA, right, "compare a part of the data, as in data[0:8]")
+        self.need(
+            kind is not tree.DATA, right, "compare a part of the data, as in data[0:8]"
+        )
         self.need(isinstance(kind, _NUMBERS) or is_equality, right, why)
         return tree.Compare(sign, a, b)
 
-    def _is_none(self, node: ast.expr, found: Expression, *, is_there: bool) -> Expression:
+    def _is_none(
+        self, node: ast.expr, found: Expression, *, is_there: bool
+    ) -> Expression:
         """`value is None`, or `value is not None` if *is_there*."""
         self.known(found)
-        self.need(isinstance(found.type, Option), node, f"{ast.unparse(node)} is never None")
+        self.need(
+            isinstance(found.type, Option), node, f"{ast.unparse(node)} is never None"
+        )
         return tree.Not(tree.IsNone(found)) if is_there else tree.IsNone(found)
 
     def is_enum(self, kind: BodyType) -> bool:
@@ -439,7 +501,9 @@ class Expressions:
 
     def call(self, node: ast.Call) -> Expression:
         found = self._call(node)
-        self.need(found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value")
+        self.need(
+            found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value"
+        )
         return found
 
 

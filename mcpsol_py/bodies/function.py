@@ -58,7 +58,9 @@ class Context:
     called: dict[str, ast.Call] = field(default_factory=dict)
 
     @contextmanager
-    def knowing(self, kinds: Iterable[tuple[str, Literal["account", "mint"]]]) -> Iterator[None]:
+    def knowing(
+        self, kinds: Iterable[tuple[str, Literal["account", "mint"]]]
+    ) -> Iterator[None]:
         """Know the kinds of these accounts too, for as long as the block lasts."""
         before = self.known_kinds
         self.known_kinds = before | dict(kinds)
@@ -99,8 +101,12 @@ class Context:
         """Return whether *name* is `self` or the program class."""
         if name == "self":
             return self.is_method
-        return not self.is_own(name) and isinstance(self.scope.names.get(name), ProgramName)
+        return not self.is_own(name) and isinstance(
+            self.scope.names.get(name), ProgramName
+        )
 
     def is_own(self, name: str) -> bool:
         """Return whether *name* is a parameter or a local variable."""
-        return name in self.local_names or name in self.accounts or name in self.arguments
+        return (
+            name in self.local_names or name in self.accounts or name in self.arguments
+        )

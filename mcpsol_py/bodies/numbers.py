@@ -130,7 +130,9 @@ else:
 
         def __new__(cls, value: int) -> Self:
             if type(value) is not int and not isinstance(value, Number):
-                raise TypeError(f"{cls.__name__}(…) takes a number, not {_shown(value)}")
+                raise TypeError(
+                    f"{cls.__name__}(…) takes a number, not {_shown(value)}"
+                )
             return cls.checked(int(value))
 
         @classmethod
@@ -186,7 +188,9 @@ else:
     def _shown(value: object) -> str:
         return type(value).__name__
 
-    def _arithmetic(name: str, fit: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def _arithmetic(
+        name: str, fit: str, *, swapped: bool = False
+    ) -> Callable[[Any, Any], Any]:
         """An operator of int, on the same type or a literal, whose result is made to *fit*."""
         plain = getattr(int, name)
 
@@ -223,7 +227,11 @@ else:
         setattr(Number, f"__{_name}__", _comparison(f"__{_name}__"))
     for _name in ("truediv", "pow", "lshift", "rshift", "divmod"):
         for _side in ("", "r"):
-            setattr(Number, f"__{_side}{_name}__", _refused("specs have no /, **, << and >>"))
+            setattr(
+                Number,
+                f"__{_side}{_name}__",
+                _refused("specs have no /, **, << and >>"),
+            )
     Number.__bool__ = _refused("a number is not a condition: compare it, as in x != 0")
 
     class Unsigned(Number):
@@ -242,12 +250,18 @@ else:
     def _class(kind: type[Number], bits: int) -> type[Number]:
         signed = kind is Signed
         name = f"{'i' if signed else 'u'}{bits}"
-        made = type(name, (kind,), {"bits": bits, "signed": signed, "__module__": __name__})
+        made = type(
+            name, (kind,), {"bits": bits, "signed": signed, "__module__": __name__}
+        )
         low = -(1 << bits - 1) if signed else 0
         made.MIN = int.__new__(made, low)
         made.MAX = int.__new__(made, low + (1 << bits) - 1)
         made.__doc__ = f"{low} to {low} + 2**{bits} - 1."
         return made
 
-    u8, u16, u32, u64, u128, u256 = (_class(Unsigned, b) for b in (8, 16, 32, 64, 128, 256))
-    i8, i16, i32, i64, i128, i256 = (_class(Signed, b) for b in (8, 16, 32, 64, 128, 256))
+    u8, u16, u32, u64, u128, u256 = (
+        _class(Unsigned, b) for b in (8, 16, 32, 64, 128, 256)
+    )
+    i8, i16, i32, i64, i128, i256 = (
+        _class(Signed, b) for b in (8, 16, 32, 64, 128, 256)
+    )

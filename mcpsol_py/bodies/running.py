@@ -55,10 +55,14 @@ class Machine(Protocol):
     def close(self, account: object, to: object) -> None:
         """Close an account with state."""
 
-    def call_program(self, program: object, name: str, parts: dict[str, object]) -> None:
+    def call_program(
+        self, program: object, name: str, parts: dict[str, object]
+    ) -> None:
         """Call the instruction *name* of another program."""
 
-    def is_kind(self, account: object, kind: Literal["account", "mint"], program: object) -> bool:
+    def is_kind(
+        self, account: object, kind: Literal["account", "mint"], program: object
+    ) -> bool:
         """Return whether an account is a token account or a mint of a token program."""
 
     def is_owned(self, account: object, program: Pubkey) -> bool:
@@ -82,7 +86,9 @@ def machine() -> Machine:
     """Return the machine that runs the current body. Raises RuntimeError outside of one."""
     found = running.get(None)
     if found is None:
-        raise RuntimeError("a body runs in a simulator: see mcpsol_py.testing.Simulator")
+        raise RuntimeError(
+            "a body runs in a simulator: see mcpsol_py.testing.Simulator"
+        )
     return found
 
 

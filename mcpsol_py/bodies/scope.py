@@ -100,7 +100,14 @@ class ProgramName:
 
 
 Meaning: TypeAlias = (
-    Word | NumberName | ConstantName | ErrorName | EventName | TypeName | HelperName | ProgramName
+    Word
+    | NumberName
+    | ConstantName
+    | ErrorName
+    | EventName
+    | TypeName
+    | HelperName
+    | ProgramName
 )
 
 
@@ -149,10 +156,15 @@ _CONSTRAINTS: dict[str, Constraints] = {
 def _account(name: str, kind: StateParameter | AccountParameter) -> Account:
     """Return the account that a helper's parameter takes."""
     if isinstance(kind, StateParameter):
-        return Account(name, writable=kind.writable, constraints=Constraints(state=kind.name))
+        return Account(
+            name, writable=kind.writable, constraints=Constraints(state=kind.name)
+        )
     constraints = _CONSTRAINTS.get(kind.name, Constraints())
     return Account(
-        name, writable=kind.writable, signer=kind.name == "Signer", constraints=constraints
+        name,
+        writable=kind.writable,
+        signer=kind.name == "Signer",
+        constraints=constraints,
     )
 
 
@@ -208,13 +220,17 @@ class ProgramScope:
         body = self._body(node)
         if not isinstance(body, Enum):
             return []
-        is_plain = all(each.payload is None and each.value is None for each in body.variants)
+        is_plain = all(
+            each.payload is None and each.value is None for each in body.variants
+        )
         return names_of(body.variants) if is_plain else []
 
     def _body(self, node: BodyType) -> Type | None:
         known = names_of(self.model.types)
         is_known = isinstance(node, Link) and node.name in known
-        return self.resolver.target(node) if isinstance(node, Link) and is_known else None
+        return (
+            self.resolver.target(node) if isinstance(node, Link) and is_known else None
+        )
 
     def is_usable(self, node: BodyType) -> bool:
         """Return whether bodies can hold a value of this type: bytes are never in a struct that they hold."""

@@ -12,7 +12,14 @@ from mcpsol_py.bodies.tree import BodyType, Expression
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Option, Type
 
-__all__ = ["TOKEN_KINDS", "kind_of", "learned", "token_fields", "without_none", "zero_range"]
+__all__ = [
+    "TOKEN_KINDS",
+    "kind_of",
+    "learned",
+    "token_fields",
+    "without_none",
+    "zero_range",
+]
 
 #: The kinds that SPL Token knows, by the kinds of a spec's constraints.
 TOKEN_KINDS: dict[str, Literal["account", "mint"]] = {
@@ -24,7 +31,9 @@ TOKEN_KINDS: dict[str, Literal["account", "mint"]] = {
 
 def kind_of(context: Context, account: Account) -> Literal["account", "mint"] | None:
     """Return whether an account is a token account or a mint: by its constraints, or by a condition around."""
-    return TOKEN_KINDS.get(account.rules.token_kind) or context.known_kinds.get(account.name)
+    return TOKEN_KINDS.get(account.rules.token_kind) or context.known_kinds.get(
+        account.name
+    )
 
 
 def token_fields(context: Context, account: Account) -> dict[str, Type]:
@@ -49,7 +58,9 @@ def learned(
 def zero_range(context: Context, node: ast.Call) -> tuple[int, int]:
     """Return the two numbers of `extension.is_zero(start, stop)`. Raises Stopped."""
     match [getattr(each, "value", None) for each in node.args]:
-        case [int(start), int(stop)] if 0 <= start < stop <= 65_535 and not node.keywords:
+        case [int(start), int(stop)] if (
+            0 <= start < stop <= 65_535 and not node.keywords
+        ):
             return start, stop
     why = "is_zero takes two written numbers, as in is_zero(32, 64)"
     raise context.stopped(node, why)

@@ -103,7 +103,9 @@ class Approvals:
             del self._waiting[next(iter(self._waiting))]
         token = secrets.token_urlsafe(24)
         ends = self.clock() + LIFETIME
-        call = WaitingCall(tool, dict(arguments), client, asked.question, asked.digest, ends)
+        call = WaitingCall(
+            tool, dict(arguments), client, asked.question, asked.digest, ends
+        )
         self._waiting[token] = call
         return token, call
 
@@ -115,7 +117,9 @@ class Approvals:
         """
         call = self._waiting.pop(token, None)
         if call is None or call.client != client:
-            raise _refused("it was answered already, or no such question was asked here")
+            raise _refused(
+                "it was answered already, or no such question was asked here"
+            )
         if self.clock() > call.ends:
             raise _refused(
                 f"it was asked more than {LIFETIME // 60} minutes ago. Call the tool again"

@@ -51,7 +51,9 @@ def unresolved(value: Any, *, known_only: bool = False) -> Any:
 def check_depth(arguments: Any) -> None:
     """Raise EncodeError for arguments that nest too deep."""
     if nests_as_deep(arguments, _DEPTH):
-        raise EncodeError(f"the arguments nest over {_DEPTH} levels deep", path="arguments")
+        raise EncodeError(
+            f"the arguments nest over {_DEPTH} levels deep", path="arguments"
+        )
 
 
 def check_known(arguments: Mapping[str, Any], tool: BridgeTool) -> None:
@@ -65,7 +67,9 @@ def extra_accounts(tool: BridgeTool, arguments: dict[str, Any]) -> list[Any]:
     if not tool.extra_accounts or "remaining_accounts" not in arguments:
         return []
     path = f"{tool.name}.remaining_accounts"
-    value = read_list(arguments.pop("remaining_accounts"), path, _MOST_REMAINING, "accounts")
+    value = read_list(
+        arguments.pop("remaining_accounts"), path, _MOST_REMAINING, "accounts"
+    )
     check_depth(value)
     return value or []
 
@@ -104,14 +108,19 @@ def read_object(value: Any, path: str) -> dict[str, Any]:
     return found
 
 
-def read_limit(arguments: Mapping[str, Any], where: str, default: int, most: int) -> int:
+def read_limit(
+    arguments: Mapping[str, Any], where: str, default: int, most: int
+) -> int:
     """Return the argument `limit`, a whole number from 1 to *most*."""
     value = arguments.get("limit", default)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) is not int or value not in range(1, most + 1):  # a bool is an int, too
+    if type(value) is not int or value not in range(
+        1, most + 1
+    ):  # a bool is an int, too
         raise EncodeError(
-            f"expected a whole number from 1 to {most}, got {abbr(value)}", path=f"{where}.limit"
+            f"expected a whole number from 1 to {most}, got {abbr(value)}",
+            path=f"{where}.limit",
         )
     return value
 
@@ -121,12 +130,17 @@ def read_address(value: Any, path: str, names: NameResolver) -> Pubkey:
     return reading.address(names(value), path)
 
 
-def read_address_list(value: Any, path: str, most: int, names: NameResolver) -> list[Pubkey] | None:
+def read_address_list(
+    value: Any, path: str, most: int, names: NameResolver
+) -> list[Pubkey] | None:
     """Return *value*, which must be a list of at most *most* addresses, or None."""
     items = read_list(value, path, most, "addresses")
     if items is None:
         return None
-    return [read_address(item, f"{path}[{place}]", names) for place, item in enumerate(items)]
+    return [
+        read_address(item, f"{path}[{place}]", names)
+        for place, item in enumerate(items)
+    ]
 
 
 def read_addresses(names: NameResolver, parts: ToolCall, tool: str) -> dict[str, Any]:

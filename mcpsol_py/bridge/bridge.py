@@ -90,7 +90,9 @@ class Bridge:
         self.signer = signer
         self.policy = policy or Policy()
         self.audit = audit or AuditLog()
-        self.sender = None if signer is None else _sender(signer, self.policy, self.audit)
+        self.sender = (
+            None if signer is None else _sender(signer, self.policy, self.audit)
+        )
         self.registry = ProgramRegistry(
             programs,
             mode=mode,
@@ -114,7 +116,9 @@ class Bridge:
         rules = None
         if signer is not None:
             rules = PolicyTool(self.policy, self.audit, str(signer.address))
-        self._read_tools = ReadTools(self.registry, lambda tool: self.price(tool), rules)
+        self._read_tools = ReadTools(
+            self.registry, lambda tool: self.price(tool), rules
+        )
 
     # --- the programs --------------------------------------------------------------------------------------------
 
@@ -220,12 +224,18 @@ class Bridge:
             program = clean_text(tool.served.program.name, 60)
         telemetry.mark(program=program, outcome=outcome, mode=self.mode)
         telemetry.event(
-            "tool called", tool=known, program=program, outcome=outcome, seconds=round(seconds, 6)
+            "tool called",
+            tool=known,
+            program=program,
+            outcome=outcome,
+            seconds=round(seconds, 6),
         )
         if self.observe is not None:
             self.observe(known, outcome, seconds)
 
-    async def rehearse(self, name: str, arguments: Mapping[str, Any] | None) -> Reply | None:
+    async def rehearse(
+        self, name: str, arguments: Mapping[str, Any] | None
+    ) -> Reply | None:
         """Return what would keep the call from being sent, as far as a simulation and the policy show now, or None.
 
         Nothing is signed, and nobody is asked. For mode "send" and the tools that send in it.
@@ -233,7 +243,9 @@ class Bridge:
         try:
             check_depth(arguments)
             assert self.sender is not None
-            call = self._outgoing(self.sender, self.box.tool(name), dict(arguments or {}))
+            call = self._outgoing(
+                self.sender, self.box.tool(name), dict(arguments or {})
+            )
             await self.sender.rehearse(call)
         except McpsolError as error:
             return error_reply(error, self._book_of(name, arguments))
@@ -277,14 +289,18 @@ class Bridge:
                 why = "its program has changed meanwhile; look at it and call again"
                 raise NotUsable("tool", name, why)
 
-        return await self.sender.send(call, confirm, progress, still_served, self.box.programs)
+        return await self.sender.send(
+            call, confirm, progress, still_served, self.box.programs
+        )
 
     def _outgoing(
         self, sender: PolicySender, tool: BridgeTool, arguments: dict[str, Any]
     ) -> OutgoingCall:
         assert tool.served is not None
         if self._has_strangers and self.price(tool.name) is None:
-            raise NotUsable("tool", tool.name, "it sends a transaction and is not for sale here")
+            raise NotUsable(
+                "tool", tool.name, "it sends a transaction and is not for sale here"
+            )
         parts = self._builder.arguments(tool, arguments)
         ix = tool.served.program.instruction(tool.target)
         return sender.outgoing(tool.name, tool.served, ix, parts)
@@ -297,7 +313,9 @@ def _sender(signer: Signer, policy: Policy, audit: AuditLog) -> PolicySender:
     return PolicySender(signer, policy, audit)
 
 
-def _inner_call(tool: BridgeTool, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _inner_call(
+    tool: BridgeTool, arguments: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
     """Return the tool that call_tool is to call, and its arguments."""
     check_known(arguments, tool)
     given = without_nulls(arguments)  # strict clients give null for what they leave out

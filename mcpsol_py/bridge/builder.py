@@ -37,13 +37,17 @@ class CallBuilder:
         assert tool.served is not None
         remaining = extra_accounts(tool, arguments)
         parts = tool.split(arguments)
-        check_depth([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open
+        check_depth(
+            [parts.args, parts.accounts, parts.remaining]
+        )  # what came as JSON text is open
         names = self.registry.names_of(tool.served)
         accounts = read_addresses(names, parts, tool.name)
         given = tool.served.program.instruction(tool.target).model.args
         addresses = {arg.name for arg in given if isinstance(arg.type, PubkeyType)}
         args = {
-            key: names(value, known_only=not (key in addresses and isinstance(value, str)))
+            key: names(
+                value, known_only=not (key in addresses and isinstance(value, str))
+            )
             for key, value in parts.args.items()
         }
         return args, accounts, names(remaining)
@@ -66,11 +70,19 @@ class CallBuilder:
             return await self._view(prepared, progress)
         if served.transport is None:
             await progress.reached("built", DESCRIBE_STEPS)
-            blank = None if prepared.payer is None else unsigned(prepared.message(Hash.default()))
-            return call_reply(prepared, None, "no chain is configured", transaction=blank)
+            blank = (
+                None
+                if prepared.payer is None
+                else unsigned(prepared.message(Hash.default()))
+            )
+            return call_reply(
+                prepared, None, "no chain is configured", transaction=blank
+            )
         transaction = None
         if prepared.payer is not None:
-            blockhash, _ = await choose_blockhash(served.transport, prepared.nonce_account)
+            blockhash, _ = await choose_blockhash(
+                served.transport, prepared.nonce_account
+            )
             transaction = unsigned(prepared.message(blockhash))
         await progress.reached("built", BUILD_STEPS)
         simulated = await simulate(prepared, transaction)
@@ -78,7 +90,9 @@ class CallBuilder:
             transaction = None
             prepared, simulated = await _with_any_payer(prepared)
         await raise_failure(prepared, simulated)
-        await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
+        await progress.reached(
+            "simulated", BUILD_STEPS, compute_units=simulated.outcome.units
+        )
         served.book.decimals.update(simulated.decimals)
         return call_reply(prepared, simulated, transaction=transaction)
 
@@ -92,7 +106,9 @@ class CallBuilder:
         if unfunded(simulated.outcome):
             prepared, simulated = await _with_any_payer(prepared)
         await raise_failure(prepared, simulated)
-        await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
+        await progress.reached(
+            "simulated", BUILD_STEPS, compute_units=simulated.outcome.units
+        )
         return view_reply(prepared, simulated)
 
 

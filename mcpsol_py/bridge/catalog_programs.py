@@ -66,7 +66,9 @@ class Joined:
         """Return what use_program answers, without the tools."""
         served = self.served
         levels = [finding.level for finding in self.findings]
-        worst = [one_line(f"{f.path}: {f.message}", 200) for f in self.findings[:_FINDINGS]]
+        worst = [
+            one_line(f"{f.path}: {f.message}", 200) for f in self.findings[:_FINDINGS]
+        ]
         return {
             "program": served.label,
             "name": one_line(served.program.name, 80),
@@ -90,7 +92,9 @@ def _warning(name: str, address: str) -> dict[str, str]:
         place = f"the well-known program of this name is {known.addresses[0]}"
         return {"warning": f"this is another program; {place}"}
     if not name.isascii():
-        return {"warning": "its name has letters that can look like others; go by its address"}
+        return {
+            "warning": "its name has letters that can look like others; go by its address"
+        }
     return {}
 
 
@@ -175,7 +179,9 @@ class CatalogPrograms:
         label, address = served.label, str(served.program_id)
         others = {one.served.label: key for key, one in self._joined.items()}
         if label in self.reserved or others.get(label, address) != address:
-            raise NotUsable("program", address, f"another program is called {label} here")
+            raise NotUsable(
+                "program", address, f"another program is called {label} here"
+            )
         self._remember(label, address)
 
     async def _read(self, address: str, *, from_chain: bool) -> Joined:
@@ -184,11 +190,17 @@ class CatalogPrograms:
             try:
                 return await self._discovered(address, self.transport)
             except (NoProgram, NoSchema):
-                if row is None:  # what the catalogue has counts if the chain has nothing
+                if (
+                    row is None
+                ):  # what the catalogue has counts if the chain has nothing
                     raise
         if row is None:
             raise UnknownName(
-                "program", address, (), "the catalogue", hint="No chain is configured to read it."
+                "program",
+                address,
+                (),
+                "the catalogue",
+                hint="No chain is configured to read it.",
             )
         return self._from_catalog(row)
 
@@ -204,18 +216,25 @@ class CatalogPrograms:
             pass  # it can be called all the same
         findings = tuple(await asyncio.to_thread(lint, model))
         how = f"{found.source}, read when it was used"
-        return Joined(self._served(address, found.program, how, mark.slot), found.source, findings)
+        return Joined(
+            self._served(address, found.program, how, mark.slot), found.source, findings
+        )
 
     def _from_catalog(self, row: ProgramRow) -> Joined:
         assert row.address is not None
         program = Program(self.catalog.records.model(row.current))
         served = self._served(
-            row.address, program, f"{row.current.source}, catalogued", row.current.first_slot
+            row.address,
+            program,
+            f"{row.current.source}, catalogued",
+            row.current.first_slot,
         )
         served.versions = self.catalog.versions(row) if len(row.versions) > 1 else None
         return Joined(served, row.current.source)
 
-    def _served(self, address: str, program: Program, how: str, slot: int | None) -> ServedProgram:
+    def _served(
+        self, address: str, program: Program, how: str, slot: int | None
+    ) -> ServedProgram:
         return ServedProgram(
             program,
             Pubkey.from_string(address),
@@ -233,8 +252,15 @@ class CatalogPrograms:
     ) -> list[ServedProgram]:
         """Return the catalogue's programs at *addresses* that are not *known*, with their versions."""
         have = {str(served.program_id) for served in known}
-        rows = (self.catalog.records.program_at(one) for one in sorted(set(addresses) - have))
-        return [self._reader(row) for row in rows if row is not None and row.address is not None]
+        rows = (
+            self.catalog.records.program_at(one)
+            for one in sorted(set(addresses) - have)
+        )
+        return [
+            self._reader(row)
+            for row in rows
+            if row is not None and row.address is not None
+        ]
 
     def _reader(self, row: ProgramRow) -> ServedProgram:
         served = self._from_catalog(row).served
@@ -243,6 +269,8 @@ class CatalogPrograms:
 
     async def join_for_call(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Let the program join that a call needs: that of the tool, or of the one that its arguments name."""
-        wanted = arguments.get("name") if name in ("call_tool", "describe_tool") else name
+        wanted = (
+            arguments.get("name") if name in ("call_tool", "describe_tool") else name
+        )
         if isinstance(wanted, str):
             await self.join_for(wanted)

@@ -53,16 +53,25 @@ async def settle_open_sends(
         if send.intent.get("cluster") != cluster:
             continue
         booking = _booking(audit, send)
-        found = await landed_outcome(transport, Signature.from_string(send.signature), looks=1)
+        found = await landed_outcome(
+            transport, Signature.from_string(send.signature), looks=1
+        )
         if found is None:
             continue
         taken = booking.taken(found.balances)
         if found.err is None:
             event, facts = "landed", booking.facts(taken)
         else:
-            event, facts = "failed", {"reason": "program_failed", "outflow": amount_texts(taken)}
+            event, facts = (
+                "failed",
+                {"reason": "program_failed", "outflow": amount_texts(taken)},
+            )
         await asyncio.to_thread(
-            audit.append, event, intent=send.intent["n"], signature=send.signature, **facts
+            audit.append,
+            event,
+            intent=send.intent["n"],
+            signature=send.signature,
+            **facts,
         )
 
 
@@ -72,7 +81,9 @@ def _booking(audit: AuditLog, send: OpenSend) -> Booking:
     try:
         flows = {str(mint): int(amount) for mint, amount in intent["outflow"].items()}
         expected = ExpectedOutflow.from_json(intent["expected"])
-        return Booking(audit, str(Signature.from_string(send.signature)), flows, expected)
+        return Booking(
+            audit, str(Signature.from_string(send.signature)), flows, expected
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f"line {intent.get('n')} of the audit log does not say what was expected: {error}"
         raise PolicyError("audit", why) from error

@@ -21,12 +21,12 @@ from mcpsol_py.solana.address_book import AddressBook
 
 __all__ = ["PolicyTool", "learn_decimals"]
 
-_ALWAYS_REFUSED = (
-    "Always refused: transactions that others must sign too, and power for others over the wallet."
-)
+_ALWAYS_REFUSED = "Always refused: transactions that others must sign too, and power for others over the wallet."
 
 
-async def learn_decimals(book: AddressBook, transport: Transport, mints: Sequence[str]) -> None:
+async def learn_decimals(
+    book: AddressBook, transport: Transport, mints: Sequence[str]
+) -> None:
     """Read the decimals of *mints* that *book* does not have. A node that fails leaves base units."""
     unknown = [mint for mint in mints if mint not in book.decimals]
     if not unknown:
@@ -53,9 +53,14 @@ class PolicyTool:
         """
         book, limits = served.book, dict(self.policy.limits)
         if served.transport is not None:
-            await learn_decimals(book, served.transport, [mint for mint in limits if mint != SOL])
+            await learn_decimals(
+                book, served.transport, [mint for mint in limits if mint != SOL]
+            )
         spent = await asyncio.to_thread(self.audit.spent, self.wallet)
-        rows = [_limit_row(mint, limit, spent.get(mint, 0), book) for mint, limit in limits.items()]
+        rows = [
+            _limit_row(mint, limit, spent.get(mint, 0), book)
+            for mint, limit in limits.items()
+        ]
         words = [
             f"The wallet is {book.shown(self.wallet)}. Only its owner can change these rules.",
             f"Chains: {', '.join(sorted(self.policy.clusters)) or 'none, so nothing is sent'}.",
@@ -88,7 +93,9 @@ class PolicyTool:
         return ""
 
 
-def _limit_row(mint: str, limit: OutflowLimit, spent: int, book: AddressBook) -> dict[str, Any]:
+def _limit_row(
+    mint: str, limit: OutflowLimit, spent: int, book: AddressBook
+) -> dict[str, Any]:
     """Return what may leave the wallet of a token, in base units and in words."""
     row = {
         "mint": mint,
@@ -103,13 +110,25 @@ def _limit_row(mint: str, limit: OutflowLimit, spent: int, book: AddressBook) ->
     return row
 
 
-def _program_words(rule: ProgramRule, programs: Sequence[ServedProgram], book: AddressBook) -> str:
+def _program_words(
+    rule: ProgramRule, programs: Sequence[ServedProgram], book: AddressBook
+) -> str:
     served = next((one for one in programs if str(one.program_id) == rule.id), None)
-    name = book.shown(rule.id) if served is None else clean_text(served.program.name, 60)
+    name = (
+        book.shown(rule.id) if served is None else clean_text(served.program.name, 60)
+    )
     every = "*" in rule.instructions
-    what = "every instruction" if every else ", ".join(sorted(rule.instructions)) or "nothing"
+    what = (
+        "every instruction"
+        if every
+        else ", ".join(sorted(rule.instructions)) or "nothing"
+    )
     words = f"Program {name}: {what}"
     if rule.writable is not None:
         written = ", ".join(map(book.shown, sorted(rule.writable)))
         words += f"; writes only the wallet's accounts and {written or 'no other'}"
-    return f"{words}; may replace the wallet in its accounts." if rule.hands_over else f"{words}."
+    return (
+        f"{words}; may replace the wallet in its accounts."
+        if rule.hands_over
+        else f"{words}."
+    )

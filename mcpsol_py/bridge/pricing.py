@@ -13,7 +13,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from x402 import x402ResourceServer
-from x402.extensions.bazaar import DeclareMcpDiscoveryConfig, declare_mcp_discovery_extension
+from x402.extensions.bazaar import (
+    DeclareMcpDiscoveryConfig,
+    declare_mcp_discovery_extension,
+)
 from x402.schemas import PaymentRequirements, ResourceInfo
 
 from mcpsol_py.bridge.bridge import Bridge
@@ -60,11 +63,15 @@ class PriceList:
 
     def is_settled_first(self, tool: str) -> bool | None:
         """Return whether calls of *tool* settle before it runs; None if no pattern matches."""
-        return next((first for p, first in self.settles_first if fnmatchcase(tool, p)), None)
+        return next(
+            (first for p, first in self.settles_first if fnmatchcase(tool, p)), None
+        )
 
     def prices(self, tool: str) -> Sequence[Price]:
         """Return the prices of *tool*, empty if it is free."""
-        return next((prices for pattern, prices in self.rows if fnmatchcase(tool, pattern)), ())
+        return next(
+            (prices for pattern, prices in self.rows if fnmatchcase(tool, pattern)), ()
+        )
 
 
 def sell(
@@ -114,7 +121,9 @@ def _check_patterns(patterns: Sequence[str], tools: Sequence[str], key: str) -> 
             continue
         why = f"no tool matches this pattern. {suggest(pattern, tools)}"
         if matched:
-            earlier = ", ".join(f'"{p}"' for p in dict.fromkeys(priced[name] for name in matched))
+            earlier = ", ".join(
+                f'"{p}"' for p in dict.fromkeys(priced[name] for name in matched)
+            )
             why = (
                 f"is never used: {earlier} before it is for {', '.join(matched[:5])}. "
                 "The first pattern that matches counts, so put this one first"
@@ -134,7 +143,9 @@ class _ToolOffers:
     Made when they are first needed, because tools come and go with redeployments.
     """
 
-    def __init__(self, bridge: Bridge, server: x402ResourceServer, prices: PriceList) -> None:
+    def __init__(
+        self, bridge: Bridge, server: x402ResourceServer, prices: PriceList
+    ) -> None:
         self._bridge, self._server, self._prices = bridge, server, prices
         self._made: dict[tuple[str, bool], Offer] = {}
 
@@ -144,11 +155,15 @@ class _ToolOffers:
         So a mistake stops the start of the bridge and not a call.
         """
         sellable = list(filter(self._is_sellable, self._bridge.box.tools))
-        _check_patterns([pattern for pattern, _ in self._prices.rows], sellable, "prices")
+        _check_patterns(
+            [pattern for pattern, _ in self._prices.rows], sellable, "prices"
+        )
         for _, prices in self._prices.rows:
             for price in prices:
                 self._requirements(price, settles_first=False)
-        _check_patterns([pattern for pattern, _ in self._prices.settles_first], sellable, "settle")
+        _check_patterns(
+            [pattern for pattern, _ in self._prices.settles_first], sellable, "settle"
+        )
         for name in sellable:
             sends = self._bridge.box.tools[name].sends_in(self._bridge.mode)
             if sends and self._prices.is_settled_first(name) is False:
@@ -174,10 +189,14 @@ class _ToolOffers:
         offer = self.offer(name)
         if offer is None:
             return None
-        amounts = [format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts]
+        amounts = [
+            format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts
+        ]
         return " or ".join(dict.fromkeys(amounts))
 
-    def unwrap(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def unwrap(
+        self, name: str, arguments: dict[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
         """Return the tool and arguments that are sold: for call_tool, those that it calls."""
         tool = self._bridge.box.tools.get(name)
         inner = arguments.get("name")
@@ -186,7 +205,9 @@ class _ToolOffers:
         given = opened(arguments.get("arguments", {}))
         return inner, given if isinstance(given, dict) else {}
 
-    async def rehearse(self, name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    async def rehearse(
+        self, name: str, arguments: dict[str, Any]
+    ) -> dict[str, Any] | None:
         """Return the refusal that the call would get, if that is known before it is paid for."""
         tool = self._bridge.box.tools.get(name)
         if tool is None or not tool.sends_in(self._bridge.mode):
@@ -203,7 +224,9 @@ class _ToolOffers:
         settles_first = sends or bool(self._prices.is_settled_first(tool.name))
         title = str(tool.definition.get("title") or tool.name)
         info = ResourceInfo(
-            url=f"mcp://tool/{tool.name}", description=title, mime_type="application/json"
+            url=f"mcp://tool/{tool.name}",
+            description=title,
+            mime_type="application/json",
         )
         accepts: list[PaymentRequirements] = []
         for price in prices:
@@ -216,7 +239,9 @@ class _ToolOffers:
             **self._listing(tool),
         )
 
-    def _requirements(self, price: Price, *, settles_first: bool) -> list[PaymentRequirements]:
+    def _requirements(
+        self, price: Price, *, settles_first: bool
+    ) -> list[PaymentRequirements]:
         """Return the payment requirements of one price. Raises PaymentError."""
         schemes = self._prices.schemes[:1] if settles_first else self._prices.schemes
         return [
@@ -246,4 +271,7 @@ class _ToolOffers:
                 transport="streamable-http",
             )
         )
-        return {"public": ResourceInfo(url=url, description=about), "extensions": extensions}
+        return {
+            "public": ResourceInfo(url=url, description=about),
+            "extensions": extensions,
+        }

@@ -18,7 +18,13 @@ from mcpsol_py.bridge.policy_tool import PolicyTool
 from mcpsol_py.bridge.registry import ProgramRegistry, account_uri
 from mcpsol_py.bridge.replies import Reply, read_reply, transaction_reply
 from mcpsol_py.bridge.search import SearchHit
-from mcpsol_py.bridge.short_answers import about, definition_lines, gives, short_definition, takes
+from mcpsol_py.bridge.short_answers import (
+    about,
+    definition_lines,
+    gives,
+    short_definition,
+    takes,
+)
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
@@ -65,7 +71,10 @@ class ReadTools:
         self._price, self._policy = price, policy
         #: Kind of tool -> how it reads accounts of one type.
         self._read_accounts = {"get": self._account, "list": self._accounts}
-        self._find_tools = {"search_tools": self._search, "describe_tool": self._describe}
+        self._find_tools = {
+            "search_tools": self._search,
+            "describe_tool": self._describe,
+        }
         self._explain = {
             "program_info": self._program_info,
             "decode_transaction": self._decode,
@@ -96,7 +105,9 @@ class ReadTools:
         self, tool: BridgeTool, served: ServedProgram, arguments: dict[str, Any]
     ) -> dict[str, Any]:
         names = self._registry.names_of(served)
-        key = read_address(required(arguments, "address", tool.name), f"{tool.name}.address", names)
+        key = read_address(
+            required(arguments, "address", tool.name), f"{tool.name}.address", names
+        )
         found = await reading.read_account(served, tool.target, key)
         if "partial_fields" in found:
             found["whole"] = account_uri(self._registry.label_of(served), str(key))
@@ -108,18 +119,28 @@ class ReadTools:
         limit = read_limit(arguments, tool.name, 20, 100)
         where = read_object(arguments.get("where", {}), f"{tool.name}.where")
         names = self._registry.names_of(served)
-        return await reading.accounts_of(served, tool.target, names(without_nulls(where)), limit)
+        return await reading.accounts_of(
+            served, tool.target, names(without_nulls(where)), limit
+        )
 
     async def _balances(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         label, catalog = arguments.get("program"), self._registry.catalog
         transport = self._chain(label, name)
         if transport is None:
-            raise DecodeError("no chain is configured for this program", path=f"{name}.program")
+            raise DecodeError(
+                "no chain is configured for this program", path=f"{name}.program"
+            )
         served = self._registry.on_chain(label, name)
-        names = self._registry.names if served is None else self._registry.names_of(served)
+        names = (
+            self._registry.names if served is None else self._registry.names_of(served)
+        )
         cluster = catalog.cluster if served is None and catalog is not None else ""
-        key = read_address(required(arguments, "address", name), f"{name}.address", names)
-        mints = read_address_list(arguments.get("mints"), f"{name}.mints", _MOST_MINTS, names)
+        key = read_address(
+            required(arguments, "address", name), f"{name}.address", names
+        )
+        mints = read_address_list(
+            arguments.get("mints"), f"{name}.mints", _MOST_MINTS, names
+        )
         return {
             "chain": cluster if served is None else served.cluster,
             **await reading.balances(transport, key, mints),
@@ -127,56 +148,79 @@ class ReadTools:
 
     # --- programs and transactions -------------------------------------------------------------------------------
 
-    async def _program_info(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _program_info(
+        self, name: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         label, errors = arguments.get("program"), arguments.get("errors", False)
         if not isinstance(errors, bool):
-            raise EncodeError(f"expected true or false, got {abbr(errors)}", path=f"{name}.errors")
+            raise EncodeError(
+                f"expected true or false, got {abbr(errors)}", path=f"{name}.errors"
+            )
         programs = self._registry.labelled(label, name)
         full = label is not None or len(programs) == 1
-        rows = [self._registry.info(served, full=full, errors=errors) for served in programs]
+        rows = [
+            self._registry.info(served, full=full, errors=errors) for served in programs
+        ]
         return {"programs": rows, **await self._times(programs)}
 
     async def _times(self, programs: list[ServedProgram]) -> dict[str, Any]:
         """Return the time of each chain of *programs*, by its name."""
-        chains = {served.cluster: served.transport for served in programs if served.transport}
-        found = {name: await _time_or_why(transport) for name, transport in chains.items()}
+        chains = {
+            served.cluster: served.transport for served in programs if served.transport
+        }
+        found = {
+            name: await _time_or_why(transport) for name, transport in chains.items()
+        }
         return {"time": found} if found else {}
 
     async def _rules(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         programs = self._registry.labelled(arguments.get("program"), name)
         assert self._policy is not None
-        served = next((one for one in programs if one.transport is not None), programs[0])
+        served = next(
+            (one for one in programs if one.transport is not None), programs[0]
+        )
         return await self._policy.read(served, self._registry.box.programs)
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        from mcpsol_py.calls import transaction_reading  # a server starts sooner without it
+        from mcpsol_py.calls import (
+            transaction_reading,
+        )  # a server starts sooner without it
 
         given = [key for key in _DECODABLE if key in arguments]
         if len(given) != 1:
             what = " and ".join(given) or "none of them"
             raise EncodeError(
-                f"expected one of transaction, signature and data, got {what}", path=name
+                f"expected one of transaction, signature and data, got {what}",
+                path=name,
             )
         (kind,) = given
         text = read_text(arguments[kind], f"{name}.{kind}")
         label = arguments.get("program")
         if kind == "data":
             accounts = read_address_list(
-                arguments.get("accounts"), f"{name}.accounts", _MOST_ACCOUNTS, self._registry.names
+                arguments.get("accounts"),
+                f"{name}.accounts",
+                _MOST_ACCOUNTS,
+                self._registry.names,
             )
             data = transaction_reading.data_of(text, f"{name}.data")
             return transaction_reading.decode_raw(
-                self._registry.labelled(label, name), data, list(map(str, accounts or ()))
+                self._registry.labelled(label, name),
+                data,
+                list(map(str, accounts or ())),
             )
         transport = self._chain(label, name)
         if kind == "signature" and transport is None:
             raise DecodeError(
-                "no chain is configured; give the transaction itself", path=f"{name}.signature"
+                "no chain is configured; give the transaction itself",
+                path=f"{name}.signature",
             )
 
         async def decode(programs: list[ServedProgram]) -> dict[str, Any]:
             if kind == "transaction":
-                return await transaction_reading.decode_transaction(programs, text, transport)
+                return await transaction_reading.decode_transaction(
+                    programs, text, transport
+                )
             assert transport is not None
             return await transaction_reading.decode_signature(programs, transport, text)
 
@@ -188,7 +232,11 @@ class ReadTools:
     def _chain(self, label: Any, where: str) -> Transport | None:
         """Return the chain of a program, or the only one; the catalogue's if no program is served."""
         catalog = self._registry.catalog
-        if catalog is not None and label is None and not self._registry.box.own_programs:
+        if (
+            catalog is not None
+            and label is None
+            and not self._registry.box.own_programs
+        ):
             return catalog.transport
         served = self._registry.on_chain(label, where)
         return served.transport if served is not None else None
@@ -198,23 +246,33 @@ class ReadTools:
         catalog = self._registry.catalog
         if catalog is None:
             return []
-        return catalog.readers(filter(is_address, texts_in(decoded)), self._registry.box.programs)
+        return catalog.readers(
+            filter(is_address, texts_in(decoded)), self._registry.box.programs
+        )
 
     # --- the catalogue -------------------------------------------------------------------------------------------
 
-    async def _use_program(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _use_program(
+        self, name: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         catalog = self._registry.catalog
         assert catalog is not None
         key = read_address(
-            required(arguments, "address", name), f"{name}.address", self._registry.names
+            required(arguments, "address", name),
+            f"{name}.address",
+            self._registry.names,
         )
         own = [one for one in self._registry.box.own_programs if one.program_id == key]
         if own:
-            raise NotUsable("program", str(key), f"the owner serves it already as {own[0].label}")
+            raise NotUsable(
+                "program", str(key), f"the owner serves it already as {own[0].label}"
+            )
         joined = await catalog.join(str(key), from_chain=True)
         tools = self._registry.box.tools_of(joined.served, "instruction")
         left_out = self._registry.box.reasons_left_out(joined.served)
-        rows = [{"name": tool.name, "takes": takes(tool)} for tool in tools[:_TOOLS_SHOWN]]
+        rows = [
+            {"name": tool.name, "takes": takes(tool)} for tool in tools[:_TOOLS_SHOWN]
+        ]
         return without_nulls(
             {
                 **joined.facts(),
@@ -226,16 +284,22 @@ class ReadTools:
             }
         )
 
-    async def _any_account(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _any_account(
+        self, name: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         catalog = self._registry.catalog
         assert catalog is not None
         transport = self._chain(None, name)
         if transport is None:
             raise DecodeError("no chain is configured", path=name)
         key = read_address(
-            required(arguments, "address", name), f"{name}.address", self._registry.names
+            required(arguments, "address", name),
+            f"{name}.address",
+            self._registry.names,
         )
-        account = await reading.need_account(transport, key, "an account of any program")
+        account = await reading.need_account(
+            transport, key, "an account of any program"
+        )
         owner = str(account.owner)
         programs = self._registry.box.programs
         known = [one for one in programs if str(one.program_id) == owner]
@@ -245,9 +309,15 @@ class ReadTools:
             raise DecodeError(why, path=f"{name}.address")
         served.transport = transport
         found = reading.decoded_account(served, None, key, account)
-        return {"program": one_line(served.program.name, 80), "program_id": owner, **found}
+        return {
+            "program": one_line(served.program.name, 80),
+            "program_id": owner,
+            **found,
+        }
 
-    def _search_catalog(self, catalog: CatalogPrograms, query: str, limit: int) -> Reply:
+    def _search_catalog(
+        self, catalog: CatalogPrograms, query: str, limit: int
+    ) -> Reply:
         hits = catalog.search(query, limit)
         if not hits:
             return Reply(
@@ -273,7 +343,10 @@ class ReadTools:
                 f"There are tools for: {programs}.",
                 {"tools": []},
             )
-        lines = [f"{row['name']}({', '.join(row['takes'])}): {row['description']}" for row in rows]
+        lines = [
+            f"{row['name']}({', '.join(row['takes'])}): {row['description']}"
+            for row in rows
+        ]
         return Reply("\n".join(lines), {"tools": rows})
 
     def _found(self, hit: SearchHit) -> dict[str, Any]:
@@ -323,6 +396,8 @@ def _catalog_row(hit: Hit) -> dict[str, Any]:
 async def _time_or_why(transport: Transport) -> dict[str, Any]:
     """Return the time of a chain. A node that does not answer must not hide the known facts about the programs."""
     try:
-        return await reading.chain_time(transport) or {"unknown": "the chain has no clock"}
+        return await reading.chain_time(transport) or {
+            "unknown": "the chain has no clock"
+        }
     except McpsolError as error:
         return {"unknown": str(error)}

@@ -96,7 +96,9 @@ class Refresher:
     def _refuse(self, label: str, why: str) -> None:
         """Remove a program's tools. Its old schema stays, from which the others' tools were made before."""
         old = self._served(label)
-        self._replace(old, replace(old, refused=f"the program's schema is not known now: {why}"))
+        self._replace(
+            old, replace(old, refused=f"the program's schema is not known now: {why}")
+        )
 
     async def _follow(self, label: str) -> None:
         """Watch one program, and refresh it when it changes."""
@@ -129,7 +131,9 @@ class Refresher:
         if served.on_chain:
             await self._watch_schema(served, transport, program_id, changed, stack)
         elif isinstance(transport, RpcTransport):
-            deployment = asyncio.create_task(self._note_deployments(label, transport, program_id))
+            deployment = asyncio.create_task(
+                self._note_deployments(label, transport, program_id)
+            )
             stack.callback(deployment.cancel)
 
     async def _watch_schema(
@@ -162,7 +166,9 @@ class Refresher:
             if not has_list_tools or await _slot(transport, program_id) != served.slot:
                 changed.set()
 
-    async def _note_deployments(self, label: str, transport: Transport, program_id: Pubkey) -> None:
+    async def _note_deployments(
+        self, label: str, transport: Transport, program_id: Pubkey
+    ) -> None:
         """Add a note to a program whose schema is from a file when it is deployed again.
 
         The file does not change with the deployment, so it may be out of date afterwards.
@@ -170,7 +176,9 @@ class Refresher:
         changed = asyncio.Event()
         watch = self.watches(transport)
         key = programdata_address(program_id)
-        stop = await _when_reachable(partial(watch.add, key, changed.set, head=PROGRAMDATA_HEADER))
+        stop = await _when_reachable(
+            partial(watch.add, key, changed.set, head=PROGRAMDATA_HEADER)
+        )
         try:
             first = await _when_reachable(partial(_slot, transport, program_id))
             while True:
@@ -188,7 +196,9 @@ class Refresher:
             return
         note = f"deployed again in slot {slot}; its schema is from a file and may be out of date"
         self.registry.replace(served, replace(served, slot=slot, note=note))
-        telemetry.event("program refreshed", program=label, outcome="noted", slot=slot or 0)
+        telemetry.event(
+            "program refreshed", program=label, outcome="noted", slot=slot or 0
+        )
 
     # --- refreshing ----------------------------------------------------------------------------
 
@@ -237,7 +247,10 @@ class Refresher:
             raise
         except McpsolError as error:
             raise _Unreadable(str(error)) from error
-        except (Exception, SystemExit) as error:  # a spec is Python code, which may raise anything
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a spec is Python code, which may raise anything
             logger.warning("reading %s again failed", label, exc_info=error)
             raise _Unreadable(f"reading it raised {type(error).__name__}") from error
         if after != before:
@@ -255,7 +268,9 @@ class Refresher:
             new = replace(new, program=old.program)
             outcome = "the same"
         self.registry.replace(old, new)
-        telemetry.event("program refreshed", program=old.label, outcome=outcome, slot=new.slot or 0)
+        telemetry.event(
+            "program refreshed", program=old.label, outcome=outcome, slot=new.slot or 0
+        )
 
 
 def _seen_by_clients(served: ServedProgram) -> tuple[ProgramModel, str, str]:

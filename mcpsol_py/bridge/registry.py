@@ -73,7 +73,9 @@ class ProgramRegistry:
     ) -> None:
         self.mode: Mode = mode
         self.names: NameResolver = names or unresolved
-        self.local_names: Mapping[str, str] = known_names if known_names is not None else {}
+        self.local_names: Mapping[str, str] = (
+            known_names if known_names is not None else {}
+        )
         self.own_names = address_names
         self._books: dict[str, AddressBook] = {}
         self.changes: list[Callable[[str], None]] = []
@@ -125,7 +127,9 @@ class ProgramRegistry:
         new.label = old.label
         self._accepted.setdefault(new.label, model_hash(old.program.model))
         new = _accepted_as_before(new, new.label, self._accepted, self.mode)
-        self.serve([new if served is old else served for served in self.box.own_programs])
+        self.serve(
+            [new if served is old else served for served in self.box.own_programs]
+        )
         for notify in list(self.changes):
             notify(old.label)
 
@@ -141,8 +145,14 @@ class ProgramRegistry:
         found = self._books.get(cluster)
         if found is None:
             local = self.local_names if cluster == "local" else {}
-            make = self.names if cluster == "local" and self.names is not unresolved else None
-            found = self._books[cluster] = AddressBook(cluster, self.own_names, local, make)
+            make = (
+                self.names
+                if cluster == "local" and self.names is not unresolved
+                else None
+            )
+            found = self._books[cluster] = AddressBook(
+                cluster, self.own_names, local, make
+            )
         return found
 
     def book_for(self, label: object) -> AddressBook:
@@ -180,9 +190,13 @@ class ProgramRegistry:
         """
         programs = self.labelled(label, where)
         if len(chains_of(programs)) > 1:
-            several = "The programs are on several chains; name the one whose chain is meant."
+            several = (
+                "The programs are on several chains; name the one whose chain is meant."
+            )
             raise UnknownName("program", "", self.box.labels, where, hint=several)
-        return next((served for served in programs if served.transport is not None), None)
+        return next(
+            (served for served in programs if served.transport is not None), None
+        )
 
     # --- describing them -----------------------------------------------------------------------------------------
 
@@ -197,7 +211,9 @@ class ProgramRegistry:
         local = f" These names mean addresses: {known}." if known else ""
         catalog = "" if self.catalog is None else _ABOUT_CATALOG
         named = f" Programs: {programs}." if programs else ""
-        return f"{general_instructions(self.mode)}{self._offline}{catalog}{named}{local}"
+        return (
+            f"{general_instructions(self.mode)}{self._offline}{catalog}{named}{local}"
+        )
 
     @property
     def _offline(self) -> str:
@@ -216,7 +232,9 @@ class ProgramRegistry:
         ok = all(row["served"] for row in rows.values())
         return {"status": "ok" if ok else "degraded", "programs": rows}
 
-    def info(self, served: ServedProgram, *, full: bool, errors: bool = True) -> dict[str, Any]:
+    def info(
+        self, served: ServedProgram, *, full: bool, errors: bool = True
+    ) -> dict[str, Any]:
         """Return the description of a program, for `program_info` and the resource with the same content.
 
         *errors*: with its errors, if *full*.

@@ -37,7 +37,9 @@ _LOG_LINES = 6
 LOG_TITLE = "From its log:"
 #: Lines of every log: they repeat what an error says already.
 _ROUTINE = ("Program log: Instruction: ", "Program return: ", "Program data: ")
-_STACK = re.compile(r"Program \w{32,44} (invoke \[\d+\]|success|consumed .*|failed: .*)")
+_STACK = re.compile(
+    r"Program \w{32,44} (invoke \[\d+\]|success|consumed .*|failed: .*)"
+)
 #: Names that an error offers.
 _CANDIDATES = 10
 #: Characters of one text in a result. Accounts are shortened before (calls/reading.py).
@@ -63,7 +65,9 @@ def call_reply(
     transaction: VersionedTransaction | None = None,
 ) -> Reply:
     """Answer with a call that was built. *why_not*: why it was not simulated. *transaction*: for others to sign."""
-    lines = named_lines(prepared.served.book, text_of(prepared, simulated, why_not=why_not))
+    lines = named_lines(
+        prepared.served.book, text_of(prepared, simulated, why_not=why_not)
+    )
     structured = {"summary": "\n".join(lines), **describe(prepared, simulated)}
     if transaction is not None:
         structured["transaction"] = base64.b64encode(bytes(transaction)).decode()
@@ -82,9 +86,13 @@ def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply
     """Answer with the return value of an instruction. Without a chain, *simulated* is None."""
     looked = replace(prepared, payer=None)
     if simulated is not None:
-        simulated = replace(simulated, changes=())  # the fee of the simulation, which nobody pays
+        simulated = replace(
+            simulated, changes=()
+        )  # the fee of the simulation, which nobody pays
     why_not = "no chain is configured, and only a chain can run a view"
-    lines = named_lines(prepared.served.book, text_of(looked, simulated, why_not=why_not))
+    lines = named_lines(
+        prepared.served.book, text_of(looked, simulated, why_not=why_not)
+    )
     lines.append("  a view: nothing was signed or sent")
     described = {**describe(looked, simulated), "signers": []}
     return Reply("\n".join(lines), {"summary": "\n".join(lines), **described})
@@ -118,13 +126,17 @@ def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:
     text = named(clean_text(str(error), 4000))
     details["message"] = text
     if isinstance(error, UnknownName) and len(error.candidates) > _CANDIDATES:
-        details["candidates"] = get_close_matches(error.name, error.candidates, _CANDIDATES, 0.0)
+        details["candidates"] = get_close_matches(
+            error.name, error.candidates, _CANDIDATES, 0.0
+        )
     if isinstance(error, ProgramFailed):
         details |= {"logs": _last(error.logs), "hints": list(map(named, error.hints))}
         text = clean_text(text, 2000)
         text += _section("What to look at:", [f"- {hint}" for hint in details["hints"]])
         if error.returned is not None:
-            text += f"\nIt returned: {named(clean_text(json_text(error.returned), 1000))}"
+            text += (
+                f"\nIt returned: {named(clean_text(json_text(error.returned), 1000))}"
+            )
         text += _section(LOG_TITLE, relevant_lines(error))
     return Reply(text, is_error=True, details=clean_json(details))
 
@@ -132,7 +144,11 @@ def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:
 def relevant_lines(error: ProgramFailed) -> list[str]:
     """Return the last lines of a log that say more than the error itself does."""
     said = (f"Program log: {error.name} (", *_ROUTINE)
-    told = [line for line in error.logs if not line.startswith(said) and not _STACK.fullmatch(line)]
+    told = [
+        line
+        for line in error.logs
+        if not line.startswith(said) and not _STACK.fullmatch(line)
+    ]
     return _last(told)
 
 

@@ -50,7 +50,9 @@ _FILLERS = _set_of(
     """
 )
 #: A query with one of these words asks to read accounts.
-_READING = _set_of("show read view see list display inspect fetch look state info status")
+_READING = _set_of(
+    "show read view see list display inspect fetch look state info status"
+)
 
 #: Synonyms in names of instructions and in queries about them.
 _SYNONYM_GROUPS = tuple(
@@ -178,7 +180,9 @@ class _Query:
         asked = _query_words(text)
         terms = [word for word in asked if word not in _FILLERS] or asked
         terms = terms[:_MAX_WORDS]
-        asks_to_read = asked[:1] == ["get"] or not _READING.isdisjoint(map(_lemma, terms))
+        asks_to_read = asked[:1] == ["get"] or not _READING.isdisjoint(
+            map(_lemma, terms)
+        )
         return cls(terms, text.strip().lower(), asks_to_read)
 
 
@@ -203,7 +207,9 @@ class ToolIndex:
         """Return the best *limit* tools for *query*, best first. A tool's name finds that tool."""
         asked = _Query.parse(query)
         hits = [
-            SearchHit(self._tools[place].name, round(self._score(place, match, asked), 3))
+            SearchHit(
+                self._tools[place].name, round(self._score(place, match, asked), 3)
+            )
             for place, match in self._matches(asked.terms).items()
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.name))
@@ -253,7 +259,8 @@ class ToolIndex:
         found: dict[int, tuple[float, bool]] = {}
         for index, weight in _WEIGHTS.items():
             rows = self._db.execute(
-                f"SELECT rowid, bm25({index}) FROM {index} WHERE {index} MATCH ?", (expression,)
+                f"SELECT rowid, bm25({index}) FROM {index} WHERE {index} MATCH ?",
+                (expression,),
             )
             for place, rank in rows:
                 score, in_name = found.get(place, (0.0, False))

@@ -132,7 +132,11 @@ class PolicySender:
         self._wallet = str(self.signer.address)
 
     def outgoing(
-        self, tool: str, served: ServedProgram, ix: ProgramInstruction, arguments: Sequence[Any]
+        self,
+        tool: str,
+        served: ServedProgram,
+        ix: ProgramInstruction,
+        arguments: Sequence[Any],
     ) -> OutgoingCall:
         """Return a call that the policy allows. *arguments*: args, accounts and remaining accounts, names resolved.
 
@@ -150,7 +154,10 @@ class PolicySender:
 
     async def rehearse(self, call: OutgoingCall) -> None:
         """Raise what would keep *call* from being sent now. Nothing is signed, and nobody is asked."""
-        async with self._sending, self._checked(call, CallProgress(None, call.tool), {}):
+        async with (
+            self._sending,
+            self._checked(call, CallProgress(None, call.tool), {}),
+        ):
             pass
 
     async def send(
@@ -171,19 +178,26 @@ class PolicySender:
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(self._sending)
                 still_served()
-                checked = await stack.enter_async_context(self._checked(call, progress, approved))
+                checked = await stack.enter_async_context(
+                    self._checked(call, progress, approved)
+                )
                 lines = _lines(checked)
                 if checked.is_covered_by(approved):
-                    await asyncio.sleep(0)  # a cancellation that has arrived ends it here, unsigned
+                    await asyncio.sleep(
+                        0
+                    )  # a cancellation that has arrived ends it here, unsigned
                     sent = await run_to_completion(
                         self._reserve_and_submit(checked, mark, progress)
                     )
                     return await _sent_reply(checked, lines, sent, programs)
             digest = _digest(call, checked.ask)
-            mark = await _confirmed(confirm, call.served.book, checked.ask, lines, digest)
+            mark = await _confirmed(
+                confirm, call.served.book, checked.ask, lines, digest
+            )
             approved = {flow.mint: flow.amount for flow in checked.ask}
         raise PolicyError(
-            "outflow.confirm_above", "the outflow grew each time after the person had said yes"
+            "outflow.confirm_above",
+            "the outflow grew each time after the person had said yes",
         )
 
     # --- checking ------------------------------------------------------------------------------------------------
@@ -196,7 +210,9 @@ class PolicySender:
 
         *confirmed* are the amounts that a person agreed to, by mint.
         """
-        await settle_open_sends(self.audit, self._wallet, call.served.cluster, call.transport)
+        await settle_open_sends(
+            self.audit, self._wallet, call.served.cluster, call.transport
+        )
         await asyncio.to_thread(self.audit.check_running, self._wallet)
         prepared = await prepare(
             call.served,
@@ -227,7 +243,9 @@ class PolicySender:
         given = None if wanted == "on" else Pubkey.from_string(wanted)
         found = await find_guard(call.transport, given)
         if found is None:
-            named = "neither Lighthouse nor our own" if given is None else f"not {given}"
+            named = (
+                "neither Lighthouse nor our own" if given is None else f"not {given}"
+            )
             raise PolicyError(
                 "guard",
                 f"no guard program is deployed on {call.served.cluster} ({named}), so the limits cannot be enforced "
@@ -245,12 +263,20 @@ class PolicySender:
     ) -> CheckedCall:
         """Return the call with a guard at its end that allows what *checked* may take at the most, simulated again."""
         instructions = guard_instructions(
-            guard, self.signer.address, checked.simulated, checked.effects, checked.at_most
+            guard,
+            self.signer.address,
+            checked.simulated,
+            checked.effects,
+            checked.at_most,
         )
-        guarded = replace(checked.prepared, guards=tuple(instructions), units=None, price=None)
+        guarded = replace(
+            checked.prepared, guards=tuple(instructions), units=None, price=None
+        )
         try:
             prepared = await prioritized(guarded, self.policy.priority)
-            again = await self._simulated_and_judged(call, prepared, progress, confirmed)
+            again = await self._simulated_and_judged(
+                call, prepared, progress, confirmed
+            )
         except TransactionTooLarge as error:
             raise PolicyError(
                 "guard",
@@ -268,7 +294,9 @@ class PolicySender:
     ) -> CheckedCall:
         new, simulated, effects = await self._simulated(call, prepared, progress)
         try:
-            await progress.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
+            await progress.reached(
+                "simulated", SEND_STEPS, compute_units=simulated.outcome.units
+            )
             self._check_accounts(call, prepared, simulated)
             takeovers = list(effects.taken)
             if not call.rule.hands_over:
@@ -300,7 +328,9 @@ class PolicySender:
                 await progress.reached("built", SEND_STEPS)
                 simulated = await simulate(prepared, unsigned(new.message), exact=True)
                 await raise_failure(prepared, simulated)
-                effects = effects_of([prepared.instruction], simulated, self.signer.address)
+                effects = effects_of(
+                    [prepared.instruction], simulated, self.signer.address
+                )
                 call.served.book.decimals.update(simulated.decimals)
             except BaseException:
                 messages.release(new.message)
@@ -313,9 +343,15 @@ class PolicySender:
     def _check_accounts(
         self, call: OutgoingCall, prepared: PreparedCall, simulated: SimulatedCall
     ) -> None:
-        written = [str(meta.pubkey) for meta in prepared.instruction.accounts if meta.is_writable]
+        written = [
+            str(meta.pubkey)
+            for meta in prepared.instruction.accounts
+            if meta.is_writable
+        ]
         own = [str(key) for key, found in simulated.before.items() if self._owns(found)]
-        self.policy.check_accounts(call.rule, self._wallet, prepared.signers, written, own)
+        self.policy.check_accounts(
+            call.rule, self._wallet, prepared.signers, written, own
+        )
 
     def _owns(self, account: OwnedData | None) -> bool:
         """Return True for a token account of the wallet."""
@@ -345,7 +381,9 @@ class PolicySender:
             instruction=prepared.ix.name,
             outflow=amount_texts(checked.flows),
             guard=_guard_of(prepared),
-            at_most=amount_texts({mint: most for mint, most in checked.at_most.items() if most}),
+            at_most=amount_texts(
+                {mint: most for mint, most in checked.at_most.items() if most}
+            ),
             expected=effects.expected.to_json(),
             confirmed=bool(checked.ask),
             message=base64.b64encode(bytes(checked.new.message)).decode(),
@@ -359,7 +397,8 @@ class PolicySender:
         transaction = VersionedTransaction.populate(new.message, [made])
         if not all(transaction.verify_with_results()):
             raise PolicyError(
-                "signers", "the signer's signature does not fit the message that was simulated"
+                "signers",
+                "the signer's signature does not fit the message that was simulated",
             )
         return transaction
 
@@ -372,7 +411,11 @@ class Submission:
     """
 
     def __init__(
-        self, sender: PolicySender, checked: CheckedCall, intent: int, progress: CallProgress
+        self,
+        sender: PolicySender,
+        checked: CheckedCall,
+        intent: int,
+        progress: CallProgress,
     ) -> None:
         self._sender, self._checked = sender, checked
         self._intent, self._progress = intent, progress
@@ -399,7 +442,9 @@ class Submission:
             await self._note("sent")
             return SentCall(signature, None)
         checked = self._checked
-        booking = Booking(self._sender.audit, signature, checked.flows, checked.effects.expected)
+        booking = Booking(
+            self._sender.audit, signature, checked.flows, checked.effects.expected
+        )
         taken = booking.taken(landed.balances)
         facts = booking.facts(taken)
         await self._note("sent", **facts)
@@ -453,7 +498,9 @@ class Submission:
         if self._handing_in and signature is not None and isinstance(error, Exception):
             logger.exception("a send ended in an unexpected way")
             kind = type(error).__name__
-            raise SendUnknown(signature, f"an error of this bridge's own ({kind})") from error
+            raise SendUnknown(
+                signature, f"an error of this bridge's own ({kind})"
+            ) from error
 
     async def _fee(self, signature: str | None) -> dict[str, Any]:
         """Return the outflow of a transaction that failed: its fee if it is in a block, or may be."""
@@ -469,7 +516,10 @@ class Submission:
     async def _in_a_block(self, signature: str) -> bool:
         """Return whether a transaction that failed is in a block, and True if the chain does not say."""
         try:
-            return await self._transport.status(Signature.from_string(signature)) is not None
+            return (
+                await self._transport.status(Signature.from_string(signature))
+                is not None
+            )
         except TransportError:
             return True
 
@@ -502,11 +552,16 @@ class Submission:
 
 
 async def _sent_reply(
-    checked: CheckedCall, lines: Sequence[str], sent: SentCall, programs: Sequence[ServedProgram]
+    checked: CheckedCall,
+    lines: Sequence[str],
+    sent: SentCall,
+    programs: Sequence[ServedProgram],
 ) -> Reply:
     """Answer with what landed: the calls that programs made, the events and the fee are the chain's own record."""
     book = checked.prepared.served.book
-    text = "\n".join([*lines, f"  sent: {sent.signature}", f"  {_landed_words(sent, book)}"])
+    text = "\n".join(
+        [*lines, f"  sent: {sent.signature}", f"  {_landed_words(sent, book)}"]
+    )
     described = describe(checked.prepared, checked.simulated)
     facts: dict[str, Any] = {"signature": sent.signature, "outflow": sent.outflow}
     facts |= await _landed_facts(checked.prepared, sent.signature, programs)
@@ -541,13 +596,17 @@ def _call_words(call: Mapping[str, Any], book: AddressBook) -> str:
 def _landed_words(sent: SentCall, book: AddressBook) -> str:
     if sent.outflow is None:
         return "landed, but the chain does not yet say what it took: it counts with the most that it may take"
-    taken = ", ".join(book.amount(int(amount), mint) for mint, amount in sent.outflow.items())
+    taken = ", ".join(
+        book.amount(int(amount), mint) for mint, amount in sent.outflow.items()
+    )
     return f"landed as it was simulated; what left the wallet: {taken or 'nothing'}"
 
 
 def _lines(checked: CheckedCall) -> list[str]:
     """Return the call in words, with the names on its chain."""
-    return named_lines(checked.prepared.served.book, text_of(checked.prepared, checked.simulated))
+    return named_lines(
+        checked.prepared.served.book, text_of(checked.prepared, checked.simulated)
+    )
 
 
 def _guard_of(prepared: PreparedCall) -> str:
@@ -566,7 +625,10 @@ def _may_land(error: McpsolError) -> bool:
 
 async def _check_cluster(call: OutgoingCall) -> None:
     """Raise PolicyError if the node now belongs to another cluster than at the start: a URL may lead elsewhere."""
-    url, ask = getattr(call.transport, "url", None), getattr(call.transport, "request", None)
+    url, ask = (
+        getattr(call.transport, "url", None),
+        getattr(call.transport, "request", None),
+    )
     if url is None or ask is None:
         return
     now = cluster_of(str(await ask("getGenesisHash")), url)

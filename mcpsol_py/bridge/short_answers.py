@@ -37,7 +37,9 @@ _OF_THE_BUILD = frozenset(("data", "accounts", "signers", "fee_payer", "program"
 #: Fields of a balance change that landed.
 _CHANGED = ("address", "owner", "mint", "change")
 #: Attributes of an error that its text has.
-_IN_THE_TEXT = frozenset(("message", "why", "hints", "logs", "error_message", "returned", "stack"))
+_IN_THE_TEXT = frozenset(
+    ("message", "why", "hints", "logs", "error_message", "returned", "stack")
+)
 
 
 # --- search hits -----------------------------------------------------------------------------
@@ -50,7 +52,10 @@ def takes(tool: BridgeTool) -> list[str]:
     assert tool.served is not None
     schema = tool.definition["inputSchema"]
     must = required_arguments(schema)
-    types = {arg.name: arg.type for arg in tool.served.program.instruction(tool.target).model.args}
+    types = {
+        arg.name: arg.type
+        for arg in tool.served.program.instruction(tool.target).model.args
+    }
     names = without(schema["properties"], "accounts", "remaining_accounts")
     rows = [
         _marked(name, must) + (f": {type_text(types[name])}" if name in types else "")
@@ -113,7 +118,10 @@ def _without_patterns(schema: Any) -> Any:
 def definition_lines(definition: Mapping[str, Any]) -> list[str]:
     """Return a definition as lines for people: its description, then each argument."""
     schema = definition["inputSchema"]
-    return [f"{definition['name']}: {definition['description']}", *_argument_lines(schema, "  ")]
+    return [
+        f"{definition['name']}: {definition['description']}",
+        *_argument_lines(schema, "  "),
+    ]
 
 
 def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
@@ -141,7 +149,9 @@ def gives(tool: BridgeTool) -> str:
         types = types_by_name(tool.served.program.model.accounts)
         return f"gives fields {_fields(tool.served.program, types[tool.target])}"
     returned = tool.served.program.instruction(tool.target).model.returns
-    return "" if returned is None else f"returns {_fields(tool.served.program, returned)}"
+    return (
+        "" if returned is None else f"returns {_fields(tool.served.program, returned)}"
+    )
 
 
 def _fields(program: Program, node: Type) -> str:
@@ -191,4 +201,6 @@ def _short_change(row: Mapping[str, Any]) -> dict[str, Any]:
 def details_for_client(details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details of an error that its text does not have."""
     kept = without(details, *_IN_THE_TEXT)
-    return {key: value for key, value in kept.items() if value not in (None, "", [], ())}
+    return {
+        key: value for key, value in kept.items() if value not in (None, "", [], ())
+    }

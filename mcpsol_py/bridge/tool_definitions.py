@@ -51,12 +51,18 @@ CALL_RESULT: dict[str, Any] = {
             "type": "string",
             "description": "base64, unsigned: sign it with the signers' keys and send it",
         },
-        "signature": {"type": "string", "description": "of the transaction that was sent"},
+        "signature": {
+            "type": "string",
+            "description": "of the transaction that was sent",
+        },
         "outflow": {
             "type": ["object", "null"],
             "description": "base units by mint that left the wallet; null if not known yet",
         },
-        "fee": {"type": "string", "description": "lamports that the sent transaction cost"},
+        "fee": {
+            "type": "string",
+            "description": "lamports that the sent transaction cost",
+        },
         "calls": {"type": "array", "description": "calls that programs made in it"},
         "events": {"type": "array", "description": "events of it"},
         "display": {
@@ -77,7 +83,9 @@ _MODE_TEXT = {
     "send": "Simulates, checks the owner's policy, signs and sends",
 }
 
-_VIEW_TEXT = "A view: simulates the call and decodes its return value; nothing is signed or sent"
+_VIEW_TEXT = (
+    "A view: simulates the call and decodes its return value; nothing is signed or sent"
+)
 
 #: Accounts after the named ones. Anchor IDLs cannot describe them, so the bridge adds them to each
 #: tool of such a program.
@@ -105,7 +113,11 @@ def instruction_definition(
 ) -> ToolDefinition:
     """Return the definition of an instruction's tool as this bridge calls it."""
     if definition["annotations"]["readOnlyHint"]:
-        text = _VIEW_TEXT if online else "Only a chain can run this view, and none is configured"
+        text = (
+            _VIEW_TEXT
+            if online
+            else "Only a chain can run this view, and none is configured"
+        )
     elif mode == "build" and not online:
         text = "Returns an unsigned transaction, not simulated because no chain is configured"
     else:
@@ -130,7 +142,11 @@ def view_definition(definition: ToolDefinition, name: str) -> ToolDefinition:
         "name": name,
         "title": title,
         "description": _appended(definition["description"], text),
-        "annotations": {**definition["annotations"], "title": title, **_hints(sends=False)},
+        "annotations": {
+            **definition["annotations"],
+            "title": title,
+            **_hints(sends=False),
+        },
         "outputSchema": CALL_RESULT,
     }
 
@@ -162,7 +178,10 @@ def get_account_definition(
                         "description": "instead of fields, if some are missing, odd or too long",
                     },
                     "notes": {"type": "array", "items": {"type": "string"}},
-                    "whole": {"type": "string", "description": "the resource with all of it"},
+                    "whole": {
+                        "type": "string",
+                        "description": "the resource with all of it",
+                    },
                 },
                 "required": ["address", "type"],
             },
@@ -182,7 +201,9 @@ def list_accounts_definition(
         properties["where"] = {
             "type": "object",
             "description": "fields that must have these values",
-            "properties": {field_name: row.schema for field_name, row in filters.items()},
+            "properties": {
+                field_name: row.schema for field_name, row in filters.items()
+            },
             "additionalProperties": False,
         }
     properties["limit"] = {"type": "integer", "minimum": 1, "maximum": 100}
@@ -194,7 +215,10 @@ def list_accounts_definition(
             properties,
             output={
                 "type": "object",
-                "properties": {"accounts": _list_of_objects(), "total": {"type": "integer"}},
+                "properties": {
+                    "accounts": _list_of_objects(),
+                    "total": {"type": "integer"},
+                },
                 "required": ["accounts", "total"],
             },
         )
@@ -247,7 +271,10 @@ def _program_info(programs: Sequence[ServedProgram], label: dict[str, Any]) -> _
         f"The programs served here ({_names_of(programs)}): where their schemas came from, "
         "the time of their chain, and the mode",
         {
-            "program": {**label, "description": "one of them in full; if left out, all in short"},
+            "program": {
+                **label,
+                "description": "one of them in full; if left out, all in short",
+            },
             "errors": {"type": "boolean", "description": "its errors by number too"},
         },
         output=_object_with("programs", time="of each chain", names=_NAMES),
@@ -385,7 +412,10 @@ def lazy_definitions(
         "Calls a tool that search_tools found, with the arguments that describe_tool shows",
         {
             "name": {"type": "string"},
-            "arguments": {"type": "object", "description": "as the tool's inputSchema says"},
+            "arguments": {
+                "type": "object",
+                "description": "as the tool's inputSchema says",
+            },
         },
         required=("name",),
         output={"type": "object", "properties": {}},
@@ -458,12 +488,20 @@ def _definition(tool: _OwnTool) -> ToolDefinition:
         "description": f"{tool.about}."[:_MAX_DESCRIPTION],
         "inputSchema": schema,
         "outputSchema": tool.output,
-        "annotations": {"title": title, **_hints(sends=tool.sends), "openWorldHint": True},
+        "annotations": {
+            "title": title,
+            **_hints(sends=tool.sends),
+            "openWorldHint": True,
+        },
     }
 
 
 def _hints(*, sends: bool) -> dict[str, bool]:
-    return {"readOnlyHint": not sends, "destructiveHint": sends, "idempotentHint": not sends}
+    return {
+        "readOnlyHint": not sends,
+        "destructiveHint": sends,
+        "idempotentHint": not sends,
+    }
 
 
 def _appended(description: str, text: str) -> str:

@@ -69,7 +69,15 @@ _MAX_LABEL = 16
 
 #: Properties that most tools have, so a search must not match them.
 _SHARED_PROPERTIES = frozenset(
-    ("accounts", "remaining_accounts", "address", "signer", "writable", "where", "limit")
+    (
+        "accounts",
+        "remaining_accounts",
+        "address",
+        "signer",
+        "writable",
+        "where",
+        "limit",
+    )
 )
 
 
@@ -164,7 +172,9 @@ class Toolbox:
         for tool in chain.from_iterable(map(self._tools_of, joined or ())):
             self._add_joined(tool)
         self._index: ToolIndex | None = None
-        self.listed = [tool.definition for tool in filter(self._is_listed, self.tools.values())]
+        self.listed = [
+            tool.definition for tool in filter(self._is_listed, self.tools.values())
+        ]
 
     def _is_listed(self, tool: BridgeTool) -> bool:
         return not self.lazy or tool.kind in ("common", "lazy")
@@ -176,7 +186,9 @@ class Toolbox:
         if tool.served is not None and tool.served.refused:
             self.refused[name] = tool.served.refused
             return
-        if name.lower() in self._taken:  # instructions are added first and keep their names
+        if (
+            name.lower() in self._taken
+        ):  # instructions are added first and keep their names
             name = self._free_name(name)
             tool = _renamed(tool, name)
         if tool.kind != "instruction":
@@ -192,7 +204,9 @@ class Toolbox:
     def _add_joined(self, tool: BridgeTool) -> None:
         """Add a tool of a program that joined. The name of another tool stays with the other."""
         if tool.name.lower() in self._taken:
-            self.quarantined[f"{tool.name} of {_label_of(tool)}"] = "another tool has this name"
+            self.quarantined[f"{tool.name} of {_label_of(tool)}"] = (
+                "another tool has this name"
+            )
         else:
             self._add(tool)
 
@@ -206,19 +220,27 @@ class Toolbox:
     def _tools_of(self, served: ServedProgram) -> Iterator[BridgeTool]:
         """Yield the tools of a program's instructions and account types."""
         prefix = f"{served.label}_" if self._many else ""
-        tools = chain(self._instruction_tools(served, prefix), _account_tools(served, prefix))
+        tools = chain(
+            self._instruction_tools(served, prefix), _account_tools(served, prefix)
+        )
         for tool in tools:
             yield self._marked(tool, served)
 
-    def _instruction_tools(self, served: ServedProgram, prefix: str) -> Iterator[BridgeTool]:
+    def _instruction_tools(
+        self, served: ServedProgram, prefix: str
+    ) -> Iterator[BridgeTool]:
         program = served.program
         online = served.transport is not None
 
         def must_give(ix: Instruction) -> Collection[tuple[str, ...]]:
             plan = program.instruction(ix.name).plan
-            return {leaf.path for leaf in plan.must_give(wallet=self._wallet, online=online)}
+            return {
+                leaf.path for leaf in plan.must_give(wallet=self._wallet, online=online)
+            }
 
-        tool_map = ToolMap(program.model, self._client, prefix=prefix, must_give=must_give)
+        tool_map = ToolMap(
+            program.model, self._client, prefix=prefix, must_give=must_give
+        )
         for name, why in tool_map.left_out.items():
             self.left_out[f"{program.name}.{name}"] = why
         for definition in tool_map.tools:
@@ -229,7 +251,9 @@ class Toolbox:
                 definition = with_extra_accounts(definition, self._profile)
             is_view = bool(definition["annotations"]["readOnlyHint"])
             full = instruction_definition(definition, ix, self.mode, online=online)
-            tool = BridgeTool(name, full, "instruction", ix.name, served, tool_map, extra, is_view)
+            tool = BridgeTool(
+                name, full, "instruction", ix.name, served, tool_map, extra, is_view
+            )
             yield tool
             if online and ix.returns is not None and tool.sends_in(self.mode):
                 view = safe_name(f"{prefix}view_{ix.name}")
@@ -259,12 +283,16 @@ class Toolbox:
             self._add(BridgeTool(name, definition, "common", name))
 
     def _add_lazy(self, count: int) -> None:
-        for definition in lazy_definitions(self.own_programs, count, self.mode, catalog=self.grows):
+        for definition in lazy_definitions(
+            self.own_programs, count, self.mode, catalog=self.grows
+        ):
             name = definition["name"]
             self._add(BridgeTool(name, definition, "lazy", name))
         # They come first, for clients that read only the beginning of the list.
         order = {"lazy": 0, "common": 1}
-        self.tools = dict(sorted(self.tools.items(), key=lambda item: order.get(item[1].kind, 2)))
+        self.tools = dict(
+            sorted(self.tools.items(), key=lambda item: order.get(item[1].kind, 2))
+        )
 
     # --- finding tools -------------------------------------------------------------------------
 
@@ -284,7 +312,11 @@ class Toolbox:
         """Return the instructions of a program that have no tool -> why."""
         prefix = f"{served.program.name}."
         found = self.left_out.items()
-        return {key.removeprefix(prefix): why for key, why in found if key.startswith(prefix)}
+        return {
+            key.removeprefix(prefix): why
+            for key, why in found
+            if key.startswith(prefix)
+        }
 
     def instruction(self, name: str) -> BridgeTool | None:
         """Return an instruction's tool by name, or None if there is no such tool."""
@@ -364,10 +396,17 @@ def _account_tools(served: ServedProgram, prefix: str) -> Iterator[BridgeTool]:
     if served.transport is None:
         return
     resolver = served.program.codecs.layouts.resolver
-    accounts = [a for a in served.program.model.accounts if resolver.why_unusable(a.type) is None]
+    accounts = [
+        a
+        for a in served.program.model.accounts
+        if resolver.why_unusable(a.type) is None
+    ]
     wanted: list[str] = []
     for account in accounts:
-        wanted += [f"{prefix}get_{snake(account.name)}", f"{prefix}list_{snake(account.name)}"]
+        wanted += [
+            f"{prefix}get_{snake(account.name)}",
+            f"{prefix}list_{snake(account.name)}",
+        ]
     names = iter(unique_names(wanted))
     for account in accounts:
         name = next(names)

@@ -129,5 +129,7 @@ def _written(out: Path, name: str, data: bytes) -> Path:
     try:
         write_below(out, name, data)
     except OSError as error:
-        raise BuildError(str(out), f"{name} cannot be written: {error.strerror}") from error
+        raise BuildError(
+            str(out), f"{name} cannot be written: {error.strerror}"
+        ) from error
     return out / name

@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from mcpsol_py.build.sysroot import BUILTINS, ensure_sysroot
-from mcpsol_py.build.toolchain import CARGO, BuildSbf, Invocation, Toolchain, clean_environment
+from mcpsol_py.build.toolchain import (
+    CARGO,
+    BuildSbf,
+    Invocation,
+    Toolchain,
+    clean_environment,
+)
 from mcpsol_py.errors import BuildError
 
 Progress = Callable[[str], None]
@@ -57,10 +63,13 @@ def read_crate(directory: Path) -> Crate:
         read = tomllib.loads(manifest.read_text(encoding="utf-8"))
     except OSError as error:
         raise BuildError(
-            str(directory), f"no crate here: {manifest.name} cannot be read ({error.strerror})"
+            str(directory),
+            f"no crate here: {manifest.name} cannot be read ({error.strerror})",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BuildError(str(directory), f"{manifest.name} is not TOML: {error}") from error
+        raise BuildError(
+            str(directory), f"{manifest.name} is not TOML: {error}"
+        ) from error
     package = read.get("package", {}).get("name")
     if not isinstance(package, str):
         raise BuildError(
@@ -81,13 +90,23 @@ def read_crate(directory: Path) -> Crate:
         raise BuildError(str(directory), f"{root} cannot be read: {error}") from error
     no_std = re.search(r"^#!\[\s*(no_std|cfg_attr\(.*\bno_std\b)", source, re.MULTILINE)
     declared = re.search(
-        r'^\s*(?:\w+::)*declare_id!\(\s*"([1-9A-HJ-NP-Za-km-z]{32,44})"', source, re.MULTILINE
+        r'^\s*(?:\w+::)*declare_id!\(\s*"([1-9A-HJ-NP-Za-km-z]{32,44})"',
+        source,
+        re.MULTILINE,
     )
     name = lib.get("name", package).replace("-", "_")
-    return Crate(directory, name, package, std=no_std is None, program_id=declared and declared[1])
+    return Crate(
+        directory,
+        name,
+        package,
+        std=no_std is None,
+        program_id=declared and declared[1],
+    )
 
 
-def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None = None) -> Compiled:
+def compile_crate(
+    crate: Crate, toolchain: Toolchain, progress: Progress | None = None
+) -> Compiled:
     """Build *crate* in its workspace's target folder. *progress* gets the compiler's lines as they come.
 
     The same compiler gives the same bytes in every checkout and with every cargo home. Raises BuildError with the end
@@ -103,13 +122,22 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
         return Compiled(_must_exist(crate, out / f"{crate.name}.so"), None)
 
     sysroot = ensure_sysroot(toolchain, progress)
-    remap = [f"--remap-path-prefix={old}={new}" for old, new in _remap(metadata).items()]
-    builtins = ("-Zunstable-options", "--extern", f"force:{BUILTINS}") if toolchain.builtins else ()
+    remap = [
+        f"--remap-path-prefix={old}={new}" for old, new in _remap(metadata).items()
+    ]
+    builtins = (
+        ("-Zunstable-options", "--extern", f"force:{BUILTINS}")
+        if toolchain.builtins
+        else ()
+    )
     call = toolchain.invocation(("--sysroot", str(sysroot), *builtins, *remap))
     release = target_folder / toolchain.target().triple / "release"
     ir = release / "mcpsol-ir"
     # Without its output cargo links again, so the IR is of this very link, never an older one's.
-    for old in (*release.glob(f"*{crate.name}.so"), *(release / "deps").glob(f"*{crate.name}.so")):
+    for old in (
+        *release.glob(f"*{crate.name}.so"),
+        *(release / "deps").glob(f"*{crate.name}.so"),
+    ):
         old.unlink(missing_ok=True)  # another build of the same workspace does so too
     for old in ir.glob(f"*{crate.name}.so"):
         shutil.rmtree(old)
@@ -117,7 +145,9 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
     weak = _own_builtins(crate, metadata) if toolchain.builtins else ()
     arguments = (*manifest, "--lib", "--message-format=json-render-diagnostics", *weak)
     stdout = _run(crate, call, arguments, {**call.env, "MCPSOL_IR": str(ir)}, progress)
-    so = _must_exist(crate, _artifact(stdout, crate.name) or release / f"lib{crate.name}.so")
+    so = _must_exist(
+        crate, _artifact(stdout, crate.name) or release / f"lib{crate.name}.so"
+    )
     dumps = [*ir.glob(f"*{crate.name}.so/post-opt.ll")]
     if not dumps:
         raise BuildError(
@@ -129,14 +159,18 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
 
 
 #: An attribute that is true for ``cargo build-sbf`` and false for the target of route "no-std".
-_SOLANA_ONLY = re.compile(r'^\s*#!?\[cfg\(\s*target_os\s*=\s*"solana"\s*\)\]', re.MULTILINE)
+_SOLANA_ONLY = re.compile(
+    r'^\s*#!?\[cfg\(\s*target_os\s*=\s*"solana"\s*\)\]', re.MULTILINE
+)
 
 
 def solana_only(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
     """Return "name version" of each dependency of *crate* with code for ``target_os = "solana"`` alone."""
     packages = {package["id"]: package for package in metadata["packages"]}
     needs = {node["id"]: _needed(node) for node in metadata["resolve"]["nodes"]}
-    waiting = [key for key, package in packages.items() if package["name"] == crate.package]
+    waiting = [
+        key for key, package in packages.items() if package["name"] == crate.package
+    ]
     seen: set[str] = set()
     while waiting:
         key = waiting.pop()
@@ -148,7 +182,9 @@ def solana_only(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _needed(node: Mapping[str, Any]) -> set[str]:
     """Return the packages that a package of cargo's metadata needs when it runs: no build or test dependencies."""
-    kinds = {dep["pkg"]: [use["kind"] for use in dep["dep_kinds"]] for dep in node["deps"]}
+    kinds = {
+        dep["pkg"]: [use["kind"] for use in dep["dep_kinds"]] for dep in node["deps"]
+    }
     return {package for package, uses in kinds.items() if None in uses}
 
 
@@ -259,14 +295,17 @@ def _run(
         process.stdout.close()
         process.stderr.close()
     if code:
-        raise BuildError(str(crate.directory), f"cargo ended with code {code}", _end(list(said)))
+        raise BuildError(
+            str(crate.directory), f"cargo ended with code {code}", _end(list(said))
+        )
     return stdout
 
 
 def _end(lines: list[str]) -> str:
     """From the first error on, else the end; bounded."""
     first = next(
-        (i for i, line in enumerate(lines) if line.startswith("error")), max(0, len(lines) - 20)
+        (i for i, line in enumerate(lines) if line.startswith("error")),
+        max(0, len(lines) - 20),
     )
     kept = lines[first:]
     if len(kept) > _OUTPUT_LINES:
@@ -289,7 +328,9 @@ def _artifact(stdout: list[str], name: str) -> Path | None:
         ):
             continue
         if message["target"]["name"].replace("-", "_") == name:
-            return next((Path(f) for f in message["filenames"] if f.endswith(".so")), None)
+            return next(
+                (Path(f) for f in message["filenames"] if f.endswith(".so")), None
+            )
     return None
 
 

@@ -142,10 +142,14 @@ class _IrReader:
         for operation, called in _operations(line):
             # inside the library function itself it would call itself for ever
             needs = f"{called} in itself" if called == self.function else called
-            self.needed.setdefault(WrongOperation(demangle(self.function), operation), needs)
+            self.needed.setdefault(
+                WrongOperation(demangle(self.function), operation), needs
+            )
 
     def findings(self) -> IrFindings:
-        wrong = tuple(each for each, called in self.needed.items() if called not in self.provided)
+        wrong = tuple(
+            each for each, called in self.needed.items() if called not in self.provided
+        )
         return IrFindings(wrong, tuple(self.syscalls), tuple(self.crowded))
 
 
@@ -169,7 +173,9 @@ def _registers(parameters: str) -> int:
             start = at + 1
             if char == ")":
                 break
-    return sum(2 if parameter.startswith("i128") else 1 for parameter in filter(None, found))
+    return sum(
+        2 if parameter.startswith("i128") else 1 for parameter in filter(None, found)
+    )
 
 
 def demangle(symbol: str) -> str:

@@ -72,7 +72,9 @@ def measure_list_tools(
         raise BuildError(str(so), f"an SVM does not load it: {error}") from error
 
     def ask(cursor: int) -> tuple[bytes, int]:
-        data = LIST_TOOLS + (bytes([cursor]) if cursor < 256 else cursor.to_bytes(2, "little"))
+        data = LIST_TOOLS + (
+            bytes([cursor]) if cursor < 256 else cursor.to_bytes(2, "little")
+        )
         message = Message.new_with_blockhash(
             [Instruction(program, data, [])], payer.pubkey(), svm.latest_blockhash()
         )
@@ -97,7 +99,8 @@ def measure_list_tools(
         page, over = ask(cursor)
         if not page:
             raise BuildError(
-                str(so), f"list_tools names a page at cursor {cursor} and answers it with nothing"
+                str(so),
+                f"list_tools names a page at cursor {cursor} and answers it with nothing",
             )
         json_pages.append(page)
         others.append(over)
@@ -106,7 +109,8 @@ def measure_list_tools(
         page, over = ask(cursor)
         if not page:
             raise BuildError(
-                str(so), f"list_tools names a page of the stream at cursor {cursor} and has none"
+                str(so),
+                f"list_tools names a page of the stream at cursor {cursor} and has none",
             )
         stream.append((page, over))
     return ListToolsCost(
@@ -148,6 +152,7 @@ def _next_cursor(so: Path, page: bytes) -> int | None:
         ) from error
     if cursor is not None and not 0 <= cursor < _MOST_PAGES:
         raise BuildError(
-            str(so), f"list_tools names cursor {cursor}; cursors are 0 to {_MOST_PAGES - 1}"
+            str(so),
+            f"list_tools names cursor {cursor}; cursors are 0 to {_MOST_PAGES - 1}",
         )
     return cursor

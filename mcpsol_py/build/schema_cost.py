@@ -55,7 +55,9 @@ class SchemaCost:
     choices: tuple[tuple[Descriptions, SchemaSize], ...] = ()
 
 
-def schema_cost(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> SchemaCost:
+def schema_cost(
+    json_pages: Sequence[bytes], stream_pages: Sequence[bytes]
+) -> SchemaCost:
     """Measure these pages, and the pages of the program's other choices."""
     built = _size(json_pages, stream_pages)
     if not stream_pages:
@@ -69,14 +71,19 @@ def schema_cost(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> S
     except McpsolError:  # pages that others wrote, or that this version cannot read
         return SchemaCost(built)
     chosen = next(
-        (key for key, pages in sets.items() if pages.json_pages == list(json_pages)), None
+        (key for key, pages in sets.items() if pages.json_pages == list(json_pages)),
+        None,
     )
     form = chosen[0] if chosen else "compact"
-    choices = tuple((d, _size(sets[form, d].json_pages, stream_pages)) for d in _DESCRIPTIONS)
+    choices = tuple(
+        (d, _size(sets[form, d].json_pages, stream_pages)) for d in _DESCRIPTIONS
+    )
     return SchemaCost(built, chosen[1] if chosen else None, choices)
 
 
 def _size(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> SchemaSize:
     return SchemaSize(
-        sum(map(len, json_pages)), sum(map(len, stream_pages)), len(json_pages) + len(stream_pages)
+        sum(map(len, json_pages)),
+        sum(map(len, stream_pages)),
+        len(json_pages) + len(stream_pages),
     )

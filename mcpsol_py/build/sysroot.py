@@ -38,7 +38,9 @@ solana-compiler-builtins = { version = "=0.3.0", features = ["weak-linkage"] }
 """
 
 
-def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = None) -> Path:
+def ensure_sysroot(
+    toolchain: Debian, progress: Callable[[str], None] | None = None
+) -> Path:
     """The folder to give rustc as ``--sysroot``. Made on first use, below ``<toolchain.root>/sysroot/``.
 
     Its name is a digest of all it depends on (compiler, flags, the installed sources), so another compiler makes
@@ -61,7 +63,9 @@ def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = N
         )
     )
     home = toolchain.root / "sysroot"
-    sysroot = home / f"{toolchain.route}-{hashlib.sha256(known_by.encode()).hexdigest()[:12]}"
+    sysroot = (
+        home / f"{toolchain.route}-{hashlib.sha256(known_by.encode()).hexdigest()[:12]}"
+    )
     if sysroot.is_dir():
         return sysroot
     home.mkdir(parents=True, exist_ok=True)
@@ -83,7 +87,9 @@ def _remap(root: Path) -> tuple[str, ...]:
     return () if str(root) == _ROOT else (f"--remap-path-prefix={root}={_ROOT}",)
 
 
-def _make(toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Path) -> Path:
+def _make(
+    toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Path
+) -> Path:
     target = toolchain.target()
     (scratch / "src").mkdir()
     (scratch / "Cargo.toml").write_text(_MANIFEST, encoding="utf-8")
@@ -91,7 +97,9 @@ def _make(toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Pat
     call = toolchain.invocation(remap)
     env = {**call.env, "CARGO_TARGET_DIR": str(scratch / "target")}
     argv = [*call.argv, *target.library, "--quiet"]
-    done = subprocess.run(argv, cwd=scratch, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        argv, cwd=scratch, env=env, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise BuildError(
             "Rust's library for the SVM",
@@ -100,7 +108,9 @@ def _make(toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Pat
         )
     libraries = scratch / "sysroot" / "lib" / "rustlib" / target.triple / "lib"
     libraries.mkdir(parents=True)
-    for library in (scratch / "target" / target.triple / "release" / "deps").glob("*.rlib"):
+    for library in (scratch / "target" / target.triple / "release" / "deps").glob(
+        "*.rlib"
+    ):
         shutil.copy2(library, libraries)
     return scratch / "sysroot"
 

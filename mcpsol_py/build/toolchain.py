@@ -31,8 +31,25 @@ RUSTC = Path("/usr/bin/rustc")
 # build script sees the environment, so nothing else is in it: no token, no passphrase.
 _KEPT = frozenset(
     (
-        *("PATH", "HOME", "USER", "LOGNAME", "TERM", "TMPDIR", "TMP", "TEMP", "XDG_CACHE_HOME"),
-        *("LD_LIBRARY_PATH", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT"),
+        *(
+            "PATH",
+            "HOME",
+            "USER",
+            "LOGNAME",
+            "TERM",
+            "TMPDIR",
+            "TMP",
+            "TEMP",
+            "XDG_CACHE_HOME",
+        ),
+        *(
+            "LD_LIBRARY_PATH",
+            "SYSTEMROOT",
+            "USERPROFILE",
+            "APPDATA",
+            "LOCALAPPDATA",
+            "PATHEXT",
+        ),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "NO_PROXY", "no_proxy"),
         *("CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"),
         *("MCPSOL_TOOLCHAIN", "MCPSOL_CACHE", "SBF_SDK_PATH", "SBF_OUT_DIR"),
@@ -50,7 +67,12 @@ _FLAGS = (
     *("-C", "link-arg=--llvm-args=-bpf-stack-size=4096", "-C", "link-arg=--arch=v0"),
     *("-C", "link-arg=--cpu-features=+allows-misaligned-mem-access"),
     # Syscalls by their numbers, in every version of solana-define-syscall; by name they would lose their arguments.
-    *("-A", "explicit_builtin_cfgs_in_flags", "--cfg", 'target_feature="static-syscalls"'),
+    *(
+        "-A",
+        "explicit_builtin_cfgs_in_flags",
+        "--cfg",
+        'target_feature="static-syscalls"',
+    ),
 )
 
 
@@ -76,7 +98,9 @@ class BuildSbf:
 
     def invocation(self, remap: Mapping[str, str]) -> Invocation:
         """Return the call of ``cargo build-sbf`` without the caller's flags. *remap*: folder -> its name in panics."""
-        flags = [flag for flag in _remap_flags(remap) if " " not in flag]  # it splits at spaces
+        flags = [
+            flag for flag in _remap_flags(remap) if " " not in flag
+        ]  # it splits at spaces
         return Invocation(
             (str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)}
         )
@@ -123,12 +147,19 @@ class Debian:
                 cargo=("--target", "bpfel-unknown-none"),
                 flags=("-C", "panic=abort", *_FLAGS),
                 panic="abort",
-                library=("-Zbuild-std=core,alloc", "-Zbuild-std-features=compiler-builtins-mem"),
+                library=(
+                    "-Zbuild-std=core,alloc",
+                    "-Zbuild-std-features=compiler-builtins-mem",
+                ),
                 environment=sources,
             )
         return CompilerTarget(
             triple="sbpf-solana",
-            cargo=("--target", str(self.root / "sbpf-solana.json"), "-Zjson-target-spec"),
+            cargo=(
+                "--target",
+                str(self.root / "sbpf-solana.json"),
+                "-Zjson-target-spec",
+            ),
             flags=(
                 "-Zunstable-options",
                 *("-C", "panic=immediate-abort", "-C", "passes=lower-atomic", *_FLAGS),
@@ -160,8 +191,12 @@ class Debian:
                 **target.environment,
             }
         )
-        unstable = ("-Zpanic-immediate-abort",) if target.panic == "immediate-abort" else ()
-        return Invocation((str(CARGO), "build", "--release", *target.cargo, *unstable), env)
+        unstable = (
+            ("-Zpanic-immediate-abort",) if target.panic == "immediate-abort" else ()
+        )
+        return Invocation(
+            (str(CARGO), "build", "--release", *target.cargo, *unstable), env
+        )
 
 
 Toolchain = BuildSbf | Debian
@@ -175,7 +210,9 @@ def install_root() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache" / "mcpsol") / "sbf"
 
 
-def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False) -> Toolchain:
+def find_toolchain(
+    route: Route | Literal["auto"] = "auto", *, std: bool = False
+) -> Toolchain:
     """Find a route's toolchain. "auto" is ``cargo build-sbf`` if on PATH, else ``std`` with *std*, else ``no-std``.
 
     Raises ToolchainMissing with the missing files and how to install them.
@@ -184,7 +221,9 @@ def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False
         return _find_debian(route, [])
     program = shutil.which("cargo-build-sbf")
     if program:
-        return BuildSbf(Path(program), ", ".join(filter(None, _words(program, "--version"))))
+        return BuildSbf(
+            Path(program), ", ".join(filter(None, _words(program, "--version")))
+        )
     searched = ["cargo-build-sbf on PATH"]
     if route == "build-sbf":
         raise ToolchainMissing(searched, "Install the Solana CLI, which brings it.")
@@ -210,12 +249,18 @@ def installer() -> Path:
     """``templates/sbf/install.sh``: in the wheel below ``mcpsol_py/_templates``, in a checkout at its root."""
     package = Path(__file__).resolve().parents[1]
     shipped = package / "_templates"
-    return (shipped if shipped.is_dir() else package.parent / "templates") / "sbf" / "install.sh"
+    return (
+        (shipped if shipped.is_dir() else package.parent / "templates")
+        / "sbf"
+        / "install.sh"
+    )
 
 
 def clean_environment() -> dict[str, str]:
     """Return the caller's environment without secrets and without variables that change the bytes."""
-    return {name: value for name, value in os.environ.items() if _is_kept(name, value)} | {
+    return {
+        name: value for name, value in os.environ.items() if _is_kept(name, value)
+    } | {
         "SOURCE_DATE_EPOCH": "0",
         "LC_ALL": "C.UTF-8",
     }
@@ -245,7 +290,9 @@ def _llvm_version(root: Path) -> str:
 def _words(*argv: str) -> list[str]:
     """Run a program and return its lines. Raises ToolchainMissing if it does not start."""
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=True, timeout=60
+        )
     except (OSError, subprocess.SubprocessError) as error:
         advice = f"It is there but does not start ({type(error).__name__}). Install it again."
         raise ToolchainMissing([" ".join(argv)], advice) from error

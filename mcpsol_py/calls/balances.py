@@ -105,7 +105,14 @@ class Change:
     def from_json(cls, row: Mapping[str, Any]) -> Change:
         """Return the change that `to_json` wrote."""
         before, after = int(row["before"]), int(row["after"])
-        return cls(row["address"], row["owner"], row["mint"], before, after, row.get("decimals"))
+        return cls(
+            row["address"],
+            row["owner"],
+            row["mint"],
+            before,
+            after,
+            row.get("decimals"),
+        )
 
 
 quicken(Change)
@@ -151,7 +158,10 @@ def changes(
 
 
 def _changes_at(
-    key: Pubkey, before: AccountState | None, after: AccountState | None, decimals: dict[str, int]
+    key: Pubkey,
+    before: AccountState | None,
+    after: AccountState | None,
+    decimals: dict[str, int],
 ) -> Iterator[Change]:
     old, new = holdings(key, before), holdings(key, after)
     for owner, mint in dict.fromkeys([*old, *new]):
@@ -233,7 +243,9 @@ def _taken_from_others(
             yield holding[1], max(0, -total)
 
 
-def minted(before: AccountMap, after: AccountMap, wallets: Iterable[str]) -> dict[str, int]:
+def minted(
+    before: AccountMap, after: AccountMap, wallets: Iterable[str]
+) -> dict[str, int]:
     """Return the base units, by mint, that were minted under an authority of *wallets*."""
     mine = set(wallets)
     afterwards = dict(readable(after.items(), read_mint))

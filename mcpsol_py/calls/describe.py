@@ -7,7 +7,12 @@ from typing import Any
 
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
-from mcpsol_py.calls.summary import AccountLine, InstructionSummary, SimulationSummary, one_line
+from mcpsol_py.calls.summary import (
+    AccountLine,
+    InstructionSummary,
+    SimulationSummary,
+    one_line,
+)
 from mcpsol_py.names import clean_text
 
 __all__ = ["describe", "simulation_json", "simulation_lines", "text_of"]

@@ -50,11 +50,17 @@ def words_for(
     """Return the author's words for a call. *args* are in JSON form, *addresses* are those of its accounts by name."""
     display = ix.model.display or Display()
     call = _Call(ix, ByName(args), ByName(addresses))
-    labels = {place: f'"{_quoted(label, _LONGEST_LABEL)}"' for place, label in display.labels}
+    labels = {
+        place: f'"{_quoted(label, _LONGEST_LABEL)}"' for place, label in display.labels
+    }
     return Words(
         sentence=_quoted(call.sentence(display), _LONGEST_SENTENCE),
-        arguments=_notes({name: (labels.get(f"data.{name}"), call.scaled(name)) for name in args}),
-        accounts=_notes({name: (labels.get(f"accounts.{name}"),) for name in addresses}),
+        arguments=_notes(
+            {name: (labels.get(f"data.{name}"), call.scaled(name)) for name in args}
+        ),
+        accounts=_notes(
+            {name: (labels.get(f"accounts.{name}"),) for name in addresses}
+        ),
     )
 
 
@@ -87,7 +93,11 @@ class _Call:
 
     def _value(self, placeholder: re.Match[str]) -> str:
         path = tuple(_STEP.findall(placeholder[2]))
-        found = self._account(path) if placeholder[1] == "accounts" else self._argument(path)
+        found = (
+            self._account(path)
+            if placeholder[1] == "accounts"
+            else self._argument(path)
+        )
         if found is None or placeholder[1] not in ("accounts", "data"):
             raise _Unresolved
         return found
@@ -112,7 +122,9 @@ class _Call:
 def _value_text(node: Type | None, value: Any) -> str:
     if value is None:
         return "none"
-    text = _scaled(node, value) or (value if isinstance(value, str) else json_text(value))
+    text = _scaled(node, value) or (
+        value if isinstance(value, str) else json_text(value)
+    )
     return clean_text(text, _LONGEST_VALUE)
 
 

@@ -28,7 +28,13 @@ from mcpsol_py.client.errors import Errors, explain
 from mcpsol_py.client.simulation import Payers
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import InvalidTransaction
-from mcpsol_py.solana.compute_budget import DEFAULT_UNITS, MAX_UNITS, PRICE, UNITS, budget_settings
+from mcpsol_py.solana.compute_budget import (
+    DEFAULT_UNITS,
+    MAX_UNITS,
+    PRICE,
+    UNITS,
+    budget_settings,
+)
 
 __all__ = ["Amount", "TransactionDraft", "draft_transaction"]
 
@@ -83,11 +89,17 @@ async def draft_transaction(
     price = priority_fee
     if price == "auto":
         written = written_by(instructions)
-        price = await PriorityFee("auto").price_for(transport, written, units or MAX_UNITS)
-    return TransactionDraft(payer, with_budget(instructions, units, price), tables, legacy)
+        price = await PriorityFee("auto").price_for(
+            transport, written, units or MAX_UNITS
+        )
+    return TransactionDraft(
+        payer, with_budget(instructions, units, price), tables, legacy
+    )
 
 
-def _check_set_once(instructions: Sequence[Instruction], given: Mapping[str, Amount]) -> None:
+def _check_set_once(
+    instructions: Sequence[Instruction], given: Mapping[str, Amount]
+) -> None:
     """Raise InvalidTransaction for a number that an instruction sets too. The measured value gives way to it."""
     own = budget_settings(instructions)
     for setting, amount in given.items():

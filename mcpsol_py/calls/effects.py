@@ -92,8 +92,13 @@ def _mints(accounts: AccountMap) -> Iterator[str]:
         yield str(token.mint)
 
 
-def _disturbed(found: Sequence[Change], meanwhile: Sequence[Change], power: SigningPower) -> bool:
+def _disturbed(
+    found: Sequence[Change], meanwhile: Sequence[Change], power: SigningPower
+) -> bool:
     """Whether *meanwhile* touches a balance of the wallet, or an account that the transaction takes from."""
     reachable = set(map(str, power.accounts))
     watched = {change.address for change in found if change.delta < 0} & reachable
-    return any(change.owner in power.owners or change.address in watched for change in meanwhile)
+    return any(
+        change.owner in power.owners or change.address in watched
+        for change in meanwhile
+    )

@@ -64,7 +64,9 @@ async def follow(transport: Transport, sent: Sent) -> Status:
             status = None
             misses += 1
             if misses >= MAX_MISSES:
-                raise sent.unknown_because(f"the node no longer answers ({error.why})") from error
+                raise sent.unknown_because(
+                    f"the node no longer answers ({error.why})"
+                ) from error
         if status is not None:
             return status
         if not look.over and time.monotonic() > deadline:

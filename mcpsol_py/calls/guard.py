@@ -45,7 +45,9 @@ from mcpsol_py.solana.tokens import read_mint, read_token_account, withheld_plac
 __all__ = ["Holding", "find_guard", "floors_of", "guard_instructions"]
 
 
-async def find_guard(transport: Transport, given: Pubkey | None = None) -> Pubkey | None:
+async def find_guard(
+    transport: Transport, given: Pubkey | None = None
+) -> Pubkey | None:
     """Return the guard program on this chain: *given*, else Lighthouse, else our own. None if it is not deployed."""
     programs = [LIGHTHOUSE_PROGRAM, GUARD_PROGRAM] if given is None else [given]
     found = await transport.get_accounts(programs)
@@ -68,12 +70,17 @@ def guard_instructions(
     *effects* are those of its simulation, which must not take more either.
     """
     rows = list(_holdings(simulated.before, simulated.after))
-    slack = {mint: at_most.get(mint, 0) + effects.gains.get(mint, 0) for _, mint in _names(rows)}
+    slack = {
+        mint: at_most.get(mint, 0) + effects.gains.get(mint, 0)
+        for _, mint in _names(rows)
+    }
     floors = floors_of(rows, effects.power, slack, str(wallet))
     own_fees = fee_mints({**simulated.aside, **simulated.before}, effects.power.owners)
     out: list[Instruction] = []
     for key, account in simulated.after.items():
-        if account is None:  # no account, no floor: a floor is at most what the simulation left
+        if (
+            account is None
+        ):  # no account, no floor: a floor is at most what the simulation left
             continue
         about = _Demands(key, account, effects.power, floors, own_fees)
         demands = (assert_info, about.info()), (assert_data, about.data())
@@ -113,7 +120,9 @@ def _holdings(before: AccountStates, after: AccountStates) -> Iterator[Holding]:
     for key, account in before.items():
         old, new = holdings(key, account), holdings(key, after.get(key))
         for owner, mint in dict.fromkeys([*old, *new]):
-            yield Holding(key, owner, mint, old.get((owner, mint), 0), new.get((owner, mint), 0))
+            yield Holding(
+                key, owner, mint, old.get((owner, mint), 0), new.get((owner, mint), 0)
+            )
 
 
 def _names(rows: Sequence[Holding]) -> set[tuple[str, str]]:
@@ -139,11 +148,15 @@ def floors_of(
     return {place: least for place, least in found.items() if least > 0}
 
 
-def _own_floors(rows: Sequence[Holding], slack: int, wallet: str) -> dict[tuple[Pubkey, str], int]:
+def _own_floors(
+    rows: Sequence[Holding], slack: int, wallet: str
+) -> dict[tuple[Pubkey, str], int]:
     """Spread *slack* over the holdings of one mint: first over what they gain, then over the wallet and over losers."""
     found = _what_they_have(rows)
     by_need = sorted(rows, key=lambda row: (str(row.key) != wallet, row.gain))
-    shares = [(row, max(0, row.gain)) for row in by_need] + [(row, row.has) for row in by_need]
+    shares = [(row, max(0, row.gain)) for row in by_need] + [
+        (row, row.has) for row in by_need
+    ]
     for row, most in shares:
         share = min(most, slack, found[row.place])
         found[row.place] -= share
@@ -151,11 +164,17 @@ def _own_floors(rows: Sequence[Holding], slack: int, wallet: str) -> dict[tuple[
     return found
 
 
-def _others_floors(rows: Sequence[Holding], power: SigningPower) -> dict[tuple[Pubkey, str], int]:
+def _others_floors(
+    rows: Sequence[Holding], power: SigningPower
+) -> dict[tuple[Pubkey, str], int]:
     """Keep what others have where the wallet's signature can take it: no loss may grow, and its offsets must come."""
     losers = _names([row for row in rows if row.key in power.accounts and row.gain < 0])
-    kept = {row.place: min(row.had, row.has) for row in rows if row.key in power.spendable}
-    return kept | _what_they_have([row for row in rows if (row.owner, row.mint) in losers])
+    kept = {
+        row.place: min(row.had, row.has) for row in rows if row.key in power.spendable
+    }
+    return kept | _what_they_have(
+        [row for row in rows if (row.owner, row.mint) in losers]
+    )
 
 
 def _what_they_have(rows: Sequence[Holding]) -> dict[tuple[Pubkey, str], int]:
@@ -202,7 +221,10 @@ class _Demands:
     def _withheld(self) -> list[bytes]:
         """Fees withheld for the wallet, in a mint or in anybody's account, do not go to others."""
         token = read_token_account(self.after)
-        mint, place = self.key if token is None else token.mint, withheld_place(self.after)
+        mint, place = (
+            self.key if token is None else token.mint,
+            withheld_place(self.after),
+        )
         if mint not in self.own_fees or place is None:
             return []
         least = int.from_bytes(self.after.data[place : place + 8], "little")

@@ -42,12 +42,19 @@ _MAX_HINTS = 8
 _MAX_LENGTH = 600
 _CAUSED_BY = re.compile(r"caused by account: (\w+)\.")
 #: "Left: 5" on one line, or "Left:" with the value on the next line.
-_SIDES = re.compile(r"^Program log: (Left|Right): ?(?:\nProgram log: )?(.*)$", re.MULTILINE)
+_SIDES = re.compile(
+    r"^Program log: (Left|Right): ?(?:\nProgram log: )?(.*)$", re.MULTILINE
+)
 _LAMPORTS = re.compile(r"insufficient lamports ([0-9]{1,20}), need ([0-9]{1,20})")
 #: First or last words in the names of instructions that create an account.
 _CREATES = frozenset(("init", "initialize", "create", "open", "register", "new", "add"))
 #: The System program's errors if the account to create exists.
-_IN_USE = ("AccountAlreadyInUse", "AccountAlreadyInitialized", "AlreadyInUse", "AlreadyInitialized")
+_IN_USE = (
+    "AccountAlreadyInUse",
+    "AccountAlreadyInitialized",
+    "AlreadyInUse",
+    "AlreadyInitialized",
+)
 #: Errors of Anchor and the runtime that may mean that an account has the wrong owner or data.
 _ACCOUNT_ERRORS: frozenset[int | str | None] = frozenset(
     (
@@ -62,15 +69,53 @@ _ACCOUNT_ERRORS: frozenset[int | str | None] = frozenset(
 #: Words of errors about time.
 _TIME_WORDS = frozenset(
     (
-        *("time", "timestamp", "timelock", "clock", "slot", "slots", "period", "days", "hours"),
-        *("minutes", "seconds", "expire", "expired", "expires", "expiry", "expiration", "deadline"),
-        *("due", "overdue", "elapsed", "early", "late", "ended", "started", "yet", "retained"),
+        *(
+            "time",
+            "timestamp",
+            "timelock",
+            "clock",
+            "slot",
+            "slots",
+            "period",
+            "days",
+            "hours",
+        ),
+        *(
+            "minutes",
+            "seconds",
+            "expire",
+            "expired",
+            "expires",
+            "expiry",
+            "expiration",
+            "deadline",
+        ),
+        *(
+            "due",
+            "overdue",
+            "elapsed",
+            "early",
+            "late",
+            "ended",
+            "started",
+            "yet",
+            "retained",
+        ),
         *("cooldown", "locked", "unlocked", "vesting"),
     )
 )
 #: Words in the names of errors about an account that is missing or wrong.
 _ACCOUNT_WORDS = frozenset(
-    ("account", "initialized", "uninitialized", "missing", "exist", "exists", "found", "empty")
+    (
+        "account",
+        "initialized",
+        "uninitialized",
+        "missing",
+        "exist",
+        "exists",
+        "found",
+        "empty",
+    )
 )
 _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
 
@@ -95,12 +140,16 @@ async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
     except McpsolError:
         return []
     rows = [row for row in prepared.accounts if "(absent)" not in row.name]
-    call = _FailedCall(prepared, failure, simulated.outcome, states, rows, _by_name(rows))
+    call = _FailedCall(
+        prepared, failure, simulated.outcome, states, rows, _by_name(rows)
+    )
     found = chain.from_iterable(check(call) for check in _CHECKS)
     return [clean_text(text, _MAX_LENGTH) for text in dict.fromkeys(found)][:_MAX_HINTS]
 
 
-async def _read_accounts(prepared: PreparedCall, transport: Transport) -> dict[str, Account | None]:
+async def _read_accounts(
+    prepared: PreparedCall, transport: Transport
+) -> dict[str, Account | None]:
     """Read the accounts of a call, its payer and the clock."""
     used = [meta.pubkey for meta in prepared.instruction.accounts]
     keys = list(dict.fromkeys([*used, *prepared.payers, CLOCK_SYSVAR]))
@@ -286,7 +335,9 @@ def _contradictions(call: _FailedCall) -> Iterator[str]:
                 yield from _differing_fields(call, row, value)
 
 
-def _differing_fields(call: _FailedCall, row: AccountLine, value: object) -> Iterator[str]:
+def _differing_fields(
+    call: _FailedCall, row: AccountLine, value: object
+) -> Iterator[str]:
     if not isinstance(value, Mapping):
         return
     for field, stored in value.items():
@@ -347,7 +398,9 @@ def _always_created(call: _FailedCall) -> set[str]:
 def _created(call: _FailedCall) -> set[str]:
     """Return the addresses that the call may create: those it writes and derives, with System's help."""
     derived = {row.address for row in call.rows if row.writable and not row.given}
-    return derived if str(SYSTEM_PROGRAM) in {row.address for row in call.rows} else set()
+    return (
+        derived if str(SYSTEM_PROGRAM) in {row.address for row in call.rows} else set()
+    )
 
 
 def _creation(call: _FailedCall, row: AccountLine) -> str:

@@ -36,7 +36,12 @@ from mcpsol_py.client.transport import (
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import NATIVE_MINT
 from mcpsol_py.solana.native_accounts import withdraw_authority
-from mcpsol_py.solana.tokens import extensions, read_mint, read_token_account, transfer_fee_config
+from mcpsol_py.solana.tokens import (
+    extensions,
+    read_mint,
+    read_token_account,
+    transfer_fee_config,
+)
 
 __all__ = [
     "ExpectedOutflow",
@@ -86,7 +91,9 @@ def amount_texts(amounts: Mapping[str, int]) -> dict[str, str]:
     return {mint: str(amount) for mint, amount in amounts.items()}
 
 
-def landed_changes(balances: Balances, withdrawers: Mapping[str, str] = _NONE) -> list[Change]:
+def landed_changes(
+    balances: Balances, withdrawers: Mapping[str, str] = _NONE
+) -> list[Change]:
     """Return every balance that a landed transaction changed, as `balances.changes` counts them.
 
     *withdrawers* has who may withdraw from accounts of native programs.
@@ -132,7 +139,9 @@ class OutflowMeter:
     issued: frozenset[str]
 
     @classmethod
-    def of(cls, power: SigningPower, before: AccountMap, aside: AccountMap) -> OutflowMeter:
+    def of(
+        cls, power: SigningPower, before: AccountMap, aside: AccountMap
+    ) -> OutflowMeter:
         """Return the meter for a call with these accounts: those that may be written, and those that are only read."""
         every = {**aside, **before}
         return cls(
@@ -182,7 +191,9 @@ class ExpectedOutflow:
     def of(cls, power: SigningPower, simulated: SimulatedCall) -> ExpectedOutflow:
         """Return what the exact simulation of a call took."""
         meter = OutflowMeter.of(power, simulated.before, simulated.aside)
-        return cls(meter, meter.outflow(_simulated_balances(simulated.before, simulated.after)))
+        return cls(
+            meter, meter.outflow(_simulated_balances(simulated.before, simulated.after))
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON, with amounts as text. `from_json` is the inverse."""
@@ -209,7 +220,9 @@ def _balance(account: AccountState | None) -> AccountBalance:
     token = read_token_account(account)
     if token is None:
         return AccountBalance(account.lamports)
-    return AccountBalance(account.lamports, TokenBalance(token.mint, token.owner, token.amount))
+    return AccountBalance(
+        account.lamports, TokenBalance(token.mint, token.owner, token.amount)
+    )
 
 
 def _withdrawer(account: AccountState | None) -> Pubkey | None:

@@ -20,7 +20,13 @@ from mcpsol_py.calls.sent_messages import sent_messages
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.solana.nonce import advanced_first, read_nonce
 
-__all__ = ["DurableNonce", "Lifetime", "UnknownLifetime", "UntilBlockHeight", "lifetime_of"]
+__all__ = [
+    "DurableNonce",
+    "Lifetime",
+    "UnknownLifetime",
+    "UntilBlockHeight",
+    "lifetime_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,9 @@ class DurableNonce:
     @property
     def still_open(self) -> str:
         """See `UntilBlockHeight.still_open`."""
-        return f"it can still land until the nonce of account {self.account} is advanced"
+        return (
+            f"it can still land until the nonce of account {self.account} is advanced"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +113,9 @@ class UnknownLifetime:
 Lifetime: TypeAlias = UntilBlockHeight | DurableNonce | UnknownLifetime
 
 
-async def lifetime_of(transport: Transport, transaction: VersionedTransaction) -> Lifetime:
+async def lifetime_of(
+    transport: Transport, transaction: VersionedTransaction
+) -> Lifetime:
     """Return the lifetime of a transaction that somebody else may have built. Raises TransportError.
 
     Its last block height is known only if this process got the blockhash from the chain, or if it is the newest one.
@@ -115,7 +125,9 @@ async def lifetime_of(transport: Transport, transaction: VersionedTransaction) -
     if chosen_here is not None:
         return UntilBlockHeight(chosen_here)
     nonce_account = advanced_first(transaction.message)
-    if nonce_account is not None and await _may_hold(transport, nonce_account, blockhash):
+    if nonce_account is not None and await _may_hold(
+        transport, nonce_account, blockhash
+    ):
         return DurableNonce(nonce_account, blockhash)
     newest = await transport.latest_blockhash()
     if newest.value == blockhash:

@@ -62,7 +62,10 @@ class TransactionGroup:
     async def _hand_in_one(self, item: Sent, *, preflight: bool) -> None:
         try:
             await hand_in(
-                self.transport, item.transaction, item.lifetime, skip_preflight=not preflight
+                self.transport,
+                item.transaction,
+                item.lifetime,
+                skip_preflight=not preflight,
             )
         except TransportError as error:
             if not error.retryable:
@@ -103,12 +106,18 @@ class TransactionGroup:
             if await lifetime.is_over(self.transport)
         ]
         numbers = list(self.pending)
-        found = await self.transport.statuses([self.pending[at].signature for at in numbers])
+        found = await self.transport.statuses(
+            [self.pending[at].signature for at in numbers]
+        )
         return _GroupLook(frozenset(over), dict(zip(numbers, found, strict=True)))
 
     def _still_open(self, look: _GroupLook) -> list[Sent]:
         """Return the transactions that the node does not know and that can still land."""
-        alive = {at: sent for at, sent in self.pending.items() if sent.lifetime not in look.over}
+        alive = {
+            at: sent
+            for at, sent in self.pending.items()
+            if sent.lifetime not in look.over
+        }
         return [sent for at, sent in alive.items() if look.statuses.get(at) is None]
 
     async def _settle(self, look: _GroupLook) -> None:
@@ -117,7 +126,9 @@ class TransactionGroup:
             if status is None:
                 continue
             if status.err is not None:
-                raise await landed_failure(self.transport, self.pending[at].transaction, status)
+                raise await landed_failure(
+                    self.transport, self.pending[at].transaction, status
+                )
             if status.confirmed:
                 self.landed[at] = self.pending.pop(at).signature
         if self.on_landed is not None:

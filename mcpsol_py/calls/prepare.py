@@ -74,7 +74,9 @@ class ServedProgram:
     refused: str = ""
     locked: bool = False
     note: str = ""
-    again: Callable[[], Awaitable[ServedProgram]] | None = field(default=None, compare=False)
+    again: Callable[[], Awaitable[ServedProgram]] | None = field(
+        default=None, compare=False
+    )
     files: tuple[Path, ...] = ()
     on_chain: bool = False
     book: AddressBook = field(default_factory=AddressBook, compare=False)
@@ -85,7 +87,9 @@ class ServedProgram:
         """The source of the schema without folders of this machine, for clients and pages."""
         text = self.how
         for file in self.files:
-            text = text.replace(str(file), file.name).replace(str(file.absolute()), file.name)
+            text = text.replace(str(file), file.name).replace(
+                str(file.absolute()), file.name
+            )
         return _FOLDERS.sub("", text)
 
     def read_instruction(
@@ -108,7 +112,9 @@ class ServedProgram:
 
 def errors_of(programs: Iterable[ServedProgram]) -> Errors:
     """Return the errors of *programs*, for `explain`."""
-    known = [(served.program, served.program_id) for served in programs if served.program_id]
+    known = [
+        (served.program, served.program_id) for served in programs if served.program_id
+    ]
     return {str(program.behind(key)): program.error for program, key in known}
 
 
@@ -120,7 +126,11 @@ def chains_of(programs: Iterable[ServedProgram]) -> list[Transport]:
 
 def programs_by_id(programs: Iterable[ServedProgram]) -> dict[str, ServedProgram]:
     """Return the programs with an id, by it."""
-    return {str(served.program_id): served for served in programs if served.program_id is not None}
+    return {
+        str(served.program_id): served
+        for served in programs
+        if served.program_id is not None
+    }
 
 
 @dataclass(frozen=True)  # without slots, which would leave no room for `words`
@@ -179,7 +189,10 @@ class PreparedCall:
         """The errors of the program and of its guard, for `explain`."""
         program = self.served.program
         guards = {str(ix.program_id): guard_error for ix in self.guards}
-        return {**guards, str(program.behind(self.instruction.program_id)): program.error}
+        return {
+            **guards,
+            str(program.behind(self.instruction.program_id)): program.error,
+        }
 
     @property
     def nonce_account(self) -> Pubkey | None:
@@ -190,7 +203,9 @@ class PreparedCall:
         """Return the message to sign. Raises MissingAccount without a payer, TransactionTooLarge."""
         if self.payer is None:
             raise MissingAccount(
-                self.ix.name, "fee payer", "none of its accounts signs, and no wallet is set"
+                self.ix.name,
+                "fee payer",
+                "none of its accounts signs, and no wallet is set",
             )
         return compile_message(self.payer, self.instructions, blockhash)
 
@@ -198,7 +213,9 @@ class PreparedCall:
 def guard_error(code: int) -> ErrorCode:
     """Return the error of a guard program with this number."""
     if code == INVALID_ASSERTION:
-        return ErrorCode(code, "InvalidAssertion", "the guard program cannot read this guard")
+        return ErrorCode(
+            code, "InvalidAssertion", "the guard program cannot read this guard"
+        )
     return ErrorCode(
         code,
         "GuardFailed",
@@ -231,16 +248,22 @@ async def prepare(
             ix,
             args,
             accounts,
-            program_id=served.program_id if served.program_id is not None else ix.program_id(),
+            program_id=served.program_id
+            if served.program_id is not None
+            else ix.program_id(),
             transport=served.transport,
             encode=ix.encode_json,
             wallet=wallet,
             payer=payer,
-            remaining=[_extra_account(ix, place, item) for place, item in enumerate(remaining)],
+            remaining=[
+                _extra_account(ix, place, item) for place, item in enumerate(remaining)
+            ],
         )
     except MissingAccount as error:
         online = served.transport is not None
-        raise _with_others(error, ix, accounts, wallet=wallet is not None, online=online) from None
+        raise _with_others(
+            error, ix, accounts, wallet=wallet is not None, online=online
+        ) from None
     metas = list(instruction.accounts)
     rows = _account_lines(ix, metas, resolution)
     payer = payer or wallet or _first_signer(metas)
@@ -297,7 +320,9 @@ async def build_instruction(
     )
     while wanted := resolution.wanted():
         assert transport is not None  # offline, wanted() raises instead
-        resolution.supply(zip(wanted, await transport.get_accounts(wanted), strict=True))
+        resolution.supply(
+            zip(wanted, await transport.get_accounts(wanted), strict=True)
+        )
     if data is None:
         data = encode(dict(resolution.complete_args()))
     return Instruction(program_id, data, resolution.metas()), resolution
@@ -305,7 +330,9 @@ async def build_instruction(
 
 def _first_signer(metas: Sequence[AccountMeta]) -> Pubkey | None:
     """Return who pays if nobody is named: the first signer that is written, else the first signer."""
-    signers = sorted((meta for meta in metas if meta.is_signer), key=lambda m: not m.is_writable)
+    signers = sorted(
+        (meta for meta in metas if meta.is_signer), key=lambda m: not m.is_writable
+    )
     return signers[0].pubkey if signers else None
 
 

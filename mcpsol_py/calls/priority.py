@@ -101,7 +101,9 @@ async def budget_of(
     """
     if fee.price is None:
         return None
-    trial = compile_message(payer, with_budget(instructions, MAX_UNITS, 0), Hash.default(), tables)
+    trial = compile_message(
+        payer, with_budget(instructions, MAX_UNITS, 0), Hash.default(), tables
+    )
     outcome = await run_transaction(transport, unsigned(trial))
     if outcome.err is not None:
         return None

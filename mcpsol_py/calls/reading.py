@@ -29,7 +29,12 @@ from mcpsol_py.items import without_nulls
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.names import ByName, clean_json
 from mcpsol_py.program import Program
-from mcpsol_py.solana.addresses import CLOCK_SYSVAR, PROGRAM_NAMES, SYSTEM_PROGRAM, TOKEN_PROGRAMS
+from mcpsol_py.solana.addresses import (
+    CLOCK_SYSVAR,
+    PROGRAM_NAMES,
+    SYSTEM_PROGRAM,
+    TOKEN_PROGRAMS,
+)
 from mcpsol_py.solana.clock import clock_of
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import (
@@ -73,7 +78,11 @@ class _IndexedNode(Protocol):
     ) -> list[tuple[Pubkey, Any]]: ...
 
     async def program_keys(
-        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+        self,
+        program_id: Pubkey,
+        *,
+        filters: Sequence[MemcmpFilter] = (),
+        size: int | None = None,
     ) -> list[Pubkey]: ...
 
 
@@ -97,7 +106,9 @@ async def read_account(
     Raises AccountNotFound if it does not exist, TransportError, and as `decoded_account`.
     """
     assert served.transport is not None
-    account = await need_account(served.transport, key, name or "an account of the program")
+    account = await need_account(
+        served.transport, key, name or "an account of the program"
+    )
     return decoded_account(served, name, key, account, room)
 
 
@@ -123,9 +134,13 @@ def decoded_account(
 
     Raises DecodeError if it belongs to another program or is of another type.
     """
-    if served.program_id is not None and account.owner != served.program.behind(served.program_id):
+    if served.program_id is not None and account.owner != served.program.behind(
+        served.program_id
+    ):
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
-        message = f"account {key} belongs to program {owner}, not to {served.program.name}"
+        message = (
+            f"account {key} belongs to program {owner}, not to {served.program.name}"
+        )
         raise DecodeError(message, path=name or "")
     reading = served.program.read_account(bytes(account.data), name)
     return {
@@ -161,7 +176,9 @@ def common_account(key: Pubkey, account: Account) -> dict[str, Any] | None:
     kind = next((name for name, fits in kinds.items() if fits), None)
     if kind is None:
         return None
-    row = without_nulls({**account_without_schema(key, account), "type": kind, "data": None})
+    row = without_nulls(
+        {**account_without_schema(key, account), "type": kind, "data": None}
+    )
     fields = {} if token is None else _token_fields(token)
     return {**row, "fields": fields}
 
@@ -185,7 +202,9 @@ def _fields(reading: Reading, room: int | None) -> dict[str, Any]:
     is_exact = reading.fits and not left_out
     notes = [*reading.notes, *left_out]
     row: dict[str, Any] = {"fields" if is_exact else "partial_fields": short}
-    cleaned: dict[str, Any] = clean_json({**row, "notes": notes} if notes else row, _WHOLE)
+    cleaned: dict[str, Any] = clean_json(
+        {**row, "notes": notes} if notes else row, _WHOLE
+    )
     return cleaned
 
 
@@ -222,7 +241,8 @@ async def accounts_of(
     of_type = (
         row
         for row in found
-        if codec.discriminator or find_account(program.codecs, bytes(row[1].data)) == account
+        if codec.discriminator
+        or find_account(program.codecs, bytes(row[1].data)) == account
     )
     shown = list(islice(of_type, limit))
     room = ROOM // max(1, len(shown))
@@ -231,7 +251,10 @@ async def accounts_of(
 
 
 def _memcmp_filters(
-    program: Program, account: AccountType, codec: AccountCodec, where: Mapping[str, Any]
+    program: Program,
+    account: AccountType,
+    codec: AccountCodec,
+    where: Mapping[str, Any],
 ) -> list[MemcmpFilter]:
     filters: list[MemcmpFilter] = []
     if codec.discriminator:
@@ -243,7 +266,9 @@ def _memcmp_filters(
         if field is None:
             raise UnknownName("field", key, known, where=f"{account.name}.where")
         try:
-            filters.append((field.offset, program.codecs.codec(field.type).encode_json(value)))
+            filters.append(
+                (field.offset, program.codecs.codec(field.type).encode_json(value))
+            )
         except EncodeError as error:
             raise error.under(f"where.{key}") from None
     return filters
@@ -265,7 +290,9 @@ class _AccountSearch:
         program_id, filters, size = self.program_id, self.filters, self.size
         # Without a discriminator the data of every account decides whether it is of the type.
         if not isinstance(transport, _IndexedNode) or not self.codec.discriminator:
-            every = await transport.program_accounts(program_id, filters=filters, size=size)
+            every = await transport.program_accounts(
+                program_id, filters=filters, size=size
+            )
             return list(every), len(every)
         keys = await transport.program_keys(program_id, filters=filters, size=size)
         listed = sorted(keys, key=str)[:limit]
@@ -326,7 +353,8 @@ async def _all_balances(transport: Transport, owner: Pubkey) -> dict[str, Any]:
     wallet, *states = await transport.get_accounts([owner, *mints])
     decimals = dict(zip(mints, map(decimals_of, states), strict=True))
     rows = [
-        _balance(str(token.mint), token.amount, decimals[token.mint], key) for key, token in listed
+        _balance(str(token.mint), token.amount, decimals[token.mint], key)
+        for key, token in listed
     ]
     result: dict[str, Any] = {"balances": [_sol_balance(owner, wallet), *rows]}
     if len(held) > len(listed):
@@ -346,7 +374,10 @@ async def _balances_of(
     decimals = dict(zip(mints, map(decimals_of, states), strict=True))
     rows = [
         _mint_balance(
-            mint, associated[mint], [row for row in found if row[1].mint == mint], decimals[mint]
+            mint,
+            associated[mint],
+            [row for row in found if row[1].mint == mint],
+            decimals[mint],
         )
         for mint in mints
     ]
@@ -381,14 +412,18 @@ def _sol_balance(owner: Pubkey, wallet: Account | None) -> dict[str, str]:
     return _balance("SOL", lamports, 9, owner)
 
 
-def _balance(mint: str, amount: int, decimals: int | None, key: Pubkey) -> dict[str, str]:
+def _balance(
+    mint: str, amount: int, decimals: int | None, key: Pubkey
+) -> dict[str, str]:
     row = {"mint": mint, "amount": str(amount), "address": str(key)}
     if decimals is not None:
         row["ui_amount"] = ui_amount(amount, decimals)
     return row
 
 
-async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pubkey, TokenAccount]]:
+async def _token_accounts(
+    transport: Transport, owner: Pubkey
+) -> list[tuple[Pubkey, TokenAccount]]:
     """Read all token accounts of *owner*, of both token programs."""
     found: list[tuple[Pubkey, Any]] = []
     for program_id in TOKEN_PROGRAMS:
@@ -396,6 +431,8 @@ async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pub
         if isinstance(transport, _IndexedNode):
             found += await transport.token_accounts(owner, program_id)
         else:
-            found += await transport.program_accounts(program_id, filters=[owner_filter(owner)])
+            found += await transport.program_accounts(
+                program_id, filters=[owner_filter(owner)]
+            )
     tokens = readable(found, read_token_account)
     return [(key, token) for key, token in tokens if token.owner == owner]

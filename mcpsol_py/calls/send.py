@@ -108,7 +108,9 @@ async def submit(
 
     Raises ProgramFailed, TransportError if it was not handed in, SendUnknown if it may have landed.
     """
-    sent = await hand_in(transport, transaction, lifetime, own=own, skip_preflight=skip_preflight)
+    sent = await hand_in(
+        transport, transaction, lifetime, own=own, skip_preflight=skip_preflight
+    )
     if handed_in is not None and not sent.lost:
         await handed_in()
     if confirm or sent.lost:
@@ -138,7 +140,9 @@ async def hand_in(
     first_time = messages.hand_in(message)
     try:
         with telemetry.span("send"):
-            _, refused = await transport.send(transaction, skip_preflight=skip_preflight)
+            _, refused = await transport.send(
+                transaction, skip_preflight=skip_preflight
+            )
     except TransportError as error:
         not_taken = not error.retryable or error.code is not None
         if not_taken and first_time:
@@ -151,7 +155,11 @@ async def hand_in(
     if first_time:
         messages.refused(message)
         raise failed
-    return Sent(transaction, lifetime, lost=f"handed in again, it was refused with {failed.name}")
+    return Sent(
+        transaction,
+        lifetime,
+        lost=f"handed in again, it was refused with {failed.name}",
+    )
 
 
 def already_landed(refused: Outcome) -> bool:
@@ -182,7 +190,9 @@ def failure(
 ) -> ProgramFailed:
     """Return the error of a transaction that failed, in a preflight or for good."""
     message = transaction.message
-    failed = explain(outcome, programs=programs_of(message), own=own, accounts=message.account_keys)
+    failed = explain(
+        outcome, programs=programs_of(message), own=own, accounts=message.account_keys
+    )
     assert failed is not None
     return failed
 

@@ -86,6 +86,8 @@ def sent_messages(transport: Transport) -> SentMessages:
     if isinstance(url, str):
         return by_address.setdefault(url, SentMessages())
     try:
-        return by_transport.get(transport) or by_transport.setdefault(transport, SentMessages())
+        return by_transport.get(transport) or by_transport.setdefault(
+            transport, SentMessages()
+        )
     except TypeError:  # it cannot be hashed or weakly referred to
         return by_address.setdefault(transport.endpoint, SentMessages())

@@ -55,7 +55,8 @@ class _Cutter:
         if len(value) > self.items:
             self.notes.append(_note(path, self.items, len(value), "items"))
         return [
-            self.cut(part, f"{path}[{place}]") for place, part in enumerate(value[: self.items])
+            self.cut(part, f"{path}[{place}]")
+            for place, part in enumerate(value[: self.items])
         ]
 
     def _cut_text(self, value: str, path: str) -> str:

@@ -105,7 +105,9 @@ class _MintPowers:
         return cls(frozenset(map(str, takers)), str(delegate))
 
 
-def _may_spend(token: TokenAccount, owners: Collection[str], powers: _MintPowers) -> bool:
+def _may_spend(
+    token: TokenAccount, owners: Collection[str], powers: _MintPowers
+) -> bool:
     """Whether *owners* can take from the account: by its delegate, close authority or mint."""
     takers = {str(token.close_authority), powers.permanent_delegate}
     if token.delegated_amount > 0:

@@ -90,7 +90,9 @@ async def simulate_instructions(
     Raises MissingAccount if none has, InvalidTransaction if no message can be made of them, TransportError.
     """
     check_compiles(_SOME_PAYER, instructions, tables)
-    return await run_instructions(transport, instructions, payers, accounts=accounts, tables=tables)
+    return await run_instructions(
+        transport, instructions, payers, accounts=accounts, tables=tables
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,10 @@ class _Before:
 
 @telemetry.traced("simulate")
 async def simulate(
-    prepared: PreparedCall, transaction: VersionedTransaction | None = None, *, exact: bool = False
+    prepared: PreparedCall,
+    transaction: VersionedTransaction | None = None,
+    *,
+    exact: bool = False,
 ) -> SimulatedCall:
     """Simulate a call: *transaction*, or one made here, with a funded payer if the call has none.
 
@@ -149,11 +154,16 @@ async def simulate_transaction(
 
 
 async def _read_before(
-    transport: Transport, written: Iterable[Pubkey], others: Iterable[Pubkey], exact: bool
+    transport: Transport,
+    written: Iterable[Pubkey],
+    others: Iterable[Pubkey],
+    exact: bool,
 ) -> _Before:
     keys = list(dict.fromkeys(written))
     if not exact:
-        return _Before(dict(zip(keys, await transport.get_accounts(keys), strict=True)), {})
+        return _Before(
+            dict(zip(keys, await transport.get_accounts(keys), strict=True)), {}
+        )
     every = list(dict.fromkeys([*keys, *others]))
     slot, found = await transport.accounts_at(every)
     states = list(zip(every, found, strict=True))
@@ -202,14 +212,20 @@ async def _run(
     if transaction is None:
         if prepared.payer is None:
             return await simulate_instructions(
-                transport, [prepared.instruction], Payers(), accounts=list(before.written)
+                transport,
+                [prepared.instruction],
+                Payers(),
+                accounts=list(before.written),
             )
         transaction = unsigned(prepared.message(Hash.default()))
     return await _run_transaction(transport, transaction, before, exact)
 
 
 async def _run_transaction(
-    transport: Transport, transaction: VersionedTransaction, before: _Before, exact: bool
+    transport: Transport,
+    transaction: VersionedTransaction,
+    before: _Before,
+    exact: bool,
 ) -> Outcome:
     keys = list(before.written)
     if not exact:
@@ -247,7 +263,11 @@ async def _decimals(
     if not mints:
         return {}
     names = map(str, mints)
-    return dict(readable(zip(names, await transport.get_accounts(mints), strict=True), decimals_of))
+    return dict(
+        readable(
+            zip(names, await transport.get_accounts(mints), strict=True), decimals_of
+        )
+    )
 
 
 def _failure(prepared: PreparedCall, outcome: Outcome) -> ProgramFailed | None:

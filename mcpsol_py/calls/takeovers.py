@@ -137,8 +137,12 @@ def _wallet_assigned(change: _AccountChange) -> Iterator[str]:
 
 def _mint_authorities_lost(change: _AccountChange) -> Iterator[str]:
     before, after = _mint(change.before), _mint(change.after)
-    yield from _authority_lost(change, "mint", before.mint_authority, after.mint_authority)
-    yield from _authority_lost(change, "freeze", before.freeze_authority, after.freeze_authority)
+    yield from _authority_lost(
+        change, "mint", before.mint_authority, after.mint_authority
+    )
+    yield from _authority_lost(
+        change, "freeze", before.freeze_authority, after.freeze_authority
+    )
 
 
 def _mint(account: AccountState) -> Mint:
@@ -153,7 +157,9 @@ def _authority_lost(
         yield f"{kind} authority of mint {change.key} passes from {holder} to {_named(heir)}"
 
 
-def _token_account_takeovers(change: _AccountChange, after: TokenAccount) -> Iterator[str]:
+def _token_account_takeovers(
+    change: _AccountChange, after: TokenAccount
+) -> Iterator[str]:
     key, known = change.key, read_token_account(change.before)
     if not _is_held(change, known, after):
         return
@@ -172,7 +178,9 @@ def _token_account_takeovers(change: _AccountChange, after: TokenAccount) -> Ite
         yield f"would let {after.close_authority} close token account {key}"
 
 
-def _is_held(change: _AccountChange, before: TokenAccount | None, after: TokenAccount) -> bool:
+def _is_held(
+    change: _AccountChange, before: TokenAccount | None, after: TokenAccount
+) -> bool:
     """Whether the wallets own the token account, before or after, or could take from it before."""
     if change.is_ours(after.owner):
         return True
@@ -184,7 +192,11 @@ def _is_held(change: _AccountChange, before: TokenAccount | None, after: TokenAc
 
 def _known_program_takeovers(change: _AccountChange) -> Iterator[str]:
     before, after = change.before, change.after
-    if change.is_new or change.is_ours(change.key) or before.owner not in _KNOWN_PROGRAMS:
+    if (
+        change.is_new
+        or change.is_ours(change.key)
+        or before.owner not in _KNOWN_PROGRAMS
+    ):
         return
     lost = next(_replaced(before, after, change.wallets), None) if after.data else None
     if lost is not None:
@@ -210,10 +222,14 @@ def _authority_takeovers(
     """Find losses in accounts that do not name a wallet, or still name it afterwards."""
     stake = read_stake(before)
     if stake is not None:
-        yield from _stake_takeovers(change, stake, StakeAccount.from_bytes(bytes(after.data)))
+        yield from _stake_takeovers(
+            change, stake, StakeAccount.from_bytes(bytes(after.data))
+        )
     elif change.reachable:
         yield from _withdrawer_replaced(change, before, after)
-    if change.differs_in(_ENCRYPTED_IN_MINT) and (change.reachable or _names_a_wallet(change)):
+    if change.differs_in(_ENCRYPTED_IN_MINT) and (
+        change.reachable or _names_a_wallet(change)
+    ):
         yield f"encrypted amounts in mint {change.key} change and cannot be measured"
 
 
@@ -247,7 +263,9 @@ def _names_a_wallet(change: _AccountChange) -> bool:
 # --- accounts of other programs --------------------------------------------------------------------------------------
 
 
-def handed_over(before: AccountMap, after: AccountMap, wallets: Iterable[str]) -> list[str]:
+def handed_over(
+    before: AccountMap, after: AccountMap, wallets: Iterable[str]
+) -> list[str]:
     """Return where another address replaces one of *wallets* in an account of some other program, a sentence each.
 
     Such a program probably keeps its own kind of ownership there.

@@ -73,12 +73,16 @@ def _data_bytes(text: str) -> bytes:
     return b58decode(text)
 
 
-def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()) -> dict[str, Any]:
+def decode_data(
+    served: ServedProgram, data: bytes, accounts: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return one instruction's data as name and arguments, with *accounts* by name.
 
     "notes" say what the source does not explain. Raises DecodeError if the program has no such instruction.
     """
-    program, reading, facts = served.read_instruction(data, accounts=len(accounts) or None)
+    program, reading, facts = served.read_instruction(
+        data, accounts=len(accounts) or None
+    )
     ix = program.instruction(reading.name)
     row = _call_row(reading, facts)
     if accounts:
@@ -90,7 +94,12 @@ def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()
 
 
 def _call_row(reading: Reading, facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {"instruction": reading.name, "args": reading.json(), **facts, **_notes(reading)}
+    return {
+        "instruction": reading.name,
+        "args": reading.json(),
+        **facts,
+        **_notes(reading),
+    }
 
 
 def _notes(reading: Reading) -> dict[str, list[str]]:
@@ -110,7 +119,9 @@ def decode_raw(
     errors: list[McpsolError] = []
     for served in programs:
         try:
-            rows.append({"program": served.program.name, **decode_data(served, data, accounts)})
+            rows.append(
+                {"program": served.program.name, **decode_data(served, data, accounts)}
+            )
         except McpsolError as error:
             errors.append(error)
     rows = [row for row in rows if "notes" not in row] or rows
@@ -165,13 +176,19 @@ class _Landed:
             "time": result.get("blockTime"),
             "fee": str(meta.get("fee", "")),
             "error": meta.get("err"),
-            "balance_changes": _balance_changes([*map(str, message.account_keys), *loaded], meta),
+            "balance_changes": _balance_changes(
+                [*map(str, message.account_keys), *loaded], meta
+            ),
         }
         return cls(
             message=message,
             loaded=loaded,
             inner={part["index"]: part["instructions"] for part in inner},
-            facts={name: value for name, value in facts.items() if value not in (None, "", [])},
+            facts={
+                name: value
+                for name, value in facts.items()
+                if value not in (None, "", [])
+            },
             logs=tuple(meta.get("logMessages") or ()),
         )
 
@@ -184,9 +201,15 @@ def _message_of(transaction: Any) -> Any:
     return read_transaction(text).message
 
 
-def _balance_changes(keys: Sequence[str], meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _balance_changes(
+    keys: Sequence[str], meta: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     balances = balances_of(keys, meta)
-    return [] if balances is None else [change.to_json() for change in landed_changes(balances)]
+    return (
+        []
+        if balances is None
+        else [change.to_json() for change in landed_changes(balances)]
+    )
 
 
 async def decode_result(
@@ -201,7 +224,14 @@ async def decode_result(
     try:
         message = _message_of(result["transaction"])
         landed = _Landed.from_response(check_result(result), message)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+    except (
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:
         why = f"expected a result of getTransaction: {type(error).__name__}: {error}"
         raise DecodeError(why, path="transaction") from error
     return await _decode(programs, landed, transport)
@@ -214,7 +244,9 @@ async def decode_signature(
 
     Raises DecodeError if *signature* is malformed or unknown, TransportError.
     """
-    return await decode_result(programs, await landed_result(transport, signature), transport)
+    return await decode_result(
+        programs, await landed_result(transport, signature), transport
+    )
 
 
 async def landed_result(transport: Transport, signature: str) -> dict[str, Any]:
@@ -258,7 +290,9 @@ async def _decode(
     if not lookups or landed.loaded:
         return _decode_message(programs, message, landed)
     loaded, note = await _load_addresses(lookups, transport)
-    return _decode_message(programs, message, replace(landed, loaded=tuple(loaded)), note)
+    return _decode_message(
+        programs, message, replace(landed, loaded=tuple(loaded)), note
+    )
 
 
 def _decode_message(
@@ -268,7 +302,9 @@ def _decode_message(
     known = programs_by_id(programs)
     reader = _InstructionReader(known, accounts, landed.facts.get("slot"))
     rows = [
-        reader.read_with_calls(_RawInstruction.from_message(ix), landed.inner.get(place, ()))
+        reader.read_with_calls(
+            _RawInstruction.from_message(ix), landed.inner.get(place, ())
+        )
         for place, ix in enumerate(message.instructions)
     ]
     out: dict[str, Any] = {
@@ -280,13 +316,17 @@ def _decode_message(
         out["note"] = note
     out |= landed.facts
     events = list(
-        chain.from_iterable(_events_in(served, landed, rows) for served in known.values())
+        chain.from_iterable(
+            _events_in(served, landed, rows) for served in known.values()
+        )
     )
     if events:
         out["events"] = events
     out |= _failure(landed, known, accounts, message)
     if is_cut(landed.logs):
-        out["log_note"] = "the runtime cut the log, so events and reasons of errors may be missing"
+        out["log_note"] = (
+            "the runtime cut the log, so events and reasons of errors may be missing"
+        )
     return out
 
 
@@ -303,7 +343,11 @@ def _failure(
         own=errors_of(known.values()),
         accounts=accounts.keys,
     )
-    return {} if failed is None else {"failure": {"text": str(failed), **_failure_facts(failed)}}
+    return (
+        {}
+        if failed is None
+        else {"failure": {"text": str(failed), **_failure_facts(failed)}}
+    )
 
 
 def _failure_facts(failed: ProgramFailed) -> dict[str, Any]:
@@ -322,7 +366,11 @@ def _events_in(
     inner = [(behind, bytes.fromhex(data.removeprefix("0x"))) for data in own_calls]
     program = served.program_at(landed.facts.get("slot"))
     for event in read_events(program, served.program_id, landed.logs, inner):
-        row = {"program": served.program.name, "name": event.name, "fields": event.json()}
+        row = {
+            "program": served.program.name,
+            "name": event.name,
+            "fields": event.json(),
+        }
         yield {**row, **_notes(event)}
 
 
@@ -360,7 +408,10 @@ class _InstructionReader:
         """Decode an instruction and, under "calls", the calls that it made."""
         row = self.read(raw)
         calls = [
-            {**self.read(_RawInstruction.from_json(call)), "depth": call.get("stackHeight", 2)}
+            {
+                **self.read(_RawInstruction.from_json(call)),
+                "depth": call.get("stackHeight", 2),
+            }
             for call in inner
         ]
         return {**row, "calls": calls} if calls else row
@@ -406,7 +457,9 @@ def _display(ix: ProgramInstruction, row: Mapping[str, Any]) -> dict[str, str]:
     """Return the author's words for a call, if there are any."""
     if row["args"] is None:
         return {}
-    addresses = {account.get("name", ""): account["address"] for account in row["accounts"]}
+    addresses = {
+        account.get("name", ""): account["address"] for account in row["accounts"]
+    }
     sentence = words_for(ix, row["args"], addresses).sentence
     return {"display": sentence} if sentence else {}
 
@@ -442,8 +495,13 @@ async def _load_addresses(
     addresses = list(chain.from_iterable(writable + readonly))
     missing = ", ".join(str(key) for key, held in tables.items() if not held)
     if missing:
-        why = "no chain was given" if transport is None else "they are not on this chain"
-        return addresses, f"the addresses in lookup tables ({missing}) are unknown: {why}"
+        why = (
+            "no chain was given" if transport is None else "they are not on this chain"
+        )
+        return (
+            addresses,
+            f"the addresses in lookup tables ({missing}) are unknown: {why}",
+        )
     return addresses, "; ".join(
         filter(None, (_why_short(x, tables[x.account_key]) for x in lookups))
     )
@@ -466,7 +524,11 @@ async def _read_tables(
     """Read the addresses in lookup tables. A table that cannot be read has none."""
     if transport is None:
         return dict.fromkeys(keys, ())
-    return dict(zip(keys, map(_table_addresses, await transport.get_accounts(keys)), strict=True))
+    return dict(
+        zip(
+            keys, map(_table_addresses, await transport.get_accounts(keys)), strict=True
+        )
+    )
 
 
 def _table_addresses(account: Account | None) -> Sequence[Pubkey]:
@@ -483,4 +545,6 @@ def _entries(
 ) -> list[str]:
     """Return the addresses at *indexes*, and a description of each that the table lacks."""
     known = dict(enumerate(tables[table]))
-    return [str(known.get(index, f"entry {index} of table {table}")) for index in indexes]
+    return [
+        str(known.get(index, f"entry {index} of table {table}")) for index in indexes
+    ]

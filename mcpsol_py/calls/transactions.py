@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import Any, Protocol
 
-from solders.address_lookup_table_account import AddressLookupTable, AddressLookupTableAccount
+from solders.address_lookup_table_account import (
+    AddressLookupTable,
+    AddressLookupTableAccount,
+)
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
@@ -29,7 +32,13 @@ from mcpsol_py.errors import (
     TransportError,
 )
 from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
-from mcpsol_py.solana.compute_budget import MAX_UNITS, PRICE, UNITS, budget_settings, compute_budget
+from mcpsol_py.solana.compute_budget import (
+    MAX_UNITS,
+    PRICE,
+    UNITS,
+    budget_settings,
+    compute_budget,
+)
 from mcpsol_py.solana.nonce import advanced_by, read_nonce
 
 __all__ = [
@@ -84,7 +93,9 @@ def with_budget(
             f"several instructions set the {twice[0]}; a transaction may set it once"
         )
     try:
-        budget = compute_budget(None if UNITS in own else units, None if PRICE in own else price)
+        budget = compute_budget(
+            None if UNITS in own else units, None if PRICE in own else price
+        )
     except (OverflowError, TypeError) as error:
         raise InvalidTransaction(
             f"expected compute units of 32 bits and a fee of 64 bits, got {units!r} and {price!r}"
@@ -181,7 +192,9 @@ def instruction_list(what: object) -> list[Instruction]:
 def size_of(message: Message | MessageV0) -> int:
     """Return the bytes of the signed transaction."""
     signatures = message.header.num_required_signatures
-    version = 0 if isinstance(message, Message) else 1  # `bytes` of a message has no version
+    version = (
+        0 if isinstance(message, Message) else 1
+    )  # `bytes` of a message has no version
     return 1 + 64 * signatures + version + len(bytes(message))
 
 
@@ -209,7 +222,9 @@ def programs_of(message: VersionedMessage) -> list[Pubkey]:
     """Return the program of each instruction."""
     keys = message.account_keys
     return [
-        keys[ix.program_id_index] for ix in message.instructions if ix.program_id_index < len(keys)
+        keys[ix.program_id_index]
+        for ix in message.instructions
+        if ix.program_id_index < len(keys)
     ]
 
 
@@ -232,7 +247,9 @@ _ACTIVE = 2**64 - 1
 def _table_address(address: Pubkey | str) -> Pubkey:
     key = address_of(address)
     if key is None:
-        raise AccountNotFound(str(address), _TABLE, "expected an address (base58 of 32 bytes)")
+        raise AccountNotFound(
+            str(address), _TABLE, "expected an address (base58 of 32 bytes)"
+        )
     return key
 
 
@@ -240,11 +257,15 @@ def _lookup_table(key: Pubkey, account: Any) -> AddressLookupTableAccount:
     if account is None:
         raise AccountNotFound(str(key), _TABLE, "it does not exist")
     if account.owner != ADDRESS_LOOKUP_TABLE_PROGRAM:
-        raise AccountNotFound(str(key), _TABLE, f"it belongs to program {account.owner}")
+        raise AccountNotFound(
+            str(key), _TABLE, f"it belongs to program {account.owner}"
+        )
     try:
         table = AddressLookupTable.deserialize(bytes(account.data))
     except ValueError as error:
-        raise AccountNotFound(str(key), _TABLE, "its data is not that of a table") from error
+        raise AccountNotFound(
+            str(key), _TABLE, "its data is not that of a table"
+        ) from error
     slot = table.meta.deactivation_slot
     if slot != _ACTIVE:
         why = f"it was deactivated in slot {slot:,}, and the runtime stops reading it within minutes: use another table"
@@ -341,4 +362,6 @@ def sign(message: Message | MessageV0, signers: Iterable[Any]) -> VersionedTrans
         return VersionedTransaction.populate(message, signatures)
     except TypeError as error:
         kinds = ", ".join(sorted({type(made).__name__ for made in signatures}))
-        raise InvalidSigner(kinds, f"a signer returned {kinds}: expected a Signature") from error
+        raise InvalidSigner(
+            kinds, f"a signer returned {kinds}: expected a Signature"
+        ) from error

@@ -12,7 +12,13 @@ from typing import TypeVar
 from mcpsol_py.catalog.documents import ProgramText, program_text
 from mcpsol_py.catalog.index import Entry, SearchIndex
 from mcpsol_py.catalog.ranking import Found, rank
-from mcpsol_py.catalog.records import NewVersion, ProgramRow, Recorded, Records, VersionRow
+from mcpsol_py.catalog.records import (
+    NewVersion,
+    ProgramRow,
+    Recorded,
+    Records,
+    VersionRow,
+)
 from mcpsol_py.catalog.seeds import seed_mark
 from mcpsol_py.catalog.seeds import seeds as seed_versions
 from mcpsol_py.catalog.store.database import CatalogDatabase, database_url
@@ -62,7 +68,9 @@ class Catalog:
         self._database, self._index = database, index
 
     @classmethod
-    def open(cls, url: str, *, index: Path | None = None, seeds: bool = True) -> Catalog:
+    def open(
+        cls, url: str, *, index: Path | None = None, seeds: bool = True
+    ) -> Catalog:
         """Open the catalogue at *url*: a SQLite file, "sqlite:///FILE" or "postgresql+psycopg://…".
 
         A database without a catalogue becomes one. *seeds*: with the programs of the runtime and of SPL, which come
@@ -102,7 +110,9 @@ class Catalog:
 
     # --- adding ------------------------------------------------------------------------------------------------------
 
-    def add(self, sources: Iterable[str | os.PathLike[str]], *, lint: bool = True) -> Recorded:
+    def add(
+        self, sources: Iterable[str | os.PathLike[str]], *, lint: bool = True
+    ) -> Recorded:
         """Add IDL files, and those in folders. A file that cannot be read is reported, and the others are added.
 
         No source is run: a Python spec is no document.
@@ -145,7 +155,9 @@ class Catalog:
         them, with a wrong letter too. Versions of one program count once.
         """
         if not isinstance(text, str):
-            raise SourceError(f"expected the text of a question, got {type(text).__name__}")
+            raise SourceError(
+                f"expected the text of a question, got {type(text).__name__}"
+            )
         limit = min(max(int(limit), 1), _MAX_LIMIT)
         return list(map(_hit, rank(self._index, text, limit)))
 
@@ -167,7 +179,9 @@ class Catalog:
         found = []
         for program in self.records.family(family):
             for version in program.versions:
-                text = texts.get(version.origin) or program_text(self.records.model(version))
+                text = texts.get(version.origin) or program_text(
+                    self.records.model(version)
+                )
                 file = None if version.is_on_chain else version.origin
                 found.append(Entry(family, program.key, file, version.source, text))
         return found
@@ -196,7 +210,9 @@ class Catalog:
     ) -> list[tuple[ProgramRow, tuple[str, ...]]]:
         """Return programs with their categories, as `Records.programs` does; *category*: only those in it."""
         families = self._index.families_in(category, _MOST_LISTED) if category else None
-        rows = self.records.programs(after=after, limit=limit, words=words, families=families)
+        rows = self.records.programs(
+            after=after, limit=limit, words=words, families=families
+        )
         found = self._index.categories_of([row.family for row in rows])
         return [(row, found.get(row.family, ())) for row in rows]
 
@@ -240,18 +256,24 @@ def _files(sources: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
     for source in sources:
         path = Path(source)
         if path.is_dir():
-            yield from sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+            yield from sorted(
+                p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file()
+            )
         else:
             yield path
 
 
-def _read_files(files: Iterable[Path], done: Recorded, *, lint: bool) -> Iterator[NewVersion]:
+def _read_files(
+    files: Iterable[Path], done: Recorded, *, lint: bool
+) -> Iterator[NewVersion]:
     for path in files:
         try:
             data, origin = load_bytes(path)
             yield NewVersion(read(data, origin=origin), "file", origin, lint=lint)
         except (SourceError, RecursionError) as error:
-            done.faults[str(path)] = clean_text(str(error) or type(error).__name__, 1000)
+            done.faults[str(path)] = clean_text(
+                str(error) or type(error).__name__, 1000
+            )
 
 
 def _hit(found: Found) -> Hit:

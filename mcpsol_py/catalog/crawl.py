@@ -24,7 +24,13 @@ from mcpsol_py.client.loader import deployment_mark
 from mcpsol_py.client.pace import Pace
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.simulation import Payers
-from mcpsol_py.errors import McpsolError, NoProgram, NoSchema, SourceError, TransportError
+from mcpsol_py.errors import (
+    McpsolError,
+    NoProgram,
+    NoSchema,
+    SourceError,
+    TransportError,
+)
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.solana.clusters import cluster_url
@@ -124,9 +130,14 @@ async def _slices(node: RpcTransport, tag: bytes, length: int) -> dict[str, byte
     }
     rows = await node.request("getProgramAccounts", [UPGRADEABLE_LOADER, options])
     try:
-        found = {str(row["pubkey"]): base64.b64decode(row["account"]["data"][0]) for row in rows}
+        found = {
+            str(row["pubkey"]): base64.b64decode(row["account"]["data"][0])
+            for row in rows
+        }
     except (TypeError, KeyError, IndexError, ValueError) as error:
-        raise TransportError(node.endpoint, "the list of programs has another form") from error
+        raise TransportError(
+            node.endpoint, "the list of programs has another form"
+        ) from error
     return {key: data[:length] for key, data in found.items() if len(data) >= length}
 
 
@@ -226,7 +237,10 @@ class Crawl:
 
         async with asyncio.TaskGroup() as group:
             for place in range(len(self._active)):
-                nodes = [*self._active[place:], *self._active[:place]]  # the others take over
+                nodes = [
+                    *self._active[place:],
+                    *self._active[:place],
+                ]  # the others take over
                 for _ in range(min(self._at_once, len(programs))):
                     group.create_task(work(nodes))
         await asyncio.to_thread(self.catalog.refresh)
@@ -247,7 +261,12 @@ class Crawl:
     async def _record(self, one: Deployed, found: _Found) -> None:
         records, progress = self.catalog.records, self.progress
         added, outcome = await asyncio.to_thread(
-            records.record_read, self._chain, one.address, found.slot, found.versions, found.why
+            records.record_read,
+            self._chain,
+            one.address,
+            found.slot,
+            found.versions,
+            found.why,
         )
         progress.read += outcome == "read"
         progress.faulty += outcome == "faulty"
@@ -284,11 +303,15 @@ async def _read_program(node: _Node, one: Deployed) -> _Found:
 async def _discovered(node: _Node, key: Pubkey, slot: int) -> _Found:
     try:
         found = await discover_all(node.transport, key, node.payers)
-        return _Found(slot, tuple(NewVersion.discovered(one, str(key), slot) for one in found))
+        return _Found(
+            slot, tuple(NewVersion.discovered(one, str(key), slot) for one in found)
+        )
     except NoProgram:
         return _Found(slot)
     except NoSchema as error:
-        return _Found(slot, why=clean_text(str(error), 1000) if "corrupt" in str(error) else "")
+        return _Found(
+            slot, why=clean_text(str(error), 1000) if "corrupt" in str(error) else ""
+        )
     except TransportError:
         raise
     except (McpsolError, RecursionError) as error:
@@ -303,7 +326,9 @@ class _Node:
     payers: Payers
 
 
-def _nodes(urls: Sequence[str], per_second: float | Sequence[float] | None) -> list[_Node]:
+def _nodes(
+    urls: Sequence[str], per_second: float | Sequence[float] | None
+) -> list[_Node]:
     """Return the nodes at *urls*, each with its own pace. Raises SourceError."""
     limits = list(per_second) if isinstance(per_second, Sequence) else [per_second]
     if not urls or len(limits) not in (1, len(urls)):

@@ -23,7 +23,11 @@ _POLL = 0.5
 
 
 async def run_crawl(
-    crawl: Crawl, *, lists: bool = True, jobs_at_once: int = 1, silent_after: float = 30.0
+    crawl: Crawl,
+    *,
+    lists: bool = True,
+    jobs_at_once: int = 1,
+    silent_after: float = 30.0,
 ) -> Progress:
     """Run jobs of the crawl until none is left.
 
@@ -34,10 +38,14 @@ async def run_crawl(
     from procrastinate import PsycopgConnector
 
     url = crawl.catalog.database_url
-    conninfo = read_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    conninfo = (
+        read_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    )
     await create_tables(conninfo)
     app = procrastinate.App(
-        connector=PsycopgConnector(conninfo=conninfo, kwargs={"options": schema_options()})
+        connector=PsycopgConnector(
+            conninfo=conninfo, kwargs={"options": schema_options()}
+        )
     )
 
     async def turn(programs: list[list[Any]]) -> None:

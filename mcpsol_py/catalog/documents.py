@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from mcpsol_py.catalog.vocabulary import glossary_stems
 from mcpsol_py.catalog.words import identifier_stems, text_stems
-from mcpsol_py.model.program import Account, AccountGroup, AccountItem, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountItem,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.types import Link, Struct
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.ids import PROGRAM_NAMES
@@ -30,14 +36,19 @@ _MAX_NAME = 120
 #: Category -> stems, of which a program of that category has several in its names, and what people call it.
 _CATEGORIES: dict[str, tuple[frozenset[str], str]] = {
     "lending": (
-        frozenset(["obligat", "reserv", "collateral", "borrow", "repay", "liquidat", "lend"]),
+        frozenset(
+            ["obligat", "reserv", "collateral", "borrow", "repay", "liquidat", "lend"]
+        ),
         "lend borrow loan interest",
     ),
     "concentrated liquidity": (
         frozenset(["tick", "position", "sqrt", "liquidity", "pool", "observat"]),
         "amm dex pool range lp",
     ),
-    "bins": (frozenset(["bin", "lb", "activ", "liquidity", "pair"]), "amm dex pool range lp dlmm"),
+    "bins": (
+        frozenset(["bin", "lb", "activ", "liquidity", "pair"]),
+        "amm dex pool range lp dlmm",
+    ),
     "exchange": (
         frozenset(["swap", "pool", "amm", "lp", "amount", "minimum"]),
         "amm dex pool swap trade",
@@ -47,7 +58,18 @@ _CATEGORIES: dict[str, tuple[frozenset[str], str]] = {
         "dex order book trade",
     ),
     "perpetuals": (
-        frozenset(["perp", "position", "leverag", "funding", "margin", "custody", "long", "short"]),
+        frozenset(
+            [
+                "perp",
+                "position",
+                "leverag",
+                "funding",
+                "margin",
+                "custody",
+                "long",
+                "short",
+            ]
+        ),
         "perp leverage long short futures",
     ),
     "governance": (
@@ -76,7 +98,16 @@ _CATEGORIES: dict[str, tuple[frozenset[str], str]] = {
     ),
     "bridge": (
         frozenset(
-            ["attest", "message", "vaa", "transceiver", "chain", "wormhol", "outbound", "inbound"]
+            [
+                "attest",
+                "message",
+                "vaa",
+                "transceiver",
+                "chain",
+                "wormhol",
+                "outbound",
+                "inbound",
+            ]
         ),
         "bridge cross chain",
     ),
@@ -131,7 +162,9 @@ def program_text(model: ProgramModel) -> ProgramText:
     """Return what search knows of *model*."""
     known = known_program(model.name, model.address)
     called = tuple(_called(model, known))
-    listed = [_ListedInstruction.of(ix) for ix in islice(model.instructions, MAX_INSTRUCTIONS)]
+    listed = [
+        _ListedInstruction.of(ix) for ix in islice(model.instructions, MAX_INSTRUCTIONS)
+    ]
     categories = tuple(_categories(model, listed))
     field = " ".join([*categories, known.about if known is not None else ""])
     kinds = {*chain.from_iterable(called), *text_stems(field)}
@@ -147,9 +180,13 @@ def program_text(model: ProgramModel) -> ProgramText:
     )
 
 
-def _called(model: ProgramModel, known: KnownProgram | None) -> Iterator[tuple[str, ...]]:
+def _called(
+    model: ProgramModel, known: KnownProgram | None
+) -> Iterator[tuple[str, ...]]:
     names = [tuple(identifier_stems(model.name)) or tuple(text_stems(model.name))]
-    names += [tuple(text_stems(name)) for name in (known.called if known is not None else ())]
+    names += [
+        tuple(text_stems(name)) for name in (known.called if known is not None else ())
+    ]
     for name in filter(None, names):
         yield name
         if len(name) == 2:
@@ -183,9 +220,15 @@ class _ListedInstruction(NamedTuple):
         return cls(ix, tuple(identifier_stems(ix.name)[:24]), _bounded(_parts(ix)))
 
 
-def _categories(model: ProgramModel, listed: Iterable[_ListedInstruction]) -> Iterator[str]:
+def _categories(
+    model: ProgramModel, listed: Iterable[_ListedInstruction]
+) -> Iterator[str]:
     """Yield the categories that the program's structure shows: its accounts, and the words of its instructions."""
-    seen = set(chain.from_iterable(identifier_stems(a.name) for a in islice(model.accounts, 200)))
+    seen = set(
+        chain.from_iterable(
+            identifier_stems(a.name) for a in islice(model.accounts, 200)
+        )
+    )
     for one in listed:
         seen.update(one.stems, one.parts)
     for category, (typical, _) in _CATEGORIES.items():
@@ -193,7 +236,9 @@ def _categories(model: ProgramModel, listed: Iterable[_ListedInstruction]) -> It
             yield category
 
 
-def _instruction_text(listed: _ListedInstruction, kinds: Iterable[str]) -> InstructionText:
+def _instruction_text(
+    listed: _ListedInstruction, kinds: Iterable[str]
+) -> InstructionText:
     ix, stems, parts = listed
     docs = " ".join(islice(chain(ix.docs, ix.when_to_use), 40))
     return InstructionText(

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mcpsol_py.catalog.records import SEED, NewVersion, Recorded, Records, unpacked_model
+from mcpsol_py.catalog.records import (
+    SEED,
+    NewVersion,
+    Recorded,
+    Records,
+    unpacked_model,
+)
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.identity import model_hash
 from mcpsol_py.names import clean_text
@@ -25,7 +31,16 @@ if TYPE_CHECKING:
 __all__ = ["export", "import_file"]
 
 _FORMAT = "mcpsol-catalog-1"
-_TEXTS = ("format", "address", "name", "source", "origin", "hash", "build_hash", "model")
+_TEXTS = (
+    "format",
+    "address",
+    "name",
+    "source",
+    "origin",
+    "hash",
+    "build_hash",
+    "model",
+)
 _NUMBERS = ("first_slot", "last_slot", "seen_ms")
 #: Rows that are recorded in one transaction.
 _AT_ONCE = 100
@@ -51,11 +66,14 @@ def import_file(catalog: Catalog, path: Path, expected: str | None = None) -> Re
     if not path.is_file():
         raise SourceError("no such file.", origin=str(path))
     if path.stat().st_size > _MOST_BYTES:
-        raise SourceError(f"the file has more than {_MOST_BYTES:,} bytes", origin=str(path))
+        raise SourceError(
+            f"the file has more than {_MOST_BYTES:,} bytes", origin=str(path)
+        )
     found = _file_hash(path)
     if expected is not None and found != expected.lower():
         raise SourceError(
-            f"expected a file with the SHA-256 {expected}, got {found}", origin=str(path)
+            f"expected a file with the SHA-256 {expected}, got {found}",
+            origin=str(path),
         )
     done = Recorded()
     batch: list[NewVersion] = []
@@ -115,9 +133,13 @@ def _version(row: Any) -> NewVersion:
         raise SourceError("expected the model in base64", path="model") from error
     found = model_hash(model)
     if found != texts["hash"]:
-        raise SourceError(f"expected a model with the hash {texts['hash']}, got {found}")
+        raise SourceError(
+            f"expected a model with the hash {texts['hash']}, got {found}"
+        )
     if model.address != texts["address"]:
-        raise SourceError(f"the model is of another program, {model.address}", path="address")
+        raise SourceError(
+            f"the model is of another program, {model.address}", path="address"
+        )
     return NewVersion(
         model,
         _source(texts["source"]),
@@ -175,7 +197,8 @@ def _parquet_writer() -> Any:
     import pyarrow.parquet as pq
 
     schema = pa.schema(
-        [(name, pa.string()) for name in _TEXTS] + [(name, pa.int64()) for name in _NUMBERS]
+        [(name, pa.string()) for name in _TEXTS]
+        + [(name, pa.int64()) for name in _NUMBERS]
     )
 
     def write(rows: Iterable[dict[str, Any]], path: Path) -> int:
@@ -198,7 +221,9 @@ def _parquet_reader() -> Any:
             for batch in pq.ParquetFile(path).iter_batches(_AT_ONCE):
                 yield from batch.to_pylist()
         except pa.ArrowException as error:
-            raise SourceError(f"cannot be read as Parquet: {error}", origin=str(path)) from error
+            raise SourceError(
+                f"cannot be read as Parquet: {error}", origin=str(path)
+            ) from error
 
     return read
 

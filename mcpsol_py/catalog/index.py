@@ -19,7 +19,13 @@ from mcpsol_py.catalog.labels import hash_of
 from mcpsol_py.catalog.nearness import packed_vector
 from mcpsol_py.errors import StorageError
 
-__all__ = ["Entry", "IndexedInstruction", "IndexedProgram", "SearchIndex", "program_word"]
+__all__ = [
+    "Entry",
+    "IndexedInstruction",
+    "IndexedProgram",
+    "SearchIndex",
+    "program_word",
+]
 
 #: Increase it when tables or words change: an older index is made anew.
 FORMAT = 7
@@ -106,7 +112,9 @@ class SearchIndex:
     def __init__(self, path: str = ":memory:") -> None:
         self._turn = threading.RLock()
         try:
-            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._db = sqlite3.connect(
+                path, check_same_thread=False, isolation_level=None
+            )
             if self._db.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 self._clear()
             self._db.execute("PRAGMA mmap_size = 268435456")
@@ -132,7 +140,9 @@ class SearchIndex:
     def revision(self) -> str:
         """The revision of the catalogue that the index was made from; "" for a new index."""
         with self._turn:
-            row = self._db.execute("SELECT value FROM state WHERE key = 'revision'").fetchone()
+            row = self._db.execute(
+                "SELECT value FROM state WHERE key = 'revision'"
+            ).fetchone()
         return "" if row is None else str(row[0])
 
     def finish(self, revision: str) -> None:
@@ -150,7 +160,9 @@ class SearchIndex:
             try:
                 for entries in families:
                     self._write_family(entries)
-                self._db.execute("INSERT OR REPLACE INTO state VALUES ('revision', ?)", (revision,))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO state VALUES ('revision', ?)", (revision,)
+                )
                 self._db.execute("COMMIT")
             except BaseException:
                 self._db.execute("ROLLBACK")
@@ -168,7 +180,9 @@ class SearchIndex:
         db = self._db
         self._delete_family(first.family)
         text = first.text
-        about = " ".join(dict.fromkeys(stem for entry in entries for stem in entry.text.about))
+        about = " ".join(
+            dict.fromkeys(stem for entry in entries for stem in entry.text.about)
+        )
         row = (
             first.family,
             text.name,
@@ -183,7 +197,9 @@ class SearchIndex:
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             row,
         ).lastrowid
-        called = dict.fromkeys(names for entry in entries for names in entry.text.called)
+        called = dict.fromkeys(
+            names for entry in entries for names in entry.text.called
+        )
         db.executemany(
             "INSERT OR IGNORE INTO called VALUES (?, ?, ?, ?)",
             [
@@ -197,7 +213,9 @@ class SearchIndex:
 
     def _delete_family(self, family: str) -> None:
         db = self._db
-        found = db.execute("SELECT id, about FROM programs WHERE family = ?", (family,)).fetchone()
+        found = db.execute(
+            "SELECT id, about FROM programs WHERE family = ?", (family,)
+        ).fetchone()
         if found is None:
             return
         program, about = found
@@ -243,17 +261,24 @@ class SearchIndex:
     def size(self) -> int:
         """How many instructions there are."""
         with self._turn:
-            return int(self._db.execute("SELECT count(*) FROM instructions").fetchone()[0])
+            return int(
+                self._db.execute("SELECT count(*) FROM instructions").fetchone()[0]
+            )
 
     def frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """Return how many instructions have each of *stems*; those that none has are left out."""
-        found = self._of_each("SELECT stem, number FROM counts WHERE stem IN ({})", stems)
+        found = self._of_each(
+            "SELECT stem, number FROM counts WHERE stem IN ({})", stems
+        )
         return {str(term): int(count) for term, count in found}
 
-    def names_with(self, stems: Sequence[str], limit: int) -> list[tuple[int, tuple[str, ...]]]:
+    def names_with(
+        self, stems: Sequence[str], limit: int
+    ) -> list[tuple[int, tuple[str, ...]]]:
         """Return the names of programs that have one of *stems*: (program, the stems of the name)."""
         rows = self._of_each(
-            "SELECT DISTINCT program, stems FROM called WHERE stem IN ({}) LIMIT " + str(limit),
+            "SELECT DISTINCT program, stems FROM called WHERE stem IN ({}) LIMIT "
+            + str(limit),
             stems,
         )
         return [(int(program), tuple(text.split())) for program, text in rows]
@@ -271,7 +296,8 @@ class SearchIndex:
     def programs(self, ids: Sequence[int]) -> dict[int, IndexedProgram]:
         """Return programs by their ids."""
         rows = self._of_each(
-            "SELECT id, name, address, about, known, categories FROM programs WHERE id IN ({})", ids
+            "SELECT id, name, address, about, known, categories FROM programs WHERE id IN ({})",
+            ids,
         )
         return {
             row[0]: IndexedProgram(
@@ -288,7 +314,9 @@ class SearchIndex:
     def categories(self) -> dict[str, int]:
         """Return every category with the number of its programs."""
         found: Counter[str] = Counter()
-        for (text,) in self._of_each("SELECT categories FROM programs WHERE categories <> ''", []):
+        for (text,) in self._of_each(
+            "SELECT categories FROM programs WHERE categories <> ''", []
+        ):
             found.update(text.split("|"))
         return dict(sorted(found.items()))
 

@@ -21,7 +21,9 @@ def hash_of(address: str) -> str:
 
 def label_of(name: str, address: str) -> str:
     """Return the label of the program called *name* at *address*."""
-    plain = safe_name(snake(name) or "program", 40).lower()[:_NAME].strip("_-") or "program"
+    plain = (
+        safe_name(snake(name) or "program", 40).lower()[:_NAME].strip("_-") or "program"
+    )
     return f"{plain}_{hash_of(address)}"
 
 

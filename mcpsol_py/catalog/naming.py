@@ -42,9 +42,14 @@ class NamedProgram:
     stems: frozenset[str] = frozenset()
 
 
-def programs_named(index: SearchIndex, words: Sequence[str], text: str) -> list[NamedProgram]:
+def programs_named(
+    index: SearchIndex, words: Sequence[str], text: str
+) -> list[NamedProgram]:
     """Return the programs that a question names, the weakest first. *words*: those of *text*."""
-    named = [*_at_addresses(index, text), *(_by_title(index, text) or _by_names(index, words))]
+    named = [
+        *_at_addresses(index, text),
+        *(_by_title(index, text) or _by_names(index, words)),
+    ]
     least = _LEAST_STRENGTH * max((one.strength for one in named), default=0.0)
     meant = (one for one in named if one.strength > 0 and one.strength >= least)
     return sorted(meant, key=lambda one: one.strength)
@@ -66,7 +71,10 @@ def _by_title(index: SearchIndex, text: str) -> list[NamedProgram]:
     if not any(one.strength > 0 for one in titled):
         return []
     after = _by_names(index, tokens(rest)[:MAX_WORDS])
-    return [*titled, *(replace(one, strength=one.strength * _AFTER_TITLE) for one in after)]
+    return [
+        *titled,
+        *(replace(one, strength=one.strength * _AFTER_TITLE) for one in after),
+    ]
 
 
 def _entitled(index: SearchIndex, words: Iterable[str]) -> Iterator[NamedProgram]:
@@ -105,10 +113,17 @@ def _is_brand(word: str) -> bool:
 
 def _mended(index: SearchIndex, typed: Iterable[str]) -> _Names:
     """Return the names that have one of the stems *typed* with another letter, as if they had it as typed."""
-    unknown = [word for word in filter(_is_brand, typed) if len(word) >= _SHORTEST_MENDED]
+    unknown = [
+        word for word in filter(_is_brand, typed) if len(word) >= _SHORTEST_MENDED
+    ]
     near = {other: word for word in unknown for other in one_letter_off(word)}
-    found = index.names_with(sorted(near)[:_MOST_SPELLINGS], _MOST_MENDED) if near else []
-    return [(program, tuple(near.get(word, word) for word in name)) for program, name in found]
+    found = (
+        index.names_with(sorted(near)[:_MOST_SPELLINGS], _MOST_MENDED) if near else []
+    )
+    return [
+        (program, tuple(near.get(word, word) for word in name))
+        for program, name in found
+    ]
 
 
 def _strength(name: Sequence[str], asked: Iterable[str]) -> float:

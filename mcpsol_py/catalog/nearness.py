@@ -17,7 +17,9 @@ from operator import mul
 __all__ = ["NearnessTo", "packed_vector"]
 
 #: The digits of a vector in the table, from the least to the greatest, and the number between all of them.
-_DIGITS = (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
+_DIGITS = (
+    string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
+).encode()
 _MIDDLE = (len(_DIGITS) - 1) / 2
 #: The length of a packed vector, whose numbers are signed bytes.
 _LENGTH = 127.0
@@ -43,7 +45,9 @@ def _direction(stems: Iterable[str]) -> list[float]:
 
 def packed_vector(stems: Iterable[str]) -> bytes:
     """Return the vector of a text as signed bytes, for the index; a stem may be there several times."""
-    return array("b", [round(number * _LENGTH) for number in _direction(stems)]).tobytes()
+    return array(
+        "b", [round(number * _LENGTH) for number in _direction(stems)]
+    ).tobytes()
 
 
 class NearnessTo:

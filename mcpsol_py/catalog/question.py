@@ -93,7 +93,9 @@ def understand(index: SearchIndex, text: str) -> Question:
     return question
 
 
-def _weigh_asks(index: SearchIndex, question: Question, capitals: frozenset[str]) -> None:
+def _weigh_asks(
+    index: SearchIndex, question: Question, capitals: frozenset[str]
+) -> None:
     """Set the rarity of all asks, and what follows from it for the question. *capitals*: stems written as names."""
     known = index.frequencies(sorted(_meanings(question.asks)))
     for ask in question.asks:
@@ -105,7 +107,9 @@ def _weigh_asks(index: SearchIndex, question: Question, capitals: frozenset[str]
     question.weight = _total(question.asks)
     question.known_weight = _total(filter(_is_known, question.asks))
     question.strange_weight = sum(
-        ask.weight for ask in question.asks if ask.text in capitals and not _is_known(ask)
+        ask.weight
+        for ask in question.asks
+        if ask.text in capitals and not _is_known(ask)
     )
 
 
@@ -197,4 +201,6 @@ def _name_programs(question: Question, named: Sequence[NamedProgram]) -> None:
     names = frozenset(chain.from_iterable(one.stems for one in named))
     for ask in question.asks:
         if ask.text in names:
-            ask.importance = min(ask.importance, _IN_NAME if is_of_the_field(ask.text) else 0.0)
+            ask.importance = min(
+                ask.importance, _IN_NAME if is_of_the_field(ask.text) else 0.0
+            )

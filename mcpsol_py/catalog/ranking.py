@@ -12,7 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from mcpsol_py.catalog.index import IndexedInstruction, IndexedProgram, SearchIndex, program_word
+from mcpsol_py.catalog.index import (
+    IndexedInstruction,
+    IndexedProgram,
+    SearchIndex,
+    program_word,
+)
 from mcpsol_py.catalog.question import Ask, Question, understand
 from mcpsol_py.catalog.refusal import Signs, fits
 from mcpsol_py.catalog.words import stem
@@ -36,7 +41,19 @@ _UNNAMED = 0.2
 _WELL_KNOWN, _COPY = 1.12, 0.88
 #: Words in names and accounts of instructions that most people do not look for, and what they take from a score.
 _OPERATORS = frozenset(
-    map(stem, ("admin", "config", "protocol", "operator", "test", "legacy", "deprecated", "dummy"))
+    map(
+        stem,
+        (
+            "admin",
+            "config",
+            "protocol",
+            "operator",
+            "test",
+            "legacy",
+            "deprecated",
+            "dummy",
+        ),
+    )
 )
 _FOR_OPERATORS = 0.8
 
@@ -77,7 +94,9 @@ class _Match:
 
     def matched(self) -> float:
         """Return the weight of the asks that are explained, those that are hardly explained in part."""
-        return sum(ask.weight * min(1.0, value + _MATCHED) for ask, _, value in self.found)
+        return sum(
+            ask.weight * min(1.0, value + _MATCHED) for ask, _, value in self.found
+        )
 
 
 def rank(index: SearchIndex, text: str, limit: int) -> list[Found]:
@@ -86,7 +105,9 @@ def rank(index: SearchIndex, text: str, limit: int) -> list[Found]:
     candidates = _candidates(index, question)
     programs = index.programs(sorted({one.program for one in candidates}))
     scored = (_scored(question, one, programs[one.program]) for one in candidates)
-    found = sorted(scored, key=lambda one: (-one.score, one.program.name, one.instruction.name))
+    found = sorted(
+        scored, key=lambda one: (-one.score, one.program.name, one.instruction.name)
+    )
     best = _spread(found)[:limit]
     if not best or not fits(_signs(question, best[0])):
         return []
@@ -122,8 +143,14 @@ def _candidates(index: SearchIndex, question: Question) -> list[IndexedInstructi
     """Return instructions that may fit: of the named programs, and of all."""
     groups = [_group(ask, question) for ask in _weightiest(question.asks)]
     found: dict[int, IndexedInstruction] = {}
-    for expression, ranked in [*_of_programs(groups, question), *_of_all(groups, index.size)]:
-        found |= {one.id: one for one in index.matching(expression, _CANDIDATES, ranked=ranked)}
+    for expression, ranked in [
+        *_of_programs(groups, question),
+        *_of_all(groups, index.size),
+    ]:
+        found |= {
+            one.id: one
+            for one in index.matching(expression, _CANDIDATES, ranked=ranked)
+        }
     return list(found.values())
 
 
@@ -139,7 +166,9 @@ def _group(ask: Ask, question: Question) -> _Group:
     return _Group(expression, sum(question.frequencies[word] for word in words))
 
 
-def _of_programs(groups: Sequence[_Group], question: Question) -> Iterable[tuple[str, bool]]:
+def _of_programs(
+    groups: Sequence[_Group], question: Question
+) -> Iterable[tuple[str, bool]]:
     """Yield the expression for instructions of the named programs."""
     named = sorted(question.programs, key=lambda p: -question.programs[p])[:_PROGRAMS]
     if named:
@@ -166,20 +195,26 @@ def _of_all(groups: Sequence[_Group], size: int) -> Iterable[tuple[str, bool]]:
 # --- scores ------------------------------------------------------------------------------------------------------
 
 
-def _scored(question: Question, one: IndexedInstruction, program: IndexedProgram) -> Found:
+def _scored(
+    question: Question, one: IndexedInstruction, program: IndexedProgram
+) -> Found:
     """Return an instruction with its score."""
     match = _matched(question, one, program)
     strength = question.programs.get(one.program, 0.0)
     matched, near = match.matched(), question.nearness.of(one.vector)
     explained = _explained(match)
-    precision = sum(explained.get(word, 0.0) for word in one.stems) / (len(one.stems) or 1)
+    precision = sum(explained.get(word, 0.0) for word in one.stems) / (
+        len(one.stems) or 1
+    )
     score = match.score() / question.known_weight
     score *= _UNCOVERED + (1 - _UNCOVERED) * matched / question.known_weight
     score *= _IMPRECISE + (1 - _IMPRECISE) * precision
     score *= _FAR + near
     score += 0.02 * strength + 0.002 * precision
     score *= 1 - question.naming * (1 - _UNNAMED) * (1 - strength)
-    score *= _FOR_OPERATORS ** len(_OPERATORS.intersection(one.stems) - explained.keys())
+    score *= _FOR_OPERATORS ** len(
+        _OPERATORS.intersection(one.stems) - explained.keys()
+    )
     score *= _WELL_KNOWN if program.is_known else 1.0
     score += _is_asked(question, one)
     return Found(one, program, round(score, 5), (), matched / question.weight, near)
@@ -190,7 +225,9 @@ def _is_asked(question: Question, one: IndexedInstruction) -> bool:
     return len(question.letters) < 200 and question.letters == letters(one.name)
 
 
-def _matched(question: Question, one: IndexedInstruction, program: IndexedProgram) -> _Match:
+def _matched(
+    question: Question, one: IndexedInstruction, program: IndexedProgram
+) -> _Match:
     """Return how an instruction matches all asks of a question."""
     columns = (
         ("parts", one.parts),
@@ -208,13 +245,19 @@ def _matched(question: Question, one: IndexedInstruction, program: IndexedProgra
 
 def _best(ask: Ask, places: Mapping[str, str]) -> tuple[Ask, str, float] | None:
     """Return the word that satisfies *ask* best, and its value; None if no word does."""
-    values = {w: weight * _PLACES[places[w]] for w, weight in ask.meanings.items() if w in places}
+    values = {
+        w: weight * _PLACES[places[w]]
+        for w, weight in ask.meanings.items()
+        if w in places
+    }
     if not values:
         return None
     word = max(values, key=values.__getitem__)
     best = values[word]
     if ask.is_phrase:
-        said = sum(value for w, value in values.items() if places[w] in ("name", "meaning"))
+        said = sum(
+            value for w, value in values.items() if places[w] in ("name", "meaning")
+        )
         best += _FURTHER * max(0.0, said - best)
     return ask, word, best
 
@@ -234,11 +277,13 @@ def _why(question: Question, one: Found) -> tuple[str, ...]:
     """Return the reasons for a hit, the most important first."""
     reasons = {
         "is the instruction's name": _is_asked(question, one.instruction),
-        f"names the program {one.program.name}": one.instruction.program in question.programs,
+        f"names the program {one.program.name}": one.instruction.program
+        in question.programs,
     }
     match = _matched(question, one.instruction, one.program)
     words = [
-        f"{match.places[word]}: {word}" + ("" if word == ask.text else f" for {ask.text.strip()!r}")
+        f"{match.places[word]}: {word}"
+        + ("" if word == ask.text else f" for {ask.text.strip()!r}")
         for ask, word, _ in match.found
     ]
     return tuple([reason for reason, holds in reasons.items() if holds] + words)[:6]
@@ -254,5 +299,7 @@ def _spread(found: Sequence[Found]) -> list[Found]:
     for one in found[:200]:
         copies = seen.get(one.instruction.stems, 0)
         seen[one.instruction.stems] = copies + 1
-        out.append(replace(one, score=round(one.score * _COPY**copies, 5)) if copies else one)
+        out.append(
+            replace(one, score=round(one.score * _COPY**copies, 5)) if copies else one
+        )
     return sorted(out, key=lambda one: -one.score)

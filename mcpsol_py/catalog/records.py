@@ -16,7 +16,13 @@ import orjson
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from mcpsol_py.catalog.store.database import CatalogDatabase
-from mcpsol_py.catalog.store.schema import deployments, faults, programs, settings, versions
+from mcpsol_py.catalog.store.schema import (
+    deployments,
+    faults,
+    programs,
+    settings,
+    versions,
+)
 from mcpsol_py.errors import McpsolError, SourceError, UnknownName
 from mcpsol_py.model.identity import form_hash
 from mcpsol_py.model.program import ProgramModel
@@ -77,7 +83,11 @@ class NewVersion:
     @classmethod
     def discovered(cls, found: Discovery, address: str, slot: int | None) -> NewVersion:
         """Return what was found on a chain for the program at *address*, deployed at *slot*."""
-        model, source, origin = found.program.model, found.source, found.address or address
+        model, source, origin = (
+            found.program.model,
+            found.source,
+            found.address or address,
+        )
         return cls(model, source, origin, slot, address=address)
 
 
@@ -107,8 +117,14 @@ class VersionRow:
     def rank(self) -> tuple[int, int, int]:
         """Sorts the version that counts now first: the one on chain, of the last slot, of the best source."""
         current = self.last_slot is None
-        place = _SOURCES.index(self.source) if self.source in _SOURCES else len(_SOURCES)
-        return (0 if self.is_on_chain and current else 1, -(self.first_slot or 0), place)
+        place = (
+            _SOURCES.index(self.source) if self.source in _SOURCES else len(_SOURCES)
+        )
+        return (
+            0 if self.is_on_chain and current else 1,
+            -(self.first_slot or 0),
+            place,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +188,9 @@ class Records:
     def record(self, new: Iterable[NewVersion]) -> Recorded:
         """Record versions in one transaction. Each is recorded once, however often it is given."""
         rows = [_prepared(one) for one in new]
-        return self._db.run(lambda connection: _record_all(connection, rows), writes=True)
+        return self._db.run(
+            lambda connection: _record_all(connection, rows), writes=True
+        )
 
     def record_faults(self, found: dict[str, str]) -> None:
         """Record sources that cannot be read, with the reasons."""
@@ -183,7 +201,11 @@ class Records:
             names = [name[-400:] for name in found]
             connection.execute(delete(faults).where(faults.c.origin.in_(names)))
             values = [
-                {"origin": name[-400:], "why": clean_text(why, 1000), "seen_ms": now_ms()}
+                {
+                    "origin": name[-400:],
+                    "why": clean_text(why, 1000),
+                    "seen_ms": now_ms(),
+                }
                 for name, why in found.items()
             ]
             connection.execute(insert(faults), values)
@@ -191,7 +213,12 @@ class Records:
         self._db.run(work, writes=True)
 
     def record_read(
-        self, chain: str, address: str, slot: int, new: Sequence[NewVersion], why: str = ""
+        self,
+        chain: str,
+        address: str,
+        slot: int,
+        new: Sequence[NewVersion],
+        why: str = "",
     ) -> tuple[int, str]:
         """Record in one transaction that a program was read at *slot*, and its versions, the preferred one first.
 
@@ -207,19 +234,28 @@ class Records:
         outcome = "read" if rows else "faulty" if why else "none"
         if why:
             self.record_faults({address: why})
-        values = {"slot": slot, "mark": str(slot), "outcome": outcome, "read_ms": now_ms()}
+        values = {
+            "slot": slot,
+            "mark": str(slot),
+            "outcome": outcome,
+            "read_ms": now_ms(),
+        }
         here = (deployments.c.chain == chain) & (deployments.c.address == address)
 
         def work(connection: Connection) -> int:
             done = _record_all(connection, rows) if rows else Recorded()
-            if not connection.execute(update(deployments).where(here).values(values)).rowcount:
+            if not connection.execute(
+                update(deployments).where(here).values(values)
+            ).rowcount:
                 mine = {"chain": chain, "address": address, **values}
                 connection.execute(insert(deployments).values(mine))
             return len(done.added)
 
         return self._db.run(work, writes=True), outcome
 
-    def read_slots(self, chain: str, addresses: Sequence[str] | None = None) -> dict[str, int]:
+    def read_slots(
+        self, chain: str, addresses: Sequence[str] | None = None
+    ) -> dict[str, int]:
         """Return the slot at which each program of a chain was read; only those at *addresses*, if given."""
         query = select(deployments.c.address, deployments.c.slot).where(
             deployments.c.chain == chain
@@ -275,7 +311,9 @@ class Records:
 
         def work(connection: Connection) -> list[ProgramRow]:
             found = _programs(connection, programs.c.key == name)
-            return found or _programs(connection, programs.c.letters == letters(name)[:200])
+            return found or _programs(
+                connection, programs.c.letters == letters(name)[:200]
+            )
 
         found = self._db.run(work)
         if len(found) == 1:
@@ -284,12 +322,18 @@ class Records:
             raise UnknownName("program", clean_text(name, 80), (), "the catalogue")
         keys = [row.key for row in found]
         raise UnknownName(
-            "program", clean_text(name, 80), keys, "the catalogue", hint="Several have this name."
+            "program",
+            clean_text(name, 80),
+            keys,
+            "the catalogue",
+            hint="Several have this name.",
         )
 
     def program_at(self, key: str) -> ProgramRow | None:
         """Return the program with a key, or None."""
-        found = self._db.run(lambda connection: _programs(connection, programs.c.key == key))
+        found = self._db.run(
+            lambda connection: _programs(connection, programs.c.key == key)
+        )
         return found[0] if found else None
 
     def programs(
@@ -309,7 +353,9 @@ class Records:
             condition = programs.c.key > after
             if words:
                 named = programs.c.letters.contains(letters(words), autoescape=True)
-                condition &= named | programs.c.key.startswith(words.strip(), autoescape=True)
+                condition &= named | programs.c.key.startswith(
+                    words.strip(), autoescape=True
+                )
             if families is not None:
                 condition &= programs.c.family.in_(families)
             return _programs(connection, condition, limit)
@@ -320,7 +366,9 @@ class Records:
         """Return what changed after the revision *since*: families, and keys that are no family of their own now."""
         changed = programs.c.revision > since
         families = select(programs.c.family).where(changed).distinct()
-        joined = select(programs.c.key).where(changed & (programs.c.family != programs.c.key))
+        joined = select(programs.c.key).where(
+            changed & (programs.c.family != programs.c.key)
+        )
 
         def work(connection: Connection) -> tuple[list[str], list[str]]:
             return (
@@ -332,7 +380,9 @@ class Records:
 
     def family(self, key: str) -> list[ProgramRow]:
         """Return the programs that search shows as one, the one at an address first."""
-        found = self._db.run(lambda connection: _programs(connection, programs.c.family == key))
+        found = self._db.run(
+            lambda connection: _programs(connection, programs.c.family == key)
+        )
         return sorted(found, key=lambda row: (row.address is None, row.id))
 
     def model(self, version: VersionRow) -> ProgramModel:
@@ -344,7 +394,9 @@ class Records:
     def packed(self, version: VersionRow) -> bytes:
         """Return the packed model of a version, as `packed_model` makes it."""
         query = select(versions.c.model).where(versions.c.id == version.id)
-        return bytes(self._db.run(lambda connection: connection.execute(query).scalar_one()))
+        return bytes(
+            self._db.run(lambda connection: connection.execute(query).scalar_one())
+        )
 
 
 # --- models as bytes ---------------------------------------------------------------------------------------------
@@ -353,7 +405,9 @@ class Records:
 def packed_model(model: ProgramModel) -> tuple[bytes, str]:
     """Return a model as bytes, and its hash."""
     form = model_to_json(model)
-    return zlib.compress(json.dumps(form, separators=(",", ":")).encode(), 6), form_hash(form)
+    return zlib.compress(
+        json.dumps(form, separators=(",", ":")).encode(), 6
+    ), form_hash(form)
 
 
 def unpacked_model(packed: bytes) -> ProgramModel:
@@ -376,7 +430,9 @@ def _prepared(new: NewVersion) -> dict[str, Any]:
     model = new.model
     count = len(model.instructions)
     if count > MOST_INSTRUCTIONS:
-        raise SourceError(f"it has {count:,} instructions; the limit is {MOST_INSTRUCTIONS:,}")
+        raise SourceError(
+            f"it has {count:,} instructions; the limit is {MOST_INSTRUCTIONS:,}"
+        )
     if new.address is not None and new.address != model.address:
         model = replace(model, address=new.address)
     packed, model_hash = packed_model(model)
@@ -394,7 +450,9 @@ def _prepared(new: NewVersion) -> dict[str, Any]:
             "checked_ms": now,
             "version": clean_text(model.version, 80),
             "instructions": count,
-            "names": " ".join(sorted({letters(ix.name)[:80] for ix in model.instructions})),
+            "names": " ".join(
+                sorted({letters(ix.name)[:80] for ix in model.instructions})
+            ),
             "lint": json.dumps(_linted(model)) if new.lint else None,
             "build_hash": new.build_hash,
             "model": packed,
@@ -407,13 +465,20 @@ def _linted(model: ProgramModel) -> dict[str, Any]:
     from mcpsol_py.schema.lint import lint
 
     if len(model.instructions) > 2000:
-        return {"errors": 0, "warnings": 0, "findings": [], "skipped": "too many instructions"}
+        return {
+            "errors": 0,
+            "warnings": 0,
+            "findings": [],
+            "skipped": "too many instructions",
+        }
     try:
         found = lint(model)
     except McpsolError as error:
         return {"errors": 1, "warnings": 0, "findings": [clean_text(str(error), 300)]}
     levels = [finding.level for finding in found]
-    rows = [clean_text(f"{one.path}: {one.message}", 300) for one in found[:_FINDINGS_KEPT]]
+    rows = [
+        clean_text(f"{one.path}: {one.message}", 300) for one in found[:_FINDINGS_KEPT]
+    ]
     return {
         "errors": levels.count("error"),
         "warnings": levels.count("warning"),
@@ -437,23 +502,33 @@ def _record_one(connection: Connection, row: dict[str, Any], revision: int) -> b
     """Record a version and return whether it is new."""
     values = row["values"]
     key = row["address"] or f"source:{values['hash'][:32]}"
-    found = connection.execute(select(programs.c.id).where(programs.c.key == key)).first()
-    program = _add_program(connection, key, row, revision) if found is None else found.id
+    found = connection.execute(
+        select(programs.c.id).where(programs.c.key == key)
+    ).first()
+    program = (
+        _add_program(connection, key, row, revision) if found is None else found.id
+    )
     same = (
         (versions.c.program_id == program)
         & (versions.c.source == values["source"])
         & (versions.c.hash == values["hash"])
     )
-    known = connection.execute(select(versions.c.id, versions.c.first_slot).where(same)).first()
+    known = connection.execute(
+        select(versions.c.id, versions.c.first_slot).where(same)
+    ).first()
     if known is not None:
-        connection.execute(update(versions).where(same).values(checked_ms=values["checked_ms"]))
+        connection.execute(
+            update(versions).where(same).values(checked_ms=values["checked_ms"])
+        )
         return False
     first = values["first_slot"]
     if first is not None:
         _end_older(connection, program, values["source"], first)
     connection.execute(insert(versions).values(program_id=program, **values))
     changed: dict[str, Any] = {"revision": revision}
-    if _current_hash(connection, program) == values["hash"]:  # others do not name the program
+    if (
+        _current_hash(connection, program) == values["hash"]
+    ):  # others do not name the program
         changed |= {"name": row["name"], "letters": letters(row["name"])[:200]}
     connection.execute(update(programs).where(programs.c.id == program).values(changed))
     return True
@@ -475,18 +550,27 @@ def _end_older(connection: Connection, program: int, source: str, first: int) ->
     connection.execute(update(versions).where(older).values(last_slot=first - 1))
 
 
-def _add_program(connection: Connection, key: str, row: dict[str, Any], revision: int) -> int:
+def _add_program(
+    connection: Connection, key: str, row: dict[str, Any], revision: int
+) -> int:
     name_letters = letters(row["name"])[:200]
     mine = frozenset(row["values"]["names"].split())
     namesakes = list(_namesakes(connection, name_letters, mine))
     family = f"{key}"
     if row["address"] is None:
-        family = next((one.family for one in namesakes if one.address is not None), "") or next(
-            (one.family for one in namesakes), key
-        )
-    values = {"key": key, "address": row["address"], "name": row["name"], "letters": name_letters}
+        family = next(
+            (one.family for one in namesakes if one.address is not None), ""
+        ) or next((one.family for one in namesakes), key)
+    values = {
+        "key": key,
+        "address": row["address"],
+        "name": row["name"],
+        "letters": name_letters,
+    }
     added = connection.execute(
-        insert(programs).values(family=family, seen_ms=now_ms(), revision=revision, **values)
+        insert(programs).values(
+            family=family, seen_ms=now_ms(), revision=revision, **values
+        )
     )
     number = added.inserted_primary_key[0] if added.inserted_primary_key else 0
     if row["address"] is not None:
@@ -500,7 +584,9 @@ def _add_program(connection: Connection, key: str, row: dict[str, Any], revision
     return int(number)
 
 
-def _namesakes(connection: Connection, name_letters: str, mine: frozenset[str]) -> Iterator[Any]:
+def _namesakes(
+    connection: Connection, name_letters: str, mine: frozenset[str]
+) -> Iterator[Any]:
     """Yield programs of the same name that have most instructions in common with *mine*."""
     query = (
         select(programs.c.id, programs.c.family, programs.c.address, versions.c.names)
@@ -535,13 +621,19 @@ def _set(connection: Connection, key: str, value: str) -> None:
         connection.execute(insert(settings).values(key=key, value=value))
 
 
-def _programs(connection: Connection, condition: Any, limit: int = 500) -> list[ProgramRow]:
+def _programs(
+    connection: Connection, condition: Any, limit: int = 500
+) -> list[ProgramRow]:
     query = select(programs).where(condition).order_by(programs.c.key).limit(limit)
     rows = connection.execute(query).all()
     light = [column for column in versions.c if column.name not in ("model", "names")]
     found: dict[int, list[VersionRow]] = {row.id: [] for row in rows}
     if rows:
-        of_them = select(*light).where(versions.c.program_id.in_(found)).order_by(versions.c.id)
+        of_them = (
+            select(*light)
+            .where(versions.c.program_id.in_(found))
+            .order_by(versions.c.id)
+        )
         for row in connection.execute(of_them).all():
             found[row.program_id].append(_version(row))
     return [

@@ -41,7 +41,21 @@ def _sides(table: str) -> Iterator[tuple[str, str]]:
 
 #: Words that may be inside a phrase: "pull my liquidity" is the phrase "pull liquidity".
 _LIGHT = frozenset(
-    ("a", "an", "the", "my", "our", "your", "his", "her", "its", "this", "that", "these", "those")
+    (
+        "a",
+        "an",
+        "the",
+        "my",
+        "our",
+        "your",
+        "his",
+        "her",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+    )
 ) | {"some", "it", "them"}
 
 #: The ends of verbs in two parts, which may have words between them: "give the tokens back".
@@ -59,9 +73,13 @@ class _Phrase:
     def begins(self, stems: Sequence[str]) -> bool:
         """Return whether *stems* begin with this phrase."""
         if len(self.stems) == 2 and self.stems[1] in _PARTICLES:
-            return stems[0] == self.stems[0] and self.stems[1] in stems[1 : 2 + _MOST_BETWEEN]
+            return (
+                stems[0] == self.stems[0]
+                and self.stems[1] in stems[1 : 2 + _MOST_BETWEEN]
+            )
         return len(stems) >= len(self.stems) and all(
-            own is None or own == stem for own, stem in zip(self.stems, stems, strict=False)
+            own is None or own == stem
+            for own, stem in zip(self.stems, stems, strict=False)
         )
 
     def said(self, stems: Sequence[str]) -> tuple[str, ...]:
@@ -97,7 +115,9 @@ def phrase_words(words: Iterable[str]) -> list[tuple[tuple[str, ...], tuple[str,
     found, start = [], 0
     while start < len(stems):
         rest = stems[start : start + 12]
-        phrase = next((one for one in _phrases().get(rest[0], ()) if one.begins(rest)), None)
+        phrase = next(
+            (one for one in _phrases().get(rest[0], ()) if one.begins(rest)), None
+        )
         if phrase is not None:
             found.append((phrase.said(rest), phrase.meant))
         start += len(phrase.stems) if phrase is not None else 1
@@ -112,10 +132,15 @@ def _synonym_table() -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
     for left, right in _sides("synonyms"):
         first, _, weaker = right.partition(";")
-        meant = {**dict.fromkeys(_stems(weaker), _WEAKER), **dict.fromkeys(_stems(first), _FIRST)}
+        meant = {
+            **dict.fromkeys(_stems(weaker), _WEAKER),
+            **dict.fromkeys(_stems(first), _FIRST),
+        }
         for word in _stems(left):
             known = table.setdefault(word, {})
-            known |= {one: max(weight, known.get(one, 0.0)) for one, weight in meant.items()}
+            known |= {
+                one: max(weight, known.get(one, 0.0)) for one, weight in meant.items()
+            }
     return table
 
 
@@ -128,12 +153,16 @@ def synonyms(word: str) -> dict[str, float]:
 
 
 @cache
-def _glossary() -> dict[str, list[tuple[frozenset[str], frozenset[str], tuple[str, ...]]]]:
+def _glossary() -> dict[
+    str, list[tuple[frozenset[str], frozenset[str], tuple[str, ...]]]
+]:
     """The glossary by one word of each of its rows: words of the name, words of the program, and the meaning."""
     rows: dict[str, list[tuple[frozenset[str], frozenset[str], tuple[str, ...]]]] = {}
     for left, right in _sides("glossary"):
         kinds = [word for word in left.split() if word.startswith("@")]
-        named = _stems(" ".join(word for word in left.split() if not word.startswith("@")))
+        named = _stems(
+            " ".join(word for word in left.split() if not word.startswith("@"))
+        )
         row = (frozenset(named), frozenset(_stems(" ".join(kinds))), _stems(right))
         rows.setdefault(named[0], []).append(row)
     return rows

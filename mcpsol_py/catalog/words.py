@@ -136,7 +136,9 @@ def tokens(text: str) -> list[str]:
     found: list[str] = []
     for token in _TOKEN.findall(text[:MAX_TEXT].replace("'", "").replace("\u2019", "")):
         if len(token) <= _MAX_NAME:
-            found += (_plain(word) for word in names.words(token) if len(word) <= _MAX_WORD)
+            found += (
+                _plain(word) for word in names.words(token) if len(word) <= _MAX_WORD
+            )
     return list(filter(None, found))
 
 

@@ -75,7 +75,10 @@ class BoundedBody:
     """
 
     def __init__(
-        self, encoding: str, limit: int, refusal: Callable[[str], Exception] = AnswerRefused
+        self,
+        encoding: str,
+        limit: int,
+        refusal: Callable[[str], Exception] = AnswerRefused,
     ) -> None:
         self.content = bytearray()
         self.cut = False
@@ -97,7 +100,9 @@ class BoundedBody:
         """Add a chunk as it came, and return what it adds to `content`."""
         room = self.limit - len(self.content)
         try:
-            added = self._decompress(chunk, room + 1)  # one more byte shows that there is more
+            added = self._decompress(
+                chunk, room + 1
+            )  # one more byte shows that there is more
         except zlib.error as error:
             raise self._refusal(f"the answer is not valid {self._coding}") from error
         self._read += len(chunk)
@@ -113,7 +118,9 @@ class BoundedBody:
         except zlib.error:
             if self._coding != "deflate" or self._read:
                 raise
-        self._unpack = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers leave out zlib's header
+        self._unpack = zlib.decompressobj(
+            -zlib.MAX_WBITS
+        )  # some servers leave out zlib's header
         return self._unpack.decompress(chunk, most)
 
 
@@ -158,7 +165,9 @@ def bound_answers(session: Any, limit: int) -> None:
     could unpack it once more. A session of another library stays as it is.
     """
     homes = (home.__module__.partition(".")[0] for home in type(session).__mro__)
-    library = next((sys.modules[home] for home in homes if home in ("httpx", "httpx2")), None)
+    library = next(
+        (sys.modules[home] for home in homes if home in ("httpx", "httpx2")), None
+    )
     if library is None or session in _BOUNDED:
         return
     _BOUNDED.add(session)
@@ -172,7 +181,9 @@ def bound_answers(session: Any, limit: int) -> None:
     }
 
 
-def _hooks(library: Any, limit: int) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
+def _hooks(
+    library: Any, limit: int
+) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
     """Return the hooks for each request, and to each answer before its body is read."""
 
     def ask(request: Any) -> None:
@@ -201,13 +212,17 @@ def _bounded_stream(library: Any) -> type:
     """Return the class of a body, for either way of reading, whose chunks go through a BoundedBody."""
 
     class BoundedStream(library.AsyncByteStream, library.SyncByteStream):  # type: ignore[misc]
-        def __init__(self, packed: Any, body: BoundedBody, refuse: Callable[[str], Any]) -> None:
+        def __init__(
+            self, packed: Any, body: BoundedBody, refuse: Callable[[str], Any]
+        ) -> None:
             self._packed, self._body, self._refuse = packed, body, refuse
 
         def _feed(self, chunk: bytes) -> bytes:
             added = self._body.feed(chunk)
             if self._body.cut:
-                raise self._refuse(f"the answer is longer than {self._body.limit:,} bytes")
+                raise self._refuse(
+                    f"the answer is longer than {self._body.limit:,} bytes"
+                )
             return added
 
         def __iter__(self) -> Iterator[bytes]:

@@ -20,7 +20,13 @@ from mcpsol_py.client.idl_accounts import FetchedIdl, read_idl_accounts
 from mcpsol_py.client.program_check import check_program
 from mcpsol_py.client.simulation import Payers, returned_in_logs, run_instructions
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
-from mcpsol_py.errors import MalformedPage, MissingAccount, NoSchema, SchemaError, SourceError
+from mcpsol_py.errors import (
+    MalformedPage,
+    MissingAccount,
+    NoSchema,
+    SchemaError,
+    SourceError,
+)
 from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.program import Program
 from mcpsol_py.schema.pages import Page, read_page
@@ -96,7 +102,9 @@ class _Pages:
     `answered`: each time, the program itself succeeded or failed, and not the transaction around it.
     """
 
-    def __init__(self, transport: Transport, program_id: Pubkey, payers: Payers) -> None:
+    def __init__(
+        self, transport: Transport, program_id: Pubkey, payers: Payers
+    ) -> None:
         self.transport, self.program_id, self.payers = transport, program_id, payers
         self.have: dict[int, bytes] = {}
         self.answered = True
@@ -117,14 +125,17 @@ class _Pages:
     async def _ask(self, cursors: list[int]) -> str | None:
         """Make one round trip. Return why the first of *cursors* failed, None if it did not."""
         instructions = [
-            Instruction(self.program_id, LIST_TOOLS + cursor_bytes(c), []) for c in cursors
+            Instruction(self.program_id, LIST_TOOLS + cursor_bytes(c), [])
+            for c in cursors
         ]
         outcome = await run_instructions(self.transport, instructions, self.payers)
         self.answered = self.answered and not isinstance(outcome.err, str)
         self._keep_logged(outcome, cursors)
         if outcome.err is None:
             return self._keep_returned(outcome, cursors)
-        return _failure(outcome, self.program_id) if _failed_index(outcome) == 0 else None
+        return (
+            _failure(outcome, self.program_id) if _failed_index(outcome) == 0 else None
+        )
 
     def _keep_logged(self, outcome: Outcome, cursors: list[int]) -> None:
         for returned in returned_in_logs(outcome.logs):
@@ -190,7 +201,9 @@ async def _named_page(pages: _Pages, cursor: int, *, first: bool) -> Page:
     except _NoPage as error:
         if first:
             raise
-        why = f"the page before names it, but the program does not serve it: {error.why}"
+        why = (
+            f"the page before names it, but the program does not serve it: {error.why}"
+        )
         raise MalformedPage(cursor, why) from None
     return read_page(data, cursor)
 
@@ -243,7 +256,9 @@ async def discover(
     return (await _sources(transport, program_id, payers, all_pages=all_pages))[0]
 
 
-async def discover_all(transport: Transport, program_id: Pubkey, payers: Payers) -> list[Discovery]:
+async def discover_all(
+    transport: Transport, program_id: Pubkey, payers: Payers
+) -> list[Discovery]:
     """Find every schema of a program, in the order of `discover`, which returns the first. Raises as it does.
 
     *payers* remember who paid, for the next program.
@@ -346,7 +361,13 @@ def list_tools_sync(
 ) -> list[bytes]:
     """`list_tools` for synchronous callers."""
     return run(
-        list_tools(blocking(transport), program_id, payer=payer, wallet=wallet, max_pages=max_pages)
+        list_tools(
+            blocking(transport),
+            program_id,
+            payer=payer,
+            wallet=wallet,
+            max_pages=max_pages,
+        )
     )
 
 
@@ -360,5 +381,11 @@ def discover_sync(
 ) -> Discovery:
     """`discover` for synchronous callers."""
     return run(
-        discover(blocking(transport), program_id, payer=payer, wallet=wallet, all_pages=all_pages)
+        discover(
+            blocking(transport),
+            program_id,
+            payer=payer,
+            wallet=wallet,
+            all_pages=all_pages,
+        )
     )

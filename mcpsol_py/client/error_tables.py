@@ -10,7 +10,13 @@ from mcpsol_py.solana.addresses import (
     TOKEN_PROGRAM,
 )
 
-__all__ = ["ANCHOR_DESCRIPTIONS", "ANCHOR_ERRORS", "BUILTIN_ERRORS", "DESCRIPTIONS", "NOT_ANCHOR"]
+__all__ = [
+    "ANCHOR_DESCRIPTIONS",
+    "ANCHOR_ERRORS",
+    "BUILTIN_ERRORS",
+    "DESCRIPTIONS",
+    "NOT_ANCHOR",
+]
 
 
 def _numbered(start: int, names: str) -> dict[int, str]:
@@ -23,7 +29,9 @@ ANCHOR_ERRORS: dict[int, str] = {
         100,
         "InstructionMissing InstructionFallbackNotFound InstructionDidNotDeserialize InstructionDidNotSerialize",
     ),
-    **_numbered(1000, "IdlInstructionStub IdlInstructionInvalidProgram IdlAccountNotEmpty"),
+    **_numbered(
+        1000, "IdlInstructionStub IdlInstructionInvalidProgram IdlAccountNotEmpty"
+    ),
     1500: "EventInstructionStub",
     **_numbered(
         2000,
@@ -56,7 +64,8 @@ ANCHOR_ERRORS: dict[int, str] = {
         "AccountReallocExceedsLimit AccountDuplicateReallocs",
     ),
     **_numbered(
-        4100, "DeclaredProgramIdMismatch TryingToInitPayerAsProgramAccount InvalidNumericConversion"
+        4100,
+        "DeclaredProgramIdMismatch TryingToInitPayerAsProgramAccount InvalidNumericConversion",
     ),
     5000: "Deprecated",
 }

@@ -62,7 +62,9 @@ def failing_stack(logs: Sequence[str]) -> tuple[str, ...]:
 def _first_failure(logs: Sequence[str]) -> CallEnd | None:
     stack = CallStack()
     ends = map(stack.read, logs)
-    return next((end for end in ends if end is not None and end.failure is not None), None)
+    return next(
+        (end for end in ends if end is not None and end.failure is not None), None
+    )
 
 
 def explain(
@@ -97,7 +99,9 @@ def _transaction_failure(
     places = (*programs[:1], "transaction")
     where = stack[-1] if stack else str(places[0])
     name = _variant(err)
-    concerned = "" if isinstance(err, str) else _concerned(err.get(name), programs, accounts)
+    concerned = (
+        "" if isinstance(err, str) else _concerned(err.get(name), programs, accounts)
+    )
     parts = filter(None, (DESCRIPTIONS.get(name, ""), concerned))
     return ProgramFailed(where, name, "; ".join(parts), logs=outcome.logs, stack=stack)
 
@@ -119,7 +123,11 @@ def _named(known: Sequence[Pubkey | str], place: int, before: str) -> str:
 
 
 def _instruction_failure(
-    outcome: Outcome, index: int, inner: Any, programs: Sequence[Pubkey | str], own: Errors
+    outcome: Outcome,
+    index: int,
+    inner: Any,
+    programs: Sequence[Pubkey | str],
+    own: Errors,
 ) -> ProgramFailed:
     stack = failing_stack(outcome.logs)
     if not stack and is_cut(outcome.logs):
@@ -133,7 +141,12 @@ def _instruction_failure(
     else:
         error = _custom(where, code, outcome.logs, own)
     return ProgramFailed(
-        where, *error, code=code, logs=outcome.logs, stack=stack, instruction_index=index
+        where,
+        *error,
+        code=code,
+        logs=outcome.logs,
+        stack=stack,
+        instruction_index=index,
     )
 
 
@@ -188,7 +201,9 @@ def _logged(code: int, logs: Sequence[str]) -> _Error | None:
         if found is None or int(found[2]) != code:
             continue
         account = _ANCHOR_ACCOUNT.search(line)
-        return _Error(found[1], found[3] + ("" if account is None else f" (account {account[1]})"))
+        return _Error(
+            found[1], found[3] + ("" if account is None else f" (account {account[1]})")
+        )
     return None
 
 
@@ -198,9 +213,14 @@ def _framework(code: int) -> _Error:
         return _Error("Custom")
     caveat = "an error of the Anchor framework, if this is an Anchor program"
     described = ANCHOR_DESCRIPTIONS.get(code)
-    return _Error(ANCHOR_ERRORS[code], f"{described} ({caveat})" if described else caveat)
+    return _Error(
+        ANCHOR_ERRORS[code], f"{described} ({caveat})" if described else caveat
+    )
 
 
 def details(failure: ProgramFailed) -> dict[str, Any]:
     """Return the failure as JSON, with the names of the programs on the stack."""
-    return {**failure.details(), "programs": [PROGRAM_NAMES.get(key, key) for key in failure.stack]}
+    return {
+        **failure.details(),
+        "programs": [PROGRAM_NAMES.get(key, key) for key in failure.stack],
+    }

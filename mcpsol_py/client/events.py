@@ -65,7 +65,10 @@ def _from_base64(text: str) -> bytes | None:
 
 
 #: How to read the lines that may have an event. Anchor before 0.22 logged events as text.
-_READERS: dict[str, Callable[[str], bytes | None]] = {_DATA: _from_slices, _TEXT: _from_text}
+_READERS: dict[str, Callable[[str], bytes | None]] = {
+    _DATA: _from_slices,
+    _TEXT: _from_text,
+}
 _AFTER_LABEL = ": "
 _LABELS = tuple(label + _AFTER_LABEL for label in _READERS)
 
@@ -94,7 +97,9 @@ def event_data(
     behind: Pubkey, logs: Sequence[str], inner: Iterable[tuple[Pubkey, bytes]] = ()
 ) -> Iterator[tuple[bytes, bool]]:
     """Yield what may be the events of program *behind*, as `read_events` does, and whether it was logged as text."""
-    emitted = [data for called, data in inner if called == behind and data[:8] == EVENT_CPI_TAG]
+    emitted = [
+        data for called, data in inner if called == behind and data[:8] == EVENT_CPI_TAG
+    ]
     logged = _logged(logs, str(behind))
     yield from zip([*logged[_DATA], *emitted], repeat(False))
     yield from zip(logged[_TEXT], repeat(True))

@@ -79,7 +79,9 @@ def metadata_address(
     """
     raw = seed.encode()
     if len(raw) > _MAX_SEED:
-        raise ValueError(f"a metadata seed has at most 16 bytes; {seed!r} has {len(raw)}")
+        raise ValueError(
+            f"a metadata seed has at most 16 bytes; {seed!r} has {len(raw)}"
+        )
     third_party = [] if authority is None else [bytes(authority)]
     seeds = [bytes(program_id), *third_party, raw.ljust(_MAX_SEED, b"\0")]
     return find_pda(seeds, PROGRAM_METADATA)[0]
@@ -111,7 +113,9 @@ def fetch_idl_sync(transport: Transport, program_id: Pubkey) -> FetchedIdl:
     return run(fetch_idl(blocking(transport), program_id))
 
 
-async def read_idl_accounts(transport: Transport, program_id: Pubkey) -> list[FetchedIdl]:
+async def read_idl_accounts(
+    transport: Transport, program_id: Pubkey
+) -> list[FetchedIdl]:
     """Read all of a program's IDL accounts, the most trustworthy first. Raises TransportError."""
     addresses = idl_places(program_id)
     own, foundation, anchor = await transport.get_accounts(addresses)
@@ -130,7 +134,9 @@ async def read_idl_accounts(transport: Transport, program_id: Pubkey) -> list[Fe
 _ANCHOR_HEADER = 44
 
 
-def _from_anchor(program_id: Pubkey, place: _Place, account: Account | None) -> FetchedIdl:
+def _from_anchor(
+    program_id: Pubkey, place: _Place, account: Account | None
+) -> FetchedIdl:
     if account is None:
         return place.absent("the account does not exist")
     if account.owner != program_id:
@@ -209,7 +215,9 @@ async def _from_metadata(
         case "url":
             # Not followed: data on chain must not choose the hosts that this process connects to.
             url = _unpacked_text(metadata.content, compression)
-            return place.corrupt(f"it only names a URL ({url!r}); load the IDL from there")
+            return place.corrupt(
+                f"it only names a URL ({url!r}); load the IDL from there"
+            )
         case "external":
             return await _from_external(transport, place, metadata.content, compression)
     return _document(place, metadata.content, compression)
@@ -230,7 +238,9 @@ async def _from_external(
         why = f"account {key}, which has its content, does not exist"
         return replace(place.corrupt(why), elsewhere=True)
     end = offset + length if length else None
-    return replace(_document(place, bytes(account.data)[offset:end], compression), elsewhere=True)
+    return replace(
+        _document(place, bytes(account.data)[offset:end], compression), elsewhere=True
+    )
 
 
 # --- unpacking -------------------------------------------------------------------------------

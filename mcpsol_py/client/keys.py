@@ -113,7 +113,9 @@ class CallableSigner:
     async def sign(self, message: bytes) -> Signature:
         """Return the function's signature. Raises PolicyError if it does not fit the message and the address."""
         made = self._function(message)
-        return _fitting(made if isinstance(made, bytes) else await made, message, self._address)
+        return _fitting(
+            made if isinstance(made, bytes) else await made, message, self._address
+        )
 
 
 class HttpSigner:
@@ -126,14 +128,28 @@ class HttpSigner:
     """
 
     def __init__(
-        self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0
+        self,
+        address: Pubkey,
+        url: str,
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
     ) -> None:
         parts = _http_url(url)
         self._local = is_on_this_machine(url)  # then it is not asked through a proxy
         if parts.scheme == "http" and not self._local:
-            raise SourceError("a signer on another machine needs an https URL", path="signer.url")
-        self._address, self._url, self._token, self._timeout = address, url, token, timeout
-        self._host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+            raise SourceError(
+                "a signer on another machine needs an https URL", path="signer.url"
+            )
+        self._address, self._url, self._token, self._timeout = (
+            address,
+            url,
+            token,
+            timeout,
+        )
+        self._host = f"{parts.scheme}://{parts.hostname}" + (
+            f":{parts.port}" if parts.port else ""
+        )
 
     def __repr__(self) -> str:
         return f"<HttpSigner {self._address} at {self._host}>"
@@ -154,7 +170,9 @@ class HttpSigner:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise TransportError(self._host, f"the signer answered {status} and no JSON object")
+            raise TransportError(
+                self._host, f"the signer answered {status} and no JSON object"
+            )
         said = clean_text(str(answer.get("error", "no reason was given")), 200)
         if status >= 500:
             raise TransportError(self._host, f"the signer answered {status}: {said}")
@@ -176,7 +194,10 @@ class HttpSigner:
             def redirect_request(self, *_: Any) -> None:
                 return None
 
-        body = {"address": str(self._address), "message": base64.b64encode(message).decode()}
+        body = {
+            "address": str(self._address),
+            "message": base64.b64encode(message).decode(),
+        }
         headers = {"content-type": "application/json"}
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
@@ -190,7 +211,10 @@ class HttpSigner:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read(_ANSWER)
-        except (OSError, http.client.HTTPException) as error:  # their text may contain the URL
+        except (
+            OSError,
+            http.client.HTTPException,
+        ) as error:  # their text may contain the URL
             raise TransportError(
                 self._host, f"the signer did not answer ({type(error).__name__})"
             ) from error
@@ -199,11 +223,17 @@ class HttpSigner:
 def _http_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        valid = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+        )
     except ValueError:  # an odd port or IPv6 address
         valid = False
     if not valid:
-        raise SourceError(f"expected an http(s) URL, got {abbr(url)}", path="signer.url")
+        raise SourceError(
+            f"expected an http(s) URL, got {abbr(url)}", path="signer.url"
+        )
     return parts
 
 
@@ -213,7 +243,8 @@ def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
     made = Signature.from_bytes(raw) if len(raw) == 64 else None
     if made is None or not made.verify(address, message):
         raise PolicyError(
-            "signers", f"the signer's answer is not a signature of {address} over the message"
+            "signers",
+            f"the signer's answer is not a signature of {address} over the message",
         )
     return made
 
@@ -228,16 +259,25 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
     """
     if len(passphrase) < 8:
         raise SourceError(
-            "the passphrase has fewer than 8 characters; use a longer one", origin=str(path)
+            "the passphrase has fewer than 8 characters; use a longer one",
+            origin=str(path),
         )
     header: dict[str, Any] = {
         "format": _FORMAT,
         "address": str(keypair.pubkey()),
-        "kdf": {"name": "scrypt", "n": _N, "r": _R, "p": _P, "salt": secrets.token_hex(16)},
+        "kdf": {
+            "name": "scrypt",
+            "n": _N,
+            "r": _R,
+            "p": _P,
+            "salt": secrets.token_hex(16),
+        },
         "cipher": {"name": "aes-256-gcm", "nonce": secrets.token_hex(12)},
     }
     sealed = _gcm(path, passphrase, header).encrypt(
-        bytes.fromhex(header["cipher"]["nonce"]), keypair.secret(), _authenticated(header)
+        bytes.fromhex(header["cipher"]["nonce"]),
+        keypair.secret(),
+        _authenticated(header),
     )
     text = json.dumps({**header, "sealed": sealed.hex()}, indent=1) + "\n"
     try:
@@ -257,7 +297,9 @@ def refuse_existing(path: Path) -> None:
 
 
 def _exists(path: Path) -> SourceError:
-    return SourceError("the file exists already; a key is never overwritten", origin=str(path))
+    return SourceError(
+        "the file exists already; a key is never overwritten", origin=str(path)
+    )
 
 
 def open_keystore(path: Path, passphrase: str) -> KeypairSigner:
@@ -273,7 +315,9 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
     document = _read_keystore(path)
     keypair = _decrypt(path, document, passphrase)
     if str(keypair.pubkey()) != document.get("address"):
-        raise SourceError("the key does not belong to the address in the file", origin=str(path))
+        raise SourceError(
+            "the key does not belong to the address in the file", origin=str(path)
+        )
     return keypair
 
 
@@ -298,7 +342,8 @@ def read_private_file(path: Path) -> bytes:
         raise SourceError(why, origin=str(path))
     if len(content) > _LONGEST_FILE:
         raise SourceError(
-            f"expected a key file, got one of over {_LONGEST_FILE:,} bytes", origin=str(path)
+            f"expected a key file, got one of over {_LONGEST_FILE:,} bytes",
+            origin=str(path),
         )
     return content
 
@@ -310,7 +355,9 @@ def _read_keystore(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise SourceError("not a keystore: it is not JSON", origin=str(path)) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise SourceError(f'not a keystore: expected "format": {_FORMAT!r}', origin=str(path))
+        raise SourceError(
+            f'not a keystore: expected "format": {_FORMAT!r}', origin=str(path)
+        )
     return document
 
 
@@ -322,7 +369,9 @@ def _decrypt(path: Path, document: dict[str, Any], passphrase: str) -> Keypair:
     try:
         sealed = bytes.fromhex(document["sealed"])
         nonce = bytes.fromhex(document["cipher"]["nonce"])
-        seed = _gcm(path, passphrase, header).decrypt(nonce, sealed, _authenticated(header))
+        seed = _gcm(path, passphrase, header).decrypt(
+            nonce, sealed, _authenticated(header)
+        )
     except InvalidTag:
         why = "the passphrase does not open it, or the file was changed"
         raise SourceError(why, origin=str(path)) from None
@@ -345,7 +394,9 @@ def _gcm(path: Path, passphrase: str, header: dict[str, Any]) -> Any:
     if not (known and _is_cost(kdf["n"]) and kdf["r"] == _R and kdf["p"] == _P):
         raise ValueError("unknown parameters")
     salt = bytes.fromhex(kdf["salt"])
-    return AESGCM(_derived_key(path, _passphrase_bytes(path, passphrase), salt, kdf["n"]))
+    return AESGCM(
+        _derived_key(path, _passphrase_bytes(path, passphrase), salt, kdf["n"])
+    )
 
 
 def _is_cost(n: object) -> bool:
@@ -355,12 +406,17 @@ def _is_cost(n: object) -> bool:
 
 def _derived_key(path: Path, passphrase: bytes, salt: bytes, n: int) -> bytes:
     """Run scrypt. Raises SourceError if this machine has too little memory for it."""
-    needed = 128 * _R * (n + _P + 2)  # RFC 7914: the table of n blocks, and what is mixed with it
+    needed = (
+        128 * _R * (n + _P + 2)
+    )  # RFC 7914: the table of n blocks, and what is mixed with it
     try:
         return hashlib.scrypt(
             passphrase, salt=salt, n=n, r=_R, p=_P, maxmem=needed + (1 << 20), dklen=32
         )
-    except (MemoryError, ValueError) as error:  # OpenSSL reports a failed allocation as ValueError
+    except (
+        MemoryError,
+        ValueError,
+    ) as error:  # OpenSSL reports a failed allocation as ValueError
         raise SourceError(
             f"opening it takes {needed >> 20:,} MiB of memory, and they are not free here",
             origin=str(path),

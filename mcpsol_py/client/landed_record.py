@@ -54,7 +54,9 @@ def check_error(value: object) -> str | dict[str, Any] | None:
         return value
     if not isinstance(value, dict) or not value:
         raise TypeError("expected a transaction error")
-    if len(orjson.dumps(value)) > _LONGEST_ERROR:  # orjson refuses deep nesting with a TypeError
+    if (
+        len(orjson.dumps(value)) > _LONGEST_ERROR
+    ):  # orjson refuses deep nesting with a TypeError
         raise ValueError(f"expected an error of at most {_LONGEST_ERROR} bytes")
     if "InstructionError" in value:
         index, inner = value["InstructionError"]
@@ -111,7 +113,8 @@ def _check_call(call: Mapping[str, Any]) -> None:
 def balances_of(keys: Sequence[str], meta: Mapping[str, Any]) -> Balances | None:
     """Read the balances around a landed transaction. None if the node does not have them all, as of old ones."""
     sides = [
-        (meta.get(f"{side}Balances"), meta.get(f"{side}TokenBalances")) for side in ("pre", "post")
+        (meta.get(f"{side}Balances"), meta.get(f"{side}TokenBalances"))
+        for side in ("pre", "post")
     ]
     if any(rows is None for side in sides for rows in side):
         return None
@@ -119,7 +122,9 @@ def balances_of(keys: Sequence[str], meta: Mapping[str, Any]) -> Balances | None
     return None if before is None or after is None else Balances(before, after)
 
 
-def _side(keys: Sequence[str], lamports: Any, tokens: Any) -> dict[Pubkey, AccountBalance] | None:
+def _side(
+    keys: Sequence[str], lamports: Any, tokens: Any
+) -> dict[Pubkey, AccountBalance] | None:
     if any("owner" not in row for row in tokens):
         return None
     held = {row["accountIndex"]: _token_balance(row) for row in tokens}

@@ -43,9 +43,13 @@ def __getattr__(name: str) -> object:
     return renamed(__name__, name)
 
 
-async def deployment(transport: Transport, program_id: Pubkey) -> DeployedProgram | None:
+async def deployment(
+    transport: Transport, program_id: Pubkey
+) -> DeployedProgram | None:
     """Return the program at an address, of any loader, or None if there is none or it was closed."""
-    accounts = await transport.get_accounts([program_id, programdata_address(program_id)])
+    accounts = await transport.get_accounts(
+        [program_id, programdata_address(program_id)]
+    )
     return read_program(program_id, *accounts)
 
 

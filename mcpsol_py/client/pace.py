@@ -27,7 +27,9 @@ class Pace:
 
     def __init__(self, url: str, per_second: float | None = None) -> None:
         if per_second is not None and per_second <= 0:
-            raise SourceError(f"expected more than 0 requests a second, got {per_second:g}")
+            raise SourceError(
+                f"expected more than 0 requests a second, got {per_second:g}"
+            )
         self._gap = 0.0 if per_second is None else 1.0 / per_second
         self._next = 0.0
         self._file = None if per_second is None else _file_for(url)
@@ -76,7 +78,9 @@ def _number(text: str) -> float:
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[str]]:
     with path.open("a+", encoding="ascii") as file:
-        with suppress(ImportError):  # Windows: each process has its own turn in the file
+        with suppress(
+            ImportError
+        ):  # Windows: each process has its own turn in the file
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -28,7 +28,12 @@ from solders.signature import Signature
 from solders.transaction import SanitizeError, VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.client.bounded import AnswerRefused, bound_answers, http_session, read_json
+from mcpsol_py.client.bounded import (
+    AnswerRefused,
+    bound_answers,
+    http_session,
+    read_json,
+)
 from mcpsol_py.client.landed_record import (
     balances_of,
     check_error,
@@ -90,7 +95,9 @@ def redact(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}{port}"
 
 
-def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+def _read(
+    method: Callable[_P, Coroutine[Any, Any, _T]],
+) -> Callable[_P, Coroutine[Any, Any, _T]]:
     """Decorate a method that reads an answer: an answer of another form raises TransportError."""
 
     @functools.wraps(method)
@@ -183,7 +190,9 @@ class RpcTransport:
         with telemetry.span(
             f"rpc {method}", **{"rpc.method": method, "server.address": self.endpoint}
         ) as step:
-            return await self._attempted(method, params, step, [] if lost is None else lost)
+            return await self._attempted(
+                method, params, step, [] if lost is None else lost
+            )
 
     async def _attempted(
         self, method: str, params: Sequence[Any], step: telemetry.Span, lost: list[str]
@@ -220,7 +229,9 @@ class RpcTransport:
         try:
             answer = read_json(raw)
         except AnswerRefused as error:
-            raise TransportError(self.endpoint, f"{method}: {error}", retryable=True) from None
+            raise TransportError(
+                self.endpoint, f"{method}: {error}", retryable=True
+            ) from None
         except ValueError:
             why = f"the answer to {method} is not JSON"
             raise TransportError(self.endpoint, why, retryable=True) from None
@@ -249,14 +260,18 @@ class RpcTransport:
             return await self._post_async(body)
         except TransportError:
             raise
-        except Exception as error:  # httpx's, httpx2's or solana-py's, which may not be importable
+        except (
+            Exception
+        ) as error:  # httpx's, httpx2's or solana-py's, which may not be importable
             raise self._failed(error) from error
 
     async def _post_async(self, body: str) -> str | bytes:
         # asyncio.timeout: Python 3.11's wait_for loses a cancellation that comes together with the answer
         async with asyncio.timeout(self._timeout):
             if self._given is not None:
-                text: str = await _provider(self._given).make_request_unparsed(_Body(body))
+                text: str = await _provider(self._given).make_request_unparsed(
+                    _Body(body)
+                )
                 return text
             if self._own is None:
                 self._own = http_session(self._timeout, self.url)
@@ -284,7 +299,11 @@ class RpcTransport:
                     status if status < 500 else None
                 )  # a gateway's 5xx may come after the node has it
                 return TransportError(
-                    self.endpoint, why, retryable=passing, code=refused, retry_after=wait
+                    self.endpoint,
+                    why,
+                    retryable=passing,
+                    code=refused,
+                    retry_after=wait,
                 )
             if cause.__cause__ is None and cause.__context__ is None:
                 break
@@ -315,7 +334,8 @@ class RpcTransport:
     ) -> tuple[int, list[Account | None]]:
         if len(keys) > _ACCOUNTS_A_CALL:
             raise TransportError(
-                self.endpoint, f"tells {_ACCOUNTS_A_CALL} accounts of one slot, not {len(keys)}"
+                self.endpoint,
+                f"tells {_ACCOUNTS_A_CALL} accounts of one slot, not {len(keys)}",
             )
         result, found = await self._multiple(keys, since)
         return self._not_before(since, result), found
@@ -331,10 +351,14 @@ class RpcTransport:
         return result, _accounts_of(result, keys)
 
     @_read
-    async def account_heads(self, keys: Sequence[Pubkey], length: int) -> list[Account | None]:
+    async def account_heads(
+        self, keys: Sequence[Pubkey], length: int
+    ) -> list[Account | None]:
         """Return at most 100 accounts, each with the first *length* bytes of its data only."""
         options = {**self._reading(), "dataSlice": {"offset": 0, "length": length}}
-        result = await self.request("getMultipleAccounts", [list(map(str, keys)), options])
+        result = await self.request(
+            "getMultipleAccounts", [list(map(str, keys)), options]
+        )
         return _accounts_of(result, keys)
 
     def _not_before(self, since: int, result: Mapping[str, Any]) -> int:
@@ -342,24 +366,34 @@ class RpcTransport:
         slot = whole_number(result["context"]["slot"])
         if slot < since:
             raise TransportError(
-                self.endpoint, f"answered as of slot {slot:,}, and slot {since:,} was seen before"
+                self.endpoint,
+                f"answered as of slot {slot:,}, and slot {since:,} was seen before",
             )
         return slot
 
     @_read
     async def program_accounts(
-        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+        self,
+        program_id: Pubkey,
+        *,
+        filters: Sequence[MemcmpFilter] = (),
+        size: int | None = None,
     ) -> list[tuple[Pubkey, Account]]:
         options = {**self._reading(), "filters": _filters(filters, size)}
         result = await self.request("getProgramAccounts", [str(program_id), options])
         found = [
-            (Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in result
+            (Pubkey.from_string(item["pubkey"]), account_of(item["account"]))
+            for item in result
         ]
         return [(key, account) for key, account in found if account is not None]
 
     @_read
     async def program_keys(
-        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+        self,
+        program_id: Pubkey,
+        *,
+        filters: Sequence[MemcmpFilter] = (),
+        size: int | None = None,
     ) -> list[Pubkey]:
         """The addresses of those accounts alone: there may be a hundred thousand, of which few are then read."""
         options = {
@@ -372,11 +406,12 @@ class RpcTransport:
 
     @_read
     async def latest_blockhash(self) -> Blockhash:
-        value = (await self.request("getLatestBlockhash", [{"commitment": self.commitment}]))[
-            "value"
-        ]
+        value = (
+            await self.request("getLatestBlockhash", [{"commitment": self.commitment}])
+        )["value"]
         return Blockhash(
-            Hash.from_string(value["blockhash"]), whole_number(value["lastValidBlockHeight"])
+            Hash.from_string(value["blockhash"]),
+            whole_number(value["lastValidBlockHeight"]),
         )
 
     @_read
@@ -390,7 +425,9 @@ class RpcTransport:
 
     @_read
     async def block_height(self) -> int:
-        return whole_number(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
+        return whole_number(
+            await self.request("getBlockHeight", [{"commitment": self.commitment}])
+        )
 
     @_read
     async def simulate(
@@ -414,9 +451,13 @@ class RpcTransport:
                 "encoding": "base64",
                 "addresses": list(map(str, accounts)),
             }
-        result = await self.request("simulateTransaction", [_wire(transaction), options])
+        result = await self.request(
+            "simulateTransaction", [_wire(transaction), options]
+        )
         outcome = _outcome(result["value"])
-        return replace(outcome, slot=self._not_before(since, result)) if since else outcome
+        return (
+            replace(outcome, slot=self._not_before(since, result)) if since else outcome
+        )
 
     @_read
     async def send(
@@ -429,13 +470,17 @@ class RpcTransport:
         }
         signature, lost = transaction.signatures[0], list[str]()
         try:
-            answer = await self._ask("sendTransaction", [_wire(transaction), options], lost)
+            answer = await self._ask(
+                "sendTransaction", [_wire(transaction), options], lost
+            )
         except TransportError as unanswered:
             raise self._after(lost, unanswered) from unanswered
         error = answer.get("error")
         if error is None:
             if answer["result"] != str(signature):
-                why = "sendTransaction was answered with another transaction's signature"
+                why = (
+                    "sendTransaction was answered with another transaction's signature"
+                )
                 raise TransportError(self.endpoint, why, retryable=True)
             return signature, None
         data = error.get("data")
@@ -461,7 +506,8 @@ class RpcTransport:
     @_read
     async def status(self, signature: Signature) -> Status | None:
         result = await self.request(
-            "getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}]
+            "getSignatureStatuses",
+            [[str(signature)], {"searchTransactionHistory": True}],
         )
         return self._status(result["value"][0])
 
@@ -490,7 +536,9 @@ class RpcTransport:
         if result is None or result.get("meta") is None:
             return None
         meta = result["meta"]
-        sent = VersionedTransaction.from_bytes(base64.b64decode(result["transaction"][0]))
+        sent = VersionedTransaction.from_bytes(
+            base64.b64decode(result["transaction"][0])
+        )
         loaded = meta.get("loadedAddresses") or {}
         keys = list(map(str, sent.message.account_keys))
         keys += [*loaded.get("writable", ()), *loaded.get("readonly", ())]
@@ -499,7 +547,10 @@ class RpcTransport:
                 "innerInstructions": [
                     {
                         "instructions": [
-                            {"programId": keys[ix["programIdIndex"]], "data": ix["data"]}
+                            {
+                                "programId": keys[ix["programIdIndex"]],
+                                "data": ix["data"],
+                            }
                             for ix in part["instructions"]
                         ]
                     }
@@ -525,7 +576,9 @@ class RpcTransport:
         return None if result is None else check_record(result)
 
     @_read
-    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+    async def history(
+        self, key: Pubkey, *, limit: int, before: Signature | None = None
+    ) -> History:
         options: dict[str, Any] = {"limit": limit, "commitment": self._confirmed()}
         if before is not None:
             options["before"] = str(before)
@@ -534,11 +587,15 @@ class RpcTransport:
         return History(entries, complete=len(entries) < limit)
 
     @_read
-    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+    async def sent_transaction(
+        self, signature: Signature
+    ) -> VersionedTransaction | None:
         found = await self.landed(signature)
         if found is None:
             return None
-        return VersionedTransaction.from_bytes(base64.b64decode(found["transaction"][0]))
+        return VersionedTransaction.from_bytes(
+            base64.b64decode(found["transaction"][0])
+        )
 
     @_read
     async def token_accounts(
@@ -547,7 +604,10 @@ class RpcTransport:
         """The token accounts of *owner* that belong to a token program."""
         asked = [str(owner), {"programId": str(program_id)}, self._reading()]
         rows = (await self.request("getTokenAccountsByOwner", asked))["value"]
-        found = [(Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in rows]
+        found = [
+            (Pubkey.from_string(item["pubkey"]), account_of(item["account"]))
+            for item in rows
+        ]
         return [(key, account) for key, account in found if account is not None]
 
     async def identity(self) -> Pubkey | None:
@@ -562,7 +622,9 @@ class RpcTransport:
 
     @_read
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
-        result = await self.request("getRecentPrioritizationFees", [list(map(str, keys[:128]))])
+        result = await self.request(
+            "getRecentPrioritizationFees", [list(map(str, keys[:128]))]
+        )
         return [whole_number(item["prioritizationFee"]) for item in result]
 
     async def sleep(self, seconds: float) -> None:
@@ -637,7 +699,9 @@ def _filters(filters: Sequence[MemcmpFilter], size: int | None) -> list[dict[str
     asked: list[dict[str, Any]] = [{"dataSize": size}] if size is not None else []
     for offset, wanted in filters:
         text = base64.b64encode(wanted).decode()
-        asked.append({"memcmp": {"offset": offset, "bytes": text, "encoding": "base64"}})
+        asked.append(
+            {"memcmp": {"offset": offset, "bytes": text, "encoding": "base64"}}
+        )
     return asked
 
 
@@ -667,7 +731,9 @@ def _code(error: Mapping[str, Any]) -> int | None:
     return code if type(code) is int else None
 
 
-def _accounts_of(result: Mapping[str, Any], keys: Sequence[Pubkey]) -> list[Account | None]:
+def _accounts_of(
+    result: Mapping[str, Any], keys: Sequence[Pubkey]
+) -> list[Account | None]:
     """The accounts in an answer to getMultipleAccounts: one for each key."""
     found = list(map(account_of, result["value"]))
     if len(found) != len(keys):
@@ -688,7 +754,10 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
         logs=tuple(map(plain_text, value.get("logs") or ())),
         units=optional_number(value.get("unitsConsumed")),
         return_data=(
-            (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0]))
+            (
+                Pubkey.from_string(returned["programId"]),
+                base64.b64decode(returned["data"][0]),
+            )
             if returned
             else None
         ),
@@ -725,7 +794,9 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="mcpsol-rpc", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="mcpsol-rpc", daemon=True
+        )
         self._thread.start()
 
     def _run(self) -> None:

@@ -51,7 +51,9 @@ class SchemaCache:
         A valid entry is used; a schema that was read becomes an entry. *genesis*: the cluster's genesis hash, "" for a
         cluster without a cache. Raises as `discover`. Files that cannot be read or written are ignored.
         """
-        before, cluster = await asyncio.gather(deployment_mark(transport, program_id), genesis)
+        before, cluster = await asyncio.gather(
+            deployment_mark(transport, program_id), genesis
+        )
         path = self._path(transport, program_id, cluster)
         if path is None or not before.mark:
             return await discover(transport, program_id, all_pages=True), before.slot
@@ -68,12 +70,17 @@ class SchemaCache:
             await _keep(path, transport, program_id, _Kept(before.mark, places, found))
         return found, before.slot
 
-    def _path(self, transport: Transport, program_id: Pubkey, genesis: str) -> Path | None:
+    def _path(
+        self, transport: Transport, program_id: Pubkey, genesis: str
+    ) -> Path | None:
         """Return the file of an entry. The URL may hold a key of its provider, so only a hash names it."""
         if self.folder is None or not genesis:
             return None
         origin = f"{genesis} {getattr(transport, 'url', transport.endpoint)}"
-        return self.folder / f"{program_id}-{hashlib.sha256(origin.encode()).hexdigest()[:32]}.json"
+        return (
+            self.folder
+            / f"{program_id}-{hashlib.sha256(origin.encode()).hexdigest()[:32]}.json"
+        )
 
 
 async def _places(transport: Transport, program_id: Pubkey) -> str:
@@ -81,7 +88,9 @@ async def _places(transport: Transport, program_id: Pubkey) -> str:
     return mark_of(await transport.get_accounts(idl_places(program_id)))
 
 
-async def _keep(path: Path, transport: Transport, program_id: Pubkey, kept: _Kept) -> None:
+async def _keep(
+    path: Path, transport: Transport, program_id: Pubkey, kept: _Kept
+) -> None:
     """Write an entry. One from an IDL account is only written if no IDL account changed meanwhile."""
     if kept.discovery.document is None:
         _write(path, replace(kept, places=""))
@@ -130,7 +139,9 @@ def _discovery(said: dict[str, Any]) -> Discovery:
     pages = tuple(map(base64.b64decode, said["pages"]))
     stream = read_page(pages[0], 0).stream
     count = len(pages) - (stream.pages if stream is not None else 0)
-    program = Program.from_pages(pages[:count], pages[count:] if stream is not None else None)
+    program = Program.from_pages(
+        pages[:count], pages[count:] if stream is not None else None
+    )
     return Discovery(program, source, address, pages, tried)
 
 

@@ -89,7 +89,9 @@ class ScriptedTransport:
 
     def _next(self, script: list[Any], name: str, *given: Any) -> Any:
         if not script:
-            raise TransportError(self.endpoint, f"the script has no further answer to {name}")
+            raise TransportError(
+                self.endpoint, f"the script has no further answer to {name}"
+            )
         item = script.pop(0)
         if isinstance(item, Exception):
             raise item
@@ -105,9 +107,15 @@ class ScriptedTransport:
         return 0, await self.get_accounts(keys)
 
     async def program_accounts(
-        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+        self,
+        program_id: Pubkey,
+        *,
+        filters: Sequence[MemcmpFilter] = (),
+        size: int | None = None,
     ) -> list[tuple[Pubkey, Account]]:
-        self._note("program_accounts", program_id=program_id, filters=list(filters), size=size)
+        self._note(
+            "program_accounts", program_id=program_id, filters=list(filters), size=size
+        )
         return [
             (key, account)
             for key, account in self.accounts.items()
@@ -165,11 +173,15 @@ class ScriptedTransport:
         self._note("transaction", signature=signature)
         return self.transactions.pop(0) if self.transactions else None
 
-    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+    async def history(
+        self, key: Pubkey, *, limit: int, before: Signature | None = None
+    ) -> History:
         self._note("history", key=key, limit=limit)
         return self.known
 
-    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+    async def sent_transaction(
+        self, signature: Signature
+    ) -> VersionedTransaction | None:
         self._note("sent_transaction", signature=signature)
         return self.sent.get(signature)
 

@@ -43,7 +43,9 @@ __all__ = [
 _KNOWN_FUNDED = (EXCHANGE_WALLET, DEVNET_FAUCET)
 
 #: Errors of a transaction whose fee payer does not exist or has too few lamports.
-UNFUNDED = frozenset({"AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"})
+UNFUNDED = frozenset(
+    {"AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"}
+)
 
 
 def unfunded(outcome: Outcome) -> bool:
@@ -77,18 +79,28 @@ def unsigned(message: Message | MessageV0) -> VersionedTransaction:
     )
 
 
-def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> VersionedTransaction:
+def with_blockhash(
+    transaction: VersionedTransaction, blockhash: Hash
+) -> VersionedTransaction:
     """A copy with another blockhash, unsigned: the original's signatures would not hold."""
     old: Any = transaction.message
     if isinstance(old, MessageV0):
         return unsigned(
             MessageV0(
-                old.header, old.account_keys, blockhash, old.instructions, old.address_table_lookups
+                old.header,
+                old.account_keys,
+                blockhash,
+                old.instructions,
+                old.address_table_lookups,
             )
         )
-    if not isinstance(old, Message):  # MessageV1 (SIMD-0385), which only newer solders have
+    if not isinstance(
+        old, Message
+    ):  # MessageV1 (SIMD-0385), which only newer solders have
         return unsigned(
-            type(old)(old.header, old.config, blockhash, old.account_keys, old.instructions)
+            type(old)(
+                old.header, old.config, blockhash, old.account_keys, old.instructions
+            )
         )
     header = old.header
     return unsigned(
@@ -104,14 +116,21 @@ def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> Versio
 
 
 async def run_transaction(
-    transport: Transport, transaction: VersionedTransaction, *, accounts: Sequence[Pubkey] = ()
+    transport: Transport,
+    transaction: VersionedTransaction,
+    *,
+    accounts: Sequence[Pubkey] = (),
 ) -> Outcome:
     """Simulate *transaction* unchanged. Both kinds of message work; signatures are not needed."""
-    outcome = await transport.simulate(transaction, replace_blockhash=True, accounts=accounts)
+    outcome = await transport.simulate(
+        transaction, replace_blockhash=True, accounts=accounts
+    )
     if outcome.err == "BlockhashNotFound":
         recent = await transport.latest_blockhash()
         fresh = with_blockhash(transaction, recent.value)
-        outcome = await transport.simulate(fresh, replace_blockhash=False, accounts=accounts)
+        outcome = await transport.simulate(
+            fresh, replace_blockhash=False, accounts=accounts
+        )
     return outcome
 
 
@@ -129,7 +148,9 @@ async def run_instructions(
     """
     tried: list[Pubkey] = []
     for payer in await payers.rungs(transport):
-        message = MessageV0.try_compile(payer, list(instructions), list(tables), Hash.default())
+        message = MessageV0.try_compile(
+            payer, list(instructions), list(tables), Hash.default()
+        )
         outcome = await run_transaction(transport, unsigned(message), accounts=accounts)
         if not unfunded(outcome):
             if payers.option is None:

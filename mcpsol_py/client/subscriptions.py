@@ -88,7 +88,9 @@ async def transaction_logs(
 ) -> AsyncGenerator[TransactionLogs, None]:
     """Yield the logs of each transaction that mentions the program. Raises TransportError."""
     if _in_process(transport):
-        async with aclosing(_svm_transaction_logs(transport, program_id)) as transactions:
+        async with aclosing(
+            _svm_transaction_logs(transport, program_id)
+        ) as transactions:
             async for logs in transactions:
                 yield logs
         return
@@ -104,10 +106,14 @@ async def transaction_logs(
         )
         return answer
 
-    async with aclosing(_notifications(url, RpcLogsResponse, subscribe)) as notifications:
+    async with aclosing(
+        _notifications(url, RpcLogsResponse, subscribe)
+    ) as notifications:
         async for value in notifications:
             if value is not None:
-                yield TransactionLogs(str(value.signature), tuple(value.logs), value.err is None)
+                yield TransactionLogs(
+                    str(value.signature), tuple(value.logs), value.err is None
+                )
 
 
 # --- a node's WebSocket ----------------------------------------------------------------------
@@ -139,7 +145,9 @@ async def _notifications(
                     yield value
     except (GeneratorExit, KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:  # the WebSocket library's own; it may not be importable here
+    except (
+        Exception
+    ) as error:  # the WebSocket library's own; it may not be importable here
         why = f"the subscription ended ({type(error).__name__})"
         raise TransportError(redact(websocket_url(url)), why, retryable=True) from error
 
@@ -213,4 +221,6 @@ async def _svm_transaction_logs(
             for signature in new:
                 outcome = await transport.transaction(signature)
                 if outcome and program_id in executed[signature].message.account_keys:
-                    yield TransactionLogs(str(signature), outcome.logs, outcome.err is None)
+                    yield TransactionLogs(
+                        str(signature), outcome.logs, outcome.err is None
+                    )

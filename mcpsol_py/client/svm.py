@@ -64,7 +64,9 @@ def _renew_rent(svm: LiteSVM) -> None:
     rent: Any = svm.get_rent()
     yearly = getattr(rent, "lamports_per_byte_year", None)
     if yearly is not None and rent.exemption_threshold != 1.0:
-        svm.set_rent(type(rent)(int(yearly * rent.exemption_threshold), 1.0, rent.burn_percent))
+        svm.set_rent(
+            type(rent)(int(yearly * rent.exemption_threshold), 1.0, rent.burn_percent)
+        )
 
 
 class SvmTransport:
@@ -78,18 +80,26 @@ class SvmTransport:
 
     endpoint = "LiteSVM"
 
-    def __init__(self, svm: LiteSVM | None = None, *, features: str = "default") -> None:
+    def __init__(
+        self, svm: LiteSVM | None = None, *, features: str = "default"
+    ) -> None:
         try:
             from solders.litesvm import LiteSVM
         except ImportError as error:  # where solders is built without it
-            raise TransportError(self.endpoint, "this solders has no LiteSVM") from error
+            raise TransportError(
+                self.endpoint, "this solders has no LiteSVM"
+            ) from error
         own = svm is None
         if svm is not None:
             pass
         elif features == "all":
             from solders.litesvm import FeatureSet
 
-            svm = LiteSVM.default().with_feature_set(FeatureSet.all_enabled()).with_builtins()
+            svm = (
+                LiteSVM.default()
+                .with_feature_set(FeatureSet.all_enabled())
+                .with_builtins()
+            )
             svm = svm.with_lamports(10**18).with_sysvars().with_default_programs()
         else:
             svm = LiteSVM()
@@ -123,7 +133,9 @@ class SvmTransport:
 
     # --- setup ---------------------------------------------------------------------------------------
 
-    def add_program(self, program_id: Pubkey, program: str | PathLike[str] | bytes) -> None:
+    def add_program(
+        self, program_id: Pubkey, program: str | PathLike[str] | bytes
+    ) -> None:
         """Deploy a program, given as the bytes or the path of a `.so`. Raises TransportError if it cannot be loaded."""
         data = program if isinstance(program, bytes) else Path(program).read_bytes()
         try:
@@ -133,13 +145,16 @@ class SvmTransport:
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             raise TransportError(
-                self.endpoint, f"the {len(data):,} bytes cannot be loaded as a program: {error}"
+                self.endpoint,
+                f"the {len(data):,} bytes cannot be loaded as a program: {error}",
             ) from None
         self._changed()
 
     def airdrop(self, key: Pubkey, lamports: int = 10**9) -> None:
         """Add lamports to an address."""
-        if hasattr(self.svm.airdrop(key, lamports), "err"):  # the same amount twice in a block
+        if hasattr(
+            self.svm.airdrop(key, lamports), "err"
+        ):  # the same amount twice in a block
             self.request_airdrop(key, lamports)
         self._changed()
 
@@ -166,7 +181,9 @@ class SvmTransport:
             self._recent[self.svm.latest_blockhash()] = self._height + VALID_BLOCKS
             self.svm.expire_blockhash()
             self._height += count
-            self._recent = {h: last for h, last in self._recent.items() if last >= self._height}
+            self._recent = {
+                h: last for h, last in self._recent.items() if last >= self._height
+            }
             self.svm.warp_to_slot(self.current_slot + count)
         for tell in list(self.on_block):
             tell()
@@ -191,13 +208,20 @@ class SvmTransport:
             faucet = self._faucet.pubkey()
             funds = min(lamports + _FAUCET_LAMPORTS, (1 << 64) - 1)
             self.svm.set_account(faucet, Account(funds, b"", Pubkey.default()))
-            move = transfer(TransferParams(from_pubkey=faucet, to_pubkey=key, lamports=lamports))
-            message = MessageV0.try_compile(faucet, [move], [], self.svm.latest_blockhash())
-            signature, outcome = self._execute(VersionedTransaction(message, [self._faucet]))
+            move = transfer(
+                TransferParams(from_pubkey=faucet, to_pubkey=key, lamports=lamports)
+            )
+            message = MessageV0.try_compile(
+                faucet, [move], [], self.svm.latest_blockhash()
+            )
+            signature, outcome = self._execute(
+                VersionedTransaction(message, [self._faucet])
+            )
         self._changed()
         if outcome.err is not None:
             raise TransportError(
-                self.endpoint, f"an airdrop of {lamports:,} lamports to {key} fails: {outcome.err}"
+                self.endpoint,
+                f"an airdrop of {lamports:,} lamports to {key} fails: {outcome.err}",
             )
         return signature
 
@@ -215,11 +239,16 @@ class SvmTransport:
         return existing(self.svm.get_account(key))
 
     async def program_accounts(
-        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+        self,
+        program_id: Pubkey,
+        *,
+        filters: Sequence[MemcmpFilter] = (),
+        size: int | None = None,
     ) -> list[tuple[Pubkey, Account]]:
         if not hasattr(self.svm, "get_program_accounts"):
             raise TransportError(
-                self.endpoint, "this solders cannot list a program's accounts; 0.29 and later can"
+                self.endpoint,
+                "this solders cannot list a program's accounts; 0.29 and later can",
             )
         return [
             (key, account)
@@ -244,7 +273,9 @@ class SvmTransport:
 
         LiteSVM itself takes its newest blockhash only, and durable nonces.
         """
-        unknown = blockhash and not self._is_recent(transaction.message.recent_blockhash)
+        unknown = blockhash and not self._is_recent(
+            transaction.message.recent_blockhash
+        )
         self.svm.with_sigverify(signatures).with_blockhash_check(unknown)
 
     def _reset_checks(self) -> None:
@@ -262,16 +293,22 @@ class SvmTransport:
         since: int = 0,
     ) -> Outcome:
         with self.lock:
-            self._set_checks(transaction, signatures=False, blockhash=not replace_blockhash)
+            self._set_checks(
+                transaction, signatures=False, blockhash=not replace_blockhash
+            )
             try:
                 result: Any = self.svm.simulate_transaction(transaction)
             finally:
                 self._reset_checks()
         failed = hasattr(result, "err")
         found = self._accounts_after(result, accounts) if accounts else ()
-        return _outcome(transaction, result.meta(), result.err() if failed else None, found)
+        return _outcome(
+            transaction, result.meta(), result.err() if failed else None, found
+        )
 
-    def _accounts_after(self, result: Any, keys: Sequence[Pubkey]) -> tuple[Account | None, ...]:
+    def _accounts_after(
+        self, result: Any, keys: Sequence[Pubkey]
+    ) -> tuple[Account | None, ...]:
         """Return accounts as a simulation leaves them; a failed one changes nothing."""
         changed: dict[Pubkey, Account] = (
             {} if hasattr(result, "err") else dict(result.post_accounts())
@@ -288,7 +325,9 @@ class SvmTransport:
                 if not skip_preflight:
                     before: Any = self.svm.simulate_transaction(transaction)
                     if hasattr(before, "err"):
-                        return signature, _outcome(transaction, before.meta(), before.err())
+                        return signature, _outcome(
+                            transaction, before.meta(), before.err()
+                        )
                 known = signature in self._landed
                 _, outcome = self._execute(transaction)
             finally:
@@ -305,10 +344,15 @@ class SvmTransport:
         result: Any = self.svm.send_transaction(transaction)
         failed = hasattr(result, "err")
         outcome = _outcome(
-            transaction, result.meta() if failed else result, result.err() if failed else None
+            transaction,
+            result.meta() if failed else result,
+            result.err() if failed else None,
         )
         if outcome.err == "AlreadyProcessed" and signature in self._landed:
-            return signature, outcome  # a cluster ignores a transaction that it has executed
+            return (
+                signature,
+                outcome,
+            )  # a cluster ignores a transaction that it has executed
         balances = Balances(before, self._balances(keys))
         outcome = replace(outcome, slot=self.current_slot, balances=balances)
         self._landed[signature] = outcome
@@ -334,7 +378,12 @@ class SvmTransport:
                 for table, lookup in zip(tables, lookups, strict=True)
             ),
         ]
-        return [table[place] for table, found in places for place in found if place < len(table)]
+        return [
+            table[place]
+            for table, found in places
+            for place in found
+            if place < len(table)
+        ]
 
     def _table(self, key: Pubkey) -> Sequence[Pubkey]:
         account = self._get(key)
@@ -373,19 +422,25 @@ class SvmTransport:
         if outcome is None or sent is None:
             return None
         loaded = self.loaded_addresses(sent)
-        mints = {key: await self._mint_decimals(key) for key in token_mints(outcome.balances)}
+        mints = {
+            key: await self._mint_decimals(key) for key in token_mints(outcome.balances)
+        }
         return landed_json(outcome, sent, self._records[signature], loaded, mints)
 
     async def _mint_decimals(self, key: Pubkey) -> int:
         mint = read_mint(self._get(key))
         return 0 if mint is None else mint.decimals
 
-    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+    async def history(
+        self, key: Pubkey, *, limit: int, before: Signature | None = None
+    ) -> History:
         if before is not None:
             return History((), complete=True)  # the first answer has them all
         newest_first = reversed(self.executed().items())
         entries = (
-            self._history_entry(s) for s, sent in newest_first if key in sent.message.account_keys
+            self._history_entry(s)
+            for s, sent in newest_first
+            if key in sent.message.account_keys
         )
         return History(tuple(entries), complete=True)
 
@@ -393,7 +448,9 @@ class SvmTransport:
         landed = self._landed.get(signature, Outcome())
         return HistoryEntry(signature, slot=landed.slot, failed=landed.err is not None)
 
-    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+    async def sent_transaction(
+        self, signature: Signature
+    ) -> VersionedTransaction | None:
         return self._executed.get(signature)
 
     async def identity(self) -> Pubkey | None:
@@ -412,7 +469,9 @@ class SvmTransport:
 
 def _balance(account: Account | None) -> AccountBalance:
     token = read_token_account(account)
-    held = None if token is None else TokenBalance(token.mint, token.owner, token.amount)
+    held = (
+        None if token is None else TokenBalance(token.mint, token.owner, token.amount)
+    )
     return AccountBalance(lamports_of(account), held)
 
 
@@ -434,7 +493,9 @@ def _outcome(
     )
 
 
-def _inner_calls(transaction: VersionedTransaction, meta: Any) -> tuple[tuple[Pubkey, bytes], ...]:
+def _inner_calls(
+    transaction: VersionedTransaction, meta: Any
+) -> tuple[tuple[Pubkey, bytes], ...]:
     called = [item.instruction() for part in meta.inner_instructions() for item in part]
     if not called:
         return ()
@@ -454,7 +515,10 @@ def error_json(err: Any) -> str | dict[str, Any]:
         inner = err.err
         code = getattr(inner, "code", None)
         return {
-            "InstructionError": [err.index, _variant(inner) if code is None else {"Custom": code}]
+            "InstructionError": [
+                err.index,
+                _variant(inner) if code is None else {"Custom": code},
+            ]
         }
     if kind == "Fieldless":
         return _variant(err)
@@ -466,4 +530,8 @@ def error_json(err: Any) -> str | dict[str, Any]:
 def _variant(member: Any) -> str:
     """A member without fields prints as "TransactionErrorFieldless.AccountNotFound"."""
     text = str(member)
-    return text.rsplit(".", 1)[-1] if re.fullmatch(r"\w+\.\w+", text) else type(member).__name__
+    return (
+        text.rsplit(".", 1)[-1]
+        if re.fullmatch(r"\w+\.\w+", text)
+        else type(member).__name__
+    )

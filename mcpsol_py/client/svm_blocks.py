@@ -24,7 +24,10 @@ async def produce_blocks(transport: SvmTransport) -> None:
     while True:
         await asyncio.sleep(BLOCK_SECONDS)
         elapsed = time.monotonic() - started
-        new_blocks, new_seconds = int(elapsed / BLOCK_SECONDS) - blocks, int(elapsed) - seconds
+        new_blocks, new_seconds = (
+            int(elapsed / BLOCK_SECONDS) - blocks,
+            int(elapsed) - seconds,
+        )
         if new_seconds:
             transport.set_time(transport.unix_time + new_seconds)
         if new_blocks:

@@ -44,7 +44,9 @@ class _Watch(Protocol):
 class _SignatureWatch:
     notification = "signatureNotification"
 
-    def __init__(self, transport: SvmTransport, signature: str, options: Any = None) -> None:
+    def __init__(
+        self, transport: SvmTransport, signature: str, options: Any = None
+    ) -> None:
         self.transport, self.signature = transport, Signature.from_string(signature)
         self.reports_arrival = bool((options or {}).get("enableReceivedNotification"))
         self.done = False
@@ -54,7 +56,10 @@ class _SignatureWatch:
         if status is None:
             return []
         self.done = True
-        values: list[Any] = [*(["receivedSignature"] * self.reports_arrival), {"err": status.err}]
+        values: list[Any] = [
+            *(["receivedSignature"] * self.reports_arrival),
+            {"err": status.err},
+        ]
         return [in_context(self.transport.current_slot, value) for value in values]
 
 
@@ -68,7 +73,9 @@ class _SlotWatch:
     def news(self) -> list[Any]:
         slot, parent = self.transport.current_slot, self.last
         self.last = slot
-        return [] if slot == parent else [{"slot": slot, "parent": parent, "root": parent}]
+        return (
+            [] if slot == parent else [{"slot": slot, "parent": parent, "root": parent}]
+        )
 
 
 class _AccountWatch:
@@ -76,7 +83,11 @@ class _AccountWatch:
     done = False
 
     def __init__(self, transport: SvmTransport, key: str, options: Any = None) -> None:
-        self.transport, self.key, self.options = transport, Pubkey.from_string(key), options
+        self.transport, self.key, self.options = (
+            transport,
+            Pubkey.from_string(key),
+            options,
+        )
         self.last = self._read()
 
     def _read(self) -> Any:
@@ -96,18 +107,26 @@ class _LogsWatch:
     notification = "logsNotification"
     done = False
 
-    def __init__(self, transport: SvmTransport, which: Any, options: Any = None) -> None:
+    def __init__(
+        self, transport: SvmTransport, which: Any, options: Any = None
+    ) -> None:
         everything = which in ("all", "allWithVotes")
         self.mentions = None if everything else Pubkey.from_string(which["mentions"][0])
         self.transport, self.seen = transport, set(transport.executed())
 
     def news(self) -> list[Any]:
-        new = {s: tx for s, tx in self.transport.executed().items() if s not in self.seen}
+        new = {
+            s: tx for s, tx in self.transport.executed().items() if s not in self.seen
+        }
         self.seen.update(new)
-        wanted = [s for s, tx in new.items() if self._is_wanted(tx.message.account_keys)]
+        wanted = [
+            s for s, tx in new.items() if self._is_wanted(tx.message.account_keys)
+        ]
         outcomes = [(s, run(self.transport.transaction(s))) for s in wanted]
         return [
-            in_context(o.slot, {"signature": str(s), "err": o.err, "logs": list(o.logs)})
+            in_context(
+                o.slot, {"signature": str(s), "err": o.err, "logs": list(o.logs)}
+            )
             for s, o in outcomes
             if o is not None
         ]
@@ -172,7 +191,9 @@ class _Connection:
         if method not in _WATCHES:
             raise NotImplementedError(f"the WebSocket has {', '.join(_WATCHES)}")
         if len(self.watches) >= _MAX_SUBSCRIPTIONS:
-            raise ValueError(f"a connection has at most {_MAX_SUBSCRIPTIONS:,} subscriptions")
+            raise ValueError(
+                f"a connection has at most {_MAX_SUBSCRIPTIONS:,} subscriptions"
+            )
         number = next(self.numbers)
         with self.transport.lock:
             self.watches[number] = _WATCHES[method](self.transport, *params)
@@ -186,12 +207,16 @@ class _Connection:
                 news = watch.news()
             if watch.done:
                 del self.watches[number]
-            messages += [_notified(watch.notification, number, result) for result in news]
+            messages += [
+                _notified(watch.notification, number, result) for result in news
+            ]
         return messages
 
 
 def _failed(number: Any, code: int, message: str) -> str:
-    return json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
+    )
 
 
 def _notified(method: str, subscription: int, result: Any) -> str:
@@ -243,7 +268,9 @@ async def _serve_one(transport: SvmTransport, socket: ServerConnection) -> None:
             await asyncio.gather(reporting, return_exceptions=True)
 
 
-async def _report(connection: _Connection, socket: ServerConnection, wake: asyncio.Event) -> None:
+async def _report(
+    connection: _Connection, socket: ServerConnection, wake: asyncio.Event
+) -> None:
     while True:
         await wake.wait()
         wake.clear()

@@ -30,13 +30,18 @@ class ExecutionRecord:
     unix_time: int
 
     @classmethod
-    def of(cls, transaction: VersionedTransaction, meta: Any, unix_time: int) -> ExecutionRecord:
+    def of(
+        cls, transaction: VersionedTransaction, meta: Any, unix_time: int
+    ) -> ExecutionRecord:
         """Return the record in *meta*, LiteSVM's metadata of the execution."""
         fee = meta.fee() if hasattr(meta, "fee") else fee_lamports(transaction.message)
         inner = {
-            place: list(map(_call, calls)) for place, calls in enumerate(meta.inner_instructions())
+            place: list(map(_call, calls))
+            for place, calls in enumerate(meta.inner_instructions())
         }
-        return cls(fee, {place: calls for place, calls in inner.items() if calls}, unix_time)
+        return cls(
+            fee, {place: calls for place, calls in inner.items() if calls}, unix_time
+        )
 
 
 def _call(item: Any) -> dict[str, Any]:
@@ -77,7 +82,8 @@ def landed_json(
         "logMessages": list(outcome.logs),
         "computeUnitsConsumed": outcome.units,
         "innerInstructions": [
-            {"index": place, "instructions": calls} for place, calls in record.inner.items()
+            {"index": place, "instructions": calls}
+            for place, calls in record.inner.items()
         ],
         "loadedAddresses": {"writable": keys[:writable], "readonly": keys[writable:]},
         **_balances(outcome.balances, decimals),
@@ -98,7 +104,9 @@ def _balances(found: Balances | None, decimals: Mapping[Pubkey, int]) -> dict[st
     for side, balances in (("pre", found.before), ("post", found.after)):
         held = list(balances.values())
         out[f"{side}Balances"] = [balance.lamports for balance in held]
-        rows = [_token_row(place, balance, decimals) for place, balance in enumerate(held)]
+        rows = [
+            _token_row(place, balance, decimals) for place, balance in enumerate(held)
+        ]
         out[f"{side}TokenBalances"] = [row for row in rows if row is not None]
     return out
 

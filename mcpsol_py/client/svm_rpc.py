@@ -71,7 +71,11 @@ class SvmNode:
         """The response to one request."""
         if not isinstance(request, dict) or not isinstance(request.get("method"), str):
             return _failed(None, -32600, "Invalid request")
-        method, params, number = request["method"], request.get("params") or [], request.get("id")
+        method, params, number = (
+            request["method"],
+            request.get("params") or [],
+            request.get("id"),
+        )
         handler: Callable[..., Any] | None = getattr(self, f"do_{method}", None)
         if handler is None or not isinstance(params, list):
             return _failed(number, -32601, "Method not found")
@@ -107,13 +111,19 @@ class SvmNode:
         filters, size = [], None
         for item in _option(options, "filters") or ():
             if "memcmp" in item:
-                filters.append((int(item["memcmp"].get("offset", 0)), _bytes(item["memcmp"])))
+                filters.append(
+                    (int(item["memcmp"].get("offset", 0)), _bytes(item["memcmp"]))
+                )
             else:
                 size = item["dataSize"]
         found = run(
-            self.transport.program_accounts(Pubkey.from_string(key), filters=filters, size=size)
+            self.transport.program_accounts(
+                Pubkey.from_string(key), filters=filters, size=size
+            )
         )
-        rows = [{"pubkey": str(k), "account": account_json(a, options)} for k, a in found]
+        rows = [
+            {"pubkey": str(k), "account": account_json(a, options)} for k, a in found
+        ]
         return self._value(rows) if _option(options, "withContext") else rows
 
     def do_getTokenAccountsByOwner(
@@ -127,7 +137,9 @@ class SvmNode:
             row
             for program in programs
             for row in run(
-                self.transport.program_accounts(Pubkey.from_string(program), filters=filters)
+                self.transport.program_accounts(
+                    Pubkey.from_string(program), filters=filters
+                )
             )
         ]
         return self._value(
@@ -163,14 +175,18 @@ class SvmNode:
     def do_getBalance(self, key: str, options: Any = None) -> Any:
         return self._value(self.transport.svm.get_balance(Pubkey.from_string(key)) or 0)
 
-    def do_getMinimumBalanceForRentExemption(self, size: int, options: Any = None) -> int:
+    def do_getMinimumBalanceForRentExemption(
+        self, size: int, options: Any = None
+    ) -> int:
         return int(self.transport.svm.minimum_balance_for_rent_exemption(int(size)))
 
     def do_requestAirdrop(self, key: str, lamports: int, options: Any = None) -> Any:
         if not self.airdrops:
             return _Refusal(-32600, "airdrops are off here")
         try:
-            return str(self.transport.request_airdrop(Pubkey.from_string(key), int(lamports)))
+            return str(
+                self.transport.request_airdrop(Pubkey.from_string(key), int(lamports))
+            )
         except TransportError as error:
             return _Refusal(-32603, error.why)
 
@@ -208,11 +224,16 @@ class SvmNode:
     def do_getLatestBlockhash(self, options: Any = None) -> Any:
         recent = run(self.transport.latest_blockhash())
         return self._value(
-            {"blockhash": str(recent.value), "lastValidBlockHeight": recent.last_valid_block_height}
+            {
+                "blockhash": str(recent.value),
+                "lastValidBlockHeight": recent.last_valid_block_height,
+            }
         )
 
     def do_isBlockhashValid(self, blockhash: str, options: Any = None) -> Any:
-        return self._value(run(self.transport.blockhash_valid(Hash.from_string(blockhash))))
+        return self._value(
+            run(self.transport.blockhash_valid(Hash.from_string(blockhash)))
+        )
 
     def do_getRecentPrioritizationFees(self, keys: Any = None) -> Any:
         return []
@@ -222,7 +243,9 @@ class SvmNode:
 
         return self._value(
             LAMPORTS_PER_SIGNATURE
-            * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures
+            * from_bytes_versioned(
+                base64.b64decode(message)
+            ).header.num_required_signatures
         )
 
     # --- transactions
@@ -230,15 +253,25 @@ class SvmNode:
     def do_simulateTransaction(self, text: str, options: Any = None) -> Any:
         transaction = _transaction(text, options)
         keys = list(
-            map(Pubkey.from_string, (_option(options, "accounts") or {}).get("addresses", ()))
+            map(
+                Pubkey.from_string,
+                (_option(options, "accounts") or {}).get("addresses", ()),
+            )
         )
         if _option(options, "sigVerify") and not all(transaction.verify_with_results()):
             return self._value(
-                {"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None}
+                {
+                    "err": "SignatureFailure",
+                    "logs": [],
+                    "unitsConsumed": 0,
+                    "accounts": None,
+                }
             )
         replace = bool(_option(options, "replaceRecentBlockhash"))
         outcome = run(
-            self.transport.simulate(transaction, replace_blockhash=replace, accounts=keys)
+            self.transport.simulate(
+                transaction, replace_blockhash=replace, accounts=keys
+            )
         )
         accounts = (
             [account_json(a, None) for a in outcome.accounts]
@@ -257,15 +290,21 @@ class SvmNode:
     def do_sendTransaction(self, text: str, options: Any = None) -> Any:
         transaction = _transaction(text, options)
         if run(self.transport.status(transaction.signatures[0])) is not None:
-            return str(transaction.signatures[0])  # the same bytes again are the same transaction
+            return str(
+                transaction.signatures[0]
+            )  # the same bytes again are the same transaction
         skip = bool(_option(options, "skipPreflight"))
         signature, refused = run(self.transport.send(transaction, skip_preflight=skip))
         if refused is not None:
             return _Refusal(-32002, "Transaction simulation failed", _outcome(refused))
         return str(signature)
 
-    def do_getSignatureStatuses(self, signatures: list[str], options: Any = None) -> Any:
-        found = [run(self.transport.status(Signature.from_string(s))) for s in signatures]
+    def do_getSignatureStatuses(
+        self, signatures: list[str], options: Any = None
+    ) -> Any:
+        found = [
+            run(self.transport.status(Signature.from_string(s))) for s in signatures
+        ]
         return self._value([None if s is None else _status(s) for s in found])
 
     def do_getSignaturesForAddress(self, key: str, options: Any = None) -> Any:
@@ -310,7 +349,10 @@ async def _serve(
     body, more = b"", True
     while more:
         message = await receive()
-        body, more = body + bytes(message.get("body", b"")), bool(message.get("more_body"))
+        body, more = (
+            body + bytes(message.get("body", b"")),
+            bool(message.get("more_body")),
+        )
         if len(body) > MAX_REQUEST:
             await _refuse(send, 413, f"over {MAX_REQUEST:,} bytes")
             return
@@ -329,7 +371,11 @@ async def _answer(send: Any, status: int, body: bytes) -> None:
 
 class _Refusal:
     def __init__(self, code: int, message: str, data: Any = None) -> None:
-        self.error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+        self.error = {
+            "code": code,
+            "message": message,
+            **({} if data is None else {"data": data}),
+        }
 
 
 def _failed(number: Any, code: int, message: str) -> dict[str, Any]:
@@ -365,7 +411,11 @@ def _bytes(memcmp: Mapping[str, Any]) -> bytes:
     text = memcmp["bytes"]
     if isinstance(text, list):
         return bytes(text)
-    return base64.b64decode(text) if memcmp.get("encoding") == "base64" else b58decode(text)
+    return (
+        base64.b64decode(text)
+        if memcmp.get("encoding") == "base64"
+        else b58decode(text)
+    )
 
 
 def _option(options: Any, name: str) -> Any:

@@ -44,7 +44,9 @@ Commitment = Literal["processed", "confirmed", "finalized"]
 MemcmpFilter = tuple[int, bytes]
 
 
-def matches(data: bytes, filters: Sequence[MemcmpFilter], size: int | None = None) -> bool:
+def matches(
+    data: bytes, filters: Sequence[MemcmpFilter], size: int | None = None
+) -> bool:
     """Return True if an account's *data* has the bytes of all *filters*, and *size* bytes (None: any size)."""
     if size is not None and len(data) != size:
         return False
@@ -158,7 +160,11 @@ class Transport(Protocol):
         """Read accounts as of one slot, not before slot *since*. Returns the slot (0: the chain has none) too."""
 
     async def program_accounts(
-        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+        self,
+        program_id: Pubkey,
+        *,
+        filters: Sequence[MemcmpFilter] = (),
+        size: int | None = None,
     ) -> list[tuple[Pubkey, Account]]:
         """Read all accounts of a program that match *filters* and have *size* bytes of data."""
 
@@ -197,13 +203,17 @@ class Transport(Protocol):
     async def transaction(self, signature: Signature) -> Outcome | None:
         """Return the logs, return data and balances of a landed transaction, None if the chain has it not (yet)."""
 
-    async def history(self, key: Pubkey, *, limit: int, before: Signature | None = None) -> History:
+    async def history(
+        self, key: Pubkey, *, limit: int, before: Signature | None = None
+    ) -> History:
         """Return the newest transactions of an account: *limit* of them, or more if that costs nothing.
 
         *before*: only those that are older than this one.
         """
 
-    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+    async def sent_transaction(
+        self, signature: Signature
+    ) -> VersionedTransaction | None:
         """Return a landed transaction as it was sent, None if the chain does not have it."""
 
     async def identity(self) -> Pubkey | None:

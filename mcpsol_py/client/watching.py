@@ -40,7 +40,9 @@ _MESSAGE = 16 * 1024 * 1024
 _ACCOUNTS_A_CALL = 100
 
 
-async def heads(transport: Transport, keys: Sequence[Pubkey], length: int) -> list[Account | None]:
+async def heads(
+    transport: Transport, keys: Sequence[Pubkey], length: int
+) -> list[Account | None]:
     """Read accounts with only the first *length* bytes of their data. A node sends no more than those.
 
     Raises TransportError.
@@ -49,7 +51,9 @@ async def heads(transport: Transport, keys: Sequence[Pubkey], length: int) -> li
         return [
             None
             if a is None
-            else Account(a.lamports, bytes(a.data)[:length], a.owner, a.executable, a.rent_epoch)
+            else Account(
+                a.lamports, bytes(a.data)[:length], a.owner, a.executable, a.rent_epoch
+            )
             for a in await transport.get_accounts(keys)
         ]
     out: list[Account | None] = []
@@ -93,7 +97,9 @@ def _digest(account: Account | None, head: int | None) -> bytes:
     if account is None:
         return b"gone"
     body = hashlib.sha256(
-        account.lamports.to_bytes(8, "little") + bytes(account.owner) + bytes(account.data)[:head]
+        account.lamports.to_bytes(8, "little")
+        + bytes(account.owner)
+        + bytes(account.data)[:head]
     )
     return body.digest()
 
@@ -102,7 +108,11 @@ class AccountWatch:
     """The watched accounts of one chain. It reports changes while `run` is running."""
 
     def __init__(
-        self, transport: Transport, *, poll: float | None = None, look_anyway: float | None = None
+        self,
+        transport: Transport,
+        *,
+        poll: float | None = None,
+        look_anyway: float | None = None,
     ) -> None:
         self.transport = transport
         self.poll = POLL if poll is None else poll
@@ -142,7 +152,9 @@ class AccountWatch:
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        hooks: list[Callable[[], None]] | None = getattr(self.transport, "on_change", None)
+        hooks: list[Callable[[], None]] | None = getattr(
+            self.transport, "on_change", None
+        )
         if hooks is not None:
             await self._in_process(hooks)
         elif isinstance(self.transport, RpcTransport):
@@ -269,13 +281,17 @@ class _Subscriptions:
             assert isinstance(transport, RpcTransport)
             key, head = place
             self._asked[
-                await self._send("accountSubscribe", [str(key), _reading(transport, head)])
+                await self._send(
+                    "accountSubscribe", [str(key), _reading(transport, head)]
+                )
             ] = place
 
     async def _send(self, method: str, params: list[Any]) -> int:
         number = next(self._numbers)
         await self.socket.send(
-            json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            json.dumps(
+                {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            )
         )
         return number
 
@@ -286,7 +302,9 @@ class _Subscriptions:
             if message.get("method") == "accountNotification":
                 place = self._by_number.get(message["params"]["subscription"])
                 if place is not None and place in watched:
-                    watched[place].look(account_of(message["params"]["result"]["value"]))
+                    watched[place].look(
+                        account_of(message["params"]["result"]["value"])
+                    )
                 return
             place = self._asked.pop(message.get("id"), None)
             if place is None:  # the answer to an unsubscription

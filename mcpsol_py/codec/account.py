@@ -127,7 +127,9 @@ def account_named(model: ProgramModel, name: str) -> AccountType:
     return account
 
 
-def decode_account(codecs: Codecs, data: Data, name: str | None = None) -> tuple[str, Any]:
+def decode_account(
+    codecs: Codecs, data: Data, name: str | None = None
+) -> tuple[str, Any]:
     """Return the name of the account type, and the fields.
 
     *name* is the account type; by default the data decides it. Raises DecodeError, UnknownName (no

@@ -116,9 +116,13 @@ class Lowering(TypeVisitor[[str], LaidOut]):
     def visit_struct(self, node: Struct, layout: str) -> LaidOut:
         parts, size, align = self._members(tuple(f.type for f in node.fields), layout)
         fields = zip(node.fields, parts, strict=True)
-        return LaidOut(Struct(tuple(replace(f, type=part) for f, part in fields)), size, align)
+        return LaidOut(
+            Struct(tuple(replace(f, type=part) for f, part in fields)), size, align
+        )
 
-    def _members(self, items: tuple[Type, ...], layout: str) -> tuple[tuple[Type, ...], int, int]:
+    def _members(
+        self, items: tuple[Type, ...], layout: str
+    ) -> tuple[tuple[Type, ...], int, int]:
         """Lower *items* one after another. Returns them, and their size and alignment together."""
         parts: list[Type] = []
         end, whole_align = 0, 1
@@ -150,10 +154,14 @@ class Lowering(TypeVisitor[[str], LaidOut]):
         }
         if not payloads:
             return LaidOut(node, tag_size, align)
-        union_align = _align_in(layout, max(payload.align for payload in payloads.values()))
+        union_align = _align_in(
+            layout, max(payload.align for payload in payloads.values())
+        )
         align = max(align, union_align)
         start = _round_up(tag_size, union_align)
-        total = _round_up(start + max(payload.size for payload in payloads.values()), align)
+        total = _round_up(
+            start + max(payload.size for payload in payloads.values()), align
+        )
         variants = list(node.variants)
         for index, payload in payloads.items():
             padded = _pad(payload.node, before=start - tag_size)

@@ -87,7 +87,9 @@ def as_bytes(data: object) -> bytes:
 def left_over(left: int, end: int, after: str, type_name: str = "") -> DecodeError:
     """Return the error for *left* bytes that follow the end of the *after* ("value") at *end*."""
     why = f"{left} byte{' is' if left == 1 else 's are'} left over after the {after}"
-    return DecodeError(f"{why}, from offset {end}", offset=end, left=left, type=type_name)
+    return DecodeError(
+        f"{why}, from offset {end}", offset=end, left=left, type=type_name
+    )
 
 
 class Codec:
@@ -194,7 +196,11 @@ class Codecs:
         return kept
 
     def writer(
-        self, node: Type, *, prefix: bytes = b"", fallback: Callable[[Any], bytes] | None = None
+        self,
+        node: Type,
+        *,
+        prefix: bytes = b"",
+        fallback: Callable[[Any], bytes] | None = None,
     ) -> Callable[[Any], bytes]:
         """Return a function from a value to *prefix* and its bytes.
 
@@ -219,7 +225,11 @@ class Codecs:
         source.write(node, "value")
         body = source.finish()
         name = f"encode_{next(_numbers)}"
-        text = [f"def {name}(value):", "    try:", *(f"        {line}" for line in body)]
+        text = [
+            f"def {name}(value):",
+            "    try:",
+            *(f"        {line}" for line in body),
+        ]
         text += [
             "    except NOT_PLAIN: pass",
             f"    return {self.name(fallback, 'interpreted')}(value)",
@@ -286,8 +296,12 @@ class Codecs:
         """
         found = self._functions.get((kind, node))
         if found is None:
-            label = "".join(c for c in type_text(node)[:24] if c.isascii() and c.isalnum())
-            found = self._functions[kind, node] = f"{kind}{len(self._functions)}_{label}"
+            label = "".join(
+                c for c in type_text(node)[:24] if c.isascii() and c.isalnum()
+            )
+            found = self._functions[kind, node] = (
+                f"{kind}{len(self._functions)}_{label}"
+            )
             self._pending.append((kind, found, node))
         return found
 
@@ -307,11 +321,19 @@ class Codecs:
                 result = reader.read(node, inline=True)
                 text += [
                     f"def {function}(d, o, k):",
-                    *(f"    {line}" for line in depth_check(node) + reader.finish(result)),
+                    *(
+                        f"    {line}"
+                        for line in depth_check(node) + reader.finish(result)
+                    ),
                 ]
         source = "\n".join(text) + "\n"
         filename = f"<mcpsol_py codec {next(_numbers)}: {name}>"
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        linecache.cache[filename] = (
+            len(source),
+            None,
+            source.splitlines(True),
+            filename,
+        )
         self._files.append(filename)
         exec(compile(source, filename, "exec"), self._space)
         made: Callable[..., Any] = self._space[name]

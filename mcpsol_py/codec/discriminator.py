@@ -8,7 +8,15 @@ from typing import Generic, Protocol, TypeVar
 from mcpsol_py.errors import DecodeError, NotUsable
 from mcpsol_py.model.program import Discriminator
 
-__all__ = ["Finder", "Likely", "best_match", "check_discriminator", "leading", "likely", "matches"]
+__all__ = [
+    "Finder",
+    "Likely",
+    "best_match",
+    "check_discriminator",
+    "leading",
+    "likely",
+    "matches",
+]
 
 
 def leading(name: str, discriminator: Discriminator) -> bytes:
@@ -28,7 +36,9 @@ def matches(discriminator: Discriminator, data: bytes) -> bool:
     """Return whether *data* has this discriminator. An empty one matches all data."""
     if discriminator.size not in (None, len(data)):
         return False
-    return not discriminator.value or data.startswith(discriminator.value, discriminator.offset)
+    return not discriminator.value or data.startswith(
+        discriminator.value, discriminator.offset
+    )
 
 
 def check_discriminator(discriminator: Discriminator, data: bytes) -> None:
@@ -97,15 +107,23 @@ class Likely(Generic[_K]):
         self._others: list[_K] = []
         for one in self.known:
             only = (
-                None if getattr(one, "also", ()) or one.discriminator.offset else one.discriminator
+                None
+                if getattr(one, "also", ()) or one.discriminator.offset
+                else one.discriminator
             )
-            group = self._others if only is None else self._by_bytes.setdefault(only.value, [])
+            group = (
+                self._others
+                if only is None
+                else self._by_bytes.setdefault(only.value, [])
+            )
             group.append(one)
         self._lengths = sorted(set(map(len, self._by_bytes)), reverse=True)
 
     def find(self, data: bytes) -> list[_K]:
         """Return the candidates, those of most bytes."""
-        leading = next(filter(None, (self._by_bytes.get(data[:n]) for n in self._lengths)), [])
+        leading = next(
+            filter(None, (self._by_bytes.get(data[:n]) for n in self._lengths)), []
+        )
         if not self._others:
             return leading
         together = {id(one) for one in (*leading, *self._others)}
@@ -113,7 +131,9 @@ class Likely(Generic[_K]):
 
 
 def _starts(one: _Known, data: bytes) -> bool:
-    return all(data.startswith(d.value, d.offset) for d in _discriminators(one) if d.value)
+    return all(
+        data.startswith(d.value, d.offset) for d in _discriminators(one) if d.value
+    )
 
 
 def _bytes_of(one: _Known) -> int:
@@ -143,7 +163,9 @@ class Finder(Generic[_K]):
     def __init__(self, known: Sequence[_K], fits: Callable[[_K, bytes], bool]) -> None:
         self._known = known
         self._fits = fits
-        self._by_bytes = {one.discriminator.value: one for one in known if _is_simple(one)}
+        self._by_bytes = {
+            one.discriminator.value: one for one in known if _is_simple(one)
+        }
         self._lengths: list[int] = []
         if len(self._by_bytes) == len(known):
             self._lengths = sorted(set(map(len, self._by_bytes)), reverse=True)
@@ -161,6 +183,10 @@ class Finder(Generic[_K]):
 
 def _is_simple(one: _Known) -> bool:
     discriminator = one.discriminator
-    if getattr(one, "also", ()) or discriminator.offset or discriminator.size is not None:
+    if (
+        getattr(one, "also", ())
+        or discriminator.offset
+        or discriminator.size is not None
+    ):
         return False
     return bool(discriminator.value)

@@ -9,7 +9,13 @@ from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Event
 
-__all__ = ["EVENT_CPI_TAG", "EventCodec", "decode_event", "decode_event_json", "find_event"]
+__all__ = [
+    "EVENT_CPI_TAG",
+    "EventCodec",
+    "decode_event",
+    "decode_event_json",
+    "find_event",
+]
 
 #: The bytes before the discriminator if an event is the data of an instruction:
 #: sha256("anchor:event")[..8], little-endian.
@@ -109,5 +115,7 @@ def _of(codecs: Codecs, data: Data) -> tuple[Event, EventCodec]:
     if event is None:
         start = as_bytes(data).removeprefix(EVENT_CPI_TAG)[:8].hex()
         known = len(codecs.model.events)
-        raise DecodeError(f"expected one of the program's {known} events, got data of 0x{start}...")
+        raise DecodeError(
+            f"expected one of the program's {known} events, got data of 0x{start}..."
+        )
     return event, events.codec(event)

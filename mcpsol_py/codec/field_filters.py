@@ -29,7 +29,9 @@ class FieldFilters:
     A node does not take all of them if there are many or if they are long: `match` checks the rest.
     """
 
-    def __init__(self, codecs: Codecs, kind: AccountType, where: Mapping[str, Any]) -> None:
+    def __init__(
+        self, codecs: Codecs, kind: AccountType, where: Mapping[str, Any]
+    ) -> None:
         """*where* maps the paths of fields ("authority", "terms.mint") to values.
 
         Raises UnknownName for an unknown field, NotUsable for one whose offset is not the same in every account,
@@ -51,7 +53,9 @@ class FieldFilters:
         return all(data.startswith(wanted, at) for at, wanted in self.comparisons)
 
 
-def _compare(codecs: Codecs, kind: AccountType, path: str, value: Any) -> tuple[int, bytes]:
+def _compare(
+    codecs: Codecs, kind: AccountType, path: str, value: Any
+) -> tuple[int, bytes]:
     """Return the offset of a field, and the bytes of *value* there."""
     node: Type = codecs.codec(kind.type).node
     offset = len(leading(kind.name, kind.discriminator))
@@ -70,17 +74,23 @@ def _compare(codecs: Codecs, kind: AccountType, path: str, value: Any) -> tuple[
 def _encode(codecs: Codecs, node: Type, value: Any) -> bytes:
     encoded = codecs.writer(node)(value)
     if value is None and isinstance(node, Option):
-        return encoded[: node.prefix.bits // 8]  # programs need not clear an absent item
+        return encoded[
+            : node.prefix.bits // 8
+        ]  # programs need not clear an absent item
     return encoded
 
 
-def _struct(layouts: Layouts, node: Type, offset: int, place: str, path: str) -> tuple[Struct, int]:
+def _struct(
+    layouts: Layouts, node: Type, offset: int, place: str, path: str
+) -> tuple[Struct, int]:
     """Return the struct that *node* is, and the offset of its first field."""
     node, offset = without_padding(node, offset)
     while isinstance(node, Link):
         node, offset = without_padding(layouts.resolver.expand(node)[1], offset)
     if not isinstance(node, Struct):
-        raise NotUsable("filter", path, f"{place} is {type_text(node)}, not a struct with fields")
+        raise NotUsable(
+            "filter", path, f"{place} is {type_text(node)}, not a struct with fields"
+        )
     return node, offset
 
 

@@ -31,7 +31,9 @@ class FlatArguments:
         }
         #: the fields of the struct arguments that must be given
         self._structs = {
-            name: body.fields for name, body in targets.items() if isinstance(body, Struct)
+            name: body.fields
+            for name, body in targets.items()
+            if isinstance(body, Struct)
         }
 
     def nest(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -61,7 +63,9 @@ class FlatArguments:
         if not self._structs:
             return {}
         named = set(map(self._names.get, given))
-        return {name: fields for name, fields in self._structs.items() if name not in named}
+        return {
+            name: fields for name, fields in self._structs.items() if name not in named
+        }
 
 
 def _all_optional(fields: Fields) -> bool:

@@ -28,7 +28,9 @@ class InstructionCodec:
             raise NotUsable("instruction", instruction.name, instruction.disabled)
         self.instruction = instruction
         self.discriminator = leading(instruction.name, instruction.discriminator)
-        self.codec = codecs.codec_of("instruction", instruction.name, Struct(instruction.args))
+        self.codec = codecs.codec_of(
+            "instruction", instruction.name, Struct(instruction.args)
+        )
         self._codecs = codecs
 
     def encode(self, args: dict[str, Any]) -> bytes:
@@ -85,7 +87,9 @@ class InstructionCodec:
             check_discriminator(self.instruction.discriminator, data)
         except DecodeError as error:
             name = self.instruction.name
-            raise EncodeError(f"these arguments do not make {name}: {error.text}") from None
+            raise EncodeError(
+                f"these arguments do not make {name}: {error.text}"
+            ) from None
         return data
 
     def _encode_interpreted(self, args: Any, strict: bool) -> bytes:

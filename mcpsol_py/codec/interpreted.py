@@ -36,7 +36,9 @@ class Interpreted:
         try:
             return encode_interpreted(self.layouts, node, value, strict=strict)
         except RecursionError:
-            raise EncodeError("the value nests too deep", type=type_text(node)) from None
+            raise EncodeError(
+                "the value nests too deep", type=type_text(node)
+            ) from None
 
     def encode_arguments(
         self, arguments: tuple[Field, ...], values: object, *, strict: bool = False

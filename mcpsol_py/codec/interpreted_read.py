@@ -60,7 +60,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
     of links that are open. Raises DecodeError; do not use the reader after that.
     """
 
-    def __init__(self, layouts: Layouts, data: bytes, base: int = 0, depth: int = 0) -> None:
+    def __init__(
+        self, layouts: Layouts, data: bytes, base: int = 0, depth: int = 0
+    ) -> None:
         self.layouts = layouts
         self.data = data
         self.base = base
@@ -92,7 +94,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
         """Return the error for the bytes at *at*."""
         offset = self.base + at
         message = f"{why} (at offset {offset})"
-        return DecodeError(message, offset=offset, left=self.left(at), type=type_text(node))
+        return DecodeError(
+            message, offset=offset, left=self.left(at), type=type_text(node)
+        )
 
     def _within(self, data: bytes, start: int) -> InterpretedReader:
         """Return a reader of *data*, a part of this data that starts at *start*."""
@@ -171,7 +175,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
 
     def visit_size_prefixed(self, node: SizePrefixed, at: int) -> tuple[Any, int]:
         length, start = self._read_length(node.prefix, at)
-        value, used = self._read_part(node.item, self.take(node.item, start, length), start)
+        value, used = self._read_part(
+            node.item, self.take(node.item, start, length), start
+        )
         if used != length:
             why = f"its prefix says {length} bytes, but {length - used} of them are left over"
             self._refuse_rest(node.item, start + used, why)
@@ -215,7 +221,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
         length = len(self.data)
         to = moved(node, at, before, length)
         if not 0 <= to <= length:
-            raise self.refuse(node, at, f"an offset moves to {to}, outside the {length} bytes")
+            raise self.refuse(
+                node, at, f"an offset moves to {to}, outside the {length} bytes"
+            )
         return to
 
     # --- optional values -----------------------------------------------------------------------
@@ -223,7 +231,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
     def visit_option(self, node: Option, at: int) -> tuple[Any, int]:
         tag, end = self.visit_int(node.prefix, at)
         if tag not in (0, 1):
-            raise self.refuse(node, at, f"expected an option's tag of 0 or 1, got {tag}")
+            raise self.refuse(
+                node, at, f"expected an option's tag of 0 or 1, got {tag}"
+            )
         if tag == 1:
             return self._read_present(node.item, end)
         room = self.layouts.absent_room(node)
@@ -262,7 +272,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
     def visit_map(self, node: Map, at: int) -> tuple[list[Any], int]:
         return self._read_items(node, Tuple((node.key, node.value)), node.count, at)
 
-    def _read_items(self, node: Type, item: Type, count: Count, at: int) -> tuple[list[Any], int]:
+    def _read_items(
+        self, node: Type, item: Type, count: Count, at: int
+    ) -> tuple[list[Any], int]:
         number, at = self._read_count(count, item, at)
         if number is None:
             return self._read_items_to_end(node, item, at)
@@ -272,7 +284,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
             values.append(value)
         return values, at
 
-    def _read_items_to_end(self, node: Type, item: Type, at: int) -> tuple[list[Any], int]:
+    def _read_items_to_end(
+        self, node: Type, item: Type, at: int
+    ) -> tuple[list[Any], int]:
         values: list[Any] = []
         while at < len(self.data):
             value, end = self._read_at(f"[{len(values)}]", item, at)
@@ -359,7 +373,9 @@ class InterpretedReader(TypeVisitor[[int], tuple[Any, int]]):
 
     def visit_link(self, node: Link, at: int) -> tuple[Any, int]:
         if self.depth >= MAX_DEPTH:
-            raise self.refuse(node, at, f"the data nests deeper than {MAX_DEPTH} levels")
+            raise self.refuse(
+                node, at, f"the data nests deeper than {MAX_DEPTH} levels"
+            )
         self.depth += 1
         read = self.visit(self.layouts.expand(node), at)
         self.depth -= 1

@@ -151,7 +151,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
 
     def _encode(self, node: Type, value: Any) -> bytes:
         """Return the bytes of *value* on their own, with nothing written to `out`."""
-        return encode_interpreted(self.layouts, node, value, strict=self.strict, depth=self.depth)
+        return encode_interpreted(
+            self.layouts, node, value, strict=self.strict, depth=self.depth
+        )
 
     # --- scalars -------------------------------------------------------------------------------
 
@@ -168,7 +170,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
         self.visit_int(node.number, value)
 
     def visit_float(self, node: Float, value: Any) -> None:
-        self.out.put(struct.pack(float_format(node), leaf.float_of(node, value, self.strict)))
+        self.out.put(
+            struct.pack(float_format(node), leaf.float_of(node, value, self.strict))
+        )
 
     def visit_bool(self, node: Bool, value: Any) -> None:
         self.out.put(int_bytes(node.size, int(leaf.bool_of(value, self.strict))))
@@ -237,7 +241,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
 
     def visit_option(self, node: Option, value: Any) -> None:
         if value is None:
-            self.out.put(int_bytes(node.prefix, 0) + bytes(self.layouts.absent_room(node)))
+            self.out.put(
+                int_bytes(node.prefix, 0) + bytes(self.layouts.absent_room(node))
+            )
             return
         self.out.put(int_bytes(node.prefix, 1))
         self.visit(node.item, self._unwrap_some(node.item, value))
@@ -290,7 +296,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
         for index, item in enumerate(items):
             self._write_at(f"[{index}]", node.item, item)
             if not self._is_new(seen, node.item, item):
-                raise refuse(node, item, "this value is in the set already").under(f"[{index}]")
+                raise refuse(node, item, "this value is in the set already").under(
+                    f"[{index}]"
+                )
 
     def visit_map(self, node: Map, value: Any) -> None:
         value = leaf.container_of(value, self.strict)
@@ -328,7 +336,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
         seen.add(data)
         return True
 
-    def _write_count(self, node: Array | Set | Map, length: int, items: str, value: Any) -> None:
+    def _write_count(
+        self, node: Array | Set | Map, length: int, items: str, value: Any
+    ) -> None:
         count = node.count
         if isinstance(count, (Int, ShortU16)):
             self._write_length(node, count, length, items, value)
@@ -373,7 +383,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
             payload = self._empty_payload(node, variant, variant.payload, value)
         self._write_at(variant.name, variant.payload, payload)
 
-    def _empty_payload(self, node: Enum, variant: Variant, payload: Type, value: Any) -> Any:
+    def _empty_payload(
+        self, node: Enum, variant: Variant, payload: Type, value: Any
+    ) -> Any:
         """Return the only value of a payload that takes no bytes. Any other must be given."""
         if self.layouts.fixed_size(payload) == 0:
             return [] if isinstance(payload, Tuple) else {}
@@ -408,7 +420,9 @@ def _find_variant(node: Enum, name: object, value: object) -> int:
         raise refuse(node, value, f"{expected}. {suggest('', names)}")
     known = by_name(names).get(name)
     if known is None:
-        raise refuse(node, value, f"unknown variant {abbr(name)}. {suggest(name, names)}")
+        raise refuse(
+            node, value, f"unknown variant {abbr(name)}. {suggest(name, names)}"
+        )
     return names.index(known)
 
 

@@ -136,7 +136,11 @@ def _any_int(node: Int | ShortU16, value: object, strict: bool) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _not_an_int(node, value, f"expected an integer, got {described(value)}")
     number: int = value.__index__()
-    if strict and abs(number) > JSON_MAX_INT and (isinstance(node, ShortU16) or node.bits >= _WIDE):
+    if (
+        strict
+        and abs(number) > JSON_MAX_INT
+        and (isinstance(node, ShortU16) or node.bits >= _WIDE)
+    ):
         why = (
             f"the JSON number {abbr(number)} may have lost digits: it is over 2^53-1. Give a "
             f'decimal string, "{abbr(number)}" if that is the number you mean'
@@ -187,7 +191,9 @@ def _float_of_text(name: str, text: str) -> float:
             return float(text)
     except ValueError:
         pass  # such as "1-2": refused below
-    why = f'{name}: expected a number, "NaN", "Infinity" or "-Infinity", got {abbr(text)}'
+    why = (
+        f'{name}: expected a number, "NaN", "Infinity" or "-Infinity", got {abbr(text)}'
+    )
     raise EncodeError(why, value=text, type=name)
 
 
@@ -272,7 +278,11 @@ def _bytes_or_list(text: str, name: str) -> object:
 
 def _bytes_of_numbers(numbers: list[Any] | tuple[Any, ...]) -> bytes:
     for index, number in enumerate(numbers):
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 255:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int)
+            or not 0 <= number <= 255
+        ):
             why = f"u8: expected a number from 0 to 255, got {abbr(number)}"
             raise EncodeError(why, value=number, type="u8").under(f"[{index}]")
     return bytes(numbers)
@@ -284,7 +294,9 @@ def _base64_bytes(text: str) -> bytes:
 
 def _base58_bytes(text: str) -> bytes:
     if len(text) > MAX_BASE58_TEXT:
-        raise ValueError(f"base58 text over {MAX_BASE58_TEXT} characters; use hex or base64")
+        raise ValueError(
+            f"base58 text over {MAX_BASE58_TEXT} characters; use hex or base64"
+        )
     return b58decode(text)
 
 
@@ -336,7 +348,11 @@ def container_of(value: object, strict: bool) -> object:
 
     For types that expect an object or a list. Text is read only if *strict* (JSON).
     """
-    if not strict or not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+    if (
+        not strict
+        or not isinstance(value, str)
+        or not value.lstrip().startswith(("{", "["))
+    ):
         return value
     try:
         return json.loads(value)
@@ -422,7 +438,9 @@ class JsonWriter(GroupVisitor[[Any], Any]):
         if isinstance(value, str):
             return value
         ((name, payload),) = value.items()
-        body = next(v.payload for v in node.variants if v.name == name and v.payload is not None)
+        body = next(
+            v.payload for v in node.variants if v.name == name and v.payload is not None
+        )
         return {name: self.visit(body, payload)}
 
     def visit_link(self, node: Link, value: Any) -> Any:

@@ -14,7 +14,10 @@ _MAX_LISTED = 20
 
 
 def match_names(
-    names: Iterable[str], given: Iterable[object], what: str, required: Iterable[str] = ()
+    names: Iterable[str],
+    given: Iterable[object],
+    what: str,
+    required: Iterable[str] = (),
 ) -> dict[str, object]:
     """Return name -> given key. *what* is the word for a name in errors ("field", "argument").
 
@@ -29,7 +32,9 @@ def match_names(
     for key in given:
         name = spellings.get(key) if isinstance(key, str) else None
         if name is None:
-            raise EncodeError(f"unknown {what} {abbr(key)}. {suggest(str(key), known)}", value=key)
+            raise EncodeError(
+                f"unknown {what} {abbr(key)}. {suggest(str(key), known)}", value=key
+            )
         if name in found:
             keys = f"{found[name]!r} and {key!r}"
             raise EncodeError(f"{what} {name!r} is given twice, as {keys}", value=key)

@@ -128,7 +128,9 @@ class Layouts:
     def _count_empty_items(self, node: Type) -> int:
         """Count the items of the fixed arrays in *node* that may take no bytes."""
         if node not in self._empty_items:
-            self._empty_items[node] = 0  # while they are counted: a type may hold itself
+            self._empty_items[node] = (
+                0  # while they are counted: a type may hold itself
+            )
             found = sum(map(self._count_empty_items, self._parts(node)))
             if isinstance(node, Array) and isinstance(node.count, int):
                 found = node.count * (found + (self.least(node.item) == 0))
@@ -198,7 +200,8 @@ class _Nullable(GroupVisitor[[], bool]):
         self.layouts = layouts
 
     def _never(
-        self, node: ScalarType | ListType | ProductType | Map | Enum | Generic | Unsupported
+        self,
+        node: ScalarType | ListType | ProductType | Map | Enum | Generic | Unsupported,
     ) -> bool:
         return False
 

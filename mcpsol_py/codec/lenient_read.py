@@ -106,7 +106,9 @@ class LenientReader(InterpretedReader):
         return _MISSING, at
 
     def _within(self, data: bytes, start: int) -> InterpretedReader:
-        return LenientReader(self.layouts, data, self.base + start, self.depth, outer=self)
+        return LenientReader(
+            self.layouts, data, self.base + start, self.depth, outer=self
+        )
 
     def _read_part(self, item: Type, data: bytes, start: int) -> tuple[Any, int]:
         """Read a part whose size is known. If it cannot be read, its bytes are its value."""
@@ -122,7 +124,9 @@ class LenientReader(InterpretedReader):
     def _read_constant(self, node: Type, constant: bytes, at: int) -> int:
         found = self.take(node, at, len(constant))
         if found != constant:
-            self.note(f"expected the constant bytes 0x{constant.hex()}, got 0x{found.hex()}")
+            self.note(
+                f"expected the constant bytes 0x{constant.hex()}, got 0x{found.hex()}"
+            )
         return at + len(constant)
 
     # --- scalars ---------------------------------------------------------------------------------
@@ -148,7 +152,9 @@ class LenientReader(InterpretedReader):
         if not self.layouts.least(item):
             super()._check_count(number, item, at, end)
 
-    def _read_items(self, node: Type, item: Type, count: Count, at: int) -> tuple[list[Any], int]:
+    def _read_items(
+        self, node: Type, item: Type, count: Count, at: int
+    ) -> tuple[list[Any], int]:
         number, at = self._read_count(count, item, at)
         if number is None:
             return self._read_items_to_end(node, item, at)
@@ -158,12 +164,16 @@ class LenientReader(InterpretedReader):
             values.append(value)
         return self._items_read(values, number), at
 
-    def _read_items_to_end(self, node: Type, item: Type, at: int) -> tuple[list[Any], int]:
+    def _read_items_to_end(
+        self, node: Type, item: Type, at: int
+    ) -> tuple[list[Any], int]:
         values: list[Any] = []
         while at < len(self.data) and not self.ended:
             value, end = self._read_at(f"[{len(values)}]", item, at)
             if end <= at and not self.ended:
-                raise self.refuse(node, at, "its items take no bytes, so their number is unknown")
+                raise self.refuse(
+                    node, at, "its items take no bytes, so their number is unknown"
+                )
             values.append(value)
             at = end
         return self._items_read(values, len(values)), at
@@ -240,7 +250,9 @@ class LenientReader(InterpretedReader):
 def _without_missing(value: Any, end: int) -> tuple[Any, int]:
     """Return an enum's value with None for a payload that could not be read."""
     if isinstance(value, dict):
-        value = {name: None if body is _MISSING else body for name, body in value.items()}
+        value = {
+            name: None if body is _MISSING else body for name, body in value.items()
+        }
     return value, end
 
 
@@ -252,7 +264,9 @@ def _missing_fields(keys: Sequence[str], offset: int) -> str:
 
 def _path_text(path: list[str]) -> str:
     """Return steps as one path: a.b[0].c"""
-    return "".join(step if step.startswith("[") else f".{step}" for step in path).removeprefix(".")
+    return "".join(
+        step if step.startswith("[") else f".{step}" for step in path
+    ).removeprefix(".")
 
 
 class LenientJson(JsonWriter):
@@ -275,6 +289,8 @@ class LenientJson(JsonWriter):
         if isinstance(node, Struct):
             fields = zip(field_keys(node.fields), node.fields, strict=True)
             return {
-                key: self.visit(field.type, value[key]) for key, field in fields if key in value
+                key: self.visit(field.type, value[key])
+                for key, field in fields
+                if key in value
             }
         return list(starmap(self.visit, zip(node.items, value, strict=False)))

@@ -347,7 +347,9 @@ class ReaderSource(FunctionSource, TypeVisitor[[], str]):
         result = self.temp()
         zero = self.layouts.zero_bytes(node)
         self.flush()
-        is_absent = f"{self.data}.startswith({self.codecs.name(zero, 'const')}, {self.at})"
+        is_absent = (
+            f"{self.data}.startswith({self.codecs.name(zero, 'const')}, {self.at})"
+        )
         with self.block(f"if {is_absent}:"):
             self.line(f"{result} = None")
             self.line(f"{self.at} += {len(zero)}")
@@ -447,9 +449,13 @@ class ReaderSource(FunctionSource, TypeVisitor[[], str]):
         if not reader.is_one_expression:
             return None
         names = [part.name for part in reader.run if part.name]
-        unpack = self.codecs.layout("<" + "".join(part.form for part in reader.run), "iter_unpack")
+        unpack = self.codecs.layout(
+            "<" + "".join(part.form for part in reader.run), "iter_unpack"
+        )
         part = f"{self.data}[{self.at}:{self.at} + {many} * {size}]"
-        values = self.bind(f"[{expression} for {', '.join(names)}, in {unpack}({part})]")
+        values = self.bind(
+            f"[{expression} for {', '.join(names)}, in {unpack}({part})]"
+        )
         self.line(f"{self.at} += {many} * {size}")
         return values
 

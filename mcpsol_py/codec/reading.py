@@ -53,7 +53,9 @@ class Reading:
     notes: tuple[str, ...] = ()
     fits: bool = True
     missing: bool = False
-    _to_json: Callable[[Any], Any] = field(default=lambda value: value, repr=False, compare=False)
+    _to_json: Callable[[Any], Any] = field(
+        default=lambda value: value, repr=False, compare=False
+    )
 
     @property
     def is_whole(self) -> bool:
@@ -124,7 +126,9 @@ def read_event(codecs: Codecs, data: Data) -> Reading:
 
 def without_tag(events: Iterable[Event], data: bytes) -> bytes:
     """Return an event's data without the tag of `emit_cpi!`, unless the event's discriminator begins with the tag."""
-    if not data.startswith(EVENT_CPI_TAG) or any(map(begins_with_tag, likely(events, data))):
+    if not data.startswith(EVENT_CPI_TAG) or any(
+        map(begins_with_tag, likely(events, data))
+    ):
         return data
     return data.removeprefix(EVENT_CPI_TAG)
 
@@ -168,13 +172,18 @@ def read_any(known: Known, data: bytes) -> Reading:
         return sure[0] if len(sure) == 1 else min(sure, key=_unexplained)
     start = f"{len(data)} bytes starting 0x{data[:8].hex()}" if data else "no data"
     program = known.codecs.model.name
-    expected = f"expected data of one of the {len(known.kinds)} {known.what} of {program}"
+    expected = (
+        f"expected data of one of the {len(known.kinds)} {known.what} of {program}"
+    )
     raise DecodeError(f"{expected}, got {start}", left=len(data))
 
 
 def _is_unknown(one: Kind) -> bool:
     """Return whether nobody knows which data are of this kind: a faulty instruction of the source."""
-    return one.discriminator.origin == "none" and getattr(one, "disabled", None) is not None
+    return (
+        one.discriminator.origin == "none"
+        and getattr(one, "disabled", None) is not None
+    )
 
 
 def _unexplained(reading: Reading) -> tuple[bool, int, int]:
@@ -194,7 +203,9 @@ def _read_as(known: Known, one: Kind, data: bytes) -> Reading:
     return Reading(one.name, value, data[end:], notes, _to_json=codec.to_json)
 
 
-def _read_leniently(codecs: Codecs, name: str, node: Type, data: bytes, start: int) -> Reading:
+def _read_leniently(
+    codecs: Codecs, name: str, node: Type, data: bytes, start: int
+) -> Reading:
     reader = LenientReader(codecs.layouts, data)
     value, end = reader.read(name, node, start)
     rest = data[end:]

@@ -49,11 +49,14 @@ class SlotCounter(GroupVisitor[[], "int | None"]):
         return 1
 
     def _none(
-        self, node: ScalarType | WrapperType | OptionalType | Map | Generic | Unsupported
+        self,
+        node: ScalarType | WrapperType | OptionalType | Map | Generic | Unsupported,
     ) -> int | None:
         return None
 
-    visit_short_u16 = visit_string = visit_bytes = visit_wrapper = visit_optional = _none
+    visit_short_u16 = visit_string = visit_bytes = visit_wrapper = visit_optional = (
+        _none
+    )
     visit_map = visit_generic = visit_unsupported = _none
 
     def visit_hidden_prefix(self, node: HiddenPrefix) -> int | None:

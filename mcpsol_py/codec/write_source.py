@@ -98,7 +98,9 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
             if form == "32s" and argument.startswith("address("):
                 return argument  # bytes already
         pack = self.codecs.layout("<" + "".join(form for form, _ in run), "pack")
-        arguments = [self._argument(value) for form, value in run if not form.endswith("x")]
+        arguments = [
+            self._argument(value) for form, value in run if not form.endswith("x")
+        ]
         return f"{pack}({', '.join(arguments)})"
 
     def _argument(self, value: str | bytes) -> str:
@@ -193,7 +195,9 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
             return
         size = node.bits // 8
         signed = ", signed=True" if node.signed else ""
-        self.run.append((f"{size}s", f"{value}.to_bytes({size}, {byte_order(node)!r}{signed})"))
+        self.run.append(
+            (f"{size}s", f"{value}.to_bytes({size}, {byte_order(node)!r}{signed})")
+        )
 
     def visit_float(self, node: Float, x: str) -> None:
         value = self.name_of(x)
@@ -412,20 +416,26 @@ class WriterSource(FunctionSource, TypeVisitor[[str], None]):
             self.run.append((form, f"len({value})"))
             return
         size = prefix.bits // 8
-        self.run.append((f"{size}s", f"len({value}).to_bytes({size}, {byte_order(prefix)!r})"))
+        self.run.append(
+            (f"{size}s", f"len({value}).to_bytes({size}, {byte_order(prefix)!r})")
+        )
 
     # --- products, enums, links ----------------------------------------------------------------
 
     def visit_tuple(self, node: Tuple, x: str) -> None:
         value = self.name_of(x)
-        self.give_up_if(f"type({value}) is not list or len({value}) != {len(node.items)}")
+        self.give_up_if(
+            f"type({value}) is not list or len({value}) != {len(node.items)}"
+        )
         for index, item in enumerate(node.items):
             self.write(item, f"{value}[{index}]")
 
     def visit_struct(self, node: Struct, x: str) -> None:
         value = self.name_of(x)
         constants = list(map(self.omitted, node.fields))
-        self.give_up_if(f"type({value}) is not dict or len({value}) != {constants.count(None)}")
+        self.give_up_if(
+            f"type({value}) is not dict or len({value}) != {constants.count(None)}"
+        )
         fields = zip(field_keys(node.fields), node.fields, constants, strict=True)
         for key, field, constant in fields:
             if constant is None:

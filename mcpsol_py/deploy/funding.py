@@ -141,11 +141,19 @@ def top_up(payer: Pubkey, to: Pubkey, lamports: int) -> list[Instruction]:
     """Return a transfer of *lamports*, or nothing if there is nothing to transfer."""
     if lamports <= 0:
         return []
-    return [transfer(TransferParams(from_pubkey=payer, to_pubkey=to, lamports=lamports))]
+    return [
+        transfer(TransferParams(from_pubkey=payer, to_pubkey=to, lamports=lamports))
+    ]
 
 
 def refuse_poor(
-    payer: Pubkey, balance: int, needed: int, doing: str, rent: int, lent: int, fees: int
+    payer: Pubkey,
+    balance: int,
+    needed: int,
+    doing: str,
+    rent: int,
+    lent: int,
+    fees: int,
 ) -> None:
     """Raise DeployRefused, with the parts of the sum, if *payer* has less than *needed* lamports."""
     if balance >= needed:
@@ -168,7 +176,8 @@ async def wait_until_gone(transport: Transport, accounts: Sequence[Pubkey]) -> N
             return
         await transport.sleep(PAUSE)
     raise TransportError(
-        transport.endpoint, f"it still shows {accounts[0]}, which was closed. Run the command again"
+        transport.endpoint,
+        f"it still shows {accounts[0]}, which was closed. Run the command again",
     )
 
 

@@ -139,12 +139,17 @@ async def plan_publication(
     await _check_authority(transport, name, program_id, authority)
     packed = _packed(name, document)
     rate = await read_checked_rent(transport, name)
-    address, next_buffer = metadata_address(program_id), metadata_address(program_id, BUFFER_SEED)
+    address, next_buffer = (
+        metadata_address(program_id),
+        metadata_address(program_id, BUFFER_SEED),
+    )
     accounts = await transport.get_accounts([address, next_buffer, payer])
     account, old_buffer, wallet = accounts
     if account is not None and is_metadata(account) and is_immutable(account):
         raise DeployRefused(
-            name, f"{address} is immutable: it can never change", "It has to stay as it is"
+            name,
+            f"{address} is immutable: it can never change",
+            "It has to stay as it is",
         )
     rows = MetadataInstructions(program_id, authority)
     action = _action(account, document)
@@ -273,9 +278,9 @@ def _fees(parts: int, length: int, signatures: int, price: int | None) -> int:
     parts += parts // WRITES_A_RETRY
     extensions = length // (_EXTENSIONS * GROWTH)
     units = _WRITE_UNITS * parts + 5 * _UNITS
-    return LAMPORTS_PER_SIGNATURE * signatures * (parts + 4 + extensions) + priority_fee(
-        units, price
-    )
+    return LAMPORTS_PER_SIGNATURE * signatures * (
+        parts + 4 + extensions
+    ) + priority_fee(units, price)
 
 
 def _costs(length: int, held: int, in_buffer: int | None, fees: int) -> Costs:
@@ -290,7 +295,9 @@ def _costs(length: int, held: int, in_buffer: int | None, fees: int) -> Costs:
     return Costs(locked, lent, fees, locked + lent + fees + rent.of(0))
 
 
-def _is_from_another_run(account: Account | None, authority: Pubkey, packed: bytes) -> bool:
+def _is_from_another_run(
+    account: Account | None, authority: Pubkey, packed: bytes
+) -> bool:
     """Whether *account* is a buffer that a run cannot continue."""
     if account is None or not is_buffer(account):
         return False
@@ -319,10 +326,22 @@ async def run_publication(
     SendUnknown, TransportError.
     """
     doing = f"to {plan.action} the IDL"
-    refuse_poor(plan.payer, plan.balance, plan.needed, doing, plan.rent, plan.lent, plan.fees)
-    allowance = Allowance(f"the IDL of {plan.program_id}", plan.rent + plan.lent, plan.fees)
-    sender = Sender(transport, plan.payer, [payer, authority], price, charge=allowance.charge)
-    run = _Run(transport, sender, MetadataInstructions(plan.program_id, plan.authority), plan, step)
+    refuse_poor(
+        plan.payer, plan.balance, plan.needed, doing, plan.rent, plan.lent, plan.fees
+    )
+    allowance = Allowance(
+        f"the IDL of {plan.program_id}", plan.rent + plan.lent, plan.fees
+    )
+    sender = Sender(
+        transport, plan.payer, [payer, authority], price, charge=allowance.charge
+    )
+    run = _Run(
+        transport,
+        sender,
+        MetadataInstructions(plan.program_id, plan.authority),
+        plan,
+        step,
+    )
     signature = None
     if plan.action == "create":
         signature = await run.create()
@@ -340,7 +359,11 @@ async def _wait_until_published(transport: Transport, plan: PublicationPlan) -> 
     document = zlib.decompress(plan.packed)
     for _ in range(STALE_LOOKS):
         (account,) = await transport.get_accounts([plan.address])
-        if account is not None and is_metadata(account) and document_of(account) == document:
+        if (
+            account is not None
+            and is_metadata(account)
+            and document_of(account) == document
+        ):
             return
         await transport.sleep(PAUSE)
     raise TransportError(
@@ -423,7 +446,9 @@ class _Run:
         """Give the endpoint time to show the written account."""
         for _ in range(STALE_LOOKS):
             account = await self._account(target)
-            if account and not chunks(self.plan.packed, bytes(account.data[HEADER:]), size):
+            if account and not chunks(
+                self.plan.packed, bytes(account.data[HEADER:]), size
+            ):
                 return
             await self.transport.sleep(PAUSE)
 
@@ -438,7 +463,9 @@ class _Run:
         if not is_buffer(account):
             self.step("making the buffer")
             pay = top_up(plan.payer, target, self._lacking(account))
-            await self.sender.one([*pay, self.rows.allocate(target, seed)], units=_UNITS)
+            await self.sender.one(
+                [*pay, self.rows.allocate(target, seed)], units=_UNITS
+            )
             account = await self._account(target)
         if account is None:
             return None
@@ -450,7 +477,9 @@ class _Run:
         await self._grow(target, more, pay)
         return await self._account(target)
 
-    async def _write(self, target: Pubkey, missing: Sequence[tuple[int, bytes]]) -> None:
+    async def _write(
+        self, target: Pubkey, missing: Sequence[tuple[int, bytes]]
+    ) -> None:
         jobs = [[self.rows.write(target, at, part)] for at, part in missing]
 
         def landed(count: int) -> None:
@@ -459,12 +488,16 @@ class _Run:
         self.step(f"writing {len(jobs)} chunks")
         await self.sender.many(jobs, units=_WRITE_UNITS, landed=landed)
 
-    async def _grow(self, account: Pubkey, more: int, first: Sequence[Instruction]) -> None:
+    async def _grow(
+        self, account: Pubkey, more: int, first: Sequence[Instruction]
+    ) -> None:
         """Lengthen *account* by *more* bytes, after the instructions *first*."""
         steps = self.rows.extend(account, more)
         for at in range(0, len(steps), _EXTENSIONS):
             before = first if at == 0 else ()
-            await self.sender.one([*before, *steps[at : at + _EXTENSIONS]], units=_UNITS)
+            await self.sender.one(
+                [*before, *steps[at : at + _EXTENSIONS]], units=_UNITS
+            )
 
     async def _account(self, address: Pubkey) -> Account | None:
         (account,) = await self.transport.get_accounts([address])
@@ -475,7 +508,9 @@ class _Run:
         return self.plan.rate.of(HEADER + len(self.plan.packed)) - lamports_of(account)
 
 
-async def find_buffers(transport: Transport, program_id: Pubkey) -> list[tuple[Pubkey, int]]:
+async def find_buffers(
+    transport: Transport, program_id: Pubkey
+) -> list[tuple[Pubkey, int]]:
     """Return (address, lamports) of each buffer that a stopped publication left."""
     targets = [metadata_address(program_id, seed) for seed in (IDL_SEED, BUFFER_SEED)]
     accounts = await transport.get_accounts(targets)

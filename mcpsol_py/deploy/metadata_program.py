@@ -51,7 +51,11 @@ _FORM = bytes([1, 2, 1, 0])
 
 
 def _kind(account: Account | None) -> int:
-    if account is None or account.owner != PROGRAM_METADATA or len(account.data) < HEADER:
+    if (
+        account is None
+        or account.owner != PROGRAM_METADATA
+        or len(account.data) < HEADER
+    ):
         return 0
     return account.data[0]
 
@@ -112,7 +116,9 @@ class MetadataInstructions:
         """Return as many Extend instructions as *more* bytes need."""
         parts = [min(GROWTH, more - at) for at in range(0, more, GROWTH)]
         return [
-            _instruction(b"\x08" + part.to_bytes(2, "little"), *self._authorized(account))
+            _instruction(
+                b"\x08" + part.to_bytes(2, "little"), *self._authorized(account)
+            )
             for part in parts
         ]
 
@@ -129,7 +135,9 @@ class MetadataInstructions:
         """Return Initialize: create the IDL's metadata from *data*, or from the buffer *account*."""
         system = SYSTEM_PROGRAM if data else PROGRAM_METADATA
         return _instruction(
-            b"\1" + _seed(IDL_SEED) + _FORM + data, *self._authorized(account), _readonly(system)
+            b"\1" + _seed(IDL_SEED) + _FORM + data,
+            *self._authorized(account),
+            _readonly(system),
         )
 
     def set_data(
@@ -139,7 +147,9 @@ class MetadataInstructions:
         target, *authorized = self._authorized(account)
         source = _readonly(PROGRAM_METADATA) if buffer is None else _writable(buffer)
         authority, program, programdata = authorized
-        return _instruction(b"\3" + _FORM + data, target, authority, source, program, programdata)
+        return _instruction(
+            b"\3" + _FORM + data, target, authority, source, program, programdata
+        )
 
     def trim(self, account: Pubkey, to: Pubkey) -> Instruction:
         """Return Trim: cut off unused bytes, and send their rent to *to*."""

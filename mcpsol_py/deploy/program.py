@@ -160,7 +160,9 @@ def buffer_address(authority: Pubkey, program_id: Pubkey, elf: bytes) -> Pubkey:
     return Pubkey.create_with_seed(authority, seed, LOADER)
 
 
-def _chunk_size(payer: Pubkey, authority: Pubkey, buffer: Pubkey, price: int | None) -> int:
+def _chunk_size(
+    payer: Pubkey, authority: Pubkey, buffer: Pubkey, price: int | None
+) -> int:
     """Return the bytes that one transaction can write.
 
     That is the rest of a packet, less two bytes because the data's length takes more bytes then.
@@ -274,7 +276,9 @@ def _checked_room(name: str, size: int, max_len: int | None) -> int:
     """Return the bytes to leave for the program. Raises DeployRefused."""
     if max_len is not None and max_len < size:
         raise DeployRefused(
-            name, f"--max-len {max_len:,} is less than the file's {size:,} bytes", "Leave it out"
+            name,
+            f"--max-len {max_len:,} is less than the file's {size:,} bytes",
+            "Leave it out",
         )
     room = max(size, max_len or 0)
     if room > loader.MAX_ELF:
@@ -286,7 +290,9 @@ def _checked_room(name: str, size: int, max_len: int | None) -> int:
     return room
 
 
-async def _look(transport: Transport, program_id: Pubkey, buffer: Pubkey, payer: Pubkey) -> _Found:
+async def _look(
+    transport: Transport, program_id: Pubkey, buffer: Pubkey, payer: Pubkey
+) -> _Found:
     rent = await read_checked_rent(transport, f"program {program_id}")
     program = await deployment(transport, program_id)
     account, held, wallet = await transport.get_accounts([program_id, buffer, payer])
@@ -324,7 +330,9 @@ def _check_authority(name: str, found: DeployedProgram, authority: Pubkey) -> No
         )
     if found.authority is None:
         raise DeployRefused(
-            name, "it is final: it cannot be upgraded", "Deploy under another --program-id"
+            name,
+            "it is final: it cannot be upgraded",
+            "Deploy under another --program-id",
         )
     if found.authority != authority:
         raise DeployRefused(
@@ -334,14 +342,18 @@ def _check_authority(name: str, found: DeployedProgram, authority: Pubkey) -> No
         )
 
 
-def _usable_bytes(buffer: ProgramBuffer | None, size: int, authority: Pubkey) -> bytes | None:
+def _usable_bytes(
+    buffer: ProgramBuffer | None, size: int, authority: Pubkey
+) -> bytes | None:
     """Return the bytes of a buffer that a run can continue, or None."""
     if buffer is None or len(buffer.data) != size or buffer.authority != authority:
         return None
     return buffer.data
 
 
-def _action(program: DeployedProgram | None, elf: bytes, room: int, *, final: bool) -> Action:
+def _action(
+    program: DeployedProgram | None, elf: bytes, room: int, *, final: bool
+) -> Action:
     if program is None:
         return "deploy"
     is_there = program.holds(elf) and len(program.data) >= room
@@ -352,7 +364,9 @@ def _fees(writes: int, signatures: int, price: int | None) -> int:
     """Return the most that fees can be: of the writes, some retries, and three other transactions."""
     writes += writes // WRITES_A_RETRY
     units = _WRITE_UNITS * writes + 3 * _DEPLOY_UNITS
-    return LAMPORTS_PER_SIGNATURE * (signatures * (writes + 3) + 1) + priority_fee(units, price)
+    return LAMPORTS_PER_SIGNATURE * (signatures * (writes + 3) + 1) + priority_fee(
+        units, price
+    )
 
 
 def _costs(found: _Found, size: int, room: int, fees: int) -> Costs:
@@ -383,7 +397,13 @@ def _growth(found: _Found, more: int) -> int:
 
 
 def _extend(
-    program_id: Pubkey, payer: Pubkey, authority: Pubkey, more: int, *, checked: bool, growth: int
+    program_id: Pubkey,
+    payer: Pubkey,
+    authority: Pubkey,
+    more: int,
+    *,
+    checked: bool,
+    growth: int,
 ) -> list[Instruction]:
     """Return instructions that lengthen a program for exactly *growth* lamports.
 
@@ -405,9 +425,15 @@ async def _extension(
     assert found.program is not None
     program_id = found.program.program_id
     why = ""
-    for size, checked in ((more, True), (more, False), (max(more, _LEAST_EXTENSION), False)):
+    for size, checked in (
+        (more, True),
+        (more, False),
+        (max(more, _LEAST_EXTENSION), False),
+    ):
         growth = _growth(found, size)
-        job = _extend(program_id, payer, authority, size, checked=checked, growth=growth)
+        job = _extend(
+            program_id, payer, authority, size, checked=checked, growth=growth
+        )
         outcome = await run_instructions(transport, job, Payers(option=payer))
         if outcome.err is None:
             return size, checked
@@ -455,7 +481,13 @@ async def run_deployment(
     node asks for more than the plan showed; ProgramFailed, SendUnknown, TransportError.
     """
     refuse_poor(
-        plan.payer, plan.balance, plan.needed, f"to {plan.action}", plan.rent, plan.lent, plan.fees
+        plan.payer,
+        plan.balance,
+        plan.needed,
+        f"to {plan.action}",
+        plan.rent,
+        plan.lent,
+        plan.fees,
     )
     final = final or plan.final
     _check_plan(elf, plan, final=final)
@@ -478,7 +510,9 @@ def _check_plan(elf: bytes, plan: DeploymentPlan, *, final: bool) -> None:
     """Raise DeployRefused if *plan* was made for something else."""
     name = f"program {plan.program_id}"
     if hashlib.sha256(elf).hexdigest() != plan.sha256:
-        raise DeployRefused(name, "the plan was made for other bytes", "Make a new plan")
+        raise DeployRefused(
+            name, "the plan was made for other bytes", "Make a new plan"
+        )
     if final and plan.action == "none":
         raise DeployRefused(
             name,
@@ -527,7 +561,9 @@ class _Run:
         if plan.action == "upgrade":
             await _wait_for_next_slot(self.transport, plan.program_id)
             self.step("upgrading")
-            job = [loader.upgrade(plan.program_id, plan.buffer, plan.payer, plan.authority)]
+            job = [
+                loader.upgrade(plan.program_id, plan.buffer, plan.payer, plan.authority)
+            ]
         else:
             self.step("deploying")
             job = await self._first_deployment()
@@ -569,7 +605,9 @@ class _Run:
             *top_up(plan.payer, plan.program_id, lacking),
             allocate(AllocateParams(pubkey=plan.program_id, space=loader.PROGRAM_SIZE)),
             assign(AssignParams(pubkey=plan.program_id, owner=LOADER)),
-            loader.deploy(plan.payer, plan.program_id, plan.buffer, plan.authority, plan.max_len),
+            loader.deploy(
+                plan.payer, plan.program_id, plan.buffer, plan.authority, plan.max_len
+            ),
         ]
 
     async def _fill_buffer(self) -> None:
@@ -589,7 +627,10 @@ class _Run:
 
     async def _write(self, missing: Sequence[tuple[int, bytes]]) -> None:
         plan = self.plan
-        jobs = [[loader.write(plan.buffer, plan.authority, at, part)] for at, part in missing]
+        jobs = [
+            [loader.write(plan.buffer, plan.authority, at, part)]
+            for at, part in missing
+        ]
         self.step(f"writing {len(jobs)} of {plan.chunks} chunks")
 
         def landed(count: int) -> None:
@@ -597,14 +638,18 @@ class _Run:
 
         await self.sender.many(jobs, units=_WRITE_UNITS, landed=landed)
 
-    async def _missing(self, transport: Transport, size: int) -> list[tuple[int, bytes]]:
+    async def _missing(
+        self, transport: Transport, size: int
+    ) -> list[tuple[int, bytes]]:
         """Return the chunks that an endpoint does not show in the buffer, after it had time to catch up."""
         missing: list[tuple[int, bytes]] = []
         for look in range(STALE_LOOKS + 1):
             if look > 0:
                 await transport.sleep(PAUSE)
             (held,) = await transport.get_accounts([self.plan.buffer])
-            there = _usable_bytes(loader.read_buffer(held), self.plan.size, self.plan.authority)
+            there = _usable_bytes(
+                loader.read_buffer(held), self.plan.size, self.plan.authority
+            )
             missing = chunks(self.elf, there, size)
             if there is not None and not missing:
                 return []
@@ -652,7 +697,9 @@ async def _wait_for_next_slot(transport: Transport, program_id: Pubkey) -> None:
         if await current_slot(transport) > found.slot:
             return
         await transport.sleep(PAUSE)
-    raise TransportError(transport.endpoint, "the cluster makes no new slots", retryable=True)
+    raise TransportError(
+        transport.endpoint, "the cluster makes no new slots", retryable=True
+    )
 
 
 async def close_buffer(

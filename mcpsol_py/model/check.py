@@ -100,7 +100,9 @@ def _check_instruction(context: CheckContext, ix: Instruction, path: str) -> Non
         check_type(context, ix.returns, f"{path}.returns")
     _check_account_names(context, ix.accounts, f"{path}.accounts")
     leaves = dict(account_leaves(ix.accounts))
-    _check_shared_names(context, ix, [account_path[-1] for account_path in leaves], path)
+    _check_shared_names(
+        context, ix, [account_path[-1] for account_path in leaves], path
+    )
     check_seeds(context, ix, leaves, path)
 
 
@@ -111,7 +113,9 @@ def _check_arguments(context: CheckContext, ix: Instruction, path: str) -> None:
         check_type(context, arg.type, f"{path}[{i}].type")
 
 
-def _check_account_names(context: CheckContext, items: tuple[AccountItem, ...], path: str) -> None:
+def _check_account_names(
+    context: CheckContext, items: tuple[AccountItem, ...], path: str
+) -> None:
     context.unique(items, lambda item: item.name, path, "account")
     for i, item in enumerate(items):
         context.word(item.name, f"{path}[{i}].name")
@@ -139,7 +143,9 @@ def _check_accounts(context: CheckContext) -> None:
         if isinstance(account.type, Link):
             check_link(context, account.type, f"{path}[{i}]")
         else:
-            check_type(context, account.type, f"{path}[{i}].{context.paths.account_data}")
+            check_type(
+                context, account.type, f"{path}[{i}].{context.paths.account_data}"
+            )
     _check_recognizable(context, path)
     check_shadowing(context, accounts, path, "account type", "warning")
 
@@ -171,7 +177,9 @@ def _check_events(context: CheckContext) -> None:
         if isinstance(event.type, Link):
             check_link(context, event.type, here)
         else:
-            check_type(context, event.type, f"{here}.data" if context.paths.codama else here)
+            check_type(
+                context, event.type, f"{here}.data" if context.paths.codama else here
+            )
     check_shadowing(context, events, path, "event", "warning")
 
 
@@ -183,13 +191,15 @@ def _check_errors(context: CheckContext) -> None:
         if at == i:
             continue
         other = abbr(errors[at].name, 60)
-        message = (
-            f"{abbr(error.name, 60)} has the code {error.code}, which {other} at [{at}] has too"
+        message = f"{abbr(error.name, 60)} has the code {error.code}, which {other} at [{at}] has too"
+        context.findings.warning(
+            f"{context.paths.root}errors[{i}]", message, "duplicate-code"
         )
-        context.findings.warning(f"{context.paths.root}errors[{i}]", message, "duplicate-code")
 
 
 def _check_constants(context: CheckContext) -> None:
     path = f"{context.paths.root}constants"
     constants = context.model.constants
-    context.unique(constants, lambda constant: constant.name, path, "constant", "warning")
+    context.unique(
+        constants, lambda constant: constant.name, path, "constant", "warning"
+    )

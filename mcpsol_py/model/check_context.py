@@ -52,11 +52,15 @@ class CheckContext:
                 same = items[at] == item
                 how = "identically" if same else "differently"
                 message = f"{what} {abbr(text, 60)} is defined at [{at}] already, {how}"
-                self.findings.add(_milder(level) if same else level, here, message, rule)
+                self.findings.add(
+                    _milder(level) if same else level, here, message, rule
+                )
                 continue
             other = first_in_snake.setdefault(snake(text), i)
             if other != i:
-                names = f"{abbr(text, 60)} and {abbr(name(items[other]), 60)} at [{other}]"
+                names = (
+                    f"{abbr(text, 60)} and {abbr(name(items[other]), 60)} at [{other}]"
+                )
                 message = f"{what} {names} have the same name in snake_case"
                 self.findings.warning(here, message, "colliding-names")
 

@@ -8,7 +8,13 @@ from operator import attrgetter
 
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.findings import Level
-from mcpsol_py.model.program import LIST_TOOLS, AccountType, Discriminator, Event, Instruction
+from mcpsol_py.model.program import (
+    LIST_TOOLS,
+    AccountType,
+    Discriminator,
+    Event,
+    Instruction,
+)
 from mcpsol_py.model.usable import answers_schema
 
 __all__ = ["check_discriminators", "check_shadowing"]
@@ -30,7 +36,9 @@ def _check_discriminator(context: CheckContext, ix: Instruction, path: str) -> N
     if not discriminator.value and not ix.also:
         _report_empty(context, ix, path)
     elif answers_schema(ix):
-        message = f"{ix.name!r} is list_tools itself; a rendered program generates its own"
+        message = (
+            f"{ix.name!r} is list_tools itself; a rendered program generates its own"
+        )
         context.findings.info(path, message, "reserved-discriminator")
     elif discriminator.offset == 0:
         _check_reserved(context, discriminator.value, path)
@@ -50,7 +58,9 @@ def _check_reserved(context: CheckContext, data: bytes, path: str) -> None:
 
 def _report_empty(context: CheckContext, ix: Instruction, path: str) -> None:
     if len(context.model.instructions) > 1:
-        message = f"{ix.name!r} has no discriminator that distinguishes it from the others"
+        message = (
+            f"{ix.name!r} has no discriminator that distinguishes it from the others"
+        )
         context.findings.error(path, message, "empty-discriminator")
     else:
         message = f"{ix.name!r} has no discriminator: its data is its arguments alone"
@@ -84,7 +94,9 @@ def check_shadowing(
         prefixes.append(known)
 
 
-def _sorted_by_first_bytes(items: Sequence[Instruction | AccountType | Event]) -> list[_Known]:
+def _sorted_by_first_bytes(
+    items: Sequence[Instruction | AccountType | Event],
+) -> list[_Known]:
     """Return the items that only their first bytes identify, sorted by these bytes."""
     out = []
     for i, item in enumerate(items):
@@ -116,5 +128,7 @@ def _report_shadow(
         how = f"is also that of {first.name!r}"
     else:
         how = f"starts with 0x{shorter.data[:32].hex()} of {first.name!r}"
-    message = f"the discriminator 0x{longer.data[:32].hex()} of {what} {second.name!r} {how}"
+    message = (
+        f"the discriminator 0x{longer.data[:32].hex()} of {what} {second.name!r} {how}"
+    )
     context.findings.add(level, where, message, "shadowed-discriminator")

@@ -95,7 +95,9 @@ class _SeedChecker:
 
     def pda(self, pda: Pda, place: _Place) -> None:
         if len(pda.seeds) > MAX_SEEDS:
-            message = f"{len(pda.seeds)} seeds; an address has at most {MAX_SEEDS} and a bump"
+            message = (
+                f"{len(pda.seeds)} seeds; an address has at most {MAX_SEEDS} and a bump"
+            )
             self.context.findings.error(place.path, message, "seed")
         for i, seed in enumerate(pda.seeds):
             self.seed(seed, place.below(f".seeds[{i}]"))
@@ -105,7 +107,9 @@ class _SeedChecker:
 
     def run_together(self, pda: Pda, path: str) -> None:
         """Report texts that follow one another: "ab" and "c" have the address of "a" and "bc"."""
-        varying = [i for i, seed in enumerate(pda.seeds) if not isinstance(seed, ConstSeed)]
+        varying = [
+            i for i, seed in enumerate(pda.seeds) if not isinstance(seed, ConstSeed)
+        ]
         texts = [f"{path}.seeds[{i}]" in self.of_any_length for i in varying]
         for one, other in pairwise(zip(varying, texts, strict=True)):
             if one[1] and other[1]:
@@ -142,11 +146,17 @@ class _SeedChecker:
     def _unknown_seed(self, seed: UnknownSeed, place: _Place) -> None:
         self.warn(place.path, f"the address cannot be derived: {seed.why}")
 
-    def seed_type(self, seed: ArgSeed | AccountSeed, node: Type | None, place: _Place) -> None:
+    def seed_type(
+        self, seed: ArgSeed | AccountSeed, node: Type | None, place: _Place
+    ) -> None:
         """Check that every program makes the same seed of an argument or field of type *node*."""
         if node is not None and is_of_any_length(self.context.resolver, node):
             self.of_any_length.add(place.path)
-        if node is None or seed.type is not None or is_plain_seed(self.context.resolver, node):
+        if (
+            node is None
+            or seed.type is not None
+            or is_plain_seed(self.context.resolver, node)
+        ):
             return
         self.warn(place.path, f"{why_no_seed(node)}, {_GIVE_IT}")
 
@@ -226,7 +236,11 @@ class _SeedChecker:
         return field
 
     def account(
-        self, steps: AccountPath, field: tuple[str, ...], kind: str | None, place: _Place
+        self,
+        steps: AccountPath,
+        field: tuple[str, ...],
+        kind: str | None,
+        place: _Place,
     ) -> Type | None:
         """Check a reference to an account, or with *field* to a field of its data, which *kind* decodes.
 
@@ -235,11 +249,15 @@ class _SeedChecker:
         if steps not in self.leaves:
             name = ".".join(steps)
             hint = suggest(name, list(map(".".join, self.leaves)))
-            self.warn(place.path, f"no account named {abbr(name, 60)}, {_GIVE_IT}. {hint}")
+            self.warn(
+                place.path, f"no account named {abbr(name, 60)}, {_GIVE_IT}. {hint}"
+            )
             return None
         if field and steps == place.owner:
             name = ".".join(steps)
-            message = f"{name} is derived from its own data, so callers must give its address"
+            message = (
+                f"{name} is derived from its own data, so callers must give its address"
+            )
             self.context.findings.info(place.path, message, "own-fields")
         else:
             self.needs.setdefault(place.owner, set()).add(steps)
@@ -252,7 +270,11 @@ class _SeedChecker:
             return self.follow(self.account_types[kind], field, path)
         if kind is not None and kind in self.context.type_names:
             return self.follow(Link(kind), field, path)
-        lacking = f"its type {kind!r} is not described here" if kind else "its type is missing"
+        lacking = (
+            f"its type {kind!r} is not described here"
+            if kind
+            else "its type is missing"
+        )
         name = abbr(".".join(field), 60)
         self.warn(path, f"the field {name} of {steps[-1]!r} is needed, but {lacking}")
         return None

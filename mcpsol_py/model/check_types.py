@@ -57,7 +57,9 @@ def _check_unsupported(context: CheckContext, node: Unsupported, path: str) -> N
 
 def _check_fields(context: CheckContext, struct: Struct, path: str) -> None:
     fields = f"{path}.fields"
-    context.unique(struct.fields, lambda f: f.name, fields, "field", "warning", "duplicate-field")
+    context.unique(
+        struct.fields, lambda f: f.name, fields, "field", "warning", "duplicate-field"
+    )
     for i, field in enumerate(struct.fields):
         context.word(field.name, f"{fields}[{i}].name")
 
@@ -109,7 +111,9 @@ def _check_definition(context: CheckContext, definition: TypeDef, path: str) -> 
         message = f"the layout is {layout}, which only the program knows"
         findings.error(f"{path}.serialization", message, "unsupported-type")
     if not definition.generics and context.resolver.endless(Link(definition.name)):
-        message = f"every value of type {definition.name!r} contains another one, without end"
+        message = (
+            f"every value of type {definition.name!r} contains another one, without end"
+        )
         findings.error(f"{path}.type", message, "endless-type")
     declared = set(names_of(definition.generics))
     for name in sorted(generic_names(definition.type) - declared):

@@ -36,12 +36,18 @@ def origin_of(model: ProgramModel, path: str) -> str:
     return model.origin if model.origins else ""
 
 
-def path_of(model: ProgramModel, instruction: str, account: tuple[str, ...] = ()) -> str:
+def path_of(
+    model: ProgramModel, instruction: str, account: tuple[str, ...] = ()
+) -> str:
     """Return the path of an instruction, or of one of its accounts; "" if there is none of that name."""
     for i, ix in enumerate(model.instructions):
         if ix.name == instruction:
             leaf = dict(account_leaves(ix.accounts)).get(account)
-            return f"instructions[{i}].{leaf[1]}" if leaf is not None else f"instructions[{i}]"
+            return (
+                f"instructions[{i}].{leaf[1]}"
+                if leaf is not None
+                else f"instructions[{i}]"
+            )
     return ""
 
 

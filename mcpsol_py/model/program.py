@@ -241,7 +241,9 @@ class UnknownSeed:
 
 
 Seed: TypeAlias = ConstSeed | ArgSeed | AccountSeed | ProgramIdSeed | UnknownSeed
-AnySeed = TypeVar("AnySeed", ConstSeed, ArgSeed, AccountSeed, ProgramIdSeed, UnknownSeed)
+AnySeed = TypeVar(
+    "AnySeed", ConstSeed, ArgSeed, AccountSeed, ProgramIdSeed, UnknownSeed
+)
 
 
 @dataclass(frozen=True, slots=True)

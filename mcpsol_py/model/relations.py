@@ -31,7 +31,9 @@ def relations_of(instruction: Instruction) -> dict[AccountPath, tuple[Relation, 
 
     An account that the call creates stores nothing yet. An optional account is absent unless it is given.
     """
-    accounts = {path: account for path, (account, _) in account_leaves(instruction.accounts)}
+    accounts = {
+        path: account for path, (account, _) in account_leaves(instruction.accounts)
+    }
     found: dict[AccountPath, list[Relation]] = defaultdict(list)
     for path, account in accounts.items():
         found[path] += [Relation((name,), account.name) for name in account.relations]
@@ -53,4 +55,6 @@ def _located(
     """Return the path of the account *name*: in the group of *seen_from* first, then in those around it."""
     steps = tuple(name.split("."))
     scopes = (seen_from[:depth] for depth in range(len(seen_from) - 1, -1, -1))
-    return next((path for scope in scopes if (path := (*scope, *steps)) in accounts), None)
+    return next(
+        (path for scope in scopes if (path := (*scope, *steps)) in accounts), None
+    )

@@ -66,7 +66,9 @@ def substitute(node: Type, env: Arguments) -> Type:
 def _substitute_parameter(parameter: Generic, env: Arguments) -> Type:
     value = env.get(parameter.name, parameter)
     if isinstance(value, int):
-        return Unsupported(parameter.name, f"{parameter.name} is a const parameter, not a type")
+        return Unsupported(
+            parameter.name, f"{parameter.name} is a const parameter, not a type"
+        )
     return value
 
 
@@ -74,7 +76,9 @@ def _substitute_count(count: Count, env: Arguments) -> Count:
     if not isinstance(count, Generic):
         return count
     value = env.get(count.name, count)
-    if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
+    if (
+        isinstance(value, Link) and not value.args
+    ):  # a const parameter passed on by name
         value = env.get(value.name, Generic(value.name))
     if isinstance(value, (int, Generic)):
         return value
@@ -178,7 +182,9 @@ class Resolver:
         while changed:
             changed = False
             for link in reversed(links):
-                if not self._ends[link] and has_finite_value.visit(self.expand(link)[1]):
+                if not self._ends[link] and has_finite_value.visit(
+                    self.expand(link)[1]
+                ):
                     self._ends[link] = changed = True
 
     def _reached(self, link: Link) -> list[Link]:
@@ -209,9 +215,13 @@ def _instantiate(definition: TypeDef, link: Link) -> Type:
         why = f"{link.name} takes {wanted} generic arguments, {given} are given"
         return Unsupported(link.name, why)
     if _is_too_large(link):
-        return Unsupported(link.name, "its generic arguments nest too deep or are too many")
+        return Unsupported(
+            link.name, "its generic arguments nest too deep or are too many"
+        )
     pairs = zip(definition.generics, link.args, strict=True)
-    return substitute(definition.type, {parameter.name: arg.value for parameter, arg in pairs})
+    return substitute(
+        definition.type, {parameter.name: arg.value for parameter, arg in pairs}
+    )
 
 
 def _is_too_large(link: Link) -> bool:
@@ -248,7 +258,9 @@ class _UnusableSearch(GroupVisitor[[int], str | None]):
         return self.visit(node, depth)
 
     def in_children(
-        self, node: WrapperType | OptionalType | ListType | ProductType | Map | Enum, depth: int
+        self,
+        node: WrapperType | OptionalType | ListType | ProductType | Map | Enum,
+        depth: int,
     ) -> str | None:
         reasons = (self.find(child, depth + 1) for child in children(node))
         return next(filter(None, reasons), None)
@@ -304,7 +316,9 @@ class _HasFiniteValue(GroupVisitor[[], bool]):
     def visit_link(self, node: Link) -> bool:
         return self.ends.get(node, True)
 
-    def always(self, node: ScalarType | Generic | Unsupported | RemainderOption | Map) -> bool:
+    def always(
+        self, node: ScalarType | Generic | Unsupported | RemainderOption | Map
+    ) -> bool:
         return True
 
     visit_scalar = visit_generic = visit_unsupported = always

@@ -19,7 +19,13 @@ from mcpsol_py.model.serial_shapes import (
     FieldShape,
     field_shapes,
 )
-from mcpsol_py.model.serial_values import Budget, expect, mismatch, read_bytes, read_value
+from mcpsol_py.model.serial_values import (
+    Budget,
+    expect,
+    mismatch,
+    read_bytes,
+    read_value,
+)
 from mcpsol_py.names import clean_text
 
 __all__ = ["MAX_TEXT", "reader_for"]
@@ -44,7 +50,9 @@ def reader_for(hint: Any) -> ModelReader:
     if make is not None:
         return make(get_args(hint))
     if not is_dataclass(hint):
-        raise TypeError(f"no reader for {hint!r}")  # pragma: no cover  # a new kind of annotation
+        raise TypeError(
+            f"no reader for {hint!r}"
+        )  # pragma: no cover  # a new kind of annotation
     return _RecordReader(hint)
 
 
@@ -162,7 +170,9 @@ class _LazyReader:
 # --- unions ----------------------------------------------------------------------------------------------------------
 
 #: The unions of nodes by their members.
-_NODE_UNIONS: dict[frozenset[Any], str] = {members: name for name, members in UNIONS.items()}
+_NODE_UNIONS: dict[frozenset[Any], str] = {
+    members: name for name, members in UNIONS.items()
+}
 _NODE_UNIONS[frozenset({types.Int, types.ShortU16})] = "type"
 
 _ACCOUNT_ITEM = frozenset({program.Account, program.AccountGroup})
@@ -216,14 +226,18 @@ class _FirstReader:
 def _read_count(value: Any, budget: Budget) -> Any:
     count = _read_int_or_type(value, budget)
     is_negative = isinstance(count, int) and count < 0
-    if is_negative or not isinstance(count, (int, types.Int, types.ShortU16, types.Generic)):
+    if is_negative or not isinstance(
+        count, (int, types.Int, types.ShortU16, types.Generic)
+    ):
         raise mismatch(value, "a count")
     return count
 
 
 def _read_account_item(value: Any, budget: Budget) -> Any:
     is_group = isinstance(value, dict) and "accounts" in value
-    return reader_for(program.AccountGroup if is_group else program.Account)(value, budget)
+    return reader_for(program.AccountGroup if is_group else program.Account)(
+        value, budget
+    )
 
 
 _READERS_OF_COMPOSITES: dict[Any, Callable[[tuple[Any, ...]], ModelReader]] = {
@@ -323,7 +337,9 @@ class _RowReader:
         self.expected = f"{self.required} to {len(shapes)} fields of {kind.__name__}"
 
     def __call__(self, value: Any, budget: Budget) -> Any:
-        if not isinstance(value, list) or not self.required <= len(value) <= len(self.members):
+        if not isinstance(value, list) or not self.required <= len(value) <= len(
+            self.members
+        ):
             raise mismatch(value, self.expected)
         pairs = zip(self.members, value, strict=False)
         with budget:
@@ -349,7 +365,9 @@ class _RecordReader:
             raise mismatch(value, f"an object ({self.kind.__name__})")
         self._check_names(value)
         with budget:
-            out = {name: self.members[name](item, budget) for name, item in value.items()}
+            out = {
+                name: self.members[name](item, budget) for name, item in value.items()
+            }
             return self.kind(**out)
 
     def _check_names(self, value: dict[str, Any]) -> None:

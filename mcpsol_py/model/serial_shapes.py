@@ -152,7 +152,8 @@ def field_shapes(kind: Any) -> tuple[FieldShape, ...]:
     hints = typing.get_type_hints(kind)
     compared = (f for f in fields(kind) if f.compare)
     return tuple(
-        FieldShape(f.name, hints[f.name], _default(f), hints[f.name] is object) for f in compared
+        FieldShape(f.name, hints[f.name], _default(f), hints[f.name] is object)
+        for f in compared
     )
 
 

@@ -94,7 +94,9 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
     ) -> int | None:
         return None
 
-    visit_short_u16 = visit_string = visit_bytes = visit_size_prefixed = visit_sentinel = varies
+    visit_short_u16 = visit_string = visit_bytes = visit_size_prefixed = (
+        visit_sentinel
+    ) = varies
     visit_remainder_option = visit_generic = visit_unsupported = varies
 
     def number(self, node: Int | Float, depth: int) -> int | None:
@@ -116,7 +118,9 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
     def visit_fixed_size(self, node: FixedSize, depth: int) -> int | None:
         return node.size
 
-    def with_hidden_bytes(self, node: HiddenPrefix | HiddenSuffix, depth: int) -> int | None:
+    def with_hidden_bytes(
+        self, node: HiddenPrefix | HiddenSuffix, depth: int
+    ) -> int | None:
         return _plus(self.size(node.item, depth + 1), len(node.data))
 
     visit_hidden_prefix = visit_hidden_suffix = with_hidden_bytes

@@ -56,10 +56,16 @@ class SourcePaths:
 
 
 def _definition_paths(model: ProgramModel, root: str, types_key: str) -> list[str]:
-    in_place = _accounts_with_type_in_place(model) if model.dialect in _TYPES_IN_PLACE else {}
+    in_place = (
+        _accounts_with_type_in_place(model) if model.dialect in _TYPES_IN_PLACE else {}
+    )
     paths = []
     for i, definition in enumerate(model.types):
-        place = in_place.get(definition.name) if isinstance(definition.type, Struct) else None
+        place = (
+            in_place.get(definition.name)
+            if isinstance(definition.type, Struct)
+            else None
+        )
         key, number = (types_key, i) if place is None else ("accounts", place)
         paths.append(f"{root}{key}[{number}]")
     return paths
@@ -92,7 +98,9 @@ class _Steps(GroupVisitor[[], Iterable[Step]]):
         return [(self.member(node, i), child) for i, child in enumerate(children(node))]
 
     def member(self, node: ProductType, place: int) -> str:
-        return f".fields[{place}].type" if isinstance(node, Struct) else f".items[{place}]"
+        return (
+            f".fields[{place}].type" if isinstance(node, Struct) else f".items[{place}]"
+        )
 
     def visit_map(self, node: Map) -> Iterable[Step]:
         return ((".key", node.key), (".value", node.value))
@@ -119,7 +127,11 @@ class _AnchorSteps(_Steps):
     """Anchor's words, which the other dialects share."""
 
     def member(self, node: ProductType, place: int) -> str:
-        return f".fields[{place}].type" if isinstance(node, Struct) else f".fields[{place}]"
+        return (
+            f".fields[{place}].type"
+            if isinstance(node, Struct)
+            else f".fields[{place}]"
+        )
 
     def payload(self, variant: Variant) -> str:
         return ""

@@ -123,7 +123,9 @@ class _TypeText(TypeVisitor[[], str]):
         return "(" + ", ".join(map(type_text, node.items)) + ")"
 
     def visit_struct(self, node: Struct) -> str:
-        return "{" + ", ".join(f"{f.name}: {type_text(f.type)}" for f in node.fields) + "}"
+        return (
+            "{" + ", ".join(f"{f.name}: {type_text(f.type)}" for f in node.fields) + "}"
+        )
 
     def visit_enum(self, node: Enum) -> str:
         return "enum " + " | ".join(names_of(node.variants))

@@ -71,7 +71,9 @@ def without_schema(model: ProgramModel) -> ProgramModel:
 
 def for_callers(model: ProgramModel) -> ProgramModel:
     """Return *model* without what only the program itself can call, and without types that nothing else uses."""
-    own = [ix for ix in model.instructions if only_itself(ix, model.facade_of) is not None]
+    own = [
+        ix for ix in model.instructions if only_itself(ix, model.facade_of) is not None
+    ]
     return _without(model, own)
 
 
@@ -84,7 +86,9 @@ def _without(model: ProgramModel, dropped: list[Instruction]) -> ProgramModel:
     others += [event.type for event in model.events]
     others += [constant.type for constant in model.constants]
     gone = _used(model, _types(dropped)) - _used(model, [*_types(kept), *others])
-    types = tuple(definition for definition in model.types if definition.name not in gone)
+    types = tuple(
+        definition for definition in model.types if definition.name not in gone
+    )
     return replace(model, instructions=kept, types=types)
 
 

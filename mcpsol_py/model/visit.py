@@ -81,9 +81,13 @@ __all__ = [
 ]
 
 #: Types that hold no other type.
-ScalarType: TypeAlias = Int | ShortU16 | Float | Bool | Pubkey | String | Bytes | Amount | DateTime
+ScalarType: TypeAlias = (
+    Int | ShortU16 | Float | Bool | Pubkey | String | Bytes | Amount | DateTime
+)
 #: Types that change how the bytes of one `item` lie, and not its value.
-WrapperType: TypeAlias = SizePrefixed | FixedSize | Sentinel | HiddenPrefix | HiddenSuffix | Offset
+WrapperType: TypeAlias = (
+    SizePrefixed | FixedSize | Sentinel | HiddenPrefix | HiddenSuffix | Offset
+)
 #: Types whose value may be absent.
 OptionalType: TypeAlias = Option | ZeroableOption | RemainderOption
 #: Types that repeat one `item`.
@@ -106,18 +110,26 @@ def method_name(kind: type[Any]) -> str:
 def _snake(name: str) -> str:
     out = ""
     for before, letter in zip(" " + name, name, strict=False):
-        out += f"_{letter.lower()}" if letter.isupper() and before.islower() else letter.lower()
+        out += (
+            f"_{letter.lower()}"
+            if letter.isupper() and before.islower()
+            else letter.lower()
+        )
     return out
 
 
-_METHOD_NAMES: dict[type[Any], str] = {kind: f"visit_{_snake(kind.__name__)}" for kind in KINDS}
+_METHOD_NAMES: dict[type[Any], str] = {
+    kind: f"visit_{_snake(kind.__name__)}" for kind in KINDS
+}
 
 
 class _Dispatch(dict[type[Any], Callable[..., Any]]):
     """The methods of one visitor class by kind of type."""
 
     def __missing__(self, kind: type[Any]) -> Callable[..., Any]:
-        raise TypeError(f"expected a type node of mcpsol_py.model.types, got {kind.__name__}")
+        raise TypeError(
+            f"expected a type node of mcpsol_py.model.types, got {kind.__name__}"
+        )
 
 
 class TypeVisitor(ABC, Generic[P, R]):
@@ -130,7 +142,9 @@ class TypeVisitor(ABC, Generic[P, R]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._methods = _Dispatch((kind, getattr(cls, name)) for kind, name in _METHOD_NAMES.items())
+        cls._methods = _Dispatch(
+            (kind, getattr(cls, name)) for kind, name in _METHOD_NAMES.items()
+        )
 
     def visit(self, node: Type, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the method for the kind of *node* and return its result."""
@@ -143,7 +157,9 @@ class TypeVisitor(ABC, Generic[P, R]):
     def visit_int(self, node: Int, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     @abstractmethod
-    def visit_short_u16(self, node: ShortU16, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_short_u16(
+        self, node: ShortU16, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
     def visit_float(self, node: Float, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -161,19 +177,29 @@ class TypeVisitor(ABC, Generic[P, R]):
     def visit_bytes(self, node: Bytes, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     @abstractmethod
-    def visit_size_prefixed(self, node: SizePrefixed, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_size_prefixed(
+        self, node: SizePrefixed, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
-    def visit_fixed_size(self, node: FixedSize, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_fixed_size(
+        self, node: FixedSize, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
-    def visit_sentinel(self, node: Sentinel, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_sentinel(
+        self, node: Sentinel, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
-    def visit_hidden_prefix(self, node: HiddenPrefix, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_hidden_prefix(
+        self, node: HiddenPrefix, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
-    def visit_hidden_suffix(self, node: HiddenSuffix, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_hidden_suffix(
+        self, node: HiddenSuffix, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
     def visit_offset(self, node: Offset, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -192,7 +218,9 @@ class TypeVisitor(ABC, Generic[P, R]):
     ) -> R: ...
 
     @abstractmethod
-    def visit_generic(self, node: types.Generic, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_generic(
+        self, node: types.Generic, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
     def visit_array(self, node: Array, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -219,10 +247,14 @@ class TypeVisitor(ABC, Generic[P, R]):
     def visit_amount(self, node: Amount, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     @abstractmethod
-    def visit_date_time(self, node: DateTime, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_date_time(
+        self, node: DateTime, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
     @abstractmethod
-    def visit_unsupported(self, node: Unsupported, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def visit_unsupported(
+        self, node: Unsupported, *args: P.args, **kwargs: P.kwargs
+    ) -> R: ...
 
 
 class GroupVisitor(TypeVisitor[P, R]):
@@ -241,7 +273,9 @@ class GroupVisitor(TypeVisitor[P, R]):
         """Visit a type that changes how the bytes of its item lie."""
 
     @abstractmethod
-    def visit_optional(self, node: OptionalType, *args: P.args, **kwargs: P.kwargs) -> R:
+    def visit_optional(
+        self, node: OptionalType, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         """Visit a type whose value may be absent."""
 
     @abstractmethod
@@ -279,7 +313,9 @@ class GroupVisitor(TypeVisitor[P, R]):
     def visit_date_time(self, node: DateTime, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.visit_scalar(node, *args, **kwargs)
 
-    def visit_size_prefixed(self, node: SizePrefixed, *args: P.args, **kwargs: P.kwargs) -> R:
+    def visit_size_prefixed(
+        self, node: SizePrefixed, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         return self.visit_wrapper(node, *args, **kwargs)
 
     def visit_fixed_size(self, node: FixedSize, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -288,10 +324,14 @@ class GroupVisitor(TypeVisitor[P, R]):
     def visit_sentinel(self, node: Sentinel, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.visit_wrapper(node, *args, **kwargs)
 
-    def visit_hidden_prefix(self, node: HiddenPrefix, *args: P.args, **kwargs: P.kwargs) -> R:
+    def visit_hidden_prefix(
+        self, node: HiddenPrefix, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         return self.visit_wrapper(node, *args, **kwargs)
 
-    def visit_hidden_suffix(self, node: HiddenSuffix, *args: P.args, **kwargs: P.kwargs) -> R:
+    def visit_hidden_suffix(
+        self, node: HiddenSuffix, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         return self.visit_wrapper(node, *args, **kwargs)
 
     def visit_offset(self, node: Offset, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -300,10 +340,14 @@ class GroupVisitor(TypeVisitor[P, R]):
     def visit_option(self, node: Option, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.visit_optional(node, *args, **kwargs)
 
-    def visit_zeroable_option(self, node: ZeroableOption, *args: P.args, **kwargs: P.kwargs) -> R:
+    def visit_zeroable_option(
+        self, node: ZeroableOption, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         return self.visit_optional(node, *args, **kwargs)
 
-    def visit_remainder_option(self, node: RemainderOption, *args: P.args, **kwargs: P.kwargs) -> R:
+    def visit_remainder_option(
+        self, node: RemainderOption, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         return self.visit_optional(node, *args, **kwargs)
 
     def visit_array(self, node: Array, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -347,13 +391,17 @@ def generic_names(node: Type) -> set[str]:
     for part in walk(node):
         if isinstance(part, types.Generic):
             names.add(part.name)
-        elif isinstance(part, (Array, Set, Map)) and isinstance(part.count, types.Generic):
+        elif isinstance(part, (Array, Set, Map)) and isinstance(
+            part.count, types.Generic
+        ):
             names.add(part.count.name)
     return names
 
 
 class _Children(GroupVisitor[[], tuple[Type, ...]]):
-    def nothing(self, node: ScalarType | types.Generic | Unsupported) -> tuple[Type, ...]:
+    def nothing(
+        self, node: ScalarType | types.Generic | Unsupported
+    ) -> tuple[Type, ...]:
         return ()
 
     def item(self, node: WrapperType | OptionalType | ListType) -> tuple[Type, ...]:
@@ -381,7 +429,9 @@ Change: TypeAlias = Callable[[Type], Type]
 
 
 class _MapChildren(GroupVisitor[[Change], Type]):
-    def unchanged(self, node: ScalarType | types.Generic | Unsupported, change: Change) -> Type:
+    def unchanged(
+        self, node: ScalarType | types.Generic | Unsupported, change: Change
+    ) -> Type:
         return node
 
     def item(self, node: WrapperType | OptionalType | ListType, change: Change) -> Type:

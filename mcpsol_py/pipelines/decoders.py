@@ -82,7 +82,9 @@ class _RowDecoder(_Decoder):
             records = iter([Unread(f"expected JSON: {error}")])
         for record in records:
             if isinstance(record, Unread):
-                reading = Reading("", None, notes=(record.why,), fits=False, missing=True)
+                reading = Reading(
+                    "", None, notes=(record.why,), fits=False, missing=True
+                )
                 yield Row(self.kind, self._table.name, self._version, reading, False)
             else:
                 yield from filter(self._is_wanted, self._reader.rows(record))

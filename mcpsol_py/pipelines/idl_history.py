@@ -109,13 +109,17 @@ async def _checked(
 ) -> IdlHistory:
     """Compare the newest IDL with the one that the accounts hold now: a node may lie, or lack a transaction."""
     now = next(
-        (one for one in await read_idl_accounts(transport, program_id) if one.document), None
+        (one for one in await read_idl_accounts(transport, program_id) if one.document),
+        None,
     )
     newest = idls[-1] if idls and idls[-1].last_slot is None else None
     held = None if now is None else now.document
     if newest is not None and newest.document != held:
         idls.remove(newest)
-        notes = [*notes, f"the account holds another IDL than transaction {newest.signature} wrote"]
+        notes = [
+            *notes,
+            f"the account holds another IDL than transaction {newest.signature} wrote",
+        ]
     elif newest is None and held is not None:
         notes = [*notes, "the transaction that wrote the IDL of today is not known"]
     return IdlHistory(tuple(idls), tuple(notes))
@@ -183,7 +187,9 @@ def _anchor_change(program_id: str, call: LandedCall) -> _Change | None:
     if kind == b"\1":  # CreateBuffer
         return _Change(keys[0], _started)
     if kind == b"\2":  # Write
-        return _Change(keys[0], _appended, rest[4 : 4 + int.from_bytes(rest[:4], "little")])
+        return _Change(
+            keys[0], _appended, rest[4 : 4 + int.from_bytes(rest[:4], "little")]
+        )
     if kind == b"\3":  # SetBuffer
         return _Change(keys[1], _replaced, source=keys[0])
     if kind == b"\5":  # Close
@@ -221,7 +227,9 @@ _METADATA_CHANGES: dict[int, Callable[[bytes, Sequence[str]], _Change]] = {
     3: _metadata_set_data,
     6: lambda data, keys: _Change(keys[0], _closed),
     7: lambda data, keys: _Change(keys[0], _started),
-    8: lambda data, keys: _Change(keys[0], _appended, bytes(int.from_bytes(data[:2], "little"))),
+    8: lambda data, keys: _Change(
+        keys[0], _appended, bytes(int.from_bytes(data[:2], "little"))
+    ),
 }
 
 
@@ -257,7 +265,9 @@ class _Moment:
     def document(self) -> dict[str, Any] | None:
         """The IDL that the content is."""
         form = self.content.form if self.place.change_of is _metadata_change else None
-        if self.content.data is None or (form is not None and len(form) < len(_WHOLE_FORM)):
+        if self.content.data is None or (
+            form is not None and len(form) < len(_WHOLE_FORM)
+        ):
             return None
         return unpacked_idl(self.content.data, form)
 
@@ -282,7 +292,9 @@ class _LandedWrites:
             before, landed = content, await self._landed(entry)
             content = _Content() if landed is None else content
             for change, at in _changes(landed, account, place.change_of):
-                source = await self._source(change, str(entry.signature), at, place, _DEEPEST)
+                source = await self._source(
+                    change, str(entry.signature), at, place, _DEEPEST
+                )
                 content = content.changed(change, source)
             if content != before:
                 found.append(_Moment(place, entry.slot, str(entry.signature), content))
@@ -296,9 +308,14 @@ class _LandedWrites:
         if not change.source or not depth:
             return None
         for entry in await self._history(change.source):
-            landed, is_last = await self._landed(entry), str(entry.signature) == signature
+            landed, is_last = (
+                await self._landed(entry),
+                str(entry.signature) == signature,
+            )
             content = _Content() if landed is None else content
-            for earlier, place_of_call in _changes(landed, change.source, place.change_of):
+            for earlier, place_of_call in _changes(
+                landed, change.source, place.change_of
+            ):
                 if not is_last or place_of_call < at:
                     source = await self._source(
                         earlier, str(entry.signature), place_of_call, place, depth - 1
@@ -311,7 +328,9 @@ class _LandedWrites:
     async def _history(self, account: str) -> tuple[HistoryEntry, ...]:
         """Return the transactions of an account that had an effect, the oldest first."""
         if account not in self._entries:
-            self._entries[account] = tuple(reversed(await self._pages(Pubkey.from_string(account))))
+            self._entries[account] = tuple(
+                reversed(await self._pages(Pubkey.from_string(account)))
+            )
         return self._entries[account]
 
     async def _pages(self, key: Pubkey) -> list[HistoryEntry]:
@@ -323,7 +342,9 @@ class _LandedWrites:
             if page.complete or not page.entries:
                 break
             if len(found) >= _MOST:
-                self.notes.append(f"{key} has over {_MOST:,} transactions: older ones are not read")
+                self.notes.append(
+                    f"{key} has over {_MOST:,} transactions: older ones are not read"
+                )
                 break
         return [entry for entry in found if not entry.failed]
 
@@ -334,7 +355,9 @@ class _LandedWrites:
             found = next(iter(records_of(record)), None)
             self._read[name] = found if isinstance(found, LandedTransaction) else None
             if self._read[name] is None:
-                self.notes.append(f"{self.transport.endpoint} does not have transaction {name}")
+                self.notes.append(
+                    f"{self.transport.endpoint} does not have transaction {name}"
+                )
         return self._read[name]
 
 
@@ -342,7 +365,9 @@ def _changes(
     landed: LandedTransaction | None, account: str, change_of: _ReadChange
 ) -> Iterator[tuple[_Change, int]]:
     """Yield the changes that a transaction made to an account, and the number of the call that made it."""
-    calls = [] if landed is None or landed.failed else sorted(landed.calls, key=_in_order)
+    calls = (
+        [] if landed is None or landed.failed else sorted(landed.calls, key=_in_order)
+    )
     for at, call in enumerate(calls):
         try:
             change = change_of(call)
@@ -359,7 +384,9 @@ def _in_order(call: LandedCall) -> tuple[int, int]:
 # --- the IDLs ------------------------------------------------------------------------------------
 
 
-def _published(places: Sequence[_Place], moments: Sequence[_Moment]) -> Iterator[PublishedIdl]:
+def _published(
+    places: Sequence[_Place], moments: Sequence[_Moment]
+) -> Iterator[PublishedIdl]:
     """Yield the IDLs that counted: of the places that had one, the first of *places*."""
     held: dict[str, dict[str, Any] | None] = {}
     current: PublishedIdl | None = None
@@ -373,6 +400,8 @@ def _published(places: Sequence[_Place], moments: Sequence[_Moment]) -> Iterator
             yield replace(current, last_slot=max(current.first_slot, moment.slot - 1))
         current = None
         if document is not None:
-            current = PublishedIdl(document, source, moment.slot, None, moment.signature)
+            current = PublishedIdl(
+                document, source, moment.slot, None, moment.signature
+            )
     if current is not None:
         yield current

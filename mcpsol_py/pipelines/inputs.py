@@ -56,7 +56,9 @@ def _found(text: str) -> list[str]:
     """Return the files that a path or a pattern names."""
     path = Path(text)
     if path.is_dir():
-        return [str(one) for one in sorted(path.rglob("*")) if one.name.endswith(_ENDINGS)]
+        return [
+            str(one) for one in sorted(path.rglob("*")) if one.name.endswith(_ENDINGS)
+        ]
     if path.exists():
         return [text]
     matches = glob.glob(text, recursive=True)  # noqa: PTH207  # a pattern may be absolute
@@ -76,7 +78,9 @@ def documents_of(file: str, stdin: IO[bytes]) -> Iterator[Document]:
 
 
 def _opened(file: str) -> BinaryIO:
-    return cast(BinaryIO, gzip.GzipFile(file) if file.endswith(".gz") else Path(file).open("rb"))
+    return cast(
+        BinaryIO, gzip.GzipFile(file) if file.endswith(".gz") else Path(file).open("rb")
+    )
 
 
 def lines_of(stream: IO[bytes], origin: str) -> Iterator[Document]:
@@ -102,7 +106,9 @@ def _is_cut(line: bytes) -> bool:
 
 def _parsed(text: bytes, origin: str) -> Document:
     if len(text) >= MAX_DOCUMENT:
-        return Document(origin, why=f"expected a document of less than {MAX_DOCUMENT:,} bytes")
+        return Document(
+            origin, why=f"expected a document of less than {MAX_DOCUMENT:,} bytes"
+        )
     try:
         return Document(origin, orjson.loads(text))
     except ValueError as error:

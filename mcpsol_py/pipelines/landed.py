@@ -105,7 +105,9 @@ def transactions_of(document: object) -> Iterator[dict[str, Any] | Unread]:
         yield Unread("the document nests too deep")
 
 
-_NO_TRANSACTION = Unread("expected a transaction, got an account: read it with --format")
+_NO_TRANSACTION = Unread(
+    "expected a transaction, got an account: read it with --format"
+)
 
 
 def _as_result(document: _Json, around: _Around) -> dict[str, Any]:
@@ -122,7 +124,8 @@ def _records(document: object, around: _Around) -> Iterator[Record]:
             yield from _records(item, around)
     elif isinstance(document, dict):
         read = next(
-            (read for key, read in _SHAPES.items() if document.get(key) is not None), _unknown
+            (read for key, read in _SHAPES.items() if document.get(key) is not None),
+            _unknown,
         )
         yield from read(document, around)
     elif document:
@@ -140,7 +143,9 @@ def _unknown(document: _Json, around: _Around) -> Iterator[Record]:
         yield _NOTHING
     else:
         keys = abbr(list(document))
-        yield Unread(f"expected a transaction, a block or accounts, got an object with {keys}")
+        yield Unread(
+            f"expected a transaction, a block or accounts, got an object with {keys}"
+        )
 
 
 def _failure(document: _Json, around: _Around) -> Iterator[Record]:
@@ -160,7 +165,9 @@ def _with_context(document: _Json, around: _Around) -> Iterator[Record]:
 def _block(document: _Json, around: _Around) -> Iterator[Record]:
     """Read a block. The result of getBlock does not say its own slot: only what wrote the file may."""
     slot, when = _number(document, "slot"), _number(document, "blockTime")
-    return _records(document["transactions"], replace(around, slot=slot, block_time=when))
+    return _records(
+        document["transactions"], replace(around, slot=slot, block_time=when)
+    )
 
 
 def _one_transaction(document: _Json, around: _Around) -> Iterator[Record]:
@@ -188,7 +195,9 @@ def _read(read: Any, document: _Json, around: _Around) -> Record:
     except DecodeError as error:
         return Unread(str(error))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        return Unread(f"expected the JSON of an RPC node: {type(error).__name__}: {error}")
+        return Unread(
+            f"expected the JSON of an RPC node: {type(error).__name__}: {error}"
+        )
     return record
 
 
@@ -209,10 +218,16 @@ def _transaction(document: _Json, around: _Around) -> LandedTransaction:
     meta: _Json = document.get("meta") or {}
     body, loaded = document["transaction"], _loaded(meta)
     if isinstance(body, dict):
-        signatures, calls = body["signatures"], _calls_of_json(body["message"], loaded, meta)
+        signatures, calls = (
+            body["signatures"],
+            _calls_of_json(body["message"], loaded, meta),
+        )
     else:
         parsed = read_transaction(body[0] if isinstance(body, list) else body)
-        signatures, calls = parsed.signatures, _calls_of_message(parsed.message, loaded, meta)
+        signatures, calls = (
+            parsed.signatures,
+            _calls_of_message(parsed.message, loaded, meta),
+        )
     return LandedTransaction(
         signature=str(next(iter(signatures), "")),
         calls=tuple(calls),
@@ -229,9 +244,13 @@ def _loaded(meta: _Json) -> list[str]:
     return [*loaded.get("writable", ()), *loaded.get("readonly", ())]
 
 
-def _calls_of_json(message: _Json, loaded: list[str], meta: _Json) -> Iterator[LandedCall]:
+def _calls_of_json(
+    message: _Json, loaded: list[str], meta: _Json
+) -> Iterator[LandedCall]:
     keys = message["accountKeys"]
-    if keys and isinstance(keys[0], dict):  # jsonParsed lists those of lookup tables, too
+    if keys and isinstance(
+        keys[0], dict
+    ):  # jsonParsed lists those of lookup tables, too
         addresses = [key["pubkey"] for key in keys]
     else:
         addresses = [*keys, *loaded]
@@ -240,11 +259,15 @@ def _calls_of_json(message: _Json, loaded: list[str], meta: _Json) -> Iterator[L
     yield from _inner_calls(meta, addresses)
 
 
-def _calls_of_message(message: Any, loaded: list[str], meta: _Json) -> Iterator[LandedCall]:
+def _calls_of_message(
+    message: Any, loaded: list[str], meta: _Json
+) -> Iterator[LandedCall]:
     accounts = MessageAccounts(message, loaded)
     for index, one in enumerate(message.instructions):
         given = tuple(map(accounts.address, one.accounts))
-        yield LandedCall(accounts.address(one.program_id_index), given, bytes(one.data), index)
+        yield LandedCall(
+            accounts.address(one.program_id_index), given, bytes(one.data), index
+        )
     yield from _inner_calls(meta, accounts.keys)
 
 
@@ -255,14 +278,21 @@ def _inner_calls(meta: _Json, addresses: Sequence[str]) -> Iterator[LandedCall]:
 
 
 def _call(
-    instruction: _Json, addresses: Sequence[str], index: int, inner_index: int | None = None
+    instruction: _Json,
+    addresses: Sequence[str],
+    index: int,
+    inner_index: int | None = None,
 ) -> LandedCall:
     given = instruction.get("accounts", ())
     data = b58decode(instruction["data"]) if "data" in instruction else None
     if "programId" in instruction:
-        return LandedCall(instruction["programId"], tuple(given), data, index, inner_index)
+        return LandedCall(
+            instruction["programId"], tuple(given), data, index, inner_index
+        )
     program = addresses[instruction["programIdIndex"]]
-    return LandedCall(program, tuple(addresses[place] for place in given), data, index, inner_index)
+    return LandedCall(
+        program, tuple(addresses[place] for place in given), data, index, inner_index
+    )
 
 
 # --- accounts --------------------------------------------------------------------------------
@@ -271,7 +301,9 @@ def _call(
 def _account(document: _Json, around: _Around) -> LandedAccount:
     account = document.get("account", document)
     address = document.get("pubkey", document.get("address"))
-    return LandedAccount(_bytes_of(account["data"]), address, account.get("owner"), around.slot)
+    return LandedAccount(
+        _bytes_of(account["data"]), address, account.get("owner"), around.slot
+    )
 
 
 def _bytes_of(data: Any) -> bytes:
@@ -279,7 +311,9 @@ def _bytes_of(data: Any) -> bytes:
     text, encoding = data if isinstance(data, list) else (data, "base64")
     decode = _ENCODINGS.get(encoding)
     if decode is None:
-        raise DecodeError(f"expected data in base64 or base58, got {abbr(encoding)}", path="data")
+        raise DecodeError(
+            f"expected data in base64 or base58, got {abbr(encoding)}", path="data"
+        )
     return decode(text)
 
 

@@ -71,7 +71,9 @@ class RowReader:
 
     def _instructions(self, record: LandedTransaction) -> Iterator[Row]:
         for call in record.calls:
-            is_event = self._is_own(call) and (call.data or b"").startswith(EVENT_CPI_TAG)
+            is_event = self._is_own(call) and (call.data or b"").startswith(
+                EVENT_CPI_TAG
+            )
             if call.program == str(self.program_id) and not is_event:
                 yield self._instruction(record, call)
 
@@ -87,12 +89,19 @@ class RowReader:
                 call.data, slot=record.slot, accounts=len(call.accounts)
             )
         except DecodeError as error:
-            return self._unread("instructions", call.data or b"", error, where, call.accounts)
+            return self._unread(
+                "instructions", call.data or b"", error, where, call.accounts
+            )
         return _row("instructions", found, where, call.accounts)
 
     def _events(self, record: LandedTransaction) -> Iterator[Row]:
-        inner = [(self._behind, call.data or b"") for call in filter(self._is_own, record.calls)]
-        for index, (data, is_text) in enumerate(event_data(self._behind, record.logs, inner)):
+        inner = [
+            (self._behind, call.data or b"")
+            for call in filter(self._is_own, record.calls)
+        ]
+        for index, (data, is_text) in enumerate(
+            event_data(self._behind, record.logs, inner)
+        ):
             try:
                 found = self.versions.read_event(data, slot=record.slot)
             except DecodeError:
@@ -117,7 +126,9 @@ class RowReader:
         accounts: tuple[str, ...] = (),
     ) -> Row:
         reading = Reading("", None, data, (str(error),), fits=False, missing=True)
-        return Row(kind, None, self.versions.versions[-1], reading, False, where, accounts)
+        return Row(
+            kind, None, self.versions.versions[-1], reading, False, where, accounts
+        )
 
 
 #: The kinds of rows that a record may have, and what reads them.
@@ -132,7 +143,10 @@ _READERS: dict[type, dict[Kind, Callable[[RowReader, Any], Iterator[Row]]]] = {
 
 
 def _row(
-    kind: Kind, found: VersionReading, where: Mapping[str, Any], accounts: tuple[str, ...] = ()
+    kind: Kind,
+    found: VersionReading,
+    where: Mapping[str, Any],
+    accounts: tuple[str, ...] = (),
 ) -> Row:
     name = found.reading.name
     return Row(kind, name, found.version, found.reading, found.is_sure, where, accounts)
@@ -150,11 +164,17 @@ def _where(record: LandedTransaction, index: int) -> dict[str, Any]:
 
 def account_names(version: Version, instruction: str | None) -> list[str]:
     """Return the names of an instruction's accounts, in order. Names inside a group are dotted."""
-    return [] if instruction is None else version.program.instruction(instruction).accounts
+    return (
+        [] if instruction is None else version.program.instruction(instruction).accounts
+    )
 
 
 #: What the fields of a row are called in documents and tables.
-VALUE_KEYS: dict[Kind, str] = {"instructions": "args", "events": "fields", "accounts": "fields"}
+VALUE_KEYS: dict[Kind, str] = {
+    "instructions": "args",
+    "events": "fields",
+    "accounts": "fields",
+}
 
 
 def document_of(row: Row, program_id: Pubkey) -> dict[str, Any]:
@@ -162,7 +182,11 @@ def document_of(row: Row, program_id: Pubkey) -> dict[str, Any]:
     document: dict[str, Any] = {"kind": row.kind.removesuffix("s"), **row.where}
     if document.get("block_time") is not None:
         document["block_time"] = time_of(document["block_time"] * 1000)
-    document |= {"program": str(program_id), "version": row.version.name, "sure": row.is_sure}
+    document |= {
+        "program": str(program_id),
+        "version": row.version.name,
+        "sure": row.is_sure,
+    }
     document["name"] = row.name
     if row.kind == "instructions":
         names = account_names(row.version, row.name)

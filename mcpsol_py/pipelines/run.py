@@ -12,10 +12,14 @@ from mcpsol_py.pipelines.writing import RowWriter
 __all__ = ["write_rows"]
 
 
-def write_rows(documents: Iterable[Document], reader: RowReader, writer: RowWriter) -> None:
+def write_rows(
+    documents: Iterable[Document], reader: RowReader, writer: RowWriter
+) -> None:
     """Write the rows of *documents*, one document in memory at a time."""
     for document in documents:
-        for record in [Unread(document.why)] if document.why else records_of(document.value):
+        for record in (
+            [Unread(document.why)] if document.why else records_of(document.value)
+        ):
             if isinstance(record, Unread):
                 writer.write_unread(document.origin, record.why)
             for row in reader.rows(record):

@@ -59,7 +59,9 @@ class RowTable:
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
         """Return *rows* as a batch of this table."""
-        where = pa.RecordBatch.from_pylist([row.where for row in rows], _WHERE_SCHEMAS[self.kind])
+        where = pa.RecordBatch.from_pylist(
+            [row.where for row in rows], _WHERE_SCHEMAS[self.kind]
+        )
         columns = dict(zip(where.schema.names, where.columns, strict=True))
         columns["version"] = pa.array([self.version.name] * len(rows), pa.string())
         columns["sure"] = pa.array(map(attrgetter("is_sure"), rows), pa.bool_())

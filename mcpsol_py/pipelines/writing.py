@@ -63,7 +63,9 @@ class JsonLines:
 
 
 @contextmanager
-def json_lines(out: Path, program_id: Pubkey, *, replace: bool = False) -> Iterator[JsonLines]:
+def json_lines(
+    out: Path, program_id: Pubkey, *, replace: bool = False
+) -> Iterator[JsonLines]:
     """Write the file *out*. Raises SourceError if it exists, unless *replace*."""
     _refuse_existing(out, replace)
     handle, partial = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
@@ -119,7 +121,9 @@ class ParquetFolder:
         for writer in self._writers.values():
             writer.close()
         if self._unread:
-            pq.write_table(pa.Table.from_pylist(self._unread), self._folder / "unread.parquet")
+            pq.write_table(
+                pa.Table.from_pylist(self._unread), self._folder / "unread.parquet"
+            )
 
     def _flush(self, key: _Key) -> None:
         import pyarrow.parquet as pq
@@ -132,7 +136,9 @@ class ParquetFolder:
         batch = RowTable(version, kind, name, self._text).batch(rows)
         if key not in self._writers:
             path = self._path(kind, name or _UNREAD, version.name or "1")
-            self._writers[key] = pq.ParquetWriter(path, batch.schema, compression="zstd")
+            self._writers[key] = pq.ParquetWriter(
+                path, batch.schema, compression="zstd"
+            )
         self._writers[key].write_batch(batch)
 
     def _path(self, kind: str, name: str, version: str) -> Path:
@@ -181,9 +187,13 @@ def _put(partial: Path, out: Path) -> None:
 
 def _refuse_existing(out: Path, replace: bool) -> None:
     if out.exists() and not replace:
-        raise SourceError("exists already: name another place, or replace it", origin=str(out))
+        raise SourceError(
+            "exists already: name another place, or replace it", origin=str(out)
+        )
     if not out.parent.is_dir():
-        raise SourceError("expected a folder to write to, got none", origin=str(out.parent))
+        raise SourceError(
+            "expected a folder to write to, got none", origin=str(out.parent)
+        )
 
 
 def _safe(name: str) -> str:

@@ -95,7 +95,9 @@ class AccountLookup:
             )
         return found
 
-    def need_given(self, name: str | None, beside: NamedAccount, change: str) -> NamedAccount:
+    def need_given(
+        self, name: str | None, beside: NamedAccount, change: str
+    ) -> NamedAccount:
         """Like `need`, but raises RenderError too if one of the two may be absent. `change`: what is done with them."""
         found = self.need(name, beside)
         if beside.model.optional or found.model.optional:
@@ -134,7 +136,9 @@ class AccountLookup:
 def is_token_program(account: NamedAccount) -> bool:
     """Must the account be one of the two token programs?"""
     allowed = set(account.constraints.one_of)
-    return account.model.address in ids.TOKEN_PROGRAMS or allowed == set(ids.TOKEN_PROGRAMS)
+    return account.model.address in ids.TOKEN_PROGRAMS or allowed == set(
+        ids.TOKEN_PROGRAMS
+    )
 
 
 def can_be_number_seed(kind: Type, encoding: str | None) -> TypeGuard[Int]:

@@ -24,7 +24,10 @@ def _blank(types: tuple[AccountType, ...]) -> Iterator[tuple[str, str]]:
         if not value:
             yield kind.name, "it has no discriminator"
         elif not any(value):
-            yield kind.name, "its discriminator is zero, as all bytes of a new account are"
+            yield (
+                kind.name,
+                "its discriminator is zero, as all bytes of a new account are",
+            )
 
 
 def _alike(types: tuple[AccountType, ...]) -> Iterator[tuple[str, str]]:

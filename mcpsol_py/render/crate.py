@@ -29,7 +29,13 @@ from mcpsol_py.render.readme import readme
 from mcpsol_py.render.rust import Rust, code
 from mcpsol_py.render.targets import MODULES, target_of
 from mcpsol_py.render.view import CrateView, InstructionView, crate_view
-from mcpsol_py.render.write import Planned, RenderResult, author_files, format_rust, write_plan
+from mcpsol_py.render.write import (
+    Planned,
+    RenderResult,
+    author_files,
+    format_rust,
+    write_plan,
+)
 from mcpsol_py.schema.pages import Descriptions, Form
 
 if TYPE_CHECKING:
@@ -77,21 +83,34 @@ def render_crate(
     model = program if isinstance(program, ProgramModel) else program.model
     out = Path(out)
     source = source or _source_name(model, out)
-    model = replace(model, instructions=tuple(filterfalse(answers_schema, model.instructions)))
-    pages: dict[str, Any] = {"form": form, "descriptions": descriptions, "lossless": lossless}
+    model = replace(
+        model, instructions=tuple(filterfalse(answers_schema, model.instructions))
+    )
+    pages: dict[str, Any] = {
+        "form": form,
+        "descriptions": descriptions,
+        "lossless": lossless,
+    }
     try:
         if facade is not None:
             return _render_facade(model, target, facade, out, source, pages)
         return _render(model, target, out, source, pages)
     except RenderError as error:
-        origin = origin_of(model, path_of(model, *error.place)) if error.place[0] else ""
+        origin = (
+            origin_of(model, path_of(model, *error.place)) if error.place[0] else ""
+        )
         if not origin:
             raise
         raise RenderError(f"{origin}: {error}", place=error.place) from error
 
 
 def _render_facade(
-    model: ProgramModel, target: str, facade: str, out: Path, source: str, pages: dict[str, Any]
+    model: ProgramModel,
+    target: str,
+    facade: str,
+    out: Path,
+    source: str,
+    pages: dict[str, Any],
 ) -> RenderResult:
     if target != "pinocchio":
         raise RenderError(f"a facade needs target pinocchio, not {target}.")
@@ -128,7 +147,9 @@ def _called(model: ProgramModel) -> list[str]:
     bodies = bodies_of(model)
     functions = [*bodies.instructions.values(), *bodies.helpers.values()]
     statements = [statement for function in functions for statement in function.body]
-    signing = [call.signer for call in find(statements, CallProgram) if call.signer is not None]
+    signing = [
+        call.signer for call in find(statements, CallProgram) if call.signer is not None
+    ]
     signing += [call.authority for call in find(statements, EmitCall)]
     hashes = ["encode"] if any(find(statements, Hash)) else []
     return [*(f"{snake(account)}_seeds" for account in signing), *hashes]
@@ -191,8 +212,14 @@ class NumberView:
 
 
 _NUMBERS = tuple(
-    NumberView(code(f"{kind}{bits}"), code(f"{kind.lower()}{bits}"), code(str(bits // 8)))
-    for kind, sizes in (("U", (16, 32, 64, 128)), ("I", (16, 32, 64, 128)), ("F", (32, 64)))
+    NumberView(
+        code(f"{kind}{bits}"), code(f"{kind.lower()}{bits}"), code(str(bits // 8))
+    )
+    for kind, sizes in (
+        ("U", (16, 32, 64, 128)),
+        ("I", (16, 32, 64, 128)),
+        ("F", (32, 64)),
+    )
     for bits in sizes
 )
 
@@ -212,7 +239,9 @@ class _Plan:
         self.author = author
         self.bodies = bodies
         self.env = environment(*view.target.folders)
-        self.library_imports = Imports(view.target.imports | view.target.library_imports)
+        self.library_imports = Imports(
+            view.target.imports | view.target.library_imports
+        )
         self.imports = Imports(
             view.target.imports
             | {str(t.name): "crate::types" for t in view.types}
@@ -222,10 +251,15 @@ class _Plan:
 
     def files(self) -> list[Planned]:
         """All files, in the order in which they are written."""
-        entry = {f"src/{name}.rs": self.library_file(name) for name in ("entrypoint", "schema")}
+        entry = {
+            f"src/{name}.rs": self.library_file(name)
+            for name in ("entrypoint", "schema")
+        }
         program = self.program_files()
         by_author = [
-            ix for ix in self.view.instructions if ix.source_name not in self.bodies.handlers
+            ix
+            for ix in self.view.instructions
+            if ix.source_name not in self.bodies.handlers
         ]
         handlers = {_handler_path(ix): self.handler(ix) for ix in by_author}
         generated = {**entry, **program, **self.body_files()}
@@ -239,7 +273,9 @@ class _Plan:
         )
         files = [Planned("Cargo.toml", self.manifest(library), owned=True)]
         files += [Planned(path, text.encode()) for path, text in generated.items()]
-        files += [Planned(path, text.encode(), owned=True) for path, text in handlers.items()]
+        files += [
+            Planned(path, text.encode(), owned=True) for path, text in handlers.items()
+        ]
         if self.shared:
             files.append(Planned(_SHARED, b"", owned=True))
         if self.view.pages.has_stream:
@@ -248,7 +284,9 @@ class _Plan:
 
     def text(self, template: str, **more: object) -> str:
         """What the template of a Rust file makes, before its imports are filled in."""
-        return self.env.get_template(f"src/{template}.rs.jinja").render(crate=self.view, **more)
+        return self.env.get_template(f"src/{template}.rs.jinja").render(
+            crate=self.view, **more
+        )
 
     def program_files(self) -> dict[str, str]:
         """The files of the source's types, accounts and instructions."""
@@ -269,7 +307,9 @@ class _Plan:
             files.append(self.program_file("instruction/instruction", name, ix=ix))
         return dict(files)
 
-    def program_file(self, template: str, name: str = "", **more: object) -> tuple[str, str]:
+    def program_file(
+        self, template: str, name: str = "", **more: object
+    ) -> tuple[str, str]:
         name = name or template
         home = "crate::" + name.replace("/", "::")
         return f"src/{name}.rs", self.imports.fill(self.text(template, **more), home)
@@ -280,7 +320,10 @@ class _Plan:
 
     @property
     def body_imports(self) -> dict[str, str]:
-        return {"events": "crate", **{str(s.name): "crate::state" for s in self.view.states}}
+        return {
+            "events": "crate",
+            **{str(s.name): "crate::state" for s in self.view.states},
+        }
 
     def body_files(self) -> dict[str, str]:
         """The handlers that are made from bodies, and the helpers that they call."""
@@ -288,9 +331,15 @@ class _Plan:
         for ix in self.view.instructions:
             body = self.bodies.handlers.get(ix.source_name)
             if body is not None:
-                local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{ix.module}")
-                text = self.text("processor/body", ix=ix, body=body, style=self.bodies.style)
-                files[_handler_path(ix)] = self.imports.fill(text, local=self.body_imports | local)
+                local = dict.fromkeys(
+                    ("Accounts", "Args"), f"crate::instruction::{ix.module}"
+                )
+                text = self.text(
+                    "processor/body", ix=ix, body=body, style=self.bodies.style
+                )
+                files[_handler_path(ix)] = self.imports.fill(
+                    text, local=self.body_imports | local
+                )
         if self.bodies.helpers:
             files["src/helpers.rs"] = self.imports.fill(
                 self.text("helpers", bodies=self.bodies), "crate::helpers"
@@ -299,7 +348,9 @@ class _Plan:
             files[f"src/{name}.rs"] = text
         return files
 
-    def library_file(self, name: str, usage: Usage | None = None, **more: object) -> str:
+    def library_file(
+        self, name: str, usage: Usage | None = None, **more: object
+    ) -> str:
         """A file that has nothing of the source; with *usage* only the items that are used."""
         text = self.text(name, **more)
         if usage is not None:

@@ -56,7 +56,11 @@ _IMPORTS = {
     "MAX_TX_ACCOUNTS": "pinocchio",
 }
 #: The errors of the facade itself.
-_OWN_CHECKS = ("InstructionFallbackNotFound", "AccountNotEnoughKeys", "InvalidProgramId")
+_OWN_CHECKS = (
+    "InstructionFallbackNotFound",
+    "AccountNotEnoughKeys",
+    "InvalidProgramId",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,9 @@ def facade_view(
             f"--facade {program_id}: no program may call {_CALLED_BY_NONE[program_id]}."
         )
     pages = page_set(served, form=form, descriptions=descriptions, lossless=lossless)
-    docs = [f"A facade of {model.name}: its tools, for a program that cannot serve them itself."]
+    docs = [
+        f"A facade of {model.name}: its tools, for a program that cannot serve them itself."
+    ]
     return FacadeView(
         name=code(f"{crate_name(model.name)}-facade"),
         version=crate_version(model.version),
@@ -127,7 +133,8 @@ def facade_view(
 
 def _has_optional(items: tuple[AccountItem, ...]) -> bool:
     return any(
-        _has_optional(i.accounts) if isinstance(i, AccountGroup) else i.optional for i in items
+        _has_optional(i.accounts) if isinstance(i, AccountGroup) else i.optional
+        for i in items
     )
 
 
@@ -143,10 +150,14 @@ def facade_plan(view: FacadeView) -> list[Planned]:
         )
     ]
     for name in ("lib", "entrypoint", "forward", "schema", "error", "log"):
-        text = env.get_template(f"src/{name}.rs.jinja").render(crate=view, checks=view.checks)
+        text = env.get_template(f"src/{name}.rs.jinja").render(
+            crate=view, checks=view.checks
+        )
         if name == "log":
             text = prune(text, Usage({"log"}, {"log"}, set(), set()))
-        files.append(Planned(f"src/{name}.rs", imports.fill(text, f"crate::{name}").encode()))
+        files.append(
+            Planned(f"src/{name}.rs", imports.fill(text, f"crate::{name}").encode())
+        )
     if view.pages.has_stream:
         files.append(Planned("src/schema.bin", view.pages.stream))
     return files

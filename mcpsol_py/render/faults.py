@@ -13,13 +13,21 @@ __all__ = ["CHECKS", "address_check", "owner_check", "seeds_check"]
 #: (code, name, message)
 CHECKS: tuple[tuple[int, str, str], ...] = (
     (101, "InstructionFallbackNotFound", "No instruction has this discriminator"),
-    (102, "InstructionDidNotDeserialize", "Arguments are too short, too long or malformed"),
+    (
+        102,
+        "InstructionDidNotDeserialize",
+        "Arguments are too short, too long or malformed",
+    ),
     (103, "InstructionDidNotSerialize", "Return value is larger than 1,024 bytes"),
     (2000, "ConstraintMut", "Account is not writable"),
     (2001, "ConstraintHasOne", "Account does not match a field of the state"),
     (2004, "ConstraintOwner", "Account has the wrong owner"),
     (2006, "ConstraintSeeds", "Account address does not match its seeds"),
-    (2009, "ConstraintAssociated", "Account is not the wallet's associated token account"),
+    (
+        2009,
+        "ConstraintAssociated",
+        "Account is not the wallet's associated token account",
+    ),
     (2011, "ConstraintClose", "Account cannot be closed into itself"),
     (2012, "ConstraintAddress", "Account does not have the expected address"),
     (2014, "ConstraintTokenMint", "Token account has another mint"),
@@ -27,7 +35,11 @@ CHECKS: tuple[tuple[int, str, str], ...] = (
     (2016, "ConstraintMintMintAuthority", "Mint has another mint authority"),
     (2018, "ConstraintMintDecimals", "Mint has other decimals"),
     (2020, "ConstraintAccountIsNone", "Account that a constraint names is left out"),
-    (2040, "ConstraintDuplicateMutableAccount", "Two writable accounts are the same account"),
+    (
+        2040,
+        "ConstraintDuplicateMutableAccount",
+        "Two writable accounts are the same account",
+    ),
     (3000, "AccountDiscriminatorAlreadySet", "Account to create already exists"),
     (3001, "AccountDiscriminatorNotFound", "Account is too short for a discriminator"),
     (3002, "AccountDiscriminatorMismatch", "Account is of another type"),

@@ -53,12 +53,17 @@ def _of(
     for text in made.unchecked:
         instruction, _, what = text.partition(": ")
         message = f"NOT CHECKED by the rendered program, so the handler must: {what}"
-        yield _Said(target, Finding("warning", path_of(model, instruction), message, "not-checked"))
+        yield _Said(
+            target,
+            Finding("warning", path_of(model, instruction), message, "not-checked"),
+        )
     if model.dialect == "spec":
         for name in names(model, made):  # type: ignore[arg-type]  # the names of that view
             if name.rust.removeprefix("r#") != name.source:
                 message = f"{name.source} is called {name.rust} in Rust"
-                yield _Said(target, Finding("info", name.path, message, "renamed-in-rust"))
+                yield _Said(
+                    target, Finding("info", name.path, message, "renamed-in-rust")
+                )
 
 
 def _refused(model: ProgramModel, error: McpsolError, target: str) -> Finding:
@@ -67,7 +72,10 @@ def _refused(model: ProgramModel, error: McpsolError, target: str) -> Finding:
     level: Level = "error" if is_fault else "info"
     instruction, path = error.place if isinstance(error, RenderError) else ("", ())
     return Finding(
-        level, path_of(model, instruction, path), f"cannot be rendered: {error}", "render"
+        level,
+        path_of(model, instruction, path),
+        f"cannot be rendered: {error}",
+        "render",
     )
 
 
@@ -77,7 +85,8 @@ def _merged(found: list[_Said]) -> list[Finding]:
     for target, finding in found:
         targets.setdefault(finding, []).append(target)
     return [
-        finding if len(names) > 1 else _for(finding, names[0]) for finding, names in targets.items()
+        finding if len(names) > 1 else _for(finding, names[0])
+        for finding, names in targets.items()
     ]
 
 
@@ -121,7 +130,9 @@ def _crate_names(model: ProgramModel, view: CrateView) -> Iterator[_Name]:
         state = view.context.states.get(account.name)
         if state is not None:
             yield _Name(f"accounts[{i}]", account.name, state.name)
-            yield from _field_names(model, account, {n: f.name for n, f in state.fields.items()})
+            yield from _field_names(
+                model, account, {n: f.name for n, f in state.fields.items()}
+            )
     for i, (error, shown) in enumerate(zip(model.errors, view.errors, strict=False)):
         yield _Name(f"errors[{i}]", error.name, shown.name)
 
@@ -144,7 +155,9 @@ def _anchor_names(model: ProgramModel, view: AnchorView) -> Iterator[_Name]:
             yield _Name(f"accounts[{i}]", account.name, state.view.name)
 
 
-def _instruction_names(model: ProgramModel, rust: Mapping[str, _RustNames]) -> Iterator[_Name]:
+def _instruction_names(
+    model: ProgramModel, rust: Mapping[str, _RustNames]
+) -> Iterator[_Name]:
     for i, ix in enumerate(model.instructions):
         path, made = f"instructions[{i}]", rust.get(ix.name)
         if made is not None:
@@ -154,7 +167,9 @@ def _instruction_names(model: ProgramModel, rust: Mapping[str, _RustNames]) -> I
 
 
 def _account_names(ix: Instruction, path: str, rust: list[str]) -> Iterator[_Name]:
-    for (names, (_, step)), name in zip(account_leaves(ix.accounts), rust, strict=False):
+    for (names, (_, step)), name in zip(
+        account_leaves(ix.accounts), rust, strict=False
+    ):
         yield _Name(f"{path}.{step}", "_".join(names), name)
 
 
@@ -168,6 +183,12 @@ def _field_names(
     model: ProgramModel, account: AccountType, rust: dict[str, str]
 ) -> Iterator[_Name]:
     for i, definition in enumerate(model.types):
-        if account.type == Link(definition.name) and isinstance(definition.type, Struct):
+        if account.type == Link(definition.name) and isinstance(
+            definition.type, Struct
+        ):
             for j, field in enumerate(definition.type.fields):
-                yield _Name(f"types[{i}].fields[{j}]", field.name, rust.get(field.name, field.name))
+                yield _Name(
+                    f"types[{i}].fields[{j}]",
+                    field.name,
+                    rust.get(field.name, field.name),
+                )

@@ -28,7 +28,9 @@ _DEFINED = (
     re.compile(r"use\s+[\w:]*?(\w+);"),
     re.compile(r" as (\w+);"),
 )
-_OUTPUT = re.compile(r"\b(?:w|bytes)\.(?:put|zeros|padded|length|length_be|short_u16|exactly)\b")
+_OUTPUT = re.compile(
+    r"\b(?:w|bytes)\.(?:put|zeros|padded|length|length_be|short_u16|exactly)\b"
+)
 #: The variants of an enum, as templates indent them.
 _VARIANT = re.compile(r"(?m)^    [A-Z]\w*(?=,| \{| =|\()")
 
@@ -39,7 +41,9 @@ class Imports:
     def __init__(self, paths: Mapping[str, str]) -> None:
         self.paths = dict(paths)
 
-    def fill(self, text: str, home: str = "", local: Mapping[str, str] | None = None) -> Rust:
+    def fill(
+        self, text: str, home: str = "", local: Mapping[str, str] | None = None
+    ) -> Rust:
         """Return *text* with its mark replaced by a `use` group.
 
         `home` is the file's own module, from which it imports nothing. `local` are names that only this file uses.

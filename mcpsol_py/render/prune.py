@@ -74,7 +74,9 @@ class Usage:
                 if receiver in receivers
             )
             if itself:
-                usage.methods.update((itself, name) for name in re.findall(r"\bSelf::(\w+)", text))
+                usage.methods.update(
+                    (itself, name) for name in re.findall(r"\bSelf::(\w+)", text)
+                )
         return usage
 
     @classmethod
@@ -113,7 +115,9 @@ class _Item:
     def is_used(self, usage: Usage) -> bool:
         match self.kind:
             case "method":
-                return self.owner in usage.words and usage.has_method(self.owner, self.name)
+                return self.owner in usage.words and usage.has_method(
+                    self.owner, self.name
+                )
             case "required":
                 return self.owner in usage.words
             case "fn":
@@ -154,7 +158,9 @@ def _chunks(text: str, indent: str) -> list[str]:
 
 
 def _items(chunk: str, blocks: list[_Block]) -> Iterator[_Item]:
-    first = next(line for line in chunk.splitlines() if not line.startswith(("//", "#[")))
+    first = next(
+        line for line in chunk.splitlines() if not line.startswith(("//", "#["))
+    )
     opening = _IMPL.match(first.removeprefix("pub "))
     if opening is None:
         yield _single_item(chunk, first)
@@ -204,7 +210,9 @@ def _keep(items: list[_Item], blocks: list[_Block], usage: Usage) -> None:
 
 def _body(item: _Item) -> str:
     """The item without its own name, which would count as its use."""
-    return re.sub(rf"\b(fn|const|static|struct|enum|trait)\s+{item.name}\b", "", item.text)
+    return re.sub(
+        rf"\b(fn|const|static|struct|enum|trait)\s+{item.name}\b", "", item.text
+    )
 
 
 def _written(items: list[_Item], blocks: list[_Block]) -> Iterator[str]:

@@ -23,9 +23,13 @@ def readme(out: Path, name: str, unchecked: Sequence[str]) -> list[Planned]:
     *unchecked*: what no check holds, in words that may be a stranger's.
     """
     path = out / _NAME
-    before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    before = (
+        path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    )
     kept = _PART.sub("\n", before)
-    after = f"{(kept or f'# {name}').rstrip()}\n\n{_part(unchecked)}" if unchecked else kept
+    after = (
+        f"{(kept or f'# {name}').rstrip()}\n\n{_part(unchecked)}" if unchecked else kept
+    )
     return [Planned(_NAME, after.encode())] if after != before else []
 
 

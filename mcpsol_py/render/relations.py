@@ -22,7 +22,9 @@ class ImpliedChecks:
     unchecked: list[str] = field(default_factory=list)
 
 
-def implied_checks(ix: Instruction, resolver: Resolver, usable: Collection[str]) -> ImpliedChecks:
+def implied_checks(
+    ix: Instruction, resolver: Resolver, usable: Collection[str]
+) -> ImpliedChecks:
     """Find the checks of *ix*'s relations. *usable* are the account types that a check can read.
 
     An IDL says that the data of `vault` has the address of `authority`, and not which type `vault` has.
@@ -39,7 +41,9 @@ def implied_checks(ix: Instruction, resolver: Resolver, usable: Collection[str])
             checks.constraints[path] = _constraints(found, path, names)
         else:
             listed = ", ".join(names)
-            checks.unchecked.append(f"that the data of {where} names {listed}: {found.why}")
+            checks.unchecked.append(
+                f"that the data of {where} names {listed}: {found.why}"
+            )
     return checks
 
 
@@ -63,7 +67,11 @@ def _related(ix: Instruction) -> dict[Path, list[str]]:
 def _dangling(ix: Instruction) -> list[tuple[str, str]]:
     """Return the relations to accounts that the instruction does not have: whose, and to which."""
     accounts = dict(flatten(ix.accounts))
-    return [(account, name) for account, name, holder in _relations(ix) if holder not in accounts]
+    return [
+        (account, name)
+        for account, name, holder in _relations(ix)
+        if holder not in accounts
+    ]
 
 
 def _relations(ix: Instruction) -> Iterator[tuple[str, str, Path]]:
@@ -72,7 +80,11 @@ def _relations(ix: Instruction) -> Iterator[tuple[str, str, Path]]:
     for path, account in accounts.items():
         for name in account.relations:
             beside = (*path[:-1], name)
-            yield account.name, name, beside if beside in accounts else tuple(name.split("."))
+            yield (
+                account.name,
+                name,
+                beside if beside in accounts else tuple(name.split(".")),
+            )
 
 
 def _type_with(
@@ -80,7 +92,9 @@ def _type_with(
 ) -> str | _NoType:
     """Return the account type whose fields a relation means: the only one with such fields, or the account's name."""
     known = [kind for kind in resolver.model.accounts if kind.name in usable]
-    fitting = [kind.name for kind in known if _has_addresses(resolver.target(kind.type), names)]
+    fitting = [
+        kind.name for kind in known if _has_addresses(resolver.target(kind.type), names)
+    ]
     named = [name for name in fitting if words(name) == words(account)]
     match named or fitting:
         case [name]:

@@ -32,7 +32,9 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
     source = _inside(folder, found[1])
     target = _target(folder)
     if target is None or not source.is_file():
-        why = "it is a facade" if target is None else f"its source {found[1]} is missing"
+        why = (
+            "it is a facade" if target is None else f"its source {found[1]} is missing"
+        )
         raise RenderError(
             f"{folder}: {why}; use `idl2mcp render … --out {folder} --descriptions {descriptions}`."
         )
@@ -75,7 +77,9 @@ def _inside(folder: Path, name: str) -> Path:
     source = (folder / name).resolve()
     if not source.is_relative_to(folder.resolve()):
         why = f"src/lib.rs names a source outside the folder, {abbr(name)}, which is not read"
-        raise RenderError(f"{folder}: {why}. Use `idl2mcp render SOURCE --out {folder}`.")
+        raise RenderError(
+            f"{folder}: {why}. Use `idl2mcp render SOURCE --out {folder}`."
+        )
     return source
 
 
@@ -93,5 +97,7 @@ def _target(folder: Path) -> str | None:
     if (files / "list_tools.rs").exists():
         return "anchor"
     entry = files / "entrypoint.rs"
-    native = entry.is_file() and "solana_program::entrypoint!" in entry.read_text(encoding="utf-8")
+    native = entry.is_file() and "solana_program::entrypoint!" in entry.read_text(
+        encoding="utf-8"
+    )
     return "native" if native else "pinocchio"

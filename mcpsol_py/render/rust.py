@@ -97,7 +97,9 @@ def number(value: int) -> Rust:
 
 
 _BYTE = {0x22: '\\"', 0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
-_BYTES = [_BYTE.get(b, chr(b) if 0x20 <= b < 0x7F else f"\\x{b:02x}") for b in range(256)]
+_BYTES = [
+    _BYTE.get(b, chr(b) if 0x20 <= b < 0x7F else f"\\x{b:02x}") for b in range(256)
+]
 
 
 def byte_string(data: bytes) -> Rust:
@@ -127,7 +129,9 @@ def string(text: str) -> Rust:
     >>> print(string('say "hi"\u2028\u202e'))
     "say \"hi\"\u{2028}\u{202e}"
     """
-    out = [_CHAR.get(c) or (c if " " <= c <= "~" else f"\\u{{{ord(c):x}}}") for c in text]
+    out = [
+        _CHAR.get(c) or (c if " " <= c <= "~" else f"\\u{{{ord(c):x}}}") for c in text
+    ]
     return Rust('"' + "".join(out) + '"')
 
 
@@ -186,7 +190,9 @@ def lifetime_of(generics: Rust) -> Rust:
     return code("'a" if generics else "'_")
 
 
-def doc(texts: Iterable[str], *, inner: bool = False, limit: int = 4000) -> tuple[Rust, ...]:
+def doc(
+    texts: Iterable[str], *, inner: bool = False, limit: int = 4000
+) -> tuple[Rust, ...]:
     """Documentation lines for free text: "/// text" (or "//! text"), split at every line break; Markdown in it is plain
     text.
 
@@ -195,7 +201,8 @@ def doc(texts: Iterable[str], *, inner: bool = False, limit: int = 4000) -> tupl
     """
     mark = "//!" if inner else "///"
     escaped = [
-        _LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", line.lstrip())) for line in _lines(texts, limit)
+        _LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", line.lstrip()))
+        for line in _lines(texts, limit)
     ]
     return tuple(Rust(f"{mark} {line}" if line else mark) for line in escaped)
 

@@ -127,7 +127,9 @@ class ReadCode(TypeVisitor[[str], str]):
         return f"r.until({slice_text(node.mark)}, {self.closure(node.item, hint)})?"
 
     def visit_hidden_prefix(self, node: HiddenPrefix, hint: str) -> str:
-        return f"{{ r.expect({slice_text(node.data)})?; {self.visit(node.item, hint)} }}"
+        return (
+            f"{{ r.expect({slice_text(node.data)})?; {self.visit(node.item, hint)} }}"
+        )
 
     def visit_hidden_suffix(self, node: HiddenSuffix, hint: str) -> str:
         return self.then(node.item, hint, f"r.expect({slice_text(node.data)})?;")
@@ -148,14 +150,18 @@ class ReadCode(TypeVisitor[[str], str]):
     def visit_option(self, node: Option, hint: str) -> str:
         flag = f"r.flag::<{node.prefix.bits // 8}>()?"
         skip = f"r.take({self.types.exact_size(node.item)})?; " if node.fixed else ""
-        return f"if {flag} {{ Some({self.visit(node.item, hint)}) }} else {{ {skip}None }}"
+        return (
+            f"if {flag} {{ Some({self.visit(node.item, hint)}) }} else {{ {skip}None }}"
+        )
 
     def visit_zeroable_option(self, node: ZeroableOption, hint: str) -> str:
         zero, some = zero_value(self.types, node), self.visit(node.item, hint)
         return f"if r.skip_if({zero}) {{ None }} else {{ Some({some}) }}"
 
     def visit_remainder_option(self, node: RemainderOption, hint: str) -> str:
-        return f"if r.is_empty() {{ None }} else {{ Some({self.visit(node.item, hint)}) }}"
+        return (
+            f"if r.is_empty() {{ None }} else {{ Some({self.visit(node.item, hint)}) }}"
+        )
 
     # --- lists and products -------------------------------------------------------------------------------------------
 
@@ -168,7 +174,9 @@ class ReadCode(TypeVisitor[[str], str]):
 
     def visit_map(self, node: Map, hint: str) -> str:
         key, value = self.visit(node.key, hint + " key"), self.visit(node.value, hint)
-        return self.list_of(node.count, f"|r| Ok(({key}, {value}))", Tuple((node.key, node.value)))
+        return self.list_of(
+            node.count, f"|r| Ok(({key}, {value}))", Tuple((node.key, node.value))
+        )
 
     def list_of(self, count: types.Count, item: str, node: Type) -> str:
         """Reads a list. *item* is a function that reads one item, *node* the item's type."""
@@ -184,7 +192,9 @@ class ReadCode(TypeVisitor[[str], str]):
         return f"{{ let count = {_length(count)}; r.list(count, {least}, {item})? }}"
 
     def visit_tuple(self, node: Tuple, hint: str) -> str:
-        return tuple_text([self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items)])
+        return tuple_text(
+            [self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items)]
+        )
 
     def visit_struct(self, node: Struct | Enum, hint: str) -> str:
         return f"{self.types.inline(node, hint).name}::decode(r)?"

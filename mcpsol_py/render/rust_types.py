@@ -40,7 +40,13 @@ from mcpsol_py.model.types import (
     Unsupported,
     Variant,
 )
-from mcpsol_py.model.visit import GroupVisitor, OptionalType, ProductType, ScalarType, WrapperType
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    OptionalType,
+    ProductType,
+    ScalarType,
+    WrapperType,
+)
 from mcpsol_py.render.rust import IdentifierPool, Rust, code, doc
 from mcpsol_py.render.rust_read import ReadCode
 from mcpsol_py.render.rust_write import WriteCode
@@ -55,7 +61,13 @@ from mcpsol_py.render.type_traits import (
     tuple_text,
     usable,
 )
-from mcpsol_py.render.type_views import EnumView, RustField, StructView, Value, VariantForm
+from mcpsol_py.render.type_views import (
+    EnumView,
+    RustField,
+    StructView,
+    Value,
+    VariantForm,
+)
 
 __all__ = ["TAKEN", "CannotRender", "Types"]
 
@@ -66,7 +78,17 @@ TAKEN = (
     *("Address", "AccountView", "ProgramResult", "ProgramError"),
     *("Reader", "Writer", "Output", "Flag"),
     *("Send", "Sync", "Copy", "Clone", "Debug", "PartialEq", "Drop", "Eq", "Ord"),
-    *("Fn", "FnMut", "FnOnce", "From", "Into", "Default", "Iterator", "String", "ToString"),
+    *(
+        "Fn",
+        "FnMut",
+        "FnOnce",
+        "From",
+        "Into",
+        "Default",
+        "Iterator",
+        "String",
+        "ToString",
+    ),
     *(f"{kind}{bits}" for kind in "UI" for bits in (8, 16, 32, 64, 128, 256)),
     *("F32", "F64", "Bool", "Str"),
 )
@@ -153,7 +175,9 @@ class Types:
         base = link.name.rpartition("::")[2]
         suffix = "".join(self._suffix(argument.value) for argument in link.args)
         name = self.names.take(base + suffix, "pascal")
-        known = self._by_link[link] = self._new(name, body, definition.docs, frozenset({link}))
+        known = self._by_link[link] = self._new(
+            name, body, definition.docs, frozenset({link})
+        )
         try:
             known.view = self._view(known)
         except CannotRender:
@@ -187,14 +211,20 @@ class Types:
         for f in fields:
             name = names.take(f.name)
             value = Value(f"{root}{name}", is_ref=not root)
-            out.append(self._field(name, f.type, doc(f.docs), value, f"{hint} {f.name}"))
+            out.append(
+                self._field(name, f.type, doc(f.docs), value, f"{hint} {f.name}")
+            )
         return tuple(out)
 
-    def _tuple_fields(self, items: tuple[Type, ...], hint: str, root: str) -> tuple[RustField, ...]:
+    def _tuple_fields(
+        self, items: tuple[Type, ...], hint: str, root: str
+    ) -> tuple[RustField, ...]:
         out: list[RustField] = []
         for i, item in enumerate(items):
             name = code(f"field_{i}")
-            value = Value(f"{root}{i}", is_ref=False) if root else Value(name, is_ref=True)
+            value = (
+                Value(f"{root}{i}", is_ref=False) if root else Value(name, is_ref=True)
+            )
             out.append(self._field(name, item, (), value, f"{hint} {i}"))
         return tuple(out)
 
@@ -202,7 +232,9 @@ class Types:
         self, name: Rust, node: Type, docs: tuple[Rust, ...], value: Value, hint: str
     ) -> RustField:
         kind, read = code(self.type(node, hint)), code(self.read(node, hint))
-        return RustField(name, kind, docs, read, tuple(map(code, self.write(node, value, hint))))
+        return RustField(
+            name, kind, docs, read, tuple(map(code, self.write(node, value, hint)))
+        )
 
     def _view(self, definition: Definition) -> StructView | EnumView:
         body = definition.body
@@ -219,7 +251,11 @@ class Types:
 
     @staticmethod
     def _struct(
-        definition: Definition, fields: tuple[RustField, ...], build: str, *, is_tuple: bool
+        definition: Definition,
+        fields: tuple[RustField, ...],
+        build: str,
+        *,
+        is_tuple: bool,
     ) -> StructView:
         return StructView(
             definition.name,
@@ -261,7 +297,9 @@ class Types:
             fields = self.fields(payload.fields, place, "")
         else:
             fields = self._tuple_fields(payload.items, place, "")
-        declaration, pattern, build = _payload_text(fields, is_tuple=isinstance(payload, Tuple))
+        declaration, pattern, build = _payload_text(
+            fields, is_tuple=isinstance(payload, Tuple)
+        )
         writes = self.write(tag_type, Value(f"{tag}_u{bits}", is_ref=False))
         writes += _writes(fields)
         return VariantForm(
@@ -293,16 +331,26 @@ def _generics(definition: Definition) -> Rust:
 
 
 def _derives(definition: Definition) -> Rust:
-    return code("Clone, Debug, PartialEq" if definition.owns else "Clone, Copy, Debug, PartialEq")
+    return code(
+        "Clone, Debug, PartialEq"
+        if definition.owns
+        else "Clone, Copy, Debug, PartialEq"
+    )
 
 
-def _payload_text(fields: tuple[RustField, ...], *, is_tuple: bool) -> tuple[str, str, str]:
+def _payload_text(
+    fields: tuple[RustField, ...], *, is_tuple: bool
+) -> tuple[str, str, str]:
     """The text behind a variant's name: in its declaration, in a pattern, and in an expression."""
     if not fields:
         return "", "", ""
     names = _joined(fields, "name")
     if is_tuple:
-        return f"({_joined(fields, 'type')})", f"({names})", f"({_joined(fields, 'read')})"
+        return (
+            f"({_joined(fields, 'type')})",
+            f"({names})",
+            f"({_joined(fields, 'read')})",
+        )
     declared, built = _joined(fields, "declaration"), _joined(fields, "initializer")
     return f" {{ {declared} }}", f" {{ {names} }}", f" {{ {built} }}"
 
@@ -356,7 +404,11 @@ class _RustType(GroupVisitor[[str], str]):
         return self.visit(node.item, hint)
 
     def visit_fixed_size(self, node: FixedSize, hint: str) -> str:
-        return f"&'a [u8; {node.size}]" if is_fixed_bytes(node) else self.visit(node.item, hint)
+        return (
+            f"&'a [u8; {node.size}]"
+            if is_fixed_bytes(node)
+            else self.visit(node.item, hint)
+        )
 
     def visit_offset(self, node: Offset, hint: str) -> str:
         if node.strategy != "padded":
@@ -368,7 +420,9 @@ class _RustType(GroupVisitor[[str], str]):
 
     def visit_list(self, node: Array | Set, hint: str) -> str:
         if node.item == U8:
-            return f"&'a [u8; {node.count}]" if isinstance(node.count, int) else "&'a [u8]"
+            return (
+                f"&'a [u8; {node.count}]" if isinstance(node.count, int) else "&'a [u8]"
+            )
         inner = self.visit(node.item, hint)
         if isinstance(node.count, int) and node.count <= MOST_ON_STACK:
             return f"[{inner}; {node.count}]"
@@ -380,7 +434,9 @@ class _RustType(GroupVisitor[[str], str]):
     def visit_product(self, node: ProductType, hint: str) -> str:
         if isinstance(node, Struct):
             return self.types.inline(node, hint).type
-        return tuple_text([self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items)])
+        return tuple_text(
+            [self.visit(t, f"{hint} {i}") for i, t in enumerate(node.items)]
+        )
 
     def visit_enum(self, node: Enum, hint: str) -> str:
         return self.types.inline(node, hint).type

@@ -98,7 +98,10 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
 
     def visit_size_prefixed(self, node: SizePrefixed, v: Value, hint: str) -> list[str]:
         if isinstance(node.item, (String, Bytes)):
-            return [_put_length(node.prefix, f"{v.text}.len()"), *self.visit(node.item, v, hint)]
+            return [
+                _put_length(node.prefix, f"{v.text}.len()"),
+                *self.visit(node.item, v, hint),
+            ]
         put = f"{_put_length(node.prefix, 'part.len()')} w.put(&part)?;"
         return self.apart(node.item, v, hint, put)
 
@@ -112,7 +115,9 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
     def apart(self, item: Type, v: Value, hint: str, put: str) -> list[str]:
         """Writes *item* to a Vec `part` first, then runs *put*."""
         inner = self.line(item, v, hint)
-        return [f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} {put} }}"]
+        return [
+            f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} {put} }}"
+        ]
 
     def visit_sentinel(self, node: Sentinel, v: Value, hint: str) -> list[str]:
         return [*self.visit(node.item, v, hint), f"w.put({slice_text(node.mark)})?;"]
@@ -138,12 +143,16 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
             none += f" w.zeros({self.types.exact_size(node.item)})?;"
         return [f"match {v.ref} {{ Some(value) => {{ {some} }} None => {{ {none} }} }}"]
 
-    def visit_zeroable_option(self, node: ZeroableOption, v: Value, hint: str) -> list[str]:
+    def visit_zeroable_option(
+        self, node: ZeroableOption, v: Value, hint: str
+    ) -> list[str]:
         some = self.some(node, hint)
         none = f"w.put({zero_value(self.types, node)})?"
         return [f"match {v.ref} {{ Some(value) => {{ {some} }} None => {none}, }}"]
 
-    def visit_remainder_option(self, node: RemainderOption, v: Value, hint: str) -> list[str]:
+    def visit_remainder_option(
+        self, node: RemainderOption, v: Value, hint: str
+    ) -> list[str]:
         return [f"if let Some(value) = {v.ref} {{ {self.some(node, hint)} }}"]
 
     def some(self, node: Option | ZeroableOption | RemainderOption, hint: str) -> str:
@@ -183,7 +192,9 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
             return [f"{v.text}.encode(w)?;"]
         return self.visit(found, v, hint)
 
-    def nothing(self, node: types.Generic | Unsupported, v: Value, hint: str) -> list[str]:
+    def nothing(
+        self, node: types.Generic | Unsupported, v: Value, hint: str
+    ) -> list[str]:
         raise CannotRender(f"the type {type_text(node)} has no Rust form")
 
     visit_generic = visit_unsupported = nothing

@@ -61,7 +61,11 @@ class Target:
     def signers(self, seeds: Iterable[str]) -> str:
         """The signers of a call that one derived address signs."""
         listed = ", ".join(map(self.seed_of, seeds))
-        return f"&[Signer::from(&[{listed}])]" if self.name == "pinocchio" else f"&[&[{listed}]]"
+        return (
+            f"&[Signer::from(&[{listed}])]"
+            if self.name == "pinocchio"
+            else f"&[&[{listed}]]"
+        )
 
 
 _CRATE = {

@@ -130,7 +130,9 @@ def zero_value(types: Definitions, node: ZeroableOption) -> str:
 def is_fixed_bytes(node: FixedSize) -> bool:
     """Is it a byte string of fixed length, and not text?"""
     item = node.item
-    return isinstance(item, Bytes) or (isinstance(item, String) and item.encoding != "utf8")
+    return isinstance(item, Bytes) or (
+        isinstance(item, String) and item.encoding != "utf8"
+    )
 
 
 def int_type(node: Int) -> str:

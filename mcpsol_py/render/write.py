@@ -92,7 +92,9 @@ def _runs(program: str) -> bool:
     return done.returncode == 0
 
 
-def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list[Planned], bool]:
+def format_rust(
+    files: list[Planned], *, root: str = "src/lib.rs"
+) -> tuple[list[Planned], bool]:
     """The Rust files as rustfmt writes them, and whether there is a rustfmt. `root`: the file that names the others.
 
     Raises RenderError if it refuses them: that is a fault of the templates, not of the source.
@@ -108,12 +110,17 @@ def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list
             path.write_bytes(file.data)
         options = ["--edition", "2021", "--config", "newline_style=Unix"]
         done = subprocess.run(
-            [program, *options, str(scratch_root / root)], capture_output=True, check=False
+            [program, *options, str(scratch_root / root)],
+            capture_output=True,
+            check=False,
         )
         if done.returncode != 0:
             why = done.stderr.decode(errors="replace").replace(scratch, "")[:600]
             raise RenderError(f"rustfmt refuses the rendered files: {why}")
-        return [Planned(f.path, (scratch_root / f.path).read_bytes(), f.owned) for f in files], True
+        return [
+            Planned(f.path, (scratch_root / f.path).read_bytes(), f.owned)
+            for f in files
+        ], True
 
 
 def _check(out: Path, name: str) -> None:
@@ -142,7 +149,12 @@ def _check_handler(out: Path, name: str, handlers: str | None) -> None:
 
 
 def write_plan(
-    files: list[Planned], out: Path, source: str, *, handlers: str | None = None, formatted: bool
+    files: list[Planned],
+    out: Path,
+    source: str,
+    *,
+    handlers: str | None = None,
+    formatted: bool,
 ) -> RenderResult:
     """Write *files* to *out*.
 
@@ -173,7 +185,9 @@ def write_plan(
         for path in stale:
             remove_below(out, path)
     except OSError as error:
-        raise RenderError(f"{error.filename}: it cannot be written: {error.strerror}.") from error
+        raise RenderError(
+            f"{error.filename}: it cannot be written: {error.strerror}."
+        ) from error
     return RenderResult(written, kept, orphans, formatted)
 
 

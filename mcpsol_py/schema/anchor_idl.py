@@ -69,7 +69,9 @@ class _DocumentWriter:
         head = self._head()
         self._define_types()
         lists: Json = {
-            "instructions": _each(self._instruction, model.instructions, "instructions"),
+            "instructions": _each(
+                self._instruction, model.instructions, "instructions"
+            ),
             "accounts": _each(self._described, model.accounts, "accounts"),
             "events": _each(self._described, model.events, "events"),
             "errors": list(map(_error, model.errors)),
@@ -77,9 +79,13 @@ class _DocumentWriter:
             "types": list(self.types.definitions.values()),
         }
         if model.pdas:
-            self.losses.add(f"{len(model.pdas)} named PDAs that no instruction refers to", "")
+            self.losses.add(
+                f"{len(model.pdas)} named PDAs that no instruction refers to", ""
+            )
         always = ("instructions", "accounts", "types")
-        return head | {key: items for key, items in lists.items() if items or key in always}
+        return head | {
+            key: items for key, items in lists.items() if items or key in always
+        }
 
     def _head(self) -> Json:
         model = self.model
@@ -158,7 +164,9 @@ class _DocumentWriter:
             self.losses.add(f"it is identified by its size of {known.size} bytes")
         if known.value:
             value = f"0x{known.value.hex()}"
-            self.losses.add(f"it is identified by {value} at byte {known.offset} of its own fields")
+            self.losses.add(
+                f"it is identified by {value} at byte {known.offset} of its own fields"
+            )
         return []
 
     # --- accounts and events
@@ -183,7 +191,9 @@ class _DocumentWriter:
         name, body = item.name, item.type
         if self.types.bodies.setdefault(name, body) != body:
             extension["type"] = type_to_json(body)
-            self.losses.add(f"a second {name!r}, with another type that only the extension has")
+            self.losses.add(
+                f"a second {name!r}, with another type that only the extension has"
+            )
         elif name not in self.types.definitions:
             self.types.define(TypeDef(name, body, shape=shape_of(body)))
 
@@ -208,7 +218,9 @@ def _is_leading(known: Discriminator) -> bool:
     return known.consumed or not known.value
 
 
-def _each(write: Callable[[T, str], Json], items: tuple[T, ...], path: str) -> list[Json]:
+def _each(
+    write: Callable[[T, str], Json], items: tuple[T, ...], path: str
+) -> list[Json]:
     """Write each of *items*, the list at *path* of the document, with its own path."""
     return [write(item, f"{path}[{i}]") for i, item in enumerate(items)]
 
@@ -219,19 +231,29 @@ def _instruction_parts(ix: Instruction) -> Iterator[tuple[str, Any, str]]:
         yield "also", to_json(ix.also), "further discriminators that identify it"
     if ix.remaining:
         names = ", ".join(names_of(ix.remaining))
-        yield "remaining", to_json(ix.remaining), f"the accounts after the named ones: {names}"
+        yield (
+            "remaining",
+            to_json(ix.remaining),
+            f"the accounts after the named ones: {names}",
+        )
     if ix.optional_accounts != "program_id":
         yield "optional_accounts", ix.optional_accounts, _loss_of_absent_accounts(ix)
     if ix.arg_values:
         names = ", ".join(name for name, _ in ix.arg_values)
-        yield "arg_values", to_json(ix.arg_values), f"a client fills in {names} by itself"
+        yield (
+            "arg_values",
+            to_json(ix.arg_values),
+            f"a client fills in {names} by itself",
+        )
     if ix.disabled is not None:
         yield "disabled", ix.disabled, f"it cannot be served: {ix.disabled}"
 
 
 def _loss_of_absent_accounts(ix: Instruction) -> str:
     if any(account.optional for _, (account, _) in account_leaves(ix.accounts)):
-        return "absent optional accounts are left out; Anchor puts the program's id there"
+        return (
+            "absent optional accounts are left out; Anchor puts the program's id there"
+        )
     return ""
 
 

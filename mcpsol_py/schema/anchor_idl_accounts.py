@@ -63,7 +63,9 @@ class AccountWriter:
         self.args = types_by_name(instruction.args)
         self.relations = relations_of(instruction)
 
-    def accounts(self, items: tuple[AccountItem, ...], group: Path, path: str) -> list[Json]:
+    def accounts(
+        self, items: tuple[AccountItem, ...], group: Path, path: str
+    ) -> list[Json]:
         """Write *items*, which are in the group of this path, at *path* in the document."""
         return [self._item(item, group, f"{path}[{i}]") for i, item in enumerate(items)]
 
@@ -102,7 +104,9 @@ class AccountWriter:
         """Return the accounts that store this one in a field of its name: Anchor knows no other relations."""
         found = self.relations.get((*group, account.name), ())
         near = [
-            one for one in found if one.field == account.name and one.account[:-1] in ((), group)
+            one
+            for one in found
+            if one.field == account.name and one.account[:-1] in ((), group)
         ]
         return list(dict.fromkeys(one.account[-1] for one in near))
 
@@ -114,7 +118,9 @@ class AccountWriter:
             self.losses.add("seeds that Anchor cannot express")
             return
         if any(map(_has_type, pda.seeds)):
-            extension["pda"] = to_json(pda)  # with the types that Anchor leaves to its reader
+            extension["pda"] = to_json(
+                pda
+            )  # with the types that Anchor leaves to its reader
 
     def _default(self, default: Value, group: Path, out: Json) -> None:
         """Write a default as a fixed address if Anchor can express it."""
@@ -172,7 +178,10 @@ class AccountWriter:
         node: Type | None = self.args.get(seed.path[0]) if seed.path else None
         for step in seed.path[1:]:
             node = self._field_type(node, step)
-        return node is not None and node in (seed.type, _WITH_LENGTH.get(seed.type, seed.type))
+        return node is not None and node in (
+            seed.type,
+            _WITH_LENGTH.get(seed.type, seed.type),
+        )
 
     def _field_type(self, node: Type | None, name: str) -> Type | None:
         while isinstance(node, Link):

@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from mcpsol_py.items import types_by_name
-from mcpsol_py.model.program import AccountType, Constant, Event, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    AccountType,
+    Constant,
+    Event,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.types import Field, Link, Type, TypeDef
 from mcpsol_py.model.visit import map_children
 

@@ -148,7 +148,11 @@ class TypeWriter:
         return self.hoisted[key]
 
     def _free_name(self, node: Type) -> str:
-        shown = self.losses.path if isinstance(node, (Struct, Enum)) else type_text(node)[:200]
+        shown = (
+            self.losses.path
+            if isinstance(node, (Struct, Enum))
+            else type_text(node)[:200]
+        )
         text = f"{_KINDS.get(type(node), '')} {shown}"
         base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", text))[:48] or "Type"
         if base[0].isdigit():
@@ -259,10 +263,16 @@ class _Words(TypeVisitor[[], Any]):
     ) -> Any:
         return self.writer.hoist(node)
 
-    visit_short_u16 = visit_string = visit_bytes = visit_amount = visit_date_time = no_word
-    visit_fixed_size = visit_sentinel = visit_hidden_prefix = visit_hidden_suffix = no_word
+    visit_short_u16 = visit_string = visit_bytes = visit_amount = visit_date_time = (
+        no_word
+    )
+    visit_fixed_size = visit_sentinel = visit_hidden_prefix = visit_hidden_suffix = (
+        no_word
+    )
     visit_offset = visit_zeroable_option = visit_remainder_option = no_word
-    visit_set = visit_map = visit_tuple = visit_struct = visit_enum = visit_unsupported = no_word
+    visit_set = visit_map = visit_tuple = visit_struct = visit_enum = (
+        visit_unsupported
+    ) = no_word
 
     def number(self, node: Int | Float) -> Any:
         if node.big_endian:
@@ -388,7 +398,9 @@ class _Bodies(GroupVisitor[[], _Body]):
         if not node.fixed:
             return self.alias(node)
         tag = ("tag", _little_endian(node.prefix))
-        return self.parts(tag, ("value", node.item), same_bytes=not node.prefix.big_endian)
+        return self.parts(
+            tag, ("value", node.item), same_bytes=not node.prefix.big_endian
+        )
 
     def visit_hidden_prefix(self, node: HiddenPrefix) -> _Body:
         return self.parts(("prefix", _byte_array(node.data)), ("value", node.item))
@@ -406,8 +418,12 @@ class _Bodies(GroupVisitor[[], _Body]):
 
     def parts(self, *parts: tuple[str, Type], same_bytes: bool = True) -> _Body:
         """A struct with these fields, which has the bytes of a type that Anchor does not know."""
-        fields = [{"name": name, "type": self.writer.type(part)} for name, part in parts]
-        return _Body({"kind": "struct", "fields": fields}, exact=False, same_bytes=same_bytes)
+        fields = [
+            {"name": name, "type": self.writer.type(part)} for name, part in parts
+        ]
+        return _Body(
+            {"kind": "struct", "fields": fields}, exact=False, same_bytes=same_bytes
+        )
 
 
 def _has_borsh_tags(node: Enum) -> bool:
@@ -450,7 +466,14 @@ class _Nearest(TypeVisitor[[], _Near | None]):
 
     def is_native(
         self,
-        node: Pubkey | HiddenPrefix | HiddenSuffix | Tuple | Struct | Enum | Link | types.Generic,
+        node: Pubkey
+        | HiddenPrefix
+        | HiddenSuffix
+        | Tuple
+        | Struct
+        | Enum
+        | Link
+        | types.Generic,
     ) -> _Near | None:
         return None
 
@@ -537,7 +560,11 @@ def _little_endian_text(number: Int | Float) -> str:
 
 def _layout(definition: TypeDef) -> Json:
     """Return Anchor's `serialization` and `repr`."""
-    if definition.layout == "borsh" and not definition.declared and definition.align is None:
+    if (
+        definition.layout == "borsh"
+        and not definition.declared
+        and definition.align is None
+    ):
         return {}
     kind = _repr_kind(definition)
     packed = _is_packed(definition, kind)

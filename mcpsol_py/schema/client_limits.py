@@ -65,7 +65,13 @@ _FORBIDDEN = frozenset(
         "if",
     }
 )
-_STRICT_FORBIDDEN = _FORBIDDEN | {"format", "default", "minProperties", "maxProperties", "pattern"}
+_STRICT_FORBIDDEN = _FORBIDDEN | {
+    "format",
+    "default",
+    "minProperties",
+    "maxProperties",
+    "pattern",
+}
 _UNIONS = ("anyOf", "oneOf", "allOf")
 
 
@@ -133,12 +139,16 @@ def schema_faults(
     yield from _union_faults(schema, limits, at, depth)
 
 
-def _keyword_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
+def _keyword_faults(
+    schema: dict[str, Any], limits: ClientLimits, at: str
+) -> Iterator[Fault]:
     for keyword in sorted(limits.forbidden.keys() & schema.keys()):
         yield Fault("error", at, f"uses {keyword}", limits.forbidden[keyword])
 
 
-def _type_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
+def _type_faults(
+    schema: dict[str, Any], limits: ClientLimits, at: str
+) -> Iterator[Fault]:
     if _TYPED.isdisjoint(schema):
         yield Fault("error", at, "has no type", "type")
     kinds = schema.get("type")
@@ -192,7 +202,9 @@ def _name_faults(pattern: str, name: str) -> tuple[tuple[Level, str, str], ...]:
     """Return the faults of a property's name. Cached, since most instructions share names."""
     faults: list[tuple[Level, str, str]] = []
     if not re.fullmatch(pattern, name):
-        faults.append(("error", "not a property name that all clients accept", "property-name"))
+        faults.append(
+            ("error", "not a property name that all clients accept", "property-name")
+        )
     if _KEYLIKE.search(name):
         faults.append(("warning", "seems to ask for a key or a secret", "key-like"))
     return tuple(faults)

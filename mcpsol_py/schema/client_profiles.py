@@ -64,7 +64,13 @@ PROFILES: dict[str, Profile] = {
     "vscode": Profile("vscode"),
     "gemini": Profile("gemini", unions=False, closed=False, depth=8),
     "strict": Profile(
-        "strict", unions=False, type_lists=True, all_required=True, limits=False, depth=4, nodes=500
+        "strict",
+        unions=False,
+        type_lists=True,
+        all_required=True,
+        limits=False,
+        depth=4,
+        nodes=500,
     ),
 }
 
@@ -95,7 +101,9 @@ def _fitted_free_object(schema: dict[str, Any], profile: Profile) -> dict[str, A
 
 
 def _fitted_object(schema: dict[str, Any], profile: Profile) -> dict[str, Any]:
-    properties = {name: fitted(inner, profile) for name, inner in schema["properties"].items()}
+    properties = {
+        name: fitted(inner, profile) for name, inner in schema["properties"].items()
+    }
     if not profile.all_required:
         return {**schema, "properties": properties}
     for name in properties.keys() - schema.get("required", ()):

@@ -28,7 +28,9 @@ __all__ = ["lift", "lift_schema"]
 _LOST = "read from JSON pages: accounts' data, events, error names and constants are not in them"
 
 
-def lift(pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None) -> ProgramModel:
+def lift(
+    pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None
+) -> ProgramModel:
     """Return the model in JSON *pages*, given in the order of their cursors.
 
     With *stream* (the binary pages that page 0 names), the model is exactly the one that was written, and page 0 is
@@ -41,15 +43,22 @@ def lift(pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None) -
     if not read or read[0].stream is None:
         raise MalformedPage(0, "stream pages are given, but page 0 names no stream")
     model = read_stream(stream, read[0].stream)
-    return replace(model, dialect="list_tools stream", findings=tuple(_disagreements(model, read)))
+    return replace(
+        model, dialect="list_tools stream", findings=tuple(_disagreements(model, read))
+    )
 
 
-def _disagreements(model: ProgramModel, pages: list[Page]) -> list[tuple[str, str, str]]:
+def _disagreements(
+    model: ProgramModel, pages: list[Page]
+) -> list[tuple[str, str, str]]:
     """Return tools of the JSON pages that the stream does not have: the program may give clients different answers."""
     if pages[-1].next_cursor is not None:
         return []
     known = {(ix.name, ix.discriminator.value) for ix in model.instructions}
-    listed = [(tool.name, tool.discriminator.value) for tool in _real_tools(read_schema(pages))]
+    listed = [
+        (tool.name, tool.discriminator.value)
+        for tool in _real_tools(read_schema(pages))
+    ]
     out = []
     for name, value in listed:
         if (name, value) not in known:
@@ -84,7 +93,9 @@ def _doubts(tool: Tool, path: str) -> list[tuple[str, str, str]]:
     for i, arg in enumerate(tool.args):
         why = _doubt_about(arg)
         if why:
-            out.append((f"{path}.args[{i}]", "warning", f"{tool.name}.{arg.name}: {why}"))
+            out.append(
+                (f"{path}.args[{i}]", "warning", f"{tool.name}.{arg.name}: {why}")
+            )
     for name in tool.ambiguous:
         why = "read as an account; mcpsol's pages do not distinguish accounts and pubkey arguments"
         out.append((path, "info", f"{tool.name}.{name}: {why}"))

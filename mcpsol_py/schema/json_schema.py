@@ -103,7 +103,11 @@ class Schemas(GroupVisitor[[int], Shape]):
     """
 
     def __init__(
-        self, resolver: Resolver, profile: Profile = PROFILES["default"], *, output: bool = False
+        self,
+        resolver: Resolver,
+        profile: Profile = PROFILES["default"],
+        *,
+        output: bool = False,
     ) -> None:
         self.resolver = resolver
         self.profile = profile
@@ -170,7 +174,9 @@ class Schemas(GroupVisitor[[int], Shape]):
 
     # --- one kind of type each ---------------------------------------------------------------------------------------
 
-    def unusable(self, node: ScalarType | types.Generic | Unsupported, depth: int) -> Shape:
+    def unusable(
+        self, node: ScalarType | types.Generic | Unsupported, depth: int
+    ) -> Shape:
         return self._any_value(node)
 
     visit_scalar = visit_generic = visit_unsupported = unusable  # scalars are leaves
@@ -362,11 +368,17 @@ class Schemas(GroupVisitor[[int], Shape]):
     def _variant(self, name: str, variant: Variant, depth: int) -> Member:
         payload = variant.payload or Struct(())
         about = "" if self.output else quoted(variant.docs, 100)
-        return Member(name, variant.name, self._shape(payload, depth + 1), about, needed=False)
+        return Member(
+            name, variant.name, self._shape(payload, depth + 1), about, needed=False
+        )
 
     def _words(self, names: list[str]) -> Shape:
         """One of the words *names*. Callers see words with unusual characters as `property_names` writes them."""
-        shown = names if self.output else list(map(_plain_word, names, property_names(names)))
+        shown = (
+            names
+            if self.output
+            else list(map(_plain_word, names, property_names(names)))
+        )
         schema = {"type": "string", **given({"enum": shown})}
         if shown == names:
             return Shape(schema)
@@ -374,7 +386,9 @@ class Schemas(GroupVisitor[[int], Shape]):
 
     def _one_of(self, members: list[Member]) -> Shape:
         """An object with exactly one of the members."""
-        properties = {member.name: self._property(member, must=False) for member in members}
+        properties = {
+            member.name: self._property(member, must=False) for member in members
+        }
         required = list(properties) if self.needs_all else []
         schema = object_schema(properties, required, self.profile)
         if self.profile.limits:
@@ -403,7 +417,9 @@ def _plain_word(name: str, changed: str) -> str:
 
 
 def _distinct(schemas: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({json.dumps(schema, sort_keys=True): schema for schema in schemas}.values())
+    return list(
+        {json.dumps(schema, sort_keys=True): schema for schema in schemas}.values()
+    )
 
 
 def _nodes(shapes: Iterable[Shape]) -> int:
@@ -424,7 +440,13 @@ class _IsNullable(GroupVisitor[[int], bool]):
 
     def no(
         self,
-        node: ScalarType | ListType | ProductType | Map | Enum | types.Generic | Unsupported,
+        node: ScalarType
+        | ListType
+        | ProductType
+        | Map
+        | Enum
+        | types.Generic
+        | Unsupported,
         depth: int,
     ) -> bool:
         return False
@@ -460,7 +482,13 @@ class _Leaves(GroupVisitor[[], Shape | None]):
 
     def not_a_leaf(
         self,
-        node: OptionalType | ProductType | Map | Enum | Link | types.Generic | Unsupported,
+        node: OptionalType
+        | ProductType
+        | Map
+        | Enum
+        | Link
+        | types.Generic
+        | Unsupported,
     ) -> Shape | None:
         return None
 
@@ -526,9 +554,13 @@ class _Leaves(GroupVisitor[[], Shape | None]):
         return Shape({"type": "string"})
 
     def _int(self, node: Int | ShortU16, about: str) -> dict[str, Any]:
-        bits, signed = (node.bits, node.signed) if isinstance(node, Int) else (16, False)
+        bits, signed = (
+            (node.bits, node.signed) if isinstance(node, Int) else (16, False)
+        )
         if bits >= 64:  # JSON readers round such numbers
-            return self._text(f"{about}, as decimal text", _decimal_pattern(bits, signed))
+            return self._text(
+                f"{about}, as decimal text", _decimal_pattern(bits, signed)
+            )
         schema: dict[str, Any] = {"type": "integer", "description": about}
         if self.profile.limits:
             low, high = _int_range(bits, signed)
@@ -563,7 +595,9 @@ def _decimal_pattern(bits: int, signed: bool) -> str:
 
 
 def input_schema(
-    model: ProgramModel | Resolver, instruction: Instruction | str, profile: str = "default"
+    model: ProgramModel | Resolver,
+    instruction: Instruction | str,
+    profile: str = "default",
 ) -> dict[str, Any]:
     """Return the schema of an instruction's arguments: a plain object. Tools add the accounts (mcp_tools.py)."""
     resolver = _resolver(model)
@@ -579,7 +613,9 @@ def output_schema(model: ProgramModel | Resolver, node: Type) -> dict[str, Any]:
     return shape.schema
 
 
-def account_schema(model: ProgramModel | Resolver, account: AccountType | str) -> dict[str, Any]:
+def account_schema(
+    model: ProgramModel | Resolver, account: AccountType | str
+) -> dict[str, Any]:
     """Return the schema of a decoded account."""
     resolver = _resolver(model)
     found: AccountType = _named(resolver.model.accounts, account)

@@ -159,7 +159,9 @@ class _TupleConverter:
 # --- enums -----------------------------------------------------------------------------------------------------------
 
 
-def variant_converter(members: Sequence[Member], units: Sequence[str], words: Shape) -> Convert:
+def variant_converter(
+    members: Sequence[Member], units: Sequence[str], words: Shape
+) -> Convert:
     """Return the converter of an enum: from an object with one of *members*, or a word for one of *units*."""
     known = items_by_name(members)
     known |= {member.key: member for member in members}

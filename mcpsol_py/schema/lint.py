@@ -35,10 +35,14 @@ def lint(model: ProgramModel, client: str | None = None) -> list[Finding]:
     tools = ToolMap(model, name)
     places = {ix.name: f"instructions[{i}]" for i, ix in enumerate(model.instructions)}
     found = [
-        Finding("warning", places.get(ix, ""), f"{ix} is not a tool: {why}", "not-served")
+        Finding(
+            "warning", places.get(ix, ""), f"{ix} is not a tool: {why}", "not-served"
+        )
         for ix, why in tools.left_out.items()
     ]
-    found += lint_tools(tools.tools, name, lambda tool: places[tools.instruction(tool).name])
+    found += lint_tools(
+        tools.tools, name, lambda tool: places[tools.instruction(tool).name]
+    )
     if client is None:
         found += _old_client_problems(model)
     return found
@@ -81,7 +85,9 @@ def _row_problems(
         yield Finding("warning", path, message, "mcpsol-client")
 
 
-def _old_client_fault(ix: Instruction, row: dict[str, Any], resolver: Resolver) -> str | None:
+def _old_client_fault(
+    ix: Instruction, row: dict[str, Any], resolver: Resolver
+) -> str | None:
     fault = old_client_fault(tool_of(ix), resolver)
     if fault is None and GUARD in row.get("p", {}):
         return "its parameters do not fit on a page"

@@ -43,7 +43,9 @@ RESERVED = ("accounts", "remaining_accounts")
 
 _SINCE_1970 = re.compile(r"since 1970|unix (time|timestamp|seconds)", re.IGNORECASE)
 #: Names of moments, where the type is the clock's.
-_TIME_NAME = re.compile(r"(^|_)(timestamp|deadline|expiry|expiration|[a-z]+_(at|ts|time))$")
+_TIME_NAME = re.compile(
+    r"(^|_)(timestamp|deadline|expiry|expiration|[a-z]+_(at|ts|time))$"
+)
 _BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 
 #: instruction -> the paths of the accounts that a caller must give. A client knows better than the default
@@ -96,7 +98,12 @@ class ToolDefinition:
     )
 
     def __init__(
-        self, instruction: Instruction, name: str, schemas: Schemas, program: str, must: MustGive
+        self,
+        instruction: Instruction,
+        name: str,
+        schemas: Schemas,
+        program: str,
+        must: MustGive,
     ) -> None:
         profile = schemas.profile
         self.instruction = instruction
@@ -122,9 +129,13 @@ class ToolDefinition:
         arguments = schemas.object_of(members).schema
         properties: dict[str, Any] = dict(arguments["properties"])
         required: list[str] = list(arguments.get("required", ()))
-        accounts = _accounts_schema(self.instruction.accounts, (), self.must, profile) or {}
+        accounts = (
+            _accounts_schema(self.instruction.accounts, (), self.must, profile) or {}
+        )
         if accounts:
-            properties["accounts"] = described(accounts, _filling(accounts, profile), profile.about)
+            properties["accounts"] = described(
+                accounts, _filling(accounts, profile), profile.about
+            )
         if accounts.get("required"):
             required.append("accounts")
         remaining = self.instruction.remaining
@@ -280,7 +291,9 @@ def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[st
 
 
 @cache
-def _address_with_flags(signer: bool | Literal["either"], writable: bool, optional: bool) -> str:
+def _address_with_flags(
+    signer: bool | Literal["either"], writable: bool, optional: bool
+) -> str:
     flags = {
         "signer": signer is True,
         "may sign": signer == "either",
@@ -302,16 +315,24 @@ def _with_flags(what: str, flags: dict[str, bool]) -> str:
 
 
 def _fixed(account: Account) -> str:
-    return "" if account.address is None else f"fixed: {clean_text(account.address, 44)}"
+    return (
+        "" if account.address is None else f"fixed: {clean_text(account.address, 44)}"
+    )
 
 
-def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile) -> dict[str, Any]:
+def _remaining_schema(
+    remaining: tuple[RemainingAccounts, ...], profile: Profile
+) -> dict[str, Any]:
     """Return one list, or an object of lists if there are several."""
     if len(remaining) == 1:
         return _address_list(remaining[0], profile)
     lists = by_property(remaining)
-    properties = {name: _address_list(accounts, profile) for name, accounts in lists.items()}
-    return object_schema(properties, list(lists) if profile.all_required else [], profile)
+    properties = {
+        name: _address_list(accounts, profile) for name, accounts in lists.items()
+    }
+    return object_schema(
+        properties, list(lists) if profile.all_required else [], profile
+    )
 
 
 def _address_list(accounts: RemainingAccounts, profile: Profile) -> dict[str, Any]:
@@ -320,4 +341,8 @@ def _address_list(accounts: RemainingAccounts, profile: Profile) -> dict[str, An
         f"{clean_text(accounts.name, 64)}: addresses after the named accounts",
         {"signers": accounts.signer is True, "writable": accounts.writable},
     )
-    return {"type": "array", "items": address, "description": join(what, quoted(accounts.docs))}
+    return {
+        "type": "array",
+        "items": address,
+        "description": join(what, quoted(accounts.docs)),
+    }

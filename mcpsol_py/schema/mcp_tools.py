@@ -106,7 +106,9 @@ class ToolMap:
         UnknownName.check("tool", [name], self._tools)
         return self._tools[name]
 
-    def call(self, name: str, arguments: Mapping[str, Any], *, called: str = "") -> ToolCall:
+    def call(
+        self, name: str, arguments: Mapping[str, Any], *, called: str = ""
+    ) -> ToolCall:
         """Return the parts of a call: the source's names for properties, lists for tuples and maps, None for absent
         options. *called* is the tool's name in messages, if it is not *name*.
 
@@ -137,7 +139,9 @@ def tools(
 
 
 def _left_out(model: ProgramModel) -> dict[str, str]:
-    callable_by_none = {ix.name: only_itself(ix, model.facade_of) for ix in model.instructions}
+    callable_by_none = {
+        ix.name: only_itself(ix, model.facade_of) for ix in model.instructions
+    }
     reasons = callable_by_none | unusable(model)
     return without_nulls(reasons)
 
@@ -160,7 +164,10 @@ def _is_argument_name(name: str, instruction: Instruction) -> bool:
 
 def _account_hint(name: str, instruction: Instruction) -> str:
     """Return a hint if an account was given as an argument."""
-    places = {path[-1]: ".".join(path) for path, _ in reversed(list(leaves(instruction.accounts)))}
+    places = {
+        path[-1]: ".".join(path)
+        for path, _ in reversed(list(leaves(instruction.accounts)))
+    }
     place = ByName(places).get(name)
     if place is not None:
         return f"It is an account: write it as accounts.{place}."
@@ -168,7 +175,9 @@ def _account_hint(name: str, instruction: Instruction) -> str:
     near = get_close_matches(name, [*args, *places], n=1, cutoff=0.7)
     if args.issuperset(near):
         return ""
-    return f"Did you mean the account {near[0]!r}? Write it as accounts.{places[near[0]]}."
+    return (
+        f"Did you mean the account {near[0]!r}? Write it as accounts.{places[near[0]]}."
+    )
 
 
 def _argument_hint(name: str, tool: ToolDefinition) -> str:
@@ -198,15 +207,21 @@ def _account_names(
         if item is None:
             hint = _argument_hint(key, tool)
             raise UnknownName("account", key, known, where=where, hint=hint)
-        name = key if item.name in out else item.name  # given twice, which the planner refuses
+        name = (
+            key if item.name in out else item.name
+        )  # given twice, which the planner refuses
         if isinstance(item, AccountGroup):
-            out[name] = _account_names(tool, value, item.accounts, f"{where}.{item.name}")
+            out[name] = _account_names(
+                tool, value, item.accounts, f"{where}.{item.name}"
+            )
         elif value is not None or item.optional:
             out[name] = value
     return out
 
 
-def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[str, list[Any]]:
+def _remaining_names(
+    given: Any, instruction: Instruction, where: str
+) -> dict[str, list[Any]]:
     """Return the given lists of remaining accounts by the source's names."""
     given = opened(given)
     if given is None:
@@ -215,7 +230,9 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
         return {_first_remaining(instruction, where): given}
     lists = by_property(instruction.remaining)
     if not isinstance(given, dict):
-        raise UnknownName("list of remaining accounts", str(given)[:40], lists, where=where)
+        raise UnknownName(
+            "list of remaining accounts", str(given)[:40], lists, where=where
+        )
     known = ByName(lists | items_by_name(instruction.remaining))
     out: dict[str, list[Any]] = {}
     for key, value in given.items():

@@ -20,7 +20,13 @@ from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.types import TypeDef
-from mcpsol_py.schema.pages_read import MAX_PAGES, Page, read_page, read_pages, read_schema
+from mcpsol_py.schema.pages_read import (
+    MAX_PAGES,
+    Page,
+    read_page,
+    read_pages,
+    read_schema,
+)
 from mcpsol_py.schema.stream import PAGE_LIMIT, STREAM_BASE, StreamRef, stream
 from mcpsol_py.schema.tool import Tool, needed_types, tool_of
 from mcpsol_py.schema.wire import GUARD, VERSION, text_of
@@ -83,7 +89,9 @@ def page_set(
     Raises PageTooLarge, SchemaError.
     """
     stream_pages, ref = stream(model) if lossless else ([], None)
-    json_pages = write_pages(model, form=form, descriptions=descriptions, stream_ref=ref)
+    json_pages = write_pages(
+        model, form=form, descriptions=descriptions, stream_ref=ref
+    )
     return PageSet(json_pages, stream_pages)
 
 
@@ -113,7 +121,9 @@ def write_pages(
     return packer.finish()
 
 
-def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full") -> dict[str, Any]:
+def compact_document(
+    model: ProgramModel, *, descriptions: Descriptions = "full"
+) -> dict[str, Any]:
     """Return all tools in one compact document {"v", "name", "x", "tools", "types"} without the limit of a page."""
     document = _head(model)
     if model.facade_of is not None:
@@ -210,7 +220,9 @@ class _Row:
 
     def _left_out(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the members that *row* lacks or has shortened, and "x"."""
-        changed = {key: value for key, value in self.full.items() if row.get(key) != value}
+        changed = {
+            key: value for key, value in self.full.items() if row.get(key) != value
+        }
         return changed | self.extras
 
     def _with_short_description(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -236,7 +248,9 @@ class _Row:
         stub = dict(self._with_short_description(self.full))
         stub[self.name_key] = text_of(stub[self.name_key], _NAME_LIMIT)
         if self.parameters_key in stub:
-            stub[self.parameters_key] = {GUARD: "x" if self.is_compact else {"type": "x"}}
+            stub[self.parameters_key] = {
+                GUARD: "x" if self.is_compact else {"type": "x"}
+            }
             stub["r"] = [GUARD]
         return stub
 
@@ -309,7 +323,9 @@ class _Packer:
         size = len(self._page(page, 0, is_last=False))
         for i, (key, row) in enumerate(self.items):
             is_last_item = i == len(self.items) - 1
-            is_full = size + _cost(page, key, row) > self._limit(len(pages), is_last_item)
+            is_full = size + _cost(page, key, row) > self._limit(
+                len(pages), is_last_item
+            )
             if is_full and any(page.values()):
                 pages.append(self._page(page, len(pages), is_last=False))
                 page = {"tools": []}
@@ -318,17 +334,24 @@ class _Packer:
             page.setdefault(key, []).append(row)
         pages.append(self._page(page, len(pages), is_last=True))
         if len(pages) > MAX_PAGES:
-            raise PageTooLarge("the whole schema", sum(map(len, pages)), MAX_PAGES * PAGE_LIMIT)
+            raise PageTooLarge(
+                "the whole schema", sum(map(len, pages)), MAX_PAGES * PAGE_LIMIT
+            )
         return pages
 
     def _limit(self, cursor: int, is_last_item: bool) -> int:
         """Return the size that a page with a next cursor may have. The last page names none, which leaves room."""
         return PAGE_LIMIT + (len(_next(cursor + 1)) - 1 if is_last_item else 0)
 
-    def _page(self, page: dict[str, list[bytes]], cursor: int, *, is_last: bool) -> bytes:
+    def _page(
+        self, page: dict[str, list[bytes]], cursor: int, *, is_last: bool
+    ) -> bytes:
         extra = self.extra if cursor == 0 else b""
         end = b"}" if is_last else _next(cursor + 1)
-        lists = [b',"%s":[%s]' % (key.encode(), b",".join(rows)) for key, rows in page.items()]
+        lists = [
+            b',"%s":[%s]' % (key.encode(), b",".join(rows))
+            for key, rows in page.items()
+        ]
         return self.head + b"".join(lists) + extra + end
 
 

@@ -18,7 +18,15 @@ from mcpsol_py.schema.tool import Schema, Tool
 from mcpsol_py.schema.wire import text_of, text_or_empty
 from mcpsol_py.schema.wire_read import read_tool
 
-__all__ = ["MAX_PAGE", "MAX_PAGES", "MAX_ROWS", "Page", "read_page", "read_pages", "read_schema"]
+__all__ = [
+    "MAX_PAGE",
+    "MAX_PAGES",
+    "MAX_ROWS",
+    "Page",
+    "read_page",
+    "read_pages",
+    "read_schema",
+]
 
 #: The largest page that `read_page` accepts by default, in bytes.
 MAX_PAGE = 64 * 1024
@@ -64,7 +72,9 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
     """
     data = bytes(data).rstrip(b"\0")
     if len(data) > limit:
-        raise MalformedPage(cursor, f"{len(data):,} bytes; at most {limit:,} are read", data)
+        raise MalformedPage(
+            cursor, f"{len(data):,} bytes; at most {limit:,} are read", data
+        )
     document = _load(data, cursor)
     if not isinstance(document, dict) or not isinstance(document.get("tools"), list):
         raise MalformedPage(cursor, 'expected an object with a list of "tools"', data)
@@ -91,7 +101,9 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
     )
 
 
-def _check_rows(tools: list[Any], more: Any, types: Any, cursor: int, data: bytes) -> None:
+def _check_rows(
+    tools: list[Any], more: Any, types: Any, cursor: int, data: bytes
+) -> None:
     if (type(types), type(more)) != (list, list):
         raise MalformedPage(cursor, 'its "types" or "more" is not a list', data)
     if len(tools) + len(types) + len(more) > MAX_ROWS:
@@ -132,7 +144,9 @@ def _next_cursor(value: Any, cursor: int, data: bytes) -> int | None:
     if type(number) is int and 0 <= number <= 0xFFFF:
         return number
     shown = f"{str(value)[:20]!r}"
-    raise MalformedPage(cursor, f"its nextCursor {shown} is not a number from 0 to 65535", data)
+    raise MalformedPage(
+        cursor, f"its nextCursor {shown} is not a number from 0 to 65535", data
+    )
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -309,7 +323,9 @@ class _Parts:
         self.pieces = []
         value = _load(text.encode("utf-8", "replace"), page.cursor)
         if not isinstance(value, dict):
-            raise self._bad(page, f"the parts of {self.number} are not an object together")
+            raise self._bad(
+                page, f"the parts of {self.number} are not an object together"
+            )
         return value
 
     def _bad(self, page: Page, why: str) -> MalformedPage:
@@ -319,4 +335,6 @@ class _Parts:
         """Raise MalformedPage if the last parts are missing."""
         if self.pieces:
             got = f"{len(self.pieces)} of {self.count} parts"
-            raise MalformedPage(cursor, f'under "{self.key}": the schema ends after {got}')
+            raise MalformedPage(
+                cursor, f'under "{self.key}": the schema ends after {got}'
+            )

@@ -133,7 +133,11 @@ def object_schema(
     properties: dict[str, Any], required: list[str], profile: Profile
 ) -> dict[str, Any]:
     """Return the schema of an object with these properties and no others."""
-    schema = {"type": "object", "properties": properties, **given({"required": required})}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        **given({"required": required}),
+    }
     if profile.closed:
         schema["additionalProperties"] = False
     return schema

@@ -93,7 +93,12 @@ class StreamRef:
 
     def to_json(self) -> dict[str, Any]:
         """Return the value of page 0's key "stream"."""
-        return {"at": self.at, "size": self.size, "text": self.text, "sha256": self.sha256}
+        return {
+            "at": self.at,
+            "size": self.size,
+            "text": self.text,
+            "sha256": self.sha256,
+        }
 
     @classmethod
     def from_json(cls, value: Any, cursor: int = 0) -> StreamRef:
@@ -134,8 +139,12 @@ def model_text(model: ProgramModel) -> bytes:
     values = model_to_json(model)
     try:
         return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # a lone surrogate, which UTF-8 cannot encode, becomes a question mark
-        plain = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    except (
+        TypeError
+    ):  # a lone surrogate, which UTF-8 cannot encode, becomes a question mark
+        plain = json.dumps(
+            values, ensure_ascii=False, sort_keys=True, separators=(",", ":")
+        )
         return plain.encode("utf-8", "replace")
 
 
@@ -149,7 +158,9 @@ def text_model(text: bytes) -> ProgramModel:
 
 
 def _pack(text: bytes) -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
+    packer = zlib.compressobj(
+        9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
+    )
     return packer.compress(text) + packer.flush()
 
 
@@ -182,7 +193,9 @@ def write_stream(model: ProgramModel) -> list[bytes]:
     return stream(model)[0]
 
 
-def read_stream(pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef) -> ProgramModel:
+def read_stream(
+    pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef
+) -> ProgramModel:
     """Return the model in the stream's *pages*, given in order.
 
     Raises MalformedPage if they are not exactly the pages that were written.
@@ -215,7 +228,9 @@ def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
         raise MalformedPage(cursor, "not a whole stream page", page)
     version, place, count, crc = _HEAD.unpack_from(page)
     if version != _VERSION:
-        raise MalformedPage(cursor, f"stream version {version}; this reader knows {_VERSION}", page)
+        raise MalformedPage(
+            cursor, f"stream version {version}; this reader knows {_VERSION}", page
+        )
     if (place, count) != (index, ref.pages):
         why = f"expected stream page {index} of {ref.pages}, got {place} of {count}"
         raise MalformedPage(cursor, why, page)

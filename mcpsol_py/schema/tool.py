@@ -152,7 +152,9 @@ def tool_of(instruction: Instruction, descriptions: str = "full") -> Tool:
     )
 
 
-def _account_param(path: tuple[str, ...], account: Account, descriptions: str) -> AccountParam:
+def _account_param(
+    path: tuple[str, ...], account: Account, descriptions: str
+) -> AccountParam:
     return AccountParam(
         path=path,
         writable=account.writable,
@@ -167,7 +169,9 @@ def _account_param(path: tuple[str, ...], account: Account, descriptions: str) -
 
 def _arg_param(field: Field, descriptions: str) -> ArgParam:
     description = describe(field.docs, descriptions)
-    return ArgParam(field.name, field.type, default=field.default, description=description)
+    return ArgParam(
+        field.name, field.type, default=field.default, description=description
+    )
 
 
 def schema_of(model: ProgramModel, descriptions: str = "full") -> Schema:

@@ -34,7 +34,12 @@ def lint_tools(
         name = str(tool.get("name", ""))
         if name.lower() in seen:
             found.append(
-                Finding("error", place(name), f"two tools are called {name!r}", "tool-name-twice")
+                Finding(
+                    "error",
+                    place(name),
+                    f"two tools are called {name!r}",
+                    "tool-name-twice",
+                )
             )
         seen.add(name.lower())
         found += _tool_problems(tool, name, place(name), client)
@@ -54,11 +59,20 @@ def tool_error(tool: Mapping[str, Any], client: str = "default") -> str | None:
 # --- one tool --------------------------------------------------------------------------------------------------------
 
 
-def _tool_problems(tool: Mapping[str, Any], name: str, path: str, client: str) -> Iterator[Finding]:
+def _tool_problems(
+    tool: Mapping[str, Any], name: str, path: str, client: str
+) -> Iterator[Finding]:
     limits = CLIENTS[client]
     if not limits.accepts_name(name):
-        allowed = f"letters, digits, _ and -, and {limits.room} characters beside its prefix"
-        yield Finding("error", path, f"tool name {name!r}: {client} accepts {allowed}", "tool-name")
+        allowed = (
+            f"letters, digits, _ and -, and {limits.room} characters beside its prefix"
+        )
+        yield Finding(
+            "error",
+            path,
+            f"tool name {name!r}: {client} accepts {allowed}",
+            "tool-name",
+        )
     yield from _definition_problems(tool, name, path, limits)
 
 
@@ -66,7 +80,9 @@ def _definition_problems(
     tool: Mapping[str, Any], name: str, path: str, limits: ClientLimits
 ) -> Iterator[Finding]:
     if len(tool.get("description", "")) > _MAX_DESCRIPTION:
-        message = f"{name}: clients cut a description over {_MAX_DESCRIPTION:,} characters"
+        message = (
+            f"{name}: clients cut a description over {_MAX_DESCRIPTION:,} characters"
+        )
         yield Finding("warning", path, message, "description")
     schema = tool.get("inputSchema")
     if not isinstance(schema, dict) or not _is_object(schema):
@@ -74,7 +90,9 @@ def _definition_problems(
         yield Finding("error", path, message, "root")
         return
     if _NOT_AT_ROOT & schema.keys():
-        message = f"{name}: a union at the root makes clients refuse the whole list of tools"
+        message = (
+            f"{name}: a union at the root makes clients refuse the whole list of tools"
+        )
         yield Finding("error", path, message, "root")
     for level, at, message, rule in schema_faults(schema, limits):
         yield Finding(level, path, f"{name}{at}: {message}", rule)
@@ -99,7 +117,9 @@ def _list_problems(tools: list[dict[str, Any]], client: str) -> Iterator[Finding
 def _count_problems(count: int, client: str) -> Iterator[Finding]:
     limits = CLIENTS[client]
     if limits.tools is not None and count > limits.tools:
-        message = f"{count} tools; {client} accepts {limits.tools}. Serve with --surface lazy"
+        message = (
+            f"{count} tools; {client} accepts {limits.tools}. Serve with --surface lazy"
+        )
         yield Finding("warning", "instructions", message, "tool-count")
     elif count > limits.advised:
         lazy = f"for more than {limits.advised}, serve with --surface lazy (auto does)"

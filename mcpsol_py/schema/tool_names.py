@@ -9,7 +9,14 @@ from hashlib import sha256
 
 from mcpsol_py.names import clean_text, one_line, words
 
-__all__ = ["NAME_BUDGET", "hashed_name", "safe_name", "shown", "title_of", "unique_names"]
+__all__ = [
+    "NAME_BUDGET",
+    "hashed_name",
+    "safe_name",
+    "shown",
+    "title_of",
+    "unique_names",
+]
 
 #: The longest tool name that every client accepts together with the prefix that it adds itself.
 NAME_BUDGET = 40

@@ -56,14 +56,22 @@ GUARD = "read x"
 
 #: Words whose bytes mcpsol's Rust client writes correctly. Its TypeScript client does too, but stops at u128.
 OLD_WORDS: dict[str, Type] = {
-    **{w: WORDS[w] for w in ("u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64")},
+    **{
+        w: WORDS[w]
+        for w in ("u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64")
+    },
     "bool": BOOL,
     "str": BORSH_STRING,
     "bytes": BORSH_BYTES,
 }
 _OLD_WORD_OF: dict[Type, str] = {node: word for word, node in OLD_WORDS.items()}
 #: All words for types. A pubkey argument has a capital, since "pubkey" is an account.
-READ_WORDS: dict[str, Type] = {**WORDS, **OLD_WORDS, "Pubkey": PUBKEY, "string": BORSH_STRING}
+READ_WORDS: dict[str, Type] = {
+    **WORDS,
+    **OLD_WORDS,
+    "Pubkey": PUBKEY,
+    "string": BORSH_STRING,
+}
 ACCOUNT_WORDS = frozenset({"pubkey", "publicKey"})
 #: Suffixes of the keys of accounts: signs, is written to, or both.
 SUFFIXES = ("_sw", "_s", "_w")

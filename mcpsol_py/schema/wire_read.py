@@ -32,7 +32,9 @@ Pairs = list[tuple[str, Any]]
 _MAX_PARAMS = 1024
 
 
-def read_tool(row: Any, cursor: int = 0, *, ours: bool = False, pairs: Pairs | None = None) -> Tool:
+def read_tool(
+    row: Any, cursor: int = 0, *, ours: bool = False, pairs: Pairs | None = None
+) -> Tool:
     """Return the tool in *row*.
 
     *ours*: the page says that it is in our format, so that all pubkey parameters are accounts. *pairs*: the parameters
@@ -152,7 +154,9 @@ def _is_list_of_text(value: Any) -> bool:
 
 def _ordered(reader: _RowReader, pairs: Pairs | None) -> Pairs:
     """Return the parameters in the order of `r`. Those that `r` leaves out follow in their own order."""
-    params = reader.expect(dict, reader.get("p", "parameters", "params", default={}), "p")
+    params = reader.expect(
+        dict, reader.get("p", "parameters", "params", default={}), "p"
+    )
     order = reader.texts(reader.get("r", "required", default=[]), "r")
     rest = list(params.items() if pairs is None else pairs)
     if max(len(params), len(order), len(rest)) > _MAX_PARAMS:
@@ -195,12 +199,18 @@ class _CompactDetails:
     """The details of parameters that a compact row has under x."""
 
     def __init__(self, reader: _RowReader) -> None:
-        self.tables = {detail: reader.table(short) for detail, short in COMPACT_TABLES.items()}
-        self.tables |= {detail: reader.flags(short) for detail, short in COMPACT_FLAGS.items()}
+        self.tables = {
+            detail: reader.table(short) for detail, short in COMPACT_TABLES.items()
+        }
+        self.tables |= {
+            detail: reader.flags(short) for detail, short in COMPACT_FLAGS.items()
+        }
 
     def of(self, key: str) -> dict[str, Any]:
         """Return the details of one parameter by their long names."""
-        return {detail: table[key] for detail, table in self.tables.items() if key in table}
+        return {
+            detail: table[key] for detail, table in self.tables.items() if key in table
+        }
 
 
 def _read_parameters(reader: _RowReader, params: Pairs) -> _Parameters:
@@ -215,7 +225,9 @@ def _read_parameters(reader: _RowReader, params: Pairs) -> _Parameters:
     return out
 
 
-def _read_given(reader: _RowReader, key: str, value: Any, compact: _CompactDetails) -> _Given:
+def _read_given(
+    reader: _RowReader, key: str, value: Any, compact: _CompactDetails
+) -> _Given:
     is_verbose = isinstance(value, dict)
     details: dict[str, Any] = dict(value) if is_verbose else {"type": value}
     word = details.get("type")
@@ -300,7 +312,9 @@ def _argument(reader: _RowReader, given: _Given) -> ArgParam:
 
 def _argument_type(reader: _RowReader, given: _Given) -> Type | None:
     if "exact" in given.details:
-        exact: Type = reader.parse(Type, given.details["exact"], f"type of {given.key!r}")
+        exact: Type = reader.parse(
+            Type, given.details["exact"], f"type of {given.key!r}"
+        )
         return exact
     if given.word == "int":
         return U64  # mcpsol's macros write every integer as "int", and its clients encode it as u64

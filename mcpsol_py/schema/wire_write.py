@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Any
 
-from mcpsol_py.model.program import Discriminator, Pda, PdaValue, RemainingAccounts, Value
+from mcpsol_py.model.program import (
+    Discriminator,
+    Pda,
+    PdaValue,
+    RemainingAccounts,
+    Value,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.type_text import type_text
@@ -127,7 +133,9 @@ def _account_parameter(account: AccountParam, taken: set[str]) -> _Parameter:
     suffix = ("s" if signer else "") + ("w" if account.writable else "")
     key = f"{base}_{suffix}" if suffix else base
     details = _account_details(account, base)
-    return _Parameter(base, key, "pubkey", details, account.description, signer, account.writable)
+    return _Parameter(
+        base, key, "pubkey", details, account.description, signer, account.writable
+    )
 
 
 def _account_details(account: AccountParam, base: str) -> dict[str, Any]:
@@ -144,7 +152,9 @@ def _account_details(account: AccountParam, base: str) -> dict[str, Any]:
     )
 
 
-def _argument_parameter(arg: ArgParam, taken: set[str], resolver: Resolver) -> _Parameter:
+def _argument_parameter(
+    arg: ArgParam, taken: set[str], resolver: Resolver
+) -> _Parameter:
     plain = text_of(arg.name)
     base = f"{plain}_arg" if plain in taken else plain
     while base in taken:

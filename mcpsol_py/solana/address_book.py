@@ -33,7 +33,9 @@ _AMOUNTS = re.compile(
 _FEW = 40
 _SOL = "SOL"
 _NONE: Mapping[str, str] = MappingProxyType({})
-_PROGRAMS = {name.lower().replace(" ", "-"): key for key, name in ids.PROGRAM_NAMES.items()}
+_PROGRAMS = {
+    name.lower().replace(" ", "-"): key for key, name in ids.PROGRAM_NAMES.items()
+}
 
 
 def is_name(text: object) -> bool:
@@ -108,7 +110,9 @@ class AddressBook:
         if self._make is not None:
             return self._make(text)
         known = sorted({*self.given_names(), *self._mints, *_PROGRAMS})
-        raise SourceError(f"no address is called {abbr(text)}. {suggest(text[1:], known)}")
+        raise SourceError(
+            f"no address is called {abbr(text)}. {suggest(text[1:], known)}"
+        )
 
     def resolve(self, value: Any, *, known_only: bool = False) -> Any:
         """Replace every "@name" in a JSON value by its address. Raises SourceError for an unknown name.
@@ -120,7 +124,9 @@ class AddressBook:
             case list():
                 return [self.resolve(item, known_only=known_only) for item in value]
             case dict():
-                resolved = [self.resolve(item, known_only=known_only) for item in value.values()]
+                resolved = [
+                    self.resolve(item, known_only=known_only) for item in value.values()
+                ]
                 return dict(zip(value, resolved, strict=True))
             case str() if value.startswith("@"):
                 is_name = self._is_given(value) or not known_only
@@ -141,7 +147,10 @@ class AddressBook:
         size = len(self._own) + len(self._local)
         if self._shown[0] != size:
             every = {**self._mints, **self._local, **self._own}
-            self._shown = (size, {address: f"@{name}" for name, address in every.items()})
+            self._shown = (
+                size,
+                {address: f"@{name}" for name, address in every.items()},
+            )
         return self._shown[1]
 
     def shown(self, address: str) -> str:

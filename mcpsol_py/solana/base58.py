@@ -42,7 +42,9 @@ def b58decode(text: str) -> bytes:
 def address_bytes(text: str) -> bytes:
     """Return the 32 bytes of an address. Raises ValueError with the reason."""
     if not 32 <= len(text) <= 44:
-        raise ValueError(f"an address is 32 to 44 base58 characters, this has {len(text)}")
+        raise ValueError(
+            f"an address is 32 to 44 base58 characters, this has {len(text)}"
+        )
     data = b58decode(text)
     if len(data) != 32:
         raise ValueError(f"it holds {len(data)} bytes, an address has 32")

@@ -33,16 +33,27 @@ def priority_fee(units: int, price: int | None) -> int:
 def fee_lamports(message: Message | MessageV0 | MessageV1) -> int:
     """Return the fee of a transaction: its signatures and its priority."""
     keys, instructions = message.account_keys, message.instructions
-    settings = [ix.data for ix in instructions if keys[ix.program_id_index] == COMPUTE_BUDGET]
-    budget = {(data[0], len(data)): int.from_bytes(data[1:], "little") for data in settings if data}
+    settings = [
+        ix.data for ix in instructions if keys[ix.program_id_index] == COMPUTE_BUDGET
+    ]
+    budget = {
+        (data[0], len(data)): int.from_bytes(data[1:], "little")
+        for data in settings
+        if data
+    }
     default_units = min(DEFAULT_UNITS * len(instructions), MAX_UNITS)
     units = budget.get(_SET_LIMIT, default_units)
-    return total_fee(message.header.num_required_signatures, units, budget.get(_SET_PRICE))
+    return total_fee(
+        message.header.num_required_signatures, units, budget.get(_SET_PRICE)
+    )
 
 
 def priority_lamports(message: Message | MessageV0 | MessageV1) -> int:
     """Return the part of a transaction's fee above its signatures."""
-    return fee_lamports(message) - LAMPORTS_PER_SIGNATURE * message.header.num_required_signatures
+    return (
+        fee_lamports(message)
+        - LAMPORTS_PER_SIGNATURE * message.header.num_required_signatures
+    )
 
 
 def total_fee(signatures: int, units: int, price: int | None) -> int:

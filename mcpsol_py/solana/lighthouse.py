@@ -58,7 +58,9 @@ class Operator(IntEnum):
 
 def lamports_at_least(lamports: int) -> bytes:
     """Return the assertion that an account has at least these lamports."""
-    return bytes([_LAMPORTS]) + lamports.to_bytes(8, "little") + bytes([Operator.AT_LEAST])
+    return (
+        bytes([_LAMPORTS]) + lamports.to_bytes(8, "little") + bytes([Operator.AT_LEAST])
+    )
 
 
 def without_data() -> bytes:
@@ -71,7 +73,9 @@ def owned_by(program: Pubkey) -> bytes:
     return bytes([_KNOWN_OWNER, _OWNERS[program], Operator.EQUAL])
 
 
-def data_assertion(offset: int, value: bytes, operator: Operator = Operator.EQUAL) -> bytes:
+def data_assertion(
+    offset: int, value: bytes, operator: Operator = Operator.EQUAL
+) -> bytes:
     """Return the assertion that an account's data has *value* at *offset*: a u32, u64 or an address, by its size.
 
     An address can only be equal.
@@ -111,7 +115,9 @@ def assert_data(
 def _assert(
     instruction: int, key: Pubkey, assertions: Sequence[bytes], program: Pubkey
 ) -> Instruction:
-    data = bytes([instruction, _SILENT]) + _leb128(len(assertions)) + b"".join(assertions)
+    data = (
+        bytes([instruction, _SILENT]) + _leb128(len(assertions)) + b"".join(assertions)
+    )
     return Instruction(program, data, [AccountMeta(key, False, False)])
 
 

@@ -79,7 +79,9 @@ LARGEST_HEADER = _V4_HEADER
 MAX_ELF = 10 * 1024 * 1024 - PROGRAMDATA_HEADER
 _BUFFER_TAG, _PROGRAM_TAG, _PROGRAMDATA_TAG = 1, 2, 3
 #: The first bytes of Program accounts and of ProgramData accounts, and how many bytes of each tell a deployment.
-PROGRAM_HEAD, PROGRAMDATA_HEAD = (n.to_bytes(4, "little") for n in (_PROGRAM_TAG, _PROGRAMDATA_TAG))
+PROGRAM_HEAD, PROGRAMDATA_HEAD = (
+    n.to_bytes(4, "little") for n in (_PROGRAM_TAG, _PROGRAMDATA_TAG)
+)
 SLOT_END = 12
 _V4_FINALIZED = (2).to_bytes(8, "little")
 
@@ -166,7 +168,14 @@ def read_program(
     if account.executable and account.owner in _FINAL_LOADERS:
         data = bytes(account.data)
         return DeployedProgram(
-            program_id, account.owner, program_id, None, None, data, account.lamports, False
+            program_id,
+            account.owner,
+            program_id,
+            None,
+            None,
+            data,
+            account.lamports,
+            False,
         )
     return None
 
@@ -181,7 +190,9 @@ def _read_upgradeable(
     data = bytes(programdata.data)
     slot = int.from_bytes(data[4:12], "little")
     authority, elf = _optional_key(data, 12), data[PROGRAMDATA_HEADER:]
-    return DeployedProgram(program_id, LOADER, address, slot, authority, elf, programdata.lamports)
+    return DeployedProgram(
+        program_id, LOADER, address, slot, authority, elf, programdata.lamports
+    )
 
 
 def _read_v4(program_id: Pubkey, account: Account) -> DeployedProgram:
@@ -196,7 +207,11 @@ def _read_v4(program_id: Pubkey, account: Account) -> DeployedProgram:
 
 def deployment_slot(programdata: Account | None) -> int | None:
     """Return the slot of the last deployment from the head of a ProgramData account."""
-    if programdata is None or programdata.owner != LOADER or len(programdata.data) < SLOT_END:
+    if (
+        programdata is None
+        or programdata.owner != LOADER
+        or len(programdata.data) < SLOT_END
+    ):
         return None
     return slot_of(programdata.data)
 
@@ -235,7 +250,9 @@ def _optional_key(data: bytes, at: int) -> Pubkey | None:
 # --- instructions ----------------------------------------------------------------------------
 
 
-def _instruction(tag: int, accounts: Sequence[AccountMeta], rest: bytes = b"") -> Instruction:
+def _instruction(
+    tag: int, accounts: Sequence[AccountMeta], rest: bytes = b""
+) -> Instruction:
     return Instruction(LOADER, tag.to_bytes(4, "little") + rest, list(accounts))
 
 
@@ -281,7 +298,9 @@ def deploy(
     return _instruction(2, accounts, max_len.to_bytes(8, "little"))
 
 
-def upgrade(program_id: Pubkey, buffer: Pubkey, spill: Pubkey, authority: Pubkey) -> Instruction:
+def upgrade(
+    program_id: Pubkey, buffer: Pubkey, spill: Pubkey, authority: Pubkey
+) -> Instruction:
     """Return Upgrade: replace a program's bytes with a buffer's, whose lamports go to *spill*."""
     accounts = [
         _writable(programdata_address(program_id)),
@@ -297,16 +316,25 @@ def upgrade(program_id: Pubkey, buffer: Pubkey, spill: Pubkey, authority: Pubkey
 
 def make_final(program_id: Pubkey, authority: Pubkey) -> Instruction:
     """Return SetAuthority without a new authority: nobody can upgrade the program after it."""
-    return _instruction(4, [_writable(programdata_address(program_id)), _readonly(authority, True)])
+    return _instruction(
+        4, [_writable(programdata_address(program_id)), _readonly(authority, True)]
+    )
 
 
 def close(buffer: Pubkey, recipient: Pubkey, authority: Pubkey) -> Instruction:
     """Return Close: close a buffer, and send its lamports to *recipient*."""
-    return _instruction(5, [_writable(buffer), _writable(recipient), _readonly(authority, True)])
+    return _instruction(
+        5, [_writable(buffer), _writable(recipient), _readonly(authority, True)]
+    )
 
 
 def extend(
-    program_id: Pubkey, payer: Pubkey | None, authority: Pubkey, more: int, *, checked: bool
+    program_id: Pubkey,
+    payer: Pubkey | None,
+    authority: Pubkey,
+    more: int,
+    *,
+    checked: bool,
 ) -> Instruction:
     """Return ExtendProgram, or ExtendProgramChecked if *checked*: make room for *more* bytes.
 

@@ -54,7 +54,10 @@ class _AuthorityField:
 #: Who may withdraw, by the program that owns the account.
 _AUTHORITIES: dict[Pubkey, tuple[_AuthorityField, ...]] = {
     # The withdrawer of an initialized or delegated stake account.
-    STAKE_PROGRAM: (_AuthorityField(44, ((0, _ONE),)), _AuthorityField(44, ((0, _TWO),))),
+    STAKE_PROGRAM: (
+        _AuthorityField(44, ((0, _ONE),)),
+        _AuthorityField(44, ((0, _TWO),)),
+    ),
     VOTE_PROGRAM: (_AuthorityField(36),),
     # The authority of a nonce account.
     SYSTEM_PROGRAM: (_AuthorityField(8, ((4, _ONE),), size=80),),
@@ -96,7 +99,9 @@ class StakeAccount:
     def from_bytes(cls, data: bytes) -> Self:
         """Read the head of *data*. Missing bytes count as zeros."""
         head = data[:_STAKE_SIZE].ljust(_STAKE_SIZE, b"\0")
-        return cls(Pubkey(head[12:44]), Pubkey(head[44:76]), head[76:], Pubkey(head[92:]))
+        return cls(
+            Pubkey(head[12:44]), Pubkey(head[44:76]), head[76:], Pubkey(head[92:])
+        )
 
 
 def read_stake(account: OwnedData) -> StakeAccount | None:

@@ -52,13 +52,17 @@ def find_pda(
     return _derived(tuple(map(bytes, seeds)), program)
 
 
-@lru_cache(maxsize=4096)  # as below: a wallet's calls derive the same few addresses again and again
+@lru_cache(
+    maxsize=4096
+)  # as below: a wallet's calls derive the same few addresses again and again
 def _derived(seeds: tuple[bytes, ...], program: Pubkey) -> tuple[Pubkey, int]:
     return Pubkey.find_program_address(list(seeds), program)
 
 
 @lru_cache(maxsize=4096)
-def associated_token(owner: Pubkey, mint: Pubkey, token_program: Pubkey = TOKEN_PROGRAM) -> Pubkey:
+def associated_token(
+    owner: Pubkey, mint: Pubkey, token_program: Pubkey = TOKEN_PROGRAM
+) -> Pubkey:
     """Return the associated token account (ATA) of *owner* for *mint* under *token_program*."""
     seeds = [bytes(owner), bytes(token_program), bytes(mint)]
     return Pubkey.find_program_address(seeds, ASSOCIATED_TOKEN_PROGRAM)[0]

@@ -9,7 +9,12 @@ from itertools import chain
 from solders.pubkey import Pubkey
 
 from mcpsol_py.solana.native_accounts import NATIVE_PROGRAMS, read_stake
-from mcpsol_py.solana.tokens import TOKEN_PROGRAMS, OwnedData, read_mint, read_token_account
+from mcpsol_py.solana.tokens import (
+    TOKEN_PROGRAMS,
+    OwnedData,
+    read_mint,
+    read_token_account,
+)
 
 __all__ = ["PowerField", "power_fields"]
 
@@ -45,7 +50,11 @@ def power_fields(account: OwnedData, owners: Collection[str]) -> list[PowerField
     if account.owner not in (*TOKEN_PROGRAMS, *NATIVE_PROGRAMS):
         return []
     data = bytes(account.data)
-    names = [name for owner in owners for name in _names(data, bytes(Pubkey.from_string(owner)))]
+    names = [
+        name
+        for owner in owners
+        for name in _names(data, bytes(Pubkey.from_string(owner)))
+    ]
     if not names:
         return []
     found = chain(
@@ -66,7 +75,9 @@ def _token_fields(account: OwnedData, data: bytes) -> Iterator[PowerField]:
     if token.delegate is not None:
         yield from _at(data, [(_DELEGATE + _TAG, _KEY)])
         yield PowerField(
-            _DELEGATED_AMOUNT, data[_DELEGATED_AMOUNT : _DELEGATED_AMOUNT + _U64], at_most=True
+            _DELEGATED_AMOUNT,
+            data[_DELEGATED_AMOUNT : _DELEGATED_AMOUNT + _U64],
+            at_most=True,
         )
     if token.close_authority is not None:
         yield from _at(data, [(_CLOSER + _TAG, _KEY)])

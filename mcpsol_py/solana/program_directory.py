@@ -147,7 +147,9 @@ def _table() -> tuple[dict[str, KnownProgram], dict[str, list[KnownProgram]]]:
     by_name: dict[str, list[KnownProgram]] = {}
     for row in filter(None, _ROWS.splitlines()):
         addresses, idl_names, called, about = map(str.strip, row.split("|"))
-        known = KnownProgram(tuple(addresses.split()), _split(idl_names), _split(called), about)
+        known = KnownProgram(
+            tuple(addresses.split()), _split(idl_names), _split(called), about
+        )
         by_address |= dict.fromkeys(known.addresses, known)
         for name in known.names:
             by_name.setdefault(letters(name), []).append(known)
@@ -176,5 +178,9 @@ def namesake_of(name: str, address: str) -> KnownProgram | None:
     mine = letters(name)
     if address in by_address:
         return None
-    rows = (row for row in by_address.values() if mine in map(letters, (*row.names, *row.called)))
+    rows = (
+        row
+        for row in by_address.values()
+        if mine in map(letters, (*row.names, *row.called))
+    )
     return next(rows, None)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-__all__ = ["HIGHEST_RENT", "LAMPORTS_PER_BYTE", "RentRate", "deploy_rent", "rent_exempt"]
+__all__ = [
+    "HIGHEST_RENT",
+    "LAMPORTS_PER_BYTE",
+    "RentRate",
+    "deploy_rent",
+    "rent_exempt",
+]
 
 #: Bytes that are charged for any account on top of its data.
 _ACCOUNT_OVERHEAD = 128
@@ -20,7 +26,9 @@ class RentRate:
 
     def of(self, size: int) -> int:
         """Return the lamports that an account with *size* bytes of data must hold."""
-        return int((_ACCOUNT_OVERHEAD + size) * self.lamports_per_byte_year * self.years)
+        return int(
+            (_ACCOUNT_OVERHEAD + size) * self.lamports_per_byte_year * self.years
+        )
 
     @classmethod
     def from_sysvar(cls, data: bytes) -> RentRate:

@@ -201,9 +201,15 @@ class Mint:
         """Read the first 82 bytes of *data*. Raises ValueError if there are fewer."""
         if len(data) < MINT_SIZE:
             raise ValueError(f"expected a mint of {MINT_SIZE} bytes, got {len(data)}")
-        has_authority, authority, supply, decimals, is_initialized, has_freezer, freezer = (
-            _MINT.unpack_from(data)
-        )
+        (
+            has_authority,
+            authority,
+            supply,
+            decimals,
+            is_initialized,
+            has_freezer,
+            freezer,
+        ) = _MINT.unpack_from(data)
         return cls(
             mint_authority=Pubkey(authority) if has_authority else None,
             supply=supply,
@@ -235,7 +241,9 @@ def _optional_key(key: Pubkey | None) -> tuple[int, bytes]:
     return (0, bytes(32)) if key is None else (1, bytes(key))
 
 
-def with_extensions(base: bytes, kind: Literal["account", "mint"], listed: bytes) -> bytes:
+def with_extensions(
+    base: bytes, kind: Literal["account", "mint"], listed: bytes
+) -> bytes:
     """Return a token account or a mint with extensions of Token-2022, *listed* as its data lists them."""
     if not listed:
         return base
@@ -328,13 +336,18 @@ _FIELDS_BY_TYPE = {
 _SEED_FIELDS = frozenset({"mint", "owner", "authority", "amount", "supply", "decimals"})
 
 
-def state_field(type_name: str | None, field: str, account: OwnedData) -> tuple[bytes, Any] | None:
+def state_field(
+    type_name: str | None, field: str, account: OwnedData
+) -> tuple[bytes, Any] | None:
     """Return one field of a token account or mint as (its bytes, its value).
 
     *type_name* is the account type that an IDL names. Without it, the data's size decides. Returns
     None if another program owns *account*, or if the type or field is unknown.
     """
-    if account.owner not in TOKEN_PROGRAMS or (name := snake(field)) not in _SEED_FIELDS:
+    if (
+        account.owner not in TOKEN_PROGRAMS
+        or (name := snake(field)) not in _SEED_FIELDS
+    ):
         return None
     data = bytes(account.data)
     if type_name is None:
@@ -377,7 +390,9 @@ def extensions(account: OwnedData | None) -> dict[int, bytes]:
     data = bytes(account.data)
     if len(data) == MULTISIG_SIZE:
         return {}
-    return {kind: data[at : at + length] for kind, at, length in _extension_places(data)}
+    return {
+        kind: data[at : at + length] for kind, at, length in _extension_places(data)
+    }
 
 
 def _extension_places(data: bytes) -> Iterator[tuple[int, int, int]]:
@@ -404,7 +419,9 @@ def transfer_fee_config(found: dict[int, bytes]) -> TransferFeeConfig | None:
     data = found.get(Extension.TRANSFER_FEE_CONFIG, b"")
     if len(data) < 72:
         return None
-    return TransferFeeConfig(Pubkey(data[32:64]), _U64.unpack_from(data, _WITHHELD_IN_MINT)[0])
+    return TransferFeeConfig(
+        Pubkey(data[32:64]), _U64.unpack_from(data, _WITHHELD_IN_MINT)[0]
+    )
 
 
 def highest_transfer_fee(found: dict[int, bytes], amount: int) -> int:
@@ -416,7 +433,9 @@ def highest_transfer_fee(found: dict[int, bytes], amount: int) -> int:
     if len(data) < _TRANSFER_FEES + 2 * _TRANSFER_FEE.size:
         return 0
     schedules = _TRANSFER_FEE.iter_unpack(data[_TRANSFER_FEES : _TRANSFER_FEES + 36])
-    return int(max(min(most, -(-amount * points // 10_000)) for _, most, points in schedules))
+    return int(
+        max(min(most, -(-amount * points // 10_000)) for _, most, points in schedules)
+    )
 
 
 def transfer_hook(found: dict[int, bytes]) -> Pubkey | None:
@@ -451,7 +470,9 @@ def withheld_place(account: OwnedData) -> int | None:
     """Return the offset of the withheld fees in the data of a mint or token account, None if it has none."""
     if not extensions(account):
         return None
-    places: dict[int, int] = {kind: at for kind, at, _ in _extension_places(bytes(account.data))}
+    places: dict[int, int] = {
+        kind: at for kind, at, _ in _extension_places(bytes(account.data))
+    }
     if Extension.TRANSFER_FEE_CONFIG in places:
         return places[Extension.TRANSFER_FEE_CONFIG] + _WITHHELD_IN_MINT
     return places.get(Extension.TRANSFER_FEE_AMOUNT)
@@ -493,13 +514,19 @@ def _patch(data: bytes, fields: _Fields, changes: dict[str, Pubkey | int]) -> by
     out = bytearray(data)
     for name, value in changes.items():
         offset, form = fields[name]
-        form.pack_into(out, offset, bytes(value) if isinstance(value, Pubkey) else value)
+        form.pack_into(
+            out, offset, bytes(value) if isinstance(value, Pubkey) else value
+        )
     return bytes(out)
 
 
 def forged_extended_account(token_account: bytes) -> bytes:
     """Return a mint with extensions that also reads as the given token account: the type byte is a mint's."""
-    return token_account[:TOKEN_ACCOUNT_SIZE] + bytes([_MINT_TYPE]) + bytes(_FORGED_EXTENSIONS)
+    return (
+        token_account[:TOKEN_ACCOUNT_SIZE]
+        + bytes([_MINT_TYPE])
+        + bytes(_FORGED_EXTENSIONS)
+    )
 
 
 def forged_extended_mint(mint: bytes) -> bytes:

@@ -90,7 +90,9 @@ class _AnchorReader(ItemReader):
         if metadata is None:
             metadata = {}
         if type(metadata) is not dict:
-            self.note(f"expected an object, got {kind_of(metadata)}; ignored", "metadata")
+            self.note(
+                f"expected an object, got {kind_of(metadata)}; ignored", "metadata"
+            )
             metadata = {}
         self.surplus(doc, _ROOT, "the IDL")
         docs = self._program_docs(doc, metadata)
@@ -113,9 +115,13 @@ class _AnchorReader(ItemReader):
             findings=self.found(),
         )
 
-    def _program_docs(self, doc: dict[str, Any], metadata: dict[str, Any]) -> tuple[str, ...]:
+    def _program_docs(
+        self, doc: dict[str, Any], metadata: dict[str, Any]
+    ) -> tuple[str, ...]:
         docs = self.docs(doc)
-        description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
+        description = self.inside(
+            "metadata", lambda m: self.text(m, "description"), metadata
+        )
         if docs or not description:
             return docs
         return (description,)
@@ -131,7 +137,9 @@ class _AnchorReader(ItemReader):
             return derived(namespace, item["name"])
         return self.given_discriminator(value)
 
-    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+    def instruction_discriminator(
+        self, item: dict[str, Any]
+    ) -> tuple[Discriminator, str | None]:
         return self.discriminator(item, "global"), None
 
     # --- instructions
@@ -150,18 +158,28 @@ class _AnchorReader(ItemReader):
             self.return_type(item),
             self.docs(item),
         )
-        return replace(out, **self.extension(item, _INSTRUCTION_MORE)) if IDL_KEY in item else out
+        return (
+            replace(out, **self.extension(item, _INSTRUCTION_MORE))
+            if IDL_KEY in item
+            else out
+        )
 
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
         out = super().field(item, depth)
-        return replace(out, **self.extension(item, _FIELD_MORE)) if IDL_KEY in item else out
+        return (
+            replace(out, **self.extension(item, _FIELD_MORE))
+            if IDL_KEY in item
+            else out
+        )
 
     def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
         out = super().account(item, scope)
         if IDL_KEY not in item or not isinstance(out, Account):
             return out
         more = self.extension(item, _ACCOUNT_ITEM_MORE)
-        if "default" in more:  # Anchor can write this default only as a fixed address or PDA
+        if (
+            "default" in more
+        ):  # Anchor can write this default only as a fixed address or PDA
             more = {"address": None, "pda": None, **more}
         return replace(out, **more)
 
@@ -171,13 +189,21 @@ class _AnchorReader(ItemReader):
         name = self.name(item)
         discriminator = self.discriminator(item, "account")
         out = AccountType(name, discriminator, self._data(item, name), self.docs(item))
-        return replace(out, **self.extension(item, _ACCOUNT_MORE)) if IDL_KEY in item else out
+        return (
+            replace(out, **self.extension(item, _ACCOUNT_MORE))
+            if IDL_KEY in item
+            else out
+        )
 
     def event(self, item: dict[str, Any]) -> Event:
         name = self.name(item)
         discriminator = self.discriminator(item, "event")
         out = Event(name, discriminator, self._data(item, name), self.docs(item))
-        return replace(out, **self.extension(item, _EVENT_MORE)) if IDL_KEY in item else out
+        return (
+            replace(out, **self.extension(item, _EVENT_MORE))
+            if IDL_KEY in item
+            else out
+        )
 
     def _data(self, item: dict[str, Any], name: str) -> Type:
         """Return the type of an account's or event's data: the definition of the same name.

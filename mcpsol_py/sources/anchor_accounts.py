@@ -30,7 +30,13 @@ from mcpsol_py.model.seed_types import is_plain
 from mcpsol_py.model.types import Type
 from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources.idl_types import TypeReader
-from mcpsol_py.sources.reader import check_kind, expected, kind_of, matching_name, named_objects
+from mcpsol_py.sources.reader import (
+    check_kind,
+    expected,
+    kind_of,
+    matching_name,
+    named_objects,
+)
 from mcpsol_py.sources.seed_constants import constant_seed_bytes
 
 __all__ = ["MAX_GROUPS", "AccountReader", "AccountScope"]
@@ -66,7 +72,9 @@ class AccountScope:
             scope = scope.outer
         return (steps[0],), tuple(steps[1:])
 
-    def _locate_here(self, steps: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    def _locate_here(
+        self, steps: list[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         if self._by_name is None:
             self._by_name = _by_name(self.items)
         known, path = self._by_name, self.prefix
@@ -109,7 +117,10 @@ class AccountReader(TypeReader):
     args: Any = None
 
     def account_items(
-        self, owner: dict[str, Any], prefix: tuple[str, ...] = (), outer: AccountScope | None = None
+        self,
+        owner: dict[str, Any],
+        prefix: tuple[str, ...] = (),
+        outer: AccountScope | None = None,
     ) -> tuple[AccountItem, ...]:
         """Read owner["accounts"]; groups stay groups."""
         if not prefix:
@@ -157,18 +168,26 @@ class AccountReader(TypeReader):
     def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
         """Read one account or group."""
         name = self.name(item)
-        if self.plain_keys.issuperset(item):  # two accounts in three have only a name and flags
+        if self.plain_keys.issuperset(
+            item
+        ):  # two accounts in three have only a name and flags
             writable = item.get(self.writable_keys[0], False)
             signer = item.get(self.signer_keys[0], False)
             if type(writable) is type(signer) is bool:
                 return Account(name, writable, signer)
         docs = self.docs(item) if "docs" in item else ()
         if "accounts" in item:
-            return AccountGroup(name, self.account_items(item, (*scope.prefix, name), scope), docs)
+            return AccountGroup(
+                name, self.account_items(item, (*scope.prefix, name), scope), docs
+            )
         return self._detailed_account(item, scope, name, docs)
 
     def _detailed_account(
-        self, item: dict[str, Any], scope: AccountScope, name: str, docs: tuple[str, ...]
+        self,
+        item: dict[str, Any],
+        scope: AccountScope,
+        name: str,
+        docs: tuple[str, ...],
     ) -> Account:
         """Read an account that has more than a name and flags."""
         if not self.account_keys.issuperset(item):
@@ -223,13 +242,18 @@ class AccountReader(TypeReader):
         seeds = value.get("seeds")
         if type(seeds) is list and len(seeds) > MAX_SEEDS:
             raise SourceError(
-                f"an address has at most 15 seeds and a bump, got {len(seeds)}.", path="seeds"
+                f"an address has at most 15 seeds and a bump, got {len(seeds)}.",
+                path="seeds",
             )
         program = None
         for key in ("program", "programId"):
             if value.get(key) is not None:
-                program = self.inside(key, lambda given: self.pda_program(given, scope), value[key])
-        return Pda(self.each(value, "seeds", lambda seed: self.seed(seed, scope)), program)
+                program = self.inside(
+                    key, lambda given: self.pda_program(given, scope), value[key]
+                )
+        return Pda(
+            self.each(value, "seeds", lambda seed: self.seed(seed, scope)), program
+        )
 
     def pda_program(self, value: Any, scope: AccountScope) -> Value:
         """Read the program of a PDA.
@@ -337,7 +361,11 @@ def _unused_name(name: str, taken: set[str]) -> str:
 
 
 def _renamed(item: AccountItem, name: str, prefix: tuple[str, ...]) -> AccountItem:
-    if isinstance(item, AccountGroup) or item.address is not None or item.pda is not None:
+    if (
+        isinstance(item, AccountGroup)
+        or item.address is not None
+        or item.pda is not None
+    ):
         return replace(item, name=name)
     default = item.default or AccountValue((*prefix, item.name))
     return replace(item, name=name, default=default)

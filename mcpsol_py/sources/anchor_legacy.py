@@ -68,7 +68,9 @@ class _LegacyReader(ItemReader):
         self.defined = names_of(doc, "types") | names_of(doc, "accounts")
         self.surplus(doc, _ROOT, "the IDL")
         if doc.get("state") is not None:
-            self.note("state and its methods (Anchor before 0.25) are not read", "state")
+            self.note(
+                "state and its methods (Anchor before 0.25) are not read", "state"
+            )
         metadata = object_or_empty(doc.get("metadata"))
         types, accounts = self.types_and_accounts(doc)
         if _is_native(doc, metadata):
@@ -111,7 +113,9 @@ class _LegacyReader(ItemReader):
             name = name[:1].upper() + name[1:]
         return derived(namespace, name)
 
-    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+    def instruction_discriminator(
+        self, item: dict[str, Any]
+    ) -> tuple[Discriminator, str | None]:
         return self.discriminator(item, "global"), None
 
     def _note_digits(self, name: str) -> None:
@@ -157,7 +161,9 @@ class _LegacyReader(ItemReader):
 
     def event(self, item: dict[str, Any]) -> Event:
         fields = self.fields(item) or Struct(())
-        return Event(self.name(item), self.discriminator(item, "event"), fields, self.docs(item))
+        return Event(
+            self.name(item), self.discriminator(item, "event"), fields, self.docs(item)
+        )
 
 
 def _with_new_relations(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:

@@ -56,7 +56,13 @@ _KNOWN_DIALECTS = "Known are Anchor IDLs (new and legacy), Shank IDLs and Codama
 
 
 def read(
-    source: str | PathLike[str] | bytes | bytearray | Mapping[str, Any] | ModuleType | type,
+    source: str
+    | PathLike[str]
+    | bytes
+    | bytearray
+    | Mapping[str, Any]
+    | ModuleType
+    | type,
     *,
     origin: str = "",
 ) -> ProgramModel:
@@ -104,7 +110,9 @@ def read_document(doc: Any, origin: str = "") -> ProgramModel:
 # --- opening -----------------------------------------------------------------------------------
 
 
-def _open(source: str | PathLike[str] | bytes | bytearray, origin: str) -> tuple[Any, str]:
+def _open(
+    source: str | PathLike[str] | bytes | bytearray, origin: str
+) -> tuple[Any, str]:
     """Return the parsed document of a path or of bytes, and its name for messages. Raises
     SourceError.
     """
@@ -175,7 +183,9 @@ def _plain(source: Mapping[str, Any], origin: str) -> Any:
     try:  # orjson writes no whole number above a u64, and no half of a surrogate pair
         return parse_json(json.dumps(document, allow_nan=False).encode(), origin)
     except (TypeError, ValueError, RecursionError) as error:
-        raise SourceError(f"the object is not a JSON document: {error}.", origin=origin) from error
+        raise SourceError(
+            f"the object is not a JSON document: {error}.", origin=origin
+        ) from error
 
 
 # --- dialects ----------------------------------------------------------------------------------
@@ -193,7 +203,9 @@ class _Signs:
     complete: bool
 
     def has_account_key(self, key: str) -> bool:
-        lists = (objects_in(instruction.get("accounts")) for instruction in self.instructions)
+        lists = (
+            objects_in(instruction.get("accounts")) for instruction in self.instructions
+        )
         return any(key in account for account in chain.from_iterable(lists))
 
 
@@ -297,7 +309,9 @@ def _no_instructions(doc: dict[str, Any]) -> UnknownDialect:
             "these are mcpsol tools, not an IDL. `idl2mcp list-tools` reads them from a program."
         )
     given = doc.get("instructions")
-    what = "no 'instructions'" if given is None else f"{kind_of(given)} as 'instructions'"
+    what = (
+        "no 'instructions'" if given is None else f"{kind_of(given)} as 'instructions'"
+    )
     return UnknownDialect(f"found {kind_of(doc)} and {what}. {_KNOWN_DIALECTS}")
 
 

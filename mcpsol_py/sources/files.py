@@ -43,7 +43,9 @@ def load_bytes(
 def _file_bytes(path: Path, origin: str) -> bytes:
     try:
         if path.is_dir():
-            raise SourceError("this is a folder. Give the IDL file in it.", origin=origin)
+            raise SourceError(
+                "this is a folder. Give the IDL file in it.", origin=origin
+            )
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise _too_large(size, origin)
@@ -107,11 +109,7 @@ def _why_not_json(data: bytes, error: orjson.JSONDecodeError) -> str:
     place = f"line {error.lineno}, column {error.colno}"
     if error.lineno == error.colno == 1:
         start = abbr(data[:24])
-        return (
-            f"not JSON: {error.msg}, at {place}. It starts with {start}; an IDL is a JSON object."
-        )
+        return f"not JSON: {error.msg}, at {place}. It starts with {start}; an IDL is a JSON object."
     if error.pos >= len(data.rstrip()) - 1 or "unexpected end" in error.msg:
-        return (
-            f"the JSON ends too early, at {place}: the file is truncated. Fetch or build it again."
-        )
+        return f"the JSON ends too early, at {place}: the file is truncated. Fetch or build it again."
     return f"not JSON: {error.msg}, at {place}."

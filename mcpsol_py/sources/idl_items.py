@@ -79,7 +79,9 @@ class ItemReader(AccountReader):
         found = declared_layout(serialization, repr_)
         if found.problem:
             self.note(found.problem, "repr", "error")
-        return replace(plain, layout=found.layout, align=found.align, declared=found.declared)
+        return replace(
+            plain, layout=found.layout, align=found.align, declared=found.declared
+        )
 
     # --- accounts with their data in place
 
@@ -116,7 +118,9 @@ class ItemReader(AccountReader):
 
     def error(self, item: dict[str, Any]) -> ErrorCode:
         """Read an entry of "errors"."""
-        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
+        return ErrorCode(
+            self.whole(item, "code"), self.name(item), self.text(item, "msg")
+        )
 
     def constant(self, item: dict[str, Any]) -> Constant:
         """Read an entry of "constants". Its value is text, or JSON that is kept as text."""

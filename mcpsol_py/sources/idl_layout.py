@@ -85,4 +85,8 @@ def _layout(serialization: object, found: _Repr, *, has_repr: bool) -> str:
 def _custom_name(serialization: object) -> str:
     if isinstance(serialization, dict):
         serialization = serialization.get("custom")
-    return DocumentReader.clean_name(serialization) if isinstance(serialization, str) else "?"
+    return (
+        DocumentReader.clean_name(serialization)
+        if isinstance(serialization, str)
+        else "?"
+    )

@@ -98,7 +98,9 @@ _FORM_KEYS = {
     "option": "prefix fixed",
     "coption": "prefix fixed",
     "defined": "generics",
-} | dict.fromkeys(("vec", "hashMap", "bTreeMap", "map", "hashSet", "bTreeSet", "set"), "size")
+} | dict.fromkeys(
+    ("vec", "hashMap", "bTreeMap", "map", "hashSet", "bTreeSet", "set"), "size"
+)
 
 _INTEGERS = "integers are u8, u16, u32, u64, u128, u256 and i8 to i256"
 
@@ -243,7 +245,9 @@ class TypeReader(DocumentReader):
         return self._option_of(owner, Option(self.type(item, depth + 1), U8))
 
     def _coption(self, owner: dict[str, Any], item: Any, depth: int) -> Type:
-        return self._option_of(owner, Option(self.type(item, depth + 1), U32, fixed=True))
+        return self._option_of(
+            owner, Option(self.type(item, depth + 1), U32, fixed=True)
+        )
 
     def _option_of(self, owner: dict[str, Any], plain: Option) -> Type:
         """Apply the keys that Kinobi added to options: "prefix" (an integer type) and "fixed"."""
@@ -252,11 +256,15 @@ class TypeReader(DocumentReader):
         width, fixed = owner.get("prefix"), owner.get("fixed")
         prefix = plain.prefix if width is None else leaf(width)
         if not isinstance(prefix, Int):
-            return _bad(owner, f"expected an integer type as the prefix, got {kind_of(width)}")
+            return _bad(
+                owner, f"expected an integer type as the prefix, got {kind_of(width)}"
+            )
         if fixed is None:
             return replace(plain, prefix=prefix)
         if not isinstance(fixed, bool):
-            return _bad(owner, f"expected true or false for fixed, got {kind_of(fixed)}")
+            return _bad(
+                owner, f"expected true or false for fixed, got {kind_of(fixed)}"
+            )
         return Option(plain.item, prefix, fixed)
 
     def _fixed_option(self, owner: dict[str, Any], body: Any, depth: int) -> Type:
@@ -268,7 +276,9 @@ class TypeReader(DocumentReader):
         if zero is None:
             return _bad(shown, "the sentinel (the bytes that mean absent) is missing")
         try:
-            return ZeroableOption(self.type(given["inner"], depth + 1), self.bytes_of(zero))
+            return ZeroableOption(
+                self.type(given["inner"], depth + 1), self.bytes_of(zero)
+            )
         except SourceError as error:
             return _bad(shown, error.text)
 
@@ -309,7 +319,9 @@ class TypeReader(DocumentReader):
             return _bad(shown, "an array needs an item type and a length")
         length = self._array_length(pair[1])
         if length is None:
-            return _bad(shown, f"expected the length of the array, got {kind_of(pair[1])}")
+            return _bad(
+                shown, f"expected the length of the array, got {kind_of(pair[1])}"
+            )
         if isinstance(length, int) and not is_length(length):
             return _bad(shown, f"an array cannot have {length} items")
         return Array(self.type(pair[0], depth + 1), length)
@@ -345,12 +357,16 @@ class TypeReader(DocumentReader):
         """Read a field of a struct, or an argument of an instruction."""
         name, kind = self.name(item), item.get("type")
         node = LEAVES.get(kind) if type(kind) is str else None
-        if node is not None and len(item) == 2:  # most fields have a name and a simple type only
+        if (
+            node is not None and len(item) == 2
+        ):  # most fields have a name and a simple type only
             return Field(name, node)
         if not _FIELD.issuperset(item):
             self.surplus(item, _FIELD, f"field {name!r}")
         node = node or self._field_type(item, depth)
-        return Field(name, node, self.docs(item)) if "docs" in item else Field(name, node)
+        return (
+            Field(name, node, self.docs(item)) if "docs" in item else Field(name, node)
+        )
 
     def _field_type(self, item: dict[str, Any], depth: int) -> Type:
         if "type" not in item:
@@ -370,7 +386,9 @@ class TypeReader(DocumentReader):
         if type(items[0]) is not dict or "name" not in items[0]:
             return Tuple(self._types(items, depth + 1))
         if depth:
-            return Struct(self.each(owner, "fields", lambda item: self.field(item, depth)))
+            return Struct(
+                self.each(owner, "fields", lambda item: self.field(item, depth))
+            )
         return Struct(self.each(owner, "fields", self.field))
 
     def body(self, value: dict[str, Any], depth: int = 0) -> tuple[Type, Shape]:
@@ -399,7 +417,9 @@ class TypeReader(DocumentReader):
             return self._bad_enum(value, "an enum needs variants")
         variants = self.each(value, "variants", lambda item: self._variant(item, depth))
         if not _tags_fit(variants, tag):
-            return self._bad_enum(value, f"expected one tag of {type_text(tag)} for each variant")
+            return self._bad_enum(
+                value, f"expected one tag of {type_text(tag)} for each variant"
+            )
         return Enum(variants, tag)
 
     def _bad_enum(self, value: dict[str, Any], why: str) -> Unsupported:
@@ -429,7 +449,8 @@ class TypeReader(DocumentReader):
             return ()
         check_kind(items, list, "a list", path="generics")
         return tuple(
-            self.inside(f"generics[{i}]", self._generic_param, item) for i, item in enumerate(items)
+            self.inside(f"generics[{i}]", self._generic_param, item)
+            for i, item in enumerate(items)
         )
 
     def _generic_param(self, item: Any) -> GenericParam:

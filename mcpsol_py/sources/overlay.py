@@ -47,7 +47,11 @@ from mcpsol_py.errors import SourceError, UnresolvedName, abbr
 from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.sources.files import load_bytes, parse_json
-from mcpsol_py.sources.overlay_accounts import AccountEntries, InstructionOverlay, leaf_paths
+from mcpsol_py.sources.overlay_accounts import (
+    AccountEntries,
+    InstructionOverlay,
+    leaf_paths,
+)
 from mcpsol_py.sources.overlay_values import (
     address_value,
     check_keys,
@@ -72,7 +76,9 @@ class KnownAddress:
     accounts: dict[str, Any]
 
 
-def read_overlay(source: str | PathLike[str] | bytes, origin: str = "") -> dict[str, Any]:
+def read_overlay(
+    source: str | PathLike[str] | bytes, origin: str = ""
+) -> dict[str, Any]:
     """Return the overlay document of a TOML or JSON file, or of its bytes. Raises SourceError."""
     data, origin = load_bytes(source, origin)
     if data.lstrip()[:1] == b"{":
@@ -85,10 +91,14 @@ def read_overlay(source: str | PathLike[str] | bytes, origin: str = "") -> dict[
     except UnicodeDecodeError as error:
         raise SourceError("the overlay is not UTF-8 text.", origin=origin) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SourceError(f"expected TOML or a JSON object: {error}.", origin=origin) from error
+        raise SourceError(
+            f"expected TOML or a JSON object: {error}.", origin=origin
+        ) from error
 
 
-def apply_overlay(model: ProgramModel, doc: Mapping[str, Any], *, origin: str = "") -> ProgramModel:
+def apply_overlay(
+    model: ProgramModel, doc: Mapping[str, Any], *, origin: str = ""
+) -> ProgramModel:
     """Return *model* with the changes of the overlay *doc*.
 
     Raises SourceError with the place in the overlay if an entry is malformed or fits nothing.
@@ -131,7 +141,9 @@ def _apply(model: ProgramModel, doc: Mapping[str, Any]) -> ProgramModel:
     instructions: list[Instruction] = []
     for ix in model.instructions:
         entries = own.get(ix.name, AccountEntries("", {}))
-        instructions.append(InstructionOverlay(ix, entries, everywhere, results).apply())
+        instructions.append(
+            InstructionOverlay(ix, entries, everywhere, results).apply()
+        )
     _check_used(model, everywhere, results)
     return replace(model, instructions=tuple(instructions))
 
@@ -162,7 +174,9 @@ def _check_used(
     unused = [name for name in everywhere if name not in results]
     if unused:
         name = unused[0]
-        raise UnresolvedName("account", name, _account_names(model), path=f"accounts.{name}")
+        raise UnresolvedName(
+            "account", name, _account_names(model), path=f"accounts.{name}"
+        )
 
 
 def _account_names(model: ProgramModel) -> list[str]:

@@ -59,7 +59,9 @@ class _Entry(NamedTuple):
     table: Mapping[str, Any]
 
 
-def leaf_paths(items: tuple[AccountItem, ...], prefix: AccountPath = ()) -> Iterator[AccountPath]:
+def leaf_paths(
+    items: tuple[AccountItem, ...], prefix: AccountPath = ()
+) -> Iterator[AccountPath]:
     """Yield the path of each account, including those in groups."""
     for item in items:
         path = (*prefix, item.name)
@@ -89,14 +91,22 @@ class InstructionOverlay:
         self.entries: dict[AccountPath, _Entry] = {}
         for name, entry in entries.accounts.items():
             path = f"{entries.path}.accounts.{name}"
-            self.entries[self.account(name, path)] = _Entry(path, table_value(entry, path))
-        self.everywhere = {snake(name): (name, entry) for name, entry in everywhere.items()}
+            self.entries[self.account(name, path)] = _Entry(
+                path, table_value(entry, path)
+            )
+        self.everywhere = {
+            snake(name): (name, entry) for name, entry in everywhere.items()
+        }
 
     def apply(self) -> Instruction:
         if not self.entries and not self.everywhere:
             return self.ix
         accounts = self._items(self.ix.accounts, ())
-        return self.ix if accounts == self.ix.accounts else replace(self.ix, accounts=accounts)
+        return (
+            self.ix
+            if accounts == self.ix.accounts
+            else replace(self.ix, accounts=accounts)
+        )
 
     def _items(
         self, items: tuple[AccountItem, ...], prefix: AccountPath
@@ -114,7 +124,9 @@ class InstructionOverlay:
         """Apply the account's own entry, or else the entry for all instructions."""
         own, common = self.entries.get(path), self.everywhere.get(snake(account.name))
         if own is None:
-            return account if common is None else self._change_if_it_fits(account, *common)
+            return (
+                account if common is None else self._change_if_it_fits(account, *common)
+            )
         if common is not None:
             self.results[common[0]] = None
         return self.change(account, own)
@@ -169,12 +181,18 @@ class InstructionOverlay:
                     "a program needs seeds, and the account has none. Give 'seeds'.",
                     path=f"{path}.program",
                 )
-            pda = replace(pda, program=self._program(table["program"], f"{path}.program"))
+            pda = replace(
+                pda, program=self._program(table["program"], f"{path}.program")
+            )
         return pda
 
-    def _with_encodings(self, pda: Pda | None, wanted: Mapping[str, Any], path: str) -> Pda:
+    def _with_encodings(
+        self, pda: Pda | None, wanted: Mapping[str, Any], path: str
+    ) -> Pda:
         if pda is None:
-            raise SourceError("the account has no seeds to encode. Give 'seeds'.", path=path)
+            raise SourceError(
+                "the account has no seeds to encode. Give 'seeds'.", path=path
+            )
         left = {snake(name): name for name in wanted}
         seeds: list[Seed] = []
         for seed in pda.seeds:
@@ -186,7 +204,11 @@ class InstructionOverlay:
             seeds.append(seed)
         if left:
             name = next(iter(left.values()))
-            have = [_seed_name(s) for s in pda.seeds if isinstance(s, (ArgSeed, AccountSeed))]
+            have = [
+                _seed_name(s)
+                for s in pda.seeds
+                if isinstance(s, (ArgSeed, AccountSeed))
+            ]
             raise UnresolvedName("seed", name, have, path=f"{path}.{name}")
         return replace(pda, seeds=tuple(seeds))
 
@@ -218,20 +240,28 @@ class InstructionOverlay:
     def arg_seed(self, entry: _Entry) -> Seed:
         path, table = entry
         encoding = _encoding_of(entry)
-        return ArgSeed(self.arg(text_value(table, "arg", path), f"{path}.arg"), None, encoding)
+        return ArgSeed(
+            self.arg(text_value(table, "arg", path), f"{path}.arg"), None, encoding
+        )
 
     def account_seed(self, entry: _Entry) -> Seed:
         path, table = entry
         encoding = _encoding_of(entry)
         account = self.account(text_value(table, "account", path), f"{path}.account")
-        field = tuple(text_value(table, "field", path).split(".")) if "field" in table else ()
+        field = (
+            tuple(text_value(table, "field", path).split("."))
+            if "field" in table
+            else ()
+        )
         of = text_value(table, "type", path) if "type" in table else None
         return AccountSeed(account, field, of, None, encoding)
 
     def program_id_seed(self, entry: _Entry) -> Seed:
         value = entry.table["program_id"]
         if value is not True:
-            raise SourceError(f"write program_id = true, not {kind_of(value)}.", path=entry.path)
+            raise SourceError(
+                f"write program_id = true, not {kind_of(value)}.", path=entry.path
+            )
         return ProgramIdSeed()
 
     def smaller_seed(self, entry: _Entry) -> Seed:
@@ -255,7 +285,9 @@ class InstructionOverlay:
         table = table_value(value, path)
         check_keys(table, ("account", "arg"), path)
         if "account" in table:
-            account = self.account(text_value(table, "account", path), f"{path}.account")
+            account = self.account(
+                text_value(table, "account", path), f"{path}.account"
+            )
             return AccountValue(account)
         return ArgValue(self.arg(text_value(table, "arg", path), f"{path}.arg"))
 
@@ -272,9 +304,13 @@ class InstructionOverlay:
         if len(found) == 1:
             return found[0]
         if not found:
-            raise UnresolvedName("account", name, list(map(".".join, self.paths)), path=path)
+            raise UnresolvedName(
+                "account", name, list(map(".".join, self.paths)), path=path
+            )
         some = " and ".join(map(".".join, found[:3]))
-        raise SourceError(f"{abbr(name, 60)} can be {some}. Write the whole path.", path=path)
+        raise SourceError(
+            f"{abbr(name, 60)} can be {some}. Write the whole path.", path=path
+        )
 
     def _paths_named(self, name: str) -> list[AccountPath]:
         """Return the accounts with that path, or else those whose path ends in it."""

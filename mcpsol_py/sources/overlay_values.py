@@ -59,7 +59,9 @@ def encoding_value(value: Any, path: str) -> Literal["be", "utf8"]:
         return "be"
     if value == "utf8":
         return "utf8"
-    raise expected("an encoding: be (big-endian) or utf8 (decimal text)", value, path=path)
+    raise expected(
+        "an encoding: be (big-endian) or utf8 (decimal text)", value, path=path
+    )
 
 
 def bytes_value(value: Any, path: str) -> bytes:
@@ -77,7 +79,9 @@ def check_keys(entry: Mapping[str, Any], keys: Iterable[str], path: str) -> None
     known = list(keys)
     for key in entry:
         if key not in known:
-            raise SourceError(f"unknown key {abbr(key, 40)}. {suggest(str(key), known)}", path=path)
+            raise SourceError(
+                f"unknown key {abbr(key, 40)}. {suggest(str(key), known)}", path=path
+            )
 
 
 def matching(name: str, names: list[str], kind: str, path: str) -> str:

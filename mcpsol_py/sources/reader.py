@@ -212,7 +212,9 @@ class DocumentReader:
             return ()
         if type(values) is not list:
             self.note(
-                f"expected a list, got {kind_of(values)}; nothing of it is read", key, "error"
+                f"expected a list, got {kind_of(values)}; nothing of it is read",
+                key,
+                "error",
             )
             return ()
         out: list[T] = []
@@ -238,7 +240,9 @@ class DocumentReader:
             place = f"{error.path}: " if error.path else ""
             why = f"{place}{error.text}"
             self.note(f"it cannot be read: {error.text}", error.path, "error")
-        return instead(item, why) if instead is not None and type(item) is dict else None
+        return (
+            instead(item, why) if instead is not None and type(item) is dict else None
+        )
 
     def inside(self, key: str, read: Callable[[Any], T], value: Any) -> T:
         """Call read(value) and put *key* before the paths of its error and findings."""
@@ -254,10 +258,15 @@ class DocumentReader:
 
     # --- what takes the place of items that cannot be read
 
-    def disabled_instruction(self, item: dict[str, Any], why: str) -> Instruction | None:
+    def disabled_instruction(
+        self, item: dict[str, Any], why: str
+    ) -> Instruction | None:
         """Return the instruction *item* as one that cannot be called, or None if its name cannot be read either."""
         return self._if_named(
-            item, lambda name: Instruction(name, self._likely_discriminator(item), disabled=why)
+            item,
+            lambda name: Instruction(
+                name, self._likely_discriminator(item), disabled=why
+            ),
         )
 
     def _likely_discriminator(self, item: dict[str, Any]) -> Discriminator:
@@ -266,7 +275,9 @@ class DocumentReader:
         except SourceError:
             return Discriminator(b"", "none")
 
-    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+    def instruction_discriminator(
+        self, item: dict[str, Any]
+    ) -> tuple[Discriminator, str | None]:
         """Return an instruction's discriminator and, if it is unknown, why."""
         return Discriminator(b"", "none"), "its discriminator cannot be read"
 
@@ -323,7 +334,9 @@ class DocumentReader:
         text = clean_text(value.encode("utf-8", "replace").decode(), 4 * MAX_NAME)
         text = "".join(filter(str.isprintable, text))
         if len(value) > MAX_NAME:
-            digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+            digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[
+                :8
+            ]
             text = f"{text[: MAX_NAME - 9]}_{digest}"
         return text.strip()
 
@@ -347,17 +360,24 @@ class DocumentReader:
         if type(value) is str:
             return (clean_text(value),)
         if type(value) is not list:
-            self.note(f"expected a list of lines, got {kind_of(value)}; ignored", "docs")
+            self.note(
+                f"expected a list of lines, got {kind_of(value)}; ignored", "docs"
+            )
             return ()
         return self._doc_lines(value)
 
     def _doc_lines(self, lines: list[Any]) -> tuple[str, ...]:
         if len(lines) > MAX_DOC_LINES:
-            self.note(f"{len(lines)} lines of docs; the first {MAX_DOC_LINES} are kept", "docs")
+            self.note(
+                f"{len(lines)} lines of docs; the first {MAX_DOC_LINES} are kept",
+                "docs",
+            )
             lines = lines[:MAX_DOC_LINES]
         bad = [line for line in lines if type(line) is not str]
         if bad:
-            self.note(f"expected a line of docs, got {kind_of(bad[0])}; ignored", "docs")
+            self.note(
+                f"expected a line of docs, got {kind_of(bad[0])}; ignored", "docs"
+            )
             lines = [line for line in lines if type(line) is str]
         return tuple(map(clean_text, lines))
 
@@ -387,7 +407,11 @@ class DocumentReader:
             return value
         number = _number_in(value)
         if number is not None:
-            self.note(f"expected an integer, got {kind_of(value)}; read as {number}", key, "info")
+            self.note(
+                f"expected an integer, got {kind_of(value)}; read as {number}",
+                key,
+                "info",
+            )
             return number
         raise expected("an integer", value, path=key)
 
@@ -409,12 +433,18 @@ class DocumentReader:
             return None
         if type(value) is str and is_address(value):
             return value
-        message = f"{what}: expected an address (32 bytes in base58), got {kind_of(value)}"
+        message = (
+            f"{what}: expected an address (32 bytes in base58), got {kind_of(value)}"
+        )
         self.note(message, path, "error")
         return None
 
     def surplus(
-        self, owner: dict[str, Any], known: frozenset[str], what: str, level: str = "info"
+        self,
+        owner: dict[str, Any],
+        known: frozenset[str],
+        what: str,
+        level: str = "info",
     ) -> None:
         """Record a finding for keys that the dialect does not define; they are ignored.
 

@@ -90,7 +90,9 @@ def parse(text: str, defined: Callable[[str], bool], *, constant: bool = False) 
             raise _UnclearText(f"{parser.tokens[parser.at]!r} follows a complete type")
         return node
     except _UnclearText as error:
-        return Unsupported(abbr(text, 120)[1:-1], f"Rust text without a certain meaning: {error}")
+        return Unsupported(
+            abbr(text, 120)[1:-1], f"Rust text without a certain meaning: {error}"
+        )
 
 
 @lru_cache(maxsize=512)
@@ -191,7 +193,9 @@ class _RustTypeParser:
             raise _UnclearText("borsh cannot read a reference")
         if self.peek().startswith("'"):
             lifetime = self.take()
-            if lifetime.endswith("str") and not self.peek():  # "&'astr" without its space
+            if (
+                lifetime.endswith("str") and not self.peek()
+            ):  # "&'astr" without its space
                 return BORSH_STRING
         self.accept("mut")
         if self.accept("str"):

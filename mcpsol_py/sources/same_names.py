@@ -13,7 +13,9 @@ from mcpsol_py.names import NumberedNames
 
 __all__ = ["tell_apart"]
 
-_AMBIGUOUS = "another instruction has the same name and discriminator, and differs from it"
+_AMBIGUOUS = (
+    "another instruction has the same name and discriminator, and differs from it"
+)
 
 
 def tell_apart(model: ProgramModel) -> ProgramModel:
@@ -46,7 +48,9 @@ class _Names:
     def told_apart(self) -> ProgramModel:
         for place, ix in enumerate(self.model.instructions):
             self._add(ix, f"instructions[{place}].name")
-        return replace(self.model, instructions=tuple(self.out), findings=tuple(self.findings))
+        return replace(
+            self.model, instructions=tuple(self.out), findings=tuple(self.findings)
+        )
 
     def _add(self, ix: Instruction, path: str) -> None:
         if _content(ix) in self.known:
@@ -66,8 +70,14 @@ class _Names:
             self.seen.add(ix.name)
             return ix
         name = self.numbered.next(ix.name)
-        called = f"a second instruction {abbr(ix.name, 60)} is called {abbr(name, 60)} here"
-        level, why = ("error", f"{called}; {_AMBIGUOUS}") if is_ambiguous else ("warning", called)
+        called = (
+            f"a second instruction {abbr(ix.name, 60)} is called {abbr(name, 60)} here"
+        )
+        level, why = (
+            ("error", f"{called}; {_AMBIGUOUS}")
+            if is_ambiguous
+            else ("warning", called)
+        )
         self.findings.append((path, level, why))
         return replace(ix, name=name)
 

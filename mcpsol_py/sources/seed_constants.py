@@ -26,7 +26,9 @@ def constant_seed_bytes(reader: DocumentReader, node: Type, value: Any) -> bytes
     write = _WRITERS.get(type(node))
     data = write(reader, node, value) if write else None
     if data is None:
-        raise SourceError(f"the constant seed is {kind_of(value)}, which does not fit its type.")
+        raise SourceError(
+            f"the constant seed is {kind_of(value)}, which does not fit its type."
+        )
     return data
 
 
@@ -38,7 +40,9 @@ def _array_bytes(reader: DocumentReader, node: Array, value: Any) -> bytes:
     item = node.item
     has_wide_items = isinstance(item, Int) and item.bits > 8
     if has_wide_items and type(value) is list:
-        return b"".join(constant_seed_bytes(reader, item, v) for v in value[:MAX_NUMBERS])
+        return b"".join(
+            constant_seed_bytes(reader, item, v) for v in value[:MAX_NUMBERS]
+        )
     return reader.bytes_of(value)
 
 

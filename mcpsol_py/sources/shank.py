@@ -79,7 +79,9 @@ class _ShankReader(ItemReader):
                 doc, "instructions", self.instruction, self.disabled_instruction
             ),
             accounts=accounts,
-            events=tuple(e for e in self.each_item(doc, "events", self.event) if e is not None),
+            events=tuple(
+                e for e in self.each_item(doc, "events", self.event) if e is not None
+            ),
             errors=self.each_item(doc, "errors", self.error),
             types=types,
             constants=self.each_item(doc, "constants", self.constant),
@@ -101,7 +103,9 @@ class _ShankReader(ItemReader):
         """
         name, fields = self.name(item), self.fields(item) or Struct(())
         if item.get("discriminator") is None:
-            self.note(f"event {abbr(name, 60)} has no discriminator; not read", level="info")
+            self.note(
+                f"event {abbr(name, 60)} has no discriminator; not read", level="info"
+            )
             return None
         discriminator = self.given_discriminator(item["discriminator"])
         return Event(name, discriminator, fields, self.docs(item))
@@ -128,7 +132,9 @@ class _ShankReader(ItemReader):
             disabled=disabled,
         )
 
-    def instruction_discriminator(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+    def instruction_discriminator(
+        self, item: dict[str, Any]
+    ) -> tuple[Discriminator, str | None]:
         """Return the discriminator and, if it is unknown, why."""
         given = item.get("discriminator")
         if given is not None:
@@ -146,11 +152,14 @@ class _ShankReader(ItemReader):
         if type(given) is dict:
             width, value = given.get("type", "u8"), given.get("value")
         if type(value) is list:
-            return Discriminator(self.inside("discriminant", self.bytes_of, value), "shank"), None
+            return Discriminator(
+                self.inside("discriminant", self.bytes_of, value), "shank"
+            ), None
         node = leaf(width)
         if type(value) is not int or not isinstance(node, Int):
             raise SourceError(
-                f"expected a number, or a type and a value, got {abbr(given)}.", path="discriminant"
+                f"expected a number, or a type and a value, got {abbr(given)}.",
+                path="discriminant",
             )
         try:
             data = value.to_bytes(node.bits // 8, "little", signed=node.signed)
@@ -177,7 +186,9 @@ class _ShankReader(ItemReader):
         discriminator = Discriminator(b"", "none")
         if given is not None:
             discriminator = self.given_discriminator(given)
-        account = AccountType(name, discriminator, Link(name), definition.docs, size, pda)
+        account = AccountType(
+            name, discriminator, Link(name), definition.docs, size, pda
+        )
         return account, definition
 
     def pda_seed(self, item: dict[str, Any]) -> Seed:

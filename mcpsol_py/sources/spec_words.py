@@ -44,7 +44,14 @@ from mcpsol_py.bodies.numbers import (
     u128,
     u256,
 )
-from mcpsol_py.bodies.running import ClockTime, emit, emit_cpi, machine, overflow, require
+from mcpsol_py.bodies.running import (
+    ClockTime,
+    emit,
+    emit_cpi,
+    machine,
+    overflow,
+    require,
+)
 from mcpsol_py.model.types import F32, F64, INTS, Type
 from mcpsol_py.solana import ids
 
@@ -225,7 +232,9 @@ class Struct:
             wanted = [name for c in type(self).__mro__[::-1] for name in _fields_of(c)]
             if sorted(fields) != sorted(wanted):
                 given = ", ".join(fields) or "nothing"
-                message = f"{type(self).__name__} takes {', '.join(wanted)}; got {given}"
+                message = (
+                    f"{type(self).__name__} takes {', '.join(wanted)}; got {given}"
+                )
                 raise TypeError(message)
             vars(self).update(fields)
 
@@ -456,7 +465,12 @@ class TokenCalls(ProgramAccount):
         _call(self, "transfer_checked", locals())
 
     def approve(
-        self, *, source: TokenAccount, delegate: Kind | Account, owner: Kind | Account, amount: u64
+        self,
+        *,
+        source: TokenAccount,
+        delegate: Kind | Account,
+        owner: Kind | Account,
+        amount: u64,
     ) -> None:
         """Let a delegate move up to this many tokens. It takes the place of another delegate."""
         _call(self, "approve", locals())
@@ -466,19 +480,33 @@ class TokenCalls(ProgramAccount):
         _call(self, "revoke", locals())
 
     def mint_to(
-        self, *, mint: Mint, account: TokenAccount, mint_authority: Kind | Account, amount: u64
+        self,
+        *,
+        mint: Mint,
+        account: TokenAccount,
+        mint_authority: Kind | Account,
+        amount: u64,
     ) -> None:
         """Make new tokens. The mint's authority signs the call, or has seeds."""
         _call(self, "mint_to", locals())
 
     def burn(
-        self, *, account: TokenAccount, mint: Mint, authority: Kind | Account, amount: u64
+        self,
+        *,
+        account: TokenAccount,
+        mint: Mint,
+        authority: Kind | Account,
+        amount: u64,
     ) -> None:
         """Destroy tokens. The authority signs the call, or has seeds."""
         _call(self, "burn", locals())
 
     def close_account(
-        self, *, account: TokenAccount, destination: Kind | Account, authority: Kind | Account
+        self,
+        *,
+        account: TokenAccount,
+        destination: Kind | Account,
+        authority: Kind | Account,
     ) -> None:
         """Close an empty token account; its lamports go to the destination."""
         _call(self, "close_account", locals())
@@ -508,7 +536,9 @@ class TokenInterface(TokenCalls):
     mcpsol_one_of = ids.TOKEN_PROGRAMS
 
 
-def is_token_account(account: Kind, token_program: TokenCalls, /) -> TypeGuard[TokenAccount]:
+def is_token_account(
+    account: Kind, token_program: TokenCalls, /
+) -> TypeGuard[TokenAccount]:
     """Return whether an account is a token account of this token program."""
     return machine().is_kind(account, "account", token_program)
 

@@ -46,7 +46,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(
-    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r?\n)|(.))", re.DOTALL
+    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r?\n)|(.))",
+    re.DOTALL,
 )
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 #: `1_000n`: no number of an IDL has more digits.
@@ -102,7 +103,9 @@ def _objects_in(text: str, is_idl: Callable[[Any], bool]) -> _Objects:
     out = _Objects({}, {}, [])
     end = 0
     for found in islice(_GIVEN.finditer(text), MAX_CANDIDATES):
-        if found.start() < end:  # inside an object that was read already: read no text twice
+        if (
+            found.start() < end
+        ):  # inside an object that was read already: read no text twice
             continue
         reader = _LiteralReader(text, found.end())
         try:
@@ -267,7 +270,9 @@ def _character(digits: str) -> str:
 def _number(text: str) -> int | float:
     plain = text.removesuffix("n").replace("_", "")
     if len(plain) > _MAX_DIGITS:
-        raise SourceError(f"a number has {len(plain):,} digits; the limit is {_MAX_DIGITS}")
+        raise SourceError(
+            f"a number has {len(plain):,} digits; the limit is {_MAX_DIGITS}"
+        )
     if plain.lstrip("-")[:2].lower() == "0x":
         return int(plain, 16)
     return float(plain) if set(plain) & set(".eE") else int(plain)

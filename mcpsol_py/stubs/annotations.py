@@ -25,7 +25,13 @@ from mcpsol_py.model.types import (
     Unsupported,
     is_bytes,
 )
-from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    ListType,
+    OptionalType,
+    ProductType,
+    WrapperType,
+)
 from mcpsol_py.names import clean_text, pascal
 
 __all__ = ["Annotations", "class_name", "docstring"]

@@ -53,7 +53,9 @@ def stub(program: Program, *, module: str = "") -> str:
     taken = {f"{prefix}Client", f"Sync{prefix}Client", f"{prefix}Program"}
     classes = TypedDicts(program, taken | _IMPORTED | set(keyword.kwlist))
     accounts = {
-        a.name: classes.account_type(a) for a in program.model.accounts if classes.usable(a)
+        a.name: classes.account_type(a)
+        for a in program.model.accounts
+        if classes.usable(a)
     }
     unusable = program.unusable()
     usable = [name for name in program.instructions if name not in unusable]
@@ -103,7 +105,9 @@ class _Client:
     prefix: str
     word: str
 
-    def text(self, accounts: Mapping[str, str], instructions: Sequence[InstructionTypes]) -> str:
+    def text(
+        self, accounts: Mapping[str, str], instructions: Sequence[InstructionTypes]
+    ) -> str:
         base = self.kind or "Async"
         lines = [
             f"class {self.kind}{self.prefix}Client({base}Client, Protocol):",
@@ -121,7 +125,9 @@ class _Client:
     def _view(self, types: InstructionTypes) -> list[str]:
         return self._call("view", types, "", "View")
 
-    def _call(self, method: str, types: InstructionTypes, more: str, result: str) -> list[str]:
+    def _call(
+        self, method: str, types: InstructionTypes, more: str, result: str
+    ) -> list[str]:
         signature = (
             f"self, name: Literal[{types.instruction.name!r}], {_parameters(types)}, *, "
             f"remaining: Sequence[Address | AccountMeta] = ...{more}"
@@ -134,7 +140,12 @@ class _Client:
         """The methods that read accounts. Each has one more overload, for the JSON forms of all types."""
         readers = [
             (self.word, "fetch", "address: Pubkey | str", "{}"),
-            (self.word, "fetch_many", "addresses: Sequence[Pubkey | str]", "list[{} | None]"),
+            (
+                self.word,
+                "fetch_many",
+                "addresses: Sequence[Pubkey | str]",
+                "list[{} | None]",
+            ),
             (
                 self.word,
                 "fetch_all",
@@ -143,7 +154,9 @@ class _Client:
             ),
         ]
         if not self.kind:
-            readers.append(("def", "watch", "address: Pubkey | str", "AsyncGenerator[{}, None]"))
+            readers.append(
+                ("def", "watch", "address: Pubkey | str", "AsyncGenerator[{}, None]")
+            )
         names = f"Literal[{', '.join(map(repr, accounts))}]"
         lines = []
         for word, method, parameter, result in readers:
@@ -153,9 +166,7 @@ class _Client:
                 f"{result.format(value)}: ..."
                 for name, value in accounts.items()
             ]
-            in_json = (
-                f"{head}{names}, {parameter}, *, as_json: bool) -> {result.format('Any')}: ..."
-            )
+            in_json = f"{head}{names}, {parameter}, *, as_json: bool) -> {result.format('Any')}: ..."
             lines += _overloads([[line] for line in (*overloads, in_json)])
         return lines
 
@@ -184,9 +195,14 @@ def _program(
     prefix: str, classes: TypedDicts, instructions: Sequence[InstructionTypes]
 ) -> list[str]:
     """The protocols of the program and of its instructions, for use offline."""
-    names = [classes.unique(f"{class_name(t.instruction.name)}Instruction") for t in instructions]
+    names = [
+        classes.unique(f"{class_name(t.instruction.name)}Instruction")
+        for t in instructions
+    ]
     methods = [
-        [f"    def instruction(self, name: Literal[{types.instruction.name!r}]) -> {name}: ..."]
+        [
+            f"    def instruction(self, name: Literal[{types.instruction.name!r}]) -> {name}: ..."
+        ]
         for name, types in zip(names, instructions, strict=True)
     ]
     lines = [

@@ -118,7 +118,11 @@ class TypedDicts:
     def _fields(self, fields: Sequence[Field], annotations: Annotations) -> list[_Key]:
         shown = [f for f in fields if not f.is_constant]
         return [
-            _Key(f.name, annotations.visit(f.type), not annotations.given or f.default is None)
+            _Key(
+                f.name,
+                annotations.visit(f.type),
+                not annotations.given or f.default is None,
+            )
             for f in shown
         ]
 
@@ -132,9 +136,14 @@ class TypedDicts:
         self._write(arguments, keys)
         required = frozenset(instruction.must_give())
         named = self._accounts(base, instruction.model.accounts, required, "")
-        remaining = [_Key(r.name, "Sequence[Address]", False) for r in instruction.model.remaining]
+        remaining = [
+            _Key(r.name, "Sequence[Address]", False)
+            for r in instruction.model.remaining
+        ]
         self._write(accounts, [*named, *remaining])
-        return InstructionTypes(instruction, arguments, accounts, any(k.required for k in keys))
+        return InstructionTypes(
+            instruction, arguments, accounts, any(k.required for k in keys)
+        )
 
     def _arguments(self, instruction: Instruction) -> list[_Key]:
         filled = {name for name, _ in instruction.arg_values}
@@ -142,7 +151,11 @@ class TypedDicts:
         return [_Key(k.name, k.type, k.required and k.name not in filled) for k in keys]
 
     def _accounts(
-        self, base: str, items: Iterable[AccountItem], required: frozenset[str], prefix: str
+        self,
+        base: str,
+        items: Iterable[AccountItem],
+        required: frozenset[str],
+        prefix: str,
     ) -> list[_Key]:
         keys = []
         for item in items:
@@ -154,7 +167,9 @@ class TypedDicts:
             keys.append(_Key(item.name, address, path in required))
         return keys
 
-    def _group(self, base: str, group: AccountGroup, required: frozenset[str], path: str) -> _Key:
+    def _group(
+        self, base: str, group: AccountGroup, required: frozenset[str], path: str
+    ) -> _Key:
         name = self.unique(f"{base}{class_name(group.name)}Accounts")
         inner = self._accounts(base, group.accounts, required, f"{path}.")
         self._write(name, inner, group.docs)
@@ -168,7 +183,10 @@ class TypedDicts:
 
 
 def _as_class(name: str, keys: Sequence[_Key], docs: Iterable[str]) -> list[str]:
-    body = [*docstring(docs, "    "), *(f"    {key.name}: {key.annotation}" for key in keys)]
+    body = [
+        *docstring(docs, "    "),
+        *(f"    {key.name}: {key.annotation}" for key in keys),
+    ]
     return [f"class {name}(TypedDict):", *(body or ["    pass"])]
 
 

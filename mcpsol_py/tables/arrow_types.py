@@ -51,9 +51,23 @@ from mcpsol_py.model.types import (
     field_keys,
     is_bytes,
 )
-from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    ListType,
+    OptionalType,
+    ProductType,
+    WrapperType,
+)
 
-__all__ = ["ArrowTypes", "Member", "Nesting", "members", "payloads", "variant_key", "variant_names"]
+__all__ = [
+    "ArrowTypes",
+    "Member",
+    "Nesting",
+    "members",
+    "payloads",
+    "variant_key",
+    "variant_names",
+]
 
 #: How deep links may nest in columns. Deeper parts are JSON text, as a type inside itself is.
 _MOST_LINKS = 24
@@ -89,9 +103,13 @@ class Member:
 def members(node: ProductType) -> list[Member]:
     """Return the parts of *node* that values contain."""
     if isinstance(node, Tuple):
-        return [Member(f"_{place}", item, place) for place, item in enumerate(node.items)]
+        return [
+            Member(f"_{place}", item, place) for place, item in enumerate(node.items)
+        ]
     fields = zip(field_keys(node.fields), node.fields, strict=True)
-    return [Member(key, field.type, key) for key, field in fields if not field.is_constant]
+    return [
+        Member(key, field.type, key) for key, field in fields if not field.is_constant
+    ]
 
 
 def payloads(node: Enum) -> dict[str, Type]:
@@ -150,7 +168,9 @@ class ArrowTypes(GroupVisitor[[], pa.DataType]):
     def visit(self, node: Type) -> pa.DataType:
         self._columns += 1
         if self._columns > _MOST_COLUMNS:
-            raise NotUsable("type", "account", f"a table of it has over {_MOST_COLUMNS:,} columns")
+            raise NotUsable(
+                "type", "account", f"a table of it has over {_MOST_COLUMNS:,} columns"
+            )
         return super().visit(node)
 
     def visit_scalar(self, node: Type) -> pa.DataType:
@@ -209,8 +229,14 @@ class ArrowTypes(GroupVisitor[[], pa.DataType]):
     def visit_enum(self, node: Enum) -> pa.DataType:
         if has_only_names(node):
             return NAMES
-        bodies = [(name, self.visit(payload)) for name, payload in payloads(node).items()]
-        return pa.struct([(variant_key(node), NAMES), *bodies]) if node.variants else pa.string()
+        bodies = [
+            (name, self.visit(payload)) for name, payload in payloads(node).items()
+        ]
+        return (
+            pa.struct([(variant_key(node), NAMES), *bodies])
+            if node.variants
+            else pa.string()
+        )
 
     def visit_link(self, node: Link) -> pa.DataType:
         if self._nesting.is_closed(node):

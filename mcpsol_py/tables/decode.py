@@ -52,10 +52,16 @@ _FEWEST_ROWS, _MOST_ROWS = 256, 65_536
 #: The end of a slice that has none. Arrow fails for some arrays if it is left out.
 _NO_END = 2**31 - 1
 _NOTES = pa.list_(pa.string())
-_KINDS = {"accounts": "account types", "instructions": "instructions", "events": "events"}
+_KINDS = {
+    "accounts": "account types",
+    "instructions": "instructions",
+    "events": "events",
+}
 
 
-def decode(codecs: Codecs, kind: str, rows: Rows, name: str | None, *, text: bool) -> pa.Table:
+def decode(
+    codecs: Codecs, kind: str, rows: Rows, name: str | None, *, text: bool
+) -> pa.Table:
     """Read *rows* as the account type, instruction or event *name*, a row of the table each.
 
     *kind* is "accounts", "instructions" or "events". Without *name*, the data must be of one type. *text*: addresses
@@ -68,7 +74,9 @@ def decode(codecs: Codecs, kind: str, rows: Rows, name: str | None, *, text: boo
         one = _only_one(codecs, kind, chunks)
     else:
         one = known[_place(kind, known, name)]
-    reader = _TableReader(codecs, one, kind, text, read_any if name is None else read_named)
+    reader = _TableReader(
+        codecs, one, kind, text, read_any if name is None else read_named
+    )
     batches = list(map(reader.read, chunks))
     return pa.Table.from_batches(batches, reader.schema)
 
@@ -143,7 +151,9 @@ def _rows_of_a_chunk(size: int) -> int:
 
 
 def _as_binary(array: pa.Array) -> pa.Array:
-    if not isinstance(array, (pa.BinaryArray, pa.LargeBinaryArray, pa.FixedSizeBinaryArray)):
+    if not isinstance(
+        array, (pa.BinaryArray, pa.LargeBinaryArray, pa.FixedSizeBinaryArray)
+    ):
         raise DecodeError(f"expected an array of binary, got one of {array.type}")
     return array.cast(pa.large_binary())
 
@@ -172,7 +182,9 @@ def _without_tags(codecs: Codecs, array: pa.Array) -> pa.Array:
         data = map_present(partial(without_tag, events), array.to_pylist())
         return pa.array(data, pa.large_binary())
     size = len(EVENT_CPI_TAG)
-    tagged = pc.equal(pc.binary_slice(array, 0, size), pa.scalar(EVENT_CPI_TAG, array.type))
+    tagged = pc.equal(
+        pc.binary_slice(array, 0, size), pa.scalar(EVENT_CPI_TAG, array.type)
+    )
     return pc.if_else(tagged, pc.binary_slice(array, size, _NO_END), array)
 
 
@@ -259,7 +271,9 @@ def _only_one(codecs: Codecs, kind: str, chunks: Sequence[pa.Array]) -> Kind:
     counts.pop(_NONE, None)
     if len(counts) == 1:
         return known[counts.popitem()[0]]
-    what = ", ".join(f"{number:,} {known[place].name}" for place, number in counts.most_common(5))
+    what = ", ".join(
+        f"{number:,} {known[place].name}" for place, number in counts.most_common(5)
+    )
     raise DecodeError(
         f"expected data of one of the {len(known)} {_KINDS[kind]} of {codecs.model.name}, "
         f"got {what or 'none of them'}. Name the one to read, or decode by type"
@@ -316,7 +330,11 @@ class _TableReader:
     def node(self) -> Type:
         """The type of the fields. One that cannot be read has none."""
         try:
-            return Struct(()) if self.one is None else self.codecs.codec(node_of(self.one)).node
+            return (
+                Struct(())
+                if self.one is None
+                else self.codecs.codec(node_of(self.one)).node
+            )
         except NotUsable:
             return Struct(())
 
@@ -328,20 +346,30 @@ class _TableReader:
     @cached_property
     def is_empty(self) -> bool:
         """Whether there are no fields."""
-        return isinstance(self.node, (Struct, Tuple)) and not pa.types.is_struct(self.type)
+        return isinstance(self.node, (Struct, Tuple)) and not pa.types.is_struct(
+            self.type
+        )
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the table: the fields, `rest` and `notes`. A name that is taken gets a number."""
         nothing = pa.nulls(0, self.type)
         kinds = [column.type for column in self._parts(nothing)]
-        keys = [field.name for field in self.type] if pa.types.is_struct(self.type) else ["value"]
+        keys = (
+            [field.name for field in self.type]
+            if pa.types.is_struct(self.type)
+            else ["value"]
+        )
         names = unique_names([*keys[: len(kinds)], "rest", "notes"])
         return pa.schema(zip(names, [*kinds, pa.binary(), _NOTES], strict=True))
 
     def read(self, chunk: pa.Array, numbers: pa.Array | None = None) -> pa.RecordBatch:
         """Read a chunk. *numbers*: a column `row` to put first."""
-        read = self._read_fast(chunk) if self._size is not None else self._read_slowly(chunk)
+        read = (
+            self._read_fast(chunk)
+            if self._size is not None
+            else self._read_slowly(chunk)
+        )
         columns = [*self._parts(read.values), read.rest, read.notes]
         if numbers is None:
             return pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -371,7 +399,11 @@ class _TableReader:
     @cached_property
     def _size(self) -> int | None:
         """The bytes that all values take with their discriminators, None if they vary."""
-        if self.one is None or self.is_empty or self.codecs.layouts.moves_cursor(self.node):
+        if (
+            self.one is None
+            or self.is_empty
+            or self.codecs.layouts.moves_cursor(self.node)
+        ):
             return None
         try:
             size, start = self.codecs.layouts.fixed_size(self.node), self._start
@@ -407,7 +439,9 @@ class _TableReader:
     def _has_size(self, lengths: Any, size: int) -> Any:
         assert self.one is not None
         exact = self.one.discriminator.size
-        return lengths >= size if exact is None else (lengths >= size) & (lengths == exact)
+        return (
+            lengths >= size if exact is None else (lengths >= size) & (lengths == exact)
+        )
 
     def _left_over(self, chunk: pa.Array, lengths: Any, rows: Any, size: int) -> Any:
         """Return the bytes after the first *size* of the *rows*, and the notes about them."""
@@ -418,7 +452,10 @@ class _TableReader:
         rest = pc.binary_slice(found, size, _NO_END)
         rest = pc.if_else(pc.equal(pc.binary_length(rest), 0), None, rest)
         coded = rest.dictionary_encode()
-        each = [left_over_notes(self.one.name, one, size) for one in coded.dictionary.to_pylist()]
+        each = [
+            left_over_notes(self.one.name, one, size)
+            for one in coded.dictionary.to_pylist()
+        ]
         return rest, pa.array(map(list, each), _NOTES).take(coded.indices)
 
     # --- row by row --------------------------------------------------------------------------
@@ -430,9 +467,13 @@ class _TableReader:
     def _read_slowly(self, chunk: pa.Array) -> _Read:
         rows = list(map(self._read_row, chunk.to_pylist()))
         values, rest, notes = zip(*rows, strict=True) if rows else ((), (), ())
-        return _Read(self.values(values), pa.array(rest, pa.binary()), pa.array(notes, _NOTES))
+        return _Read(
+            self.values(values), pa.array(rest, pa.binary()), pa.array(notes, _NOTES)
+        )
 
-    def _read_row(self, data: bytes | None) -> tuple[Any, bytes | None, list[str] | None]:
+    def _read_row(
+        self, data: bytes | None
+    ) -> tuple[Any, bytes | None, list[str] | None]:
         if data is None:
             return None, None, ["expected data, got null"]
         try:
@@ -450,7 +491,9 @@ def _lengths(chunk: pa.Array) -> Any:
 
 
 def _offsets(chunk: pa.Array) -> Any:
-    return np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return np.frombuffer(chunk.buffers()[1], np.int64)[
+        chunk.offset : chunk.offset + len(chunk) + 1
+    ]
 
 
 def _matrix(chunk: pa.Array, lengths: Any, rows: Any, size: int) -> Any:
@@ -461,7 +504,9 @@ def _matrix(chunk: pa.Array, lengths: Any, rows: Any, size: int) -> Any:
     if len(rows) < len(chunk) or not (lengths == width).all():
         chunk, width = pc.binary_slice(chunk.take(pa.array(rows)), 0, size), size
     start = int(_offsets(chunk)[0])
-    used = np.frombuffer(chunk.buffers()[2], np.uint8)[start : start + len(rows) * width]
+    used = np.frombuffer(chunk.buffers()[2], np.uint8)[
+        start : start + len(rows) * width
+    ]
     return used.reshape(len(rows), width)[:, :size]
 
 

@@ -74,7 +74,14 @@ Mask: TypeAlias = np.ndarray[Any, Any]
 
 #: Types whose values are seldom of one size, and those that have no bytes.
 Rare: TypeAlias = (
-    ShortU16 | String | Bytes | SizePrefixed | Sentinel | RemainderOption | Generic | Unsupported
+    ShortU16
+    | String
+    | Bytes
+    | SizePrefixed
+    | Sentinel
+    | RemainderOption
+    | Generic
+    | Unsupported
 )
 
 
@@ -120,9 +127,13 @@ class Block:
     def has(self, start: int, constant: bytes) -> Mask:
         """Return the rows that have *constant* at *start*."""
         if len(constant) == 8:  # Anchor's discriminators, compared as one number
-            found: Mask = self.numbers(start, "<u8") == np.frombuffer(constant, "<u8")[0]
+            found: Mask = (
+                self.numbers(start, "<u8") == np.frombuffer(constant, "<u8")[0]
+            )
             return found
-        same = self.rows[:, start : start + len(constant)] == np.frombuffer(constant, np.uint8)
+        same = self.rows[:, start : start + len(constant)] == np.frombuffer(
+            constant, np.uint8
+        )
         whole: Mask = np.logical_and.reduce(same, axis=1)
         return whole
 
@@ -152,7 +163,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
             except CodecError:
                 odd[row] = True
         block.refuse(odd)
-        return ValueColumns(self.layouts, text=self.text, nesting=self._nesting).visit(node, values)
+        return ValueColumns(self.layouts, text=self.text, nesting=self._nesting).visit(
+            node, values
+        )
 
     # --- numbers -----------------------------------------------------------------------------
 
@@ -192,7 +205,11 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         return _base58(keys) if self.text else keys
 
     def _bytes(self, size: int, block: Block, start: int) -> pa.Array:
-        buffers = [None, _offsets(len(block), size), pa.py_buffer(block.part(start, size))]
+        buffers = [
+            None,
+            _offsets(len(block), size),
+            pa.py_buffer(block.part(start, size)),
+        ]
         return pa.Array.from_buffers(pa.binary(), len(block), buffers)
 
     def visit_fixed_size(self, node: FixedSize, block: Block, start: int) -> pa.Array:
@@ -206,7 +223,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
 
     def _has_fixed_payloads(self, node: Enum, room: int) -> bool:
         tag = self.size(node.tag) if isinstance(node.tag, Int) else room
-        return all(self._fits(payload, room - tag) for payload in payloads(node).values())
+        return all(
+            self._fits(payload, room - tag) for payload in payloads(node).values()
+        )
 
     def _fits(self, node: Type, room: int) -> bool:
         size = self.layouts.fixed_size(node)
@@ -226,7 +245,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         entry = Struct((Field("key", node.key), Field("value", node.value)))
         return self._list(node, entry, block, start)
 
-    def _list(self, node: Array | Set | Map, item: Type, block: Block, start: int) -> pa.Array:
+    def _list(
+        self, node: Array | Set | Map, item: Type, block: Block, start: int
+    ) -> pa.Array:
         size = self.layouts.fixed_size(item)
         if not size or not isinstance(node.count, int):
             return self._one_by_one(node, block, start)
@@ -235,7 +256,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         items = Block(block.part(start, count * size).reshape(rows * count, size), used)
         column = self.visit(item, items, 0)
         block.refuse(np.logical_or.reduce(items.odd.reshape(rows, count), axis=1))
-        offsets = pa.Array.from_buffers(pa.int32(), rows + 1, [None, _offsets(rows, count)])
+        offsets = pa.Array.from_buffers(
+            pa.int32(), rows + 1, [None, _offsets(rows, count)]
+        )
         return pa.ListArray.from_arrays(offsets, column)
 
     # --- products ----------------------------------------------------------------------------
@@ -248,7 +271,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
     def visit_struct(self, node: Struct, block: Block, start: int) -> pa.Array:
         return self._struct(node, self.fields(node, block, start), block, start)
 
-    def fields(self, node: Struct, block: Block, start: int) -> list[tuple[str, pa.Array]]:
+    def fields(
+        self, node: Struct, block: Block, start: int
+    ) -> list[tuple[str, pa.Array]]:
         """Return the columns of a struct's fields, by name."""
         columns = []
         for key, part in zip(field_keys(node.fields), node.fields, strict=True):
@@ -288,7 +313,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
         block.refuse((tags != 0) & (tags != 1))
         return self._present(node.item, block, start + node.prefix.bits // 8, tags == 1)
 
-    def visit_zeroable_option(self, node: ZeroableOption, block: Block, start: int) -> pa.Array:
+    def visit_zeroable_option(
+        self, node: ZeroableOption, block: Block, start: int
+    ) -> pa.Array:
         absent = block.has(start, self.layouts.zero_bytes(node))
         return self._present(node.item, block, start, ~absent)
 
@@ -304,7 +331,11 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
     def visit_enum(self, node: Enum, block: Block, start: int) -> pa.Array:
         bodies = payloads(node)
         names = variant_names(node)
-        if not isinstance(node.tag, Int) or node.tag.bits > 64 or len(names) < len(node.variants):
+        if (
+            not isinstance(node.tag, Int)
+            or node.tag.bits > 64
+            or len(names) < len(node.variants)
+        ):
             return self._one_by_one(node, block, start)
         places, found = self._variants(node, node.tag, block, start)
         block.refuse(~found)
@@ -321,7 +352,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
             block.refuse(inner.odd)
         return struct(columns, ~found)
 
-    def _variants(self, node: Enum, tag: Int, block: Block, start: int) -> tuple[Numbers, Mask]:
+    def _variants(
+        self, node: Enum, tag: Int, block: Block, start: int
+    ) -> tuple[Numbers, Mask]:
         """Return the place of each row's variant, and the rows whose tag is known."""
         numbers = block.numbers(start, _int_form(tag))
         by_tag: dict[int, int] = {}
@@ -338,18 +371,24 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
 
     # --- wrappers and links ------------------------------------------------------------------
 
-    def visit_hidden_prefix(self, node: HiddenPrefix, block: Block, start: int) -> pa.Array:
+    def visit_hidden_prefix(
+        self, node: HiddenPrefix, block: Block, start: int
+    ) -> pa.Array:
         block.refuse(~block.has(start, node.data))
         return self.visit(node.item, block, start + len(node.data))
 
-    def visit_hidden_suffix(self, node: HiddenSuffix, block: Block, start: int) -> pa.Array:
+    def visit_hidden_suffix(
+        self, node: HiddenSuffix, block: Block, start: int
+    ) -> pa.Array:
         block.refuse(~block.has(start + self.size(node.item), node.data))
         return self.visit(node.item, block, start)
 
     def visit_offset(self, node: Offset, block: Block, start: int) -> pa.Array:
         if not node.is_padding:
             return self._one_by_one(node, block, start)
-        return self.visit(node.item, block, start + (node.amount if node.when == "pre" else 0))
+        return self.visit(
+            node.item, block, start + (node.amount if node.when == "pre" else 0)
+        )
 
     def visit_link(self, node: Link, block: Block, start: int) -> pa.Array:
         if self._nesting.is_closed(node):
@@ -360,7 +399,9 @@ class FixedColumns(TypeVisitor[[Block, int], pa.Array]):
     def _rare(self, node: Rare, block: Block, start: int) -> pa.Array:
         return self._one_by_one(node, block, start)
 
-    visit_short_u16 = visit_string = visit_bytes = visit_size_prefixed = visit_sentinel = _rare
+    visit_short_u16 = visit_string = visit_bytes = visit_size_prefixed = (
+        visit_sentinel
+    ) = _rare
     visit_remainder_option = visit_generic = visit_unsupported = _rare
 
 

@@ -33,7 +33,13 @@ from mcpsol_py.model.types import (
     Unsupported,
     is_bytes,
 )
-from mcpsol_py.model.visit import GroupVisitor, ListType, OptionalType, ProductType, WrapperType
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    ListType,
+    OptionalType,
+    ProductType,
+    WrapperType,
+)
 from mcpsol_py.tables.arrow_types import (
     ArrowTypes,
     Member,
@@ -55,7 +61,9 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
     A value that is absent, or not of its type (the lenient reader keeps what it found), is null.
     """
 
-    def __init__(self, layouts: Layouts, *, text: bool, nesting: Nesting | None = None) -> None:
+    def __init__(
+        self, layouts: Layouts, *, text: bool, nesting: Nesting | None = None
+    ) -> None:
         self.layouts = layouts
         self.text = text
         self._nesting = nesting or Nesting(layouts)
@@ -140,7 +148,9 @@ class ValueColumns(GroupVisitor[[Values], pa.Array]):
         return self._struct(parts, values) if parts else self._as_json(node, values)
 
     def _struct(self, parts: Sequence[Member], values: Values) -> pa.Array:
-        columns = [(one.name, self.visit(one.type, _parts(one.key, values))) for one in parts]
+        columns = [
+            (one.name, self.visit(one.type, _parts(one.key, values))) for one in parts
+        ]
         return struct(columns, [value is None for value in values])
 
     def visit_enum(self, node: Enum, values: Values) -> pa.Array:
@@ -182,7 +192,9 @@ def _lists(rows: Sequence[list[Any] | None], items: pa.Array) -> pa.ListArray:
     """Return a list column of *items*, which *rows* have one after the other."""
     lengths = pa.array(map_present(len, rows), pa.int32())
     offsets = accumulate(lengths.fill_null(0).to_pylist(), initial=0)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=lengths.is_null())
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), items, mask=lengths.is_null()
+    )
 
 
 def _names_column(node: Enum, names: Sequence[str | None]) -> pa.DictionaryArray:
@@ -222,4 +234,6 @@ def _parts(key: str | int, values: Values) -> list[Any]:
     """Return the part of each value at *key*, None if it has none."""
     if isinstance(key, str):
         return [value.get(key) for value in _of_type(dict, values, {})]
-    return [next(iter(value[key : key + 1]), None) for value in _of_type(list, values, [])]
+    return [
+        next(iter(value[key : key + 1]), None) for value in _of_type(list, values, [])
+    ]

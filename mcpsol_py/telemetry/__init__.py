@@ -103,7 +103,9 @@ def mark(**attributes: Value) -> None:
 
 def traced(
     name: str, /, **attributes: Value
-) -> Callable[[Callable[_P, Coroutine[Any, Any, _T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
+) -> Callable[
+    [Callable[_P, Coroutine[Any, Any, _T]]], Callable[_P, Coroutine[Any, Any, _T]]
+]:
     """Decorate a coroutine function: each run is a span."""
 
     def wrap(

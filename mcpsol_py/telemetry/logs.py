@@ -27,11 +27,17 @@ def set_up(form: Form = "text", level: str = "warning") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("httpx", "httpx2", "httpcore"):  # they log each request; spans have that
+    for noisy in (
+        "httpx",
+        "httpx2",
+        "httpcore",
+    ):  # they log each request; spans have that
         logging.getLogger(noisy).setLevel(max(root.level, logging.WARNING))
     logger = logging.getLogger(_LOGGER)
 
-    def write(name: str, level: telemetry.Level, fields: dict[str, telemetry.Value]) -> None:
+    def write(
+        name: str, level: telemetry.Level, fields: dict[str, telemetry.Value]
+    ) -> None:
         logger.log(_LEVELS[level.upper()], name, extra={"fields": fields})
 
     telemetry.write_events(write)
@@ -57,10 +63,15 @@ def _formatter(form: Form) -> Any:
     last: list[Any] = (
         [structlog.processors.JSONRenderer(sort_keys=False, ensure_ascii=False)]
         if form == "json"
-        else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)]
+        else [
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)
+        ]
     )
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+        ],
         processors=[
             _fields,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
@@ -72,7 +83,9 @@ def _formatter(form: Form) -> Any:
     )
 
 
-def _fields(logger: Any, method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _fields(
+    logger: Any, method: str, line: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
     """Add the fields of our events, which are on the `logging` record, to the line."""
     record: logging.LogRecord = line["_record"]
     line.update(getattr(record, "fields", {}))
@@ -86,6 +99,8 @@ def _fields(logger: Any, method: str, line: MutableMapping[str, Any]) -> Mutable
     return line
 
 
-def redact(logger: Any, method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def redact(
+    logger: Any, method: str, line: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
     """Mask secrets. Runs before the processor that prints the line."""
     return clean_fields(dict(line))

@@ -11,17 +11,44 @@ from functools import cache
 from prometheus_client import Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 
-__all__ = ["CONTENT_TYPE", "Bounded", "exposition", "observe_call", "observe_response", "running"]
+__all__ = [
+    "CONTENT_TYPE",
+    "Bounded",
+    "exposition",
+    "observe_call",
+    "observe_response",
+    "running",
+]
 
 #: Seconds. An offline build takes a millisecond, a send half a minute.
-_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_BUCKETS = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1,
+    2.5,
+    5,
+    10,
+    30,
+    60,
+)
 
-_calls = Counter("idl2mcp_tool_calls", "Tool calls that were answered.", ["tool", "outcome"])
+_calls = Counter(
+    "idl2mcp_tool_calls", "Tool calls that were answered.", ["tool", "outcome"]
+)
 _seconds = Histogram(
     "idl2mcp_tool_seconds", "How long they took.", ["tool", "outcome"], buckets=_BUCKETS
 )
 running = Gauge("idl2mcp_tool_calls_running", "Tool calls that are being answered.")
-_responses = Counter("idl2mcp_http_responses", "HTTP responses, by their status.", ["status"])
+_responses = Counter(
+    "idl2mcp_http_responses", "HTTP responses, by their status.", ["status"]
+)
 
 
 class Bounded:

@@ -68,7 +68,11 @@ def clean(value: Any, *, name: str = "", depth: int = 0) -> Any:
         case dict():
             return clean_fields(value, depth=depth + 1)
         case list() | tuple() | set() | frozenset():
-            return MASK if _is_key(value) else [clean(item, depth=depth + 1) for item in value]
+            return (
+                MASK
+                if _is_key(value)
+                else [clean(item, depth=depth + 1) for item in value]
+            )
     return _text(str(value), name)
 
 
@@ -81,7 +85,9 @@ def clean_fields(fields: dict[str, Any], *, depth: int = 0) -> dict[str, Any]:
     """Return a copy: values under names that sound secret are masked, others cleaned."""
     return {
         key: MASK if _NAME.search(key) else clean(value, name=key, depth=depth)
-        for key, value in ((str(key)[:_LONGEST], value) for key, value in fields.items())
+        for key, value in (
+            (str(key)[:_LONGEST], value) for key, value in fields.items()
+        )
     }
 
 

@@ -29,7 +29,9 @@ from mcpsol_py.telemetry.redaction import clean
 __all__ = ["set_up"]
 
 
-def set_up(exporter: SpanExporter | str, *, service: str = "idl2mcp", version: str = "") -> None:
+def set_up(
+    exporter: SpanExporter | str, *, service: str = "idl2mcp", version: str = ""
+) -> None:
     """Collect spans from now on. Call it once in a process.
 
     *exporter* is an object, or the name of an installed exporter ("otlp", "console", …), which reads
@@ -37,16 +39,23 @@ def set_up(exporter: SpanExporter | str, *, service: str = "idl2mcp", version: s
     exporter of that name is installed.
     """
     sink = _installed(exporter) if isinstance(exporter, str) else exporter
-    resource = Resource.create({"service.name": service, "service.version": version or "0"})
+    resource = Resource.create(
+        {"service.name": service, "service.version": version or "0"}
+    )
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(_Cleaned(sink)))
     trace.set_tracer_provider(provider)
     tracer = provider.get_tracer("mcpsol_py", version or None)
 
     @contextmanager
-    def open_span(name: str, attributes: dict[str, telemetry.Value]) -> Iterator[telemetry.Span]:
+    def open_span(
+        name: str, attributes: dict[str, telemetry.Value]
+    ) -> Iterator[telemetry.Span]:
         with tracer.start_as_current_span(
-            name, attributes=attributes, record_exception=False, set_status_on_exception=False
+            name,
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
         ) as found:
             try:
                 yield _Open(found)
@@ -78,11 +87,15 @@ def _installed(name: str) -> SpanExporter:
         return ConsoleSpanExporter(out=sys.stderr)  # stdout may carry MCP
     found = items_by_name(entry_points(group="opentelemetry_traces_exporter"))
     if name == "otlp":
-        name = next((n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found), name)
+        name = next(
+            (n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found),
+            name,
+        )
     if name not in found:
         advice = " It comes with the extra otlp." if name == "otlp" else ""
         raise SourceError(
-            f"no exporter of this name is installed.{advice} {suggest(name, found)}", path="traces"
+            f"no exporter of this name is installed.{advice} {suggest(name, found)}",
+            path="traces",
         )
     made: SpanExporter = found[name].load()()
     return made
@@ -114,7 +127,9 @@ def _cleaned(span: ReadableSpan) -> ReadableSpan:
         parent=span.parent,
         resource=span.resource,
         attributes=attributes(span.attributes),
-        events=[Event(e.name, attributes(e.attributes), e.timestamp) for e in span.events],
+        events=[
+            Event(e.name, attributes(e.attributes), e.timestamp) for e in span.events
+        ],
         links=span.links,
         kind=span.kind,
         status=trace.Status(span.status.status_code, clean(span.status.description)),

@@ -36,9 +36,14 @@ _HOMES = {
     "ProgramMachine": "mcpsol_py.testing.machine",
     "spec_near": "mcpsol_py.testing.project",
     **dict.fromkeys(
-        ("CallStrategies", "Strategies", "strategies"), "mcpsol_py.testing.call_strategies"
+        ("CallStrategies", "Strategies", "strategies"),
+        "mcpsol_py.testing.call_strategies",
     ),
-    **dict.fromkeys(("Event", "SvmOutcome", "SvmProgram"), "mcpsol_py.testing.svm_program"),
-    **dict.fromkeys(("CallOutcome", "Difference", "TwinProgram"), "mcpsol_py.testing.twin"),
+    **dict.fromkeys(
+        ("Event", "SvmOutcome", "SvmProgram"), "mcpsol_py.testing.svm_program"
+    ),
+    **dict.fromkeys(
+        ("CallOutcome", "Difference", "TwinProgram"), "mcpsol_py.testing.twin"
+    ),
 }
 __getattr__ = lazy_exports(__name__, _HOMES)

@@ -68,17 +68,27 @@ class Strategies(Mapping[str, CallStrategies]):
     def _args(self, instruction: ProgramInstruction) -> SearchStrategy[dict[str, Any]]:
         filled = {name for name, _ in instruction.model.arg_values}
         given = [
-            arg for arg in instruction.model.args if arg.default is None and arg.name not in filled
+            arg
+            for arg in instruction.model.args
+            if arg.default is None and arg.name not in filled
         ]
-        drawn = st.fixed_dictionaries({arg.name: self._values.of(arg.type) for arg in given})
+        drawn = st.fixed_dictionaries(
+            {arg.name: self._values.of(arg.type) for arg in given}
+        )
         return drawn.filter(lambda args: bool(filled) or _is_encoded(instruction, args))
 
     def _accounts(
         self, instruction: ProgramInstruction
     ) -> SearchStrategy[dict[str, Pubkey | None]]:
         needed = set(names_of(instruction.plan.must_give(wallet=False, online=False)))
-        leaves = [leaf for leaf in instruction.plan.leaves if _is_open(leaf) or leaf.name in needed]
-        return st.fixed_dictionaries({leaf.name: self._account(leaf) for leaf in leaves})
+        leaves = [
+            leaf
+            for leaf in instruction.plan.leaves
+            if _is_open(leaf) or leaf.name in needed
+        ]
+        return st.fixed_dictionaries(
+            {leaf.name: self._account(leaf) for leaf in leaves}
+        )
 
     def _account(self, leaf: Leaf) -> SearchStrategy[Pubkey | None]:
         known = st.sampled_from(self._users)

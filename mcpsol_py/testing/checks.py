@@ -73,7 +73,9 @@ class Given:
 
 
 def _cannot(ix: Instruction, what: str) -> NotUsable:
-    return NotUsable("instruction", ix.name, f"the simulator has no check for {what} yet")
+    return NotUsable(
+        "instruction", ix.name, f"the simulator has no check for {what} yet"
+    )
 
 
 def check_accounts(given: Given) -> None:
@@ -87,7 +89,9 @@ def check_accounts(given: Given) -> None:
     _run(_seeds, given)
 
 
-def _run(check: Callable[[Given, Account, Pubkey, Constraints], None], given: Given) -> None:
+def _run(
+    check: Callable[[Given, Account, Pubkey, Constraints], None], given: Given
+) -> None:
     for account, address, constraints in given.each():
         check(given, account, address, constraints)
 
@@ -109,21 +113,32 @@ def _same(found: object, wanted: object, otherwise: str) -> None:
         raise CheckFailure(otherwise)
 
 
-def _ensure(condition: bool, constraints: Constraints, check: str, otherwise: str) -> None:
+def _ensure(
+    condition: bool, constraints: Constraints, check: str, otherwise: str
+) -> None:
     if not condition:
         raise CheckFailure(dict(constraints.errors).get(check, otherwise))
 
 
-def _signer(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+def _signer(
+    given: Given, a: Account, address: Pubkey, constraints: Constraints
+) -> None:
     if a.signer is True:
         _ensure(address in given.signers, constraints, "signer", "AccountNotSigner")
 
 
-def _address(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+def _address(
+    given: Given, a: Account, address: Pubkey, constraints: Constraints
+) -> None:
     allowed = _allowed(a)
     if allowed:
         fits = str(address) in allowed
-        _ensure(fits, constraints, "address", address_check(constraints).removeprefix("Check::"))
+        _ensure(
+            fits,
+            constraints,
+            "address",
+            address_check(constraints).removeprefix("Check::"),
+        )
 
 
 def all_sign(ix: Instruction) -> bool:
@@ -137,7 +152,9 @@ def _remaining(given: Given) -> None:
 
 
 def _duplicates(given: Given) -> None:
-    held = [address for a, address, c in given.each() if a.writable and c.has_known_data]
+    held = [
+        address for a, address, c in given.each() if a.writable and c.has_known_data
+    ]
     if len(set(held)) < len(held):
         raise CheckFailure("ConstraintDuplicateMutableAccount")
 
@@ -148,7 +165,9 @@ def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) 
     state = given.ledger.states.get(address)
     if state is None:
         is_other = given.ledger.exists(address)
-        raise CheckFailure("AccountOwnedByWrongProgram" if is_other else "AccountNotInitialized")
+        raise CheckFailure(
+            "AccountOwnedByWrongProgram" if is_other else "AccountNotInitialized"
+        )
     if type(state).__name__ != constraints.state:
         raise CheckFailure("AccountDiscriminatorMismatch")
     for name, account in constraints.has_one:
@@ -162,11 +181,15 @@ def _token(given: Given, a: Account, address: Pubkey, constraints: Constraints) 
         _TOKEN_CHECKS[token.kind](given, a, address, token)
 
 
-def _of_program(given: Given, found: TokenState | MintState, token: TokenConstraint) -> None:
+def _of_program(
+    given: Given, found: TokenState | MintState, token: TokenConstraint
+) -> None:
     _same(found.program, given.named(token.program), "AccountOwnedByWrongProgram")
 
 
-def _token_account(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
+def _token_account(
+    given: Given, a: Account, address: Pubkey, token: TokenConstraint
+) -> None:
     found = _loaded(given.ledger.tokens, address)
     _of_program(given, found, token)
     _same(found.mint, given.named(token.mint), "ConstraintTokenMint")
@@ -203,7 +226,9 @@ def derived(given: Given, a: Account) -> tuple[Pubkey | None, int]:
         found, bump = Key.find_program_address(seeds, program)
         return Pubkey(bytes(found)), bump
     try:
-        return Pubkey(bytes(Key.create_program_address([*seeds, bytes([stored])], program))), stored
+        return Pubkey(
+            bytes(Key.create_program_address([*seeds, bytes([stored])], program))
+        ), stored
     except ValueError:  # the bump gives an address on the curve
         return None, stored
 
@@ -233,7 +258,9 @@ def _seed_bytes(given: Given, seed: Seed) -> bytes:
         case AccountSeed(account=(name,), field=()) if name in given.accounts:
             return bytes(given.accounts[name])
         case AccountSeed(account=(name,), field=(field,), encoding=None):
-            return _value_bytes(given, getattr(given.ledger.states[given.accounts[name]], field))
+            return _value_bytes(
+                given, getattr(given.ledger.states[given.accounts[name]], field)
+            )
         case ArgSeed(path=(name,), encoding=None):
             return _value_bytes(given, given.arguments[name])
     raise _cannot(given.ix, "one of its seeds")

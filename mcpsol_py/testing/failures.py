@@ -13,7 +13,9 @@ __all__ = ["failure_name"]
 
 #: A rendered program logs `Name (6000)`; Anchor has a sentence of its own.
 _LOGGED = re.compile(r"^Program log: (\w+) \(\d+\)|Error Code: (\w+)\.")
-_CODED = re.compile(r"^Program (\w{32,44}) failed: custom program error: 0x([0-9a-f]+)$")
+_CODED = re.compile(
+    r"^Program (\w{32,44}) failed: custom program error: 0x([0-9a-f]+)$"
+)
 
 
 def failure_name(program: Program, error: object, logs: Sequence[str]) -> str:

@@ -24,5 +24,7 @@ def address(value: object) -> Pubkey:
         return Pubkey(value)
     found = address_of(value)
     if found is None:
-        raise SourceError(f"expected a Keypair, a Pubkey, base58 text or 32 bytes, got {value!r}")
+        raise SourceError(
+            f"expected a Keypair, a Pubkey, base58 text or 32 bytes, got {value!r}"
+        )
     return found

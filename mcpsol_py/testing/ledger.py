@@ -84,7 +84,9 @@ class Ledger:
 
     def exists(self, address: Pubkey) -> bool:
         """Return whether an account has data at this address."""
-        return any(address in held for held in (self.states, self.tokens, self.mints, self.raw))
+        return any(
+            address in held for held in (self.states, self.tokens, self.mints, self.raw)
+        )
 
     def token_data(self, address: Pubkey) -> TokenState | MintState | None:
         """Return the token account or the mint at this address, None without one."""

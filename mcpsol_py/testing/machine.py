@@ -61,13 +61,17 @@ class ProgramMachine(RuleBasedStateMachine):
         if elf is None and not isinstance(self.spec, type):
             elf = compiled_beside(Path(self.spec))
         self.program = TwinProgram(self.spec, elf)
-        self.wallets: list[Keypair] = [self.program.wallet(name) for name in _NAMES[: self.users]]
+        self.wallets: list[Keypair] = [
+            self.program.wallet(name) for name in _NAMES[: self.users]
+        ]
         self.mints: list[Pubkey] = []
         self.token_accounts: list[Pubkey] = []
         self.outcomes: Counter[str] = Counter()
         self._calls = strategies(self.program.program)
         self.skipped: Counter[str] = Counter()
-        self._callable = list(filter(self._can_run, sorted(self.program.program.instructions)))
+        self._callable = list(
+            filter(self._can_run, sorted(self.program.program.instructions))
+        )
         self.start()
 
     def start(self) -> None:
@@ -76,7 +80,9 @@ class ProgramMachine(RuleBasedStateMachine):
         A machine whose program needs more overrides this.
         """
         if any(map(_is_token, self._accounts())):
-            self.mints = [self.program.mint(name, authority=self.wallets[0]) for name in "ab"]
+            self.mints = [
+                self.program.mint(name, authority=self.wallets[0]) for name in "ab"
+            ]
         for wallet, mint in product(self.wallets, self.mints):
             purse = self.program.token_account(mint, wallet, _PURSE)
             self.token_accounts.append(purse)
@@ -95,7 +101,9 @@ class ProgramMachine(RuleBasedStateMachine):
         """Count what is left out, and warn of it the first time."""
         what = str(unusable)
         if not self.skipped[what]:
-            warnings.warn(f"{type(self).__name__} leaves out calls: {what}", stacklevel=2)
+            warnings.warn(
+                f"{type(self).__name__} leaves out calls: {what}", stacklevel=2
+            )
         self.skipped[what] += 1
         note_skipped(what)
 
@@ -128,12 +136,15 @@ class ProgramMachine(RuleBasedStateMachine):
         """Let time pass."""
         now = self.program.simulator.time
         self.program.set_clock(
-            unix_timestamp=int(now.unix_timestamp) + seconds, slot=int(now.slot) + 2 * seconds
+            unix_timestamp=int(now.unix_timestamp) + seconds,
+            slot=int(now.slot) + 2 * seconds,
         )
 
     def _accounts(self) -> Iterator[Account]:
         for instruction in self.program.program.model.instructions:
-            yield from (item for item in instruction.accounts if isinstance(item, Account))
+            yield from (
+                item for item in instruction.accounts if isinstance(item, Account)
+            )
 
 
 def _is_token(account: Account) -> bool:
@@ -182,7 +193,9 @@ class _Choice:
     def _states(self, leaf: Leaf, kind: str) -> list[Pubkey]:
         """Addresses of this kind of state; a derived one is mostly left to follow from its seeds."""
         ledger = self.program.simulator.ledger
-        known = [address(at) for at, s in ledger.states.items() if type(s).__name__ == kind]
+        known = [
+            address(at) for at, s in ledger.states.items() if type(s).__name__ == kind
+        ]
         if leaf.account.pda is None or _seeds_of_itself(leaf):
             return known or self.users
         if not known:
@@ -196,11 +209,15 @@ class _Choice:
         token, ledger = _rules(leaf).token, self.program.simulator.ledger
         assert token is not None
         known = {address(at): held for at, held in ledger.tokens.items()}
-        wanted = (self.chosen.get(token.mint or ""), self.chosen.get(token.authority or ""))
+        wanted = (
+            self.chosen.get(token.mint or ""),
+            self.chosen.get(token.authority or ""),
+        )
         fitting = [
             at
             for at, held in known.items()
-            if wanted[0] in (None, address(held.mint)) and wanted[1] in (None, address(held.owner))
+            if wanted[0] in (None, address(held.mint))
+            and wanted[1] in (None, address(held.owner))
         ]
         return fitting * 8 + list(known)
 

@@ -18,7 +18,9 @@ def spec_near(place: str | PathLike[str]) -> Path:
     for folder in Path(place).resolve().parents:
         if (folder / SPEC).is_file():
             return folder / SPEC
-    raise SourceError(f"no {SPEC} is in its folder, nor in one above it", origin=str(place))
+    raise SourceError(
+        f"no {SPEC} is in its folder, nor in one above it", origin=str(place)
+    )
 
 
 def compiled_beside(spec: Path) -> Path | None:

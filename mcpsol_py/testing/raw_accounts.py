@@ -12,7 +12,12 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.numbers import Number, u16
 from mcpsol_py.solana import ids
-from mcpsol_py.solana.tokens import Mint, TokenAccount, TokenAccountState, with_extensions
+from mcpsol_py.solana.tokens import (
+    Mint,
+    TokenAccount,
+    TokenAccountState,
+    with_extensions,
+)
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
@@ -32,7 +37,9 @@ class OtherInstruction:
 class TransactionView:
     """The instructions sysvar. The call is the last instruction of its transaction."""
 
-    def __init__(self, address: Pubkey, instructions: tuple[OtherInstruction, ...]) -> None:
+    def __init__(
+        self, address: Pubkey, instructions: tuple[OtherInstruction, ...]
+    ) -> None:
         self.address = address
         self._all = instructions
         self.current_index = u16(len(instructions) - 1)
@@ -96,7 +103,9 @@ def _token_data(state: TokenState) -> bytes:
         int(state.amount),
         delegate=None if state.delegate is None else _key(state.delegate),
         delegated_amount=int(state.delegated_amount),
-        state=TokenAccountState.FROZEN if state.is_frozen else TokenAccountState.INITIALIZED,
+        state=TokenAccountState.FROZEN
+        if state.is_frozen
+        else TokenAccountState.INITIALIZED,
     )
     return with_extensions(made.to_bytes(), "account", state.extensions)
 

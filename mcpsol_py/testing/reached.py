@@ -11,7 +11,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["Missed", "Reached", "follow", "missed", "note_call", "note_skipped", "recording"]
+__all__ = [
+    "Missed",
+    "Reached",
+    "follow",
+    "missed",
+    "note_call",
+    "note_skipped",
+    "recording",
+]
 
 T = TypeVar("T")
 
@@ -33,8 +41,13 @@ class Reached:
     def to_json(self) -> str:
         """Return it as JSON text."""
         lines = {file: sorted(numbers) for file, numbers in self.lines.items()}
-        names = {"errors": sorted(self.errors), "instructions": sorted(self.instructions)}
-        return json.dumps({"lines": lines, **names, "calls": self.calls, "skipped": self.skipped})
+        names = {
+            "errors": sorted(self.errors),
+            "instructions": sorted(self.instructions),
+        }
+        return json.dumps(
+            {"lines": lines, **names, "calls": self.calls, "skipped": self.skipped}
+        )
 
     def add_json(self, text: str) -> None:
         """Add what another run reached."""
@@ -43,7 +56,10 @@ class Reached:
             self.lines.setdefault(file, set()).update(numbers)
         self.errors.update(document["errors"])
         self.instructions.update(document["instructions"])
-        for mine, other in ((self.calls, document["calls"]), (self.skipped, document["skipped"])):
+        for mine, other in (
+            (self.calls, document["calls"]),
+            (self.skipped, document["skipped"]),
+        ):
             for name, count in other.items():
                 mine[name] = mine.get(name, 0) + count
 
@@ -149,7 +165,12 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 def _is_instruction(node: ast.FunctionDef) -> bool:
     """Is this a method with the decorator `instruction`?"""
-    names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
+    names = (
+        n.id
+        for d in node.decorator_list
+        for n in ast.walk(d)
+        if isinstance(n, ast.Name)
+    )
     return "instruction" in names
 
 
@@ -179,4 +200,6 @@ def _own_lines(node: ast.stmt) -> range:
     """Return the lines of a statement, without the blocks within it."""
     first = next((block[0].lineno for block in _blocks(node) if block), None)
     end = node.end_lineno or node.lineno
-    return range(node.lineno, (end if first is None else max(first - 1, node.lineno)) + 1)
+    return range(
+        node.lineno, (end if first is None else max(first - 1, node.lineno)) + 1
+    )

@@ -40,7 +40,13 @@ from mcpsol_py.solana import ids
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec.file import import_file, only_program
-from mcpsol_py.testing.checks import CheckFailure, Given, all_sign, check_accounts, derived
+from mcpsol_py.testing.checks import (
+    CheckFailure,
+    Given,
+    all_sign,
+    check_accounts,
+    derived,
+)
 from mcpsol_py.testing.ledger import (
     TOKEN_PROGRAM,
     Ledger,
@@ -95,7 +101,8 @@ class Simulator:
         self.bodies = bodies_of(self.model).instructions
         #: By instruction, the pairs of accounts that must not be the same.
         self.different = {
-            name: must_differ(self._instructions[name], body) for name, body in self.bodies.items()
+            name: must_differ(self._instructions[name], body)
+            for name, body in self.bodies.items()
         }
         self._classes = _classes_of(self.program)
         self._types = {account.name: account for account in self.model.accounts}
@@ -105,7 +112,9 @@ class Simulator:
 
     # --- accounts
 
-    def set_clock(self, *, unix_timestamp: int | None = None, slot: int | None = None) -> None:
+    def set_clock(
+        self, *, unix_timestamp: int | None = None, slot: int | None = None
+    ) -> None:
         """Set what the clock shows."""
         if unix_timestamp is not None:
             self.time = replace(self.time, unix_timestamp=i64(unix_timestamp))
@@ -212,12 +221,16 @@ class Simulator:
             case Enum(), str():
                 return getattr(cls, value)
             case Struct(), Mapping() if cls is not None:
-                return cls(**{f.name: self.value(f.type, value[f.name]) for f in body.fields})
+                return cls(
+                    **{f.name: self.value(f.type, value[f.name]) for f in body.fields}
+                )
         return value
 
     def _encoded(self, state: words.Account) -> bytes:
         """Return state as the bytes of its account."""
-        fields = {name: value for name, value in json_form(state).items() if name != "address"}
+        fields = {
+            name: value for name, value in json_form(state).items() if name != "address"
+        }
         return self.codecs.encode_account(type(state).__name__, fields)
 
     def _zero(self, kind: Type) -> Any:
@@ -244,7 +257,9 @@ class Simulator:
         Raises UnknownName, and NotUsable for an instruction that the simulator cannot run.
         """
         ix = self._instruction(instruction)
-        others = tuple(OtherInstruction(_address(program), data) for program, data in before)
+        others = tuple(
+            OtherInstruction(_address(program), data) for program, data in before
+        )
         call = _Call(self, ix, self._given(ix, accounts, args or {}, signers), others)
         outcome = call.run()
         note_call("simulator", outcome.error, instruction)
@@ -271,14 +286,20 @@ class Simulator:
         values: dict[str, Any] = dict(accounts)
         lists = [values.pop(each.name, ()) for each in ix.remaining]
         rest = tuple(_address(value) for listed in lists for value in listed)
-        given = _fixed_addresses(ix) | {name: _address(value) for name, value in values.items()}
+        given = _fixed_addresses(ix) | {
+            name: _address(value) for name, value in values.items()
+        }
         for item in ix.accounts:
             why = f"the account {item.name!r} is not given"
             _ensure_usable(item.name in given, ix.name, why)
-        signed = _signing(ix, given, rest) if signers is None else map(_address, signers)
+        signed = (
+            _signing(ix, given, rest) if signers is None else map(_address, signers)
+        )
         arguments = {arg.name: self.value(arg.type, args[arg.name]) for arg in ix.args}
         ledger = self.ledger.copy()
-        return Given(ix, given, frozenset(signed), arguments, ledger, self.address, rest)
+        return Given(
+            ix, given, frozenset(signed), arguments, ledger, self.address, rest
+        )
 
 
 def _ensure_usable(condition: bool, instruction: str, why: str) -> None:
@@ -299,7 +320,11 @@ def _signing(
     ix: Instruction, given: Mapping[str, Pubkey], rest: tuple[Pubkey, ...]
 ) -> list[Pubkey]:
     """Return the addresses of the accounts that have to sign."""
-    named = [given[item.name] for item in ix.accounts if getattr(item, "signer", False) is True]
+    named = [
+        given[item.name]
+        for item in ix.accounts
+        if getattr(item, "signer", False) is True
+    ]
     return [*named, *(rest if all_sign(ix) else ())]
 
 
@@ -342,11 +367,15 @@ class _Call:
 
     def _error_name(self, failure: words.error) -> str:
         members = vars(self.simulator.program).items()
-        return next((name for name, value in members if value is failure), failure.message)
+        return next(
+            (name for name, value in members if value is failure), failure.message
+        )
 
     # --- around the body
 
-    def _create(self, account: Account, address: Pubkey, constraints: Constraints) -> None:
+    def _create(
+        self, account: Account, address: Pubkey, constraints: Constraints
+    ) -> None:
         init = constraints.init
         exists = self.ledger.exists(address)
         if init is None or (init.if_needed and exists):
@@ -366,13 +395,19 @@ class _Call:
         if not self.ledger.move(payer, address, missing):
             raise CheckFailure("InsufficientFunds")
 
-    def _new_tokens(self, account: Account, address: Pubkey, token: TokenConstraint | None) -> None:
+    def _new_tokens(
+        self, account: Account, address: Pubkey, token: TokenConstraint | None
+    ) -> None:
         is_plain = account.rules.token_kind == "account"
-        _ensure_usable(is_plain, self.ix.name, f"the simulator cannot create {account.name} yet")
+        _ensure_usable(
+            is_plain, self.ix.name, f"the simulator cannot create {account.name} yet"
+        )
         assert token is not None
         accounts = self.given.accounts
         owner = accounts[token.authority or ""]
-        self.ledger.tokens[address] = TokenState(accounts[token.mint or ""], owner, u64(0))
+        self.ledger.tokens[address] = TokenState(
+            accounts[token.mint or ""], owner, u64(0)
+        )
 
     def _new_state(self, account: Account, address: Pubkey, name: str) -> None:
         state = self.simulator.new_state(name)
@@ -404,7 +439,10 @@ class _Call:
 
     def _body(self) -> Any:
         method = getattr(self.simulator.program(), self._method_name())
-        views = {account.name: self._view(account, at) for account, at, _ in self.given.each()}
+        views = {
+            account.name: self._view(account, at)
+            for account, at, _ in self.given.each()
+        }
         token = running.running.set(self)
         try:
             with counted_turns(method.__globals__):
@@ -418,11 +456,15 @@ class _Call:
                 vars(view).pop("address", None)
         return returned
 
-    def _bound(self, method: Callable[..., Any], values: dict[str, Any]) -> Callable[..., Any]:
+    def _bound(
+        self, method: Callable[..., Any], values: dict[str, Any]
+    ) -> Callable[..., Any]:
         """Return the method with its parameters. Those before the accounts of `*name` have no name then."""
         if not self.ix.remaining:
             return partial(method, **values)
-        rest = [_View(at, self.ledger, self.simulator.reader) for at in self.given.remaining]
+        rest = [
+            _View(at, self.ledger, self.simulator.reader) for at in self.given.remaining
+        ]
         named = inspect.signature(method).parameters.values()
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         before = [values.pop(each.name) for each in named if each.kind is kind]
@@ -449,7 +491,9 @@ class _Call:
     def _own(self) -> OtherInstruction:
         """Return the call as an instruction of its transaction."""
         codec = self.simulator.codecs.instruction(self.ix.name)
-        arguments = {name: json_form(value) for name, value in self.given.arguments.items()}
+        arguments = {
+            name: json_form(value) for name, value in self.given.arguments.items()
+        }
         return OtherInstruction(self.simulator.address, codec.encode(arguments))
 
     def clock(self) -> ClockTime:
@@ -459,20 +503,26 @@ class _Call:
         self.events.append(event)
 
     def call_program(self, program: object, name: str, parts: dict[str, Any]) -> None:
-        values = {key: part for key, part in parts.items() if isinstance(part, numbers.Number)}
+        values = {
+            key: part for key, part in parts.items() if isinstance(part, numbers.Number)
+        }
         roles = {key: part.address for key, part in parts.items() if key not in values}
         TOKEN_CALLS[name](self.ledger, roles, **values)
 
     # --- what bodies ask about accounts
 
-    def is_kind(self, account: Any, kind: Literal["account", "mint"], program: Any) -> bool:
+    def is_kind(
+        self, account: Any, kind: Literal["account", "mint"], program: Any
+    ) -> bool:
         found = self.ledger.token_data(account.address)
         wanted = TokenState if kind == "account" else MintState
         return isinstance(found, wanted) and found.program == program.address
 
     def is_owned(self, account: Any, program: Pubkey) -> bool:
         is_known = account.address not in self._programs()
-        _ensure_usable(is_known, self.ix.name, "the simulator does not know who owns a program")
+        _ensure_usable(
+            is_known, self.ix.name, "the simulator does not know who owns a program"
+        )
         return self.simulator.reader.owner(self.ledger, account.address) == program
 
     def is_on_curve(self, address: Pubkey) -> bool:
@@ -494,7 +544,9 @@ class _Call:
 
     def _programs(self) -> set[Pubkey]:
         """Return the accounts of the call that are programs or sysvars."""
-        return {at for _, at, rules in self.given.each() if rules.executable or rules.sysvar}
+        return {
+            at for _, at, rules in self.given.each() if rules.executable or rules.sysvar
+        }
 
     def extensions(self, account: Any) -> Iterator[Extension]:
         found = self.ledger.token_data(account.address)
@@ -549,8 +601,13 @@ def _program_class(program: type | str | PathLike[str]) -> type:
 
 def _classes_of(program: type) -> dict[str, Any]:
     """Return the classes of state, structs and enums by name: those in the program class and in its module."""
-    methods = [value for value in vars(program).values() if isinstance(value, FunctionType)]
-    seen = [*vars(program).values(), *(methods[0].__globals__.values() if methods else ())]
+    methods = [
+        value for value in vars(program).values() if isinstance(value, FunctionType)
+    ]
+    seen = [
+        *vars(program).values(),
+        *(methods[0].__globals__.values() if methods else ()),
+    ]
     classes = filter(_is_declared, seen)
     return {cls.__name__: cls for cls in classes}
 

@@ -88,10 +88,14 @@ class SvmProgram:
 
     # --- what is there before a call
 
-    def set_clock(self, *, unix_timestamp: int | None = None, slot: int | None = None) -> None:
+    def set_clock(
+        self, *, unix_timestamp: int | None = None, slot: int | None = None
+    ) -> None:
         """Set what the clock shows."""
         clock = self.svm.get_clock()
-        clock.unix_timestamp = clock.unix_timestamp if unix_timestamp is None else unix_timestamp
+        clock.unix_timestamp = (
+            clock.unix_timestamp if unix_timestamp is None else unix_timestamp
+        )
         clock.slot = clock.slot if slot is None else slot
         self.svm.set_clock(clock)
 
@@ -104,21 +108,34 @@ class SvmProgram:
         self.put(at, self.program.encode_account(kind, fields), self.program_id)
 
     def put_tokens(
-        self, at: object, *, mint: object, owner: object, amount: int, delegate: object = None
+        self,
+        at: object,
+        *,
+        mint: object,
+        owner: object,
+        amount: int,
+        delegate: object = None,
     ) -> None:
         """Put a token account of SPL Token at an address."""
         held = TokenAccount(address(mint), address(owner), amount)
         self.put(at, held.to_bytes(), TOKEN_PROGRAM)
 
     def put_mint(
-        self, at: object, *, authority: object = None, supply: int = 0, decimals: int = 0
+        self,
+        at: object,
+        *,
+        authority: object = None,
+        supply: int = 0,
+        decimals: int = 0,
     ) -> None:
         """Put a mint of SPL Token at an address."""
         owner = None if authority is None else address(authority)
         data = Mint(owner, supply=supply, decimals=decimals).to_bytes()
         self.put(at, data, TOKEN_PROGRAM)
 
-    def put(self, at: object, data: bytes, owner: object, lamports: int | None = None) -> None:
+    def put(
+        self, at: object, data: bytes, owner: object, lamports: int | None = None
+    ) -> None:
         """Put any account at an address. `lamports`: the rent of its data, if not given."""
         if lamports is None:
             lamports = self.svm.minimum_balance_for_rent_exemption(len(data))
@@ -133,13 +150,17 @@ class SvmProgram:
     def state(self, at: object) -> dict[str, Any]:
         """Return the fields of the state at an address. Raises DecodeError."""
         found = self.account(at)
-        return dict(self.program.decode_account(b"" if found is None else found.data)[1])
+        return dict(
+            self.program.decode_account(b"" if found is None else found.data)[1]
+        )
 
     def tokens(self, at: object) -> int:
         """Return the tokens in a token account. Raises DecodeError."""
         found = read_token_account(self.account(at))
         if found is None:
-            raise DecodeError(f"there is no token account at {address(at)}", path="tokens")
+            raise DecodeError(
+                f"there is no token account at {address(at)}", path="tokens"
+            )
         return found.amount
 
     def lamports(self, at: object) -> int:
@@ -180,7 +201,11 @@ class SvmProgram:
         if len(given) == len(known.plan.leaves) and not known.model.arg_values:
             return known.build(args, given, self.program_id, remaining=tuple(remaining))
         resolution = known.plan.resolve(
-            args, given, program_id=self.program_id, remaining=tuple(remaining), online=True
+            args,
+            given,
+            program_id=self.program_id,
+            remaining=tuple(remaining),
+            online=True,
         )
         while wanted := resolution.wanted():
             resolution.supply((key, self.account(key)) for key in wanted)
@@ -191,13 +216,17 @@ class SvmProgram:
         """Send a call of the instruction *known*, and return how it ended."""
         message = Message.new_with_blockhash([built], self.payer, self._blockhash)
         unsigned = [Signature.default()] * message.header.num_required_signatures
-        result = self.svm.send_transaction(VersionedTransaction.populate(message, unsigned))
+        result = self.svm.send_transaction(
+            VersionedTransaction.populate(message, unsigned)
+        )
         accounts = _by_name(known, built)
         if isinstance(result, FailedTransactionMetadata):
             meta = result.meta()
             logs = tuple(meta.logs())
             error = failure_name(self.program, result.err(), logs)
-            return SvmOutcome(error, (), None, meta.compute_units_consumed(), logs, accounts)
+            return SvmOutcome(
+                error, (), None, meta.compute_units_consumed(), logs, accounts
+            )
         logs = tuple(result.logs())
         events = tuple(self._event(line) for line in logs if line.startswith(_EVENT))
         returned = _returned(known, result)
@@ -205,12 +234,18 @@ class SvmProgram:
         return SvmOutcome("", events, returned, units, logs, accounts)
 
     def _event(self, line: str) -> Event:
-        return Event(*self.program.decode_event(base64.b64decode(line.removeprefix(_EVENT))))
+        return Event(
+            *self.program.decode_event(base64.b64decode(line.removeprefix(_EVENT)))
+        )
 
 
 def _account(value: Any) -> Any:
     """Return an account of a call as a solders address. None and groups stay as they are."""
-    return value if value is None or isinstance(value, (Pubkey, Mapping)) else address(value)
+    return (
+        value
+        if value is None or isinstance(value, (Pubkey, Mapping))
+        else address(value)
+    )
 
 
 def _signed_by(built: Instruction, signers: set[Pubkey]) -> Instruction:

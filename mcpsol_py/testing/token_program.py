@@ -35,7 +35,9 @@ def _thawed(*accounts: TokenState) -> None:
         _need(not account.is_frozen, "AccountFrozen", 17)
 
 
-def _authorize(account: TokenState, authority: Pubkey, amount: u64, *, is_spent: bool) -> None:
+def _authorize(
+    account: TokenState, authority: Pubkey, amount: u64, *, is_spent: bool
+) -> None:
     """The owner may move tokens, and the delegate as many as it was allowed, which then become fewer."""
     if account.delegate != authority:
         _need(account.owner == authority, "OwnerMismatch", 4)
@@ -62,7 +64,9 @@ def transfer(
     _need(source.mint == early.mint, "MintMismatch", 3)
     if decimals is not None:
         _need(source.mint == roles["mint"], "MintMismatch", 3)
-        _need(ledger.mints[roles["mint"]].decimals == decimals, "MintDecimalsMismatch", 18)
+        _need(
+            ledger.mints[roles["mint"]].decimals == decimals, "MintDecimalsMismatch", 18
+        )
     _authorize(source, roles["authority"], amount, is_spent=source is not destination)
     _thawed(destination)
     _need(source.mint == destination.mint, "MintMismatch", 3)
@@ -115,7 +119,9 @@ def close_account(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
     account = _account(ledger, roles["account"])
     _need(account.amount == 0, "NonNativeHasBalance", 11)
     _need(account.owner == roles["authority"], "OwnerMismatch", 4)
-    ledger.move(roles["account"], roles["destination"], ledger.lamports.get(roles["account"], 0))
+    ledger.move(
+        roles["account"], roles["destination"], ledger.lamports.get(roles["account"], 0)
+    )
     del ledger.tokens[roles["account"]]
 
 

@@ -70,9 +70,13 @@ class TwinProgram:
         """`spec`: the class of a spec or its file. `elf`: the compiled program or its path. `at`: its address."""
         probe = Simulator(spec)
         self.program = Program(read_spec(probe.program))
-        self.program_id = address(at or self.program.address or key_pair(self.program.name))
+        self.program_id = address(
+            at or self.program.address or key_pair(self.program.name)
+        )
         self.simulator = Simulator(spec, address=self.program_id)
-        self.svm = None if elf is None else SvmProgram(self.program, elf, at=self.program_id)
+        self.svm = (
+            None if elf is None else SvmProgram(self.program, elf, at=self.program_id)
+        )
         self.set_clock(unix_timestamp=1_700_000_000, slot=10_000)
 
     # --- what is there before a call
@@ -84,13 +88,17 @@ class TwinProgram:
             self._on_each_side(lambda side: side.put_wallet(key.pubkey(), lamports))
         return key
 
-    def mint(self, name: str = "mint", *, authority: object = None, decimals: int = 6) -> Pubkey:
+    def mint(
+        self, name: str = "mint", *, authority: object = None, decimals: int = 6
+    ) -> Pubkey:
         """Return the address of the mint of that name, which is made if it does not exist."""
         at = key_pair(f"mint {name}").pubkey()
         if Address(at) not in self.simulator.ledger.mints:
             owner = address(authority or key_pair("mint authority"))
             self._on_each_side(
-                lambda side: side.put_mint(at, authority=owner, supply=SUPPLY, decimals=decimals)
+                lambda side: side.put_mint(
+                    at, authority=owner, supply=SUPPLY, decimals=decimals
+                )
             )
             self._same_lamports(at)
         return at
@@ -101,7 +109,9 @@ class TwinProgram:
         """Put a token account on both sides, by default at the owner's associated address, and return its address."""
         holder, of = address(owner), address(mint)
         key = associated_token(holder, of, TOKEN_PROGRAM) if at is None else address(at)
-        self._on_each_side(lambda side: side.put_tokens(key, mint=of, owner=holder, amount=amount))
+        self._on_each_side(
+            lambda side: side.put_tokens(key, mint=of, owner=holder, amount=amount)
+        )
         self._same_lamports(key)
         return key
 
@@ -120,9 +130,13 @@ class TwinProgram:
             self.svm.put_state(key, name, plain(state))
         self._same_lamports(key)
 
-    def set_clock(self, *, unix_timestamp: int | None = None, slot: int | None = None) -> None:
+    def set_clock(
+        self, *, unix_timestamp: int | None = None, slot: int | None = None
+    ) -> None:
         """Set what the clock shows."""
-        self._on_each_side(lambda side: side.set_clock(unix_timestamp=unix_timestamp, slot=slot))
+        self._on_each_side(
+            lambda side: side.set_clock(unix_timestamp=unix_timestamp, slot=slot)
+        )
 
     def _state_at(self, at: Pubkey, name: str) -> Any:
         """Return the simulator's state of type *name* at an address, else new state."""
@@ -174,11 +188,15 @@ class TwinProgram:
         whole, values = self.complete(instruction, accounts or {}, args or {})
         signing = None if signers is None else [address(signer) for signer in signers]
         known = {name: key for name, key in whole.items() if key is not None}
-        here = self.simulator.call(instruction, accounts=known, args=values, signers=signing)
+        here = self.simulator.call(
+            instruction, accounts=known, args=values, signers=signing
+        )
         mine = CallOutcome(here.error, _events(here), plain(here.returned), known)
         if self.svm is not None:
             shown = plain(values)
-            there = self.svm.call(instruction, accounts=whole, args=shown, signers=signing)
+            there = self.svm.call(
+                instruction, accounts=whole, args=shown, signers=signing
+            )
             note_call("svm", there.error, instruction)
             _compare(f"{instruction}({shown})", mine, there)
             for at in set(mine.accounts.values()):
@@ -193,8 +211,13 @@ class TwinProgram:
         Raises as `call` does.
         """
         known = self.program.instruction(instruction)
-        given = {name: None if key is None else address(key) for name, key in accounts.items()}
-        resolution = known.plan.resolve(plain(args), given, program_id=self.program_id, online=True)
+        given = {
+            name: None if key is None else address(key)
+            for name, key in accounts.items()
+        }
+        resolution = known.plan.resolve(
+            plain(args), given, program_id=self.program_id, online=True
+        )
         while wanted := resolution.wanted():
             resolution.supply((key, self._read(key)) for key in wanted)
         return resolution.addresses(), {**resolution.complete_args(), **args}
@@ -205,7 +228,9 @@ class TwinProgram:
         if not ledger.exists(key) and key not in ledger.lamports:
             return None
         reader = self.simulator.reader
-        return _Read(address(reader.owner(ledger, key)), bytes(reader.data(ledger, key)))
+        return _Read(
+            address(reader.owner(ledger, key)), bytes(reader.data(ledger, key))
+        )
 
     # --- comparing
 
@@ -217,14 +242,18 @@ class TwinProgram:
         has_state = mine["state"] is not None
         other: dict[str, object] = {
             "lamports": svm.lamports(at),
-            "state": _fields(self.program, found.data) if found is not None and has_state else None,
+            "state": _fields(self.program, found.data)
+            if found is not None and has_state
+            else None,
             "tokens": getattr(read_token_account(found), "amount", None),
             "supply": getattr(read_mint(found), "supply", None),
         }
         if mine != other:
             absent = {name for name in mine if mine[name] is other[name] is None}
             here, there = _without(mine, absent), _without(other, absent)
-            raise Difference(f"after {what}, {at} has {here} in Python, {there} in the SVM.")
+            raise Difference(
+                f"after {what}, {at} has {here} in Python, {there} in the SVM."
+            )
 
     def _in_python(self, at: Pubkey) -> dict[str, object]:
         """Return all that the simulator holds at an address."""

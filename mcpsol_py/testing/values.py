@@ -122,7 +122,9 @@ class Values(TypeVisitor[[int], Strategy]):
 
     # --- around another type
 
-    def visit_size_prefixed(self, node: SizePrefixed | Sentinel, depth: int) -> Strategy:
+    def visit_size_prefixed(
+        self, node: SizePrefixed | Sentinel, depth: int
+    ) -> Strategy:
         return self._written(node, self.visit(node.item, depth))
 
     visit_sentinel = visit_size_prefixed
@@ -146,10 +148,16 @@ class Values(TypeVisitor[[int], Strategy]):
 
     def visit_option(self, node: Option, depth: int) -> Strategy:
         nullable = self._codecs.layouts.nullable(node.item)
-        return self._optional(node.item, depth, lambda v: {"some": v} if nullable else v)
+        return self._optional(
+            node.item, depth, lambda v: {"some": v} if nullable else v
+        )
 
-    def visit_zeroable_option(self, node: ZeroableOption | RemainderOption, depth: int) -> Strategy:
-        return self._written(node, self._optional(node.item, depth, lambda value: value))
+    def visit_zeroable_option(
+        self, node: ZeroableOption | RemainderOption, depth: int
+    ) -> Strategy:
+        return self._written(
+            node, self._optional(node.item, depth, lambda value: value)
+        )
 
     visit_remainder_option = visit_zeroable_option
 
@@ -166,10 +174,14 @@ class Values(TypeVisitor[[int], Strategy]):
         return self._list(self.visit(node.item, depth), node.count, depth)
 
     def visit_set(self, node: Set, depth: int) -> Strategy:
-        return self._written(node, self._list(self.visit(node.item, depth), node.count, depth))
+        return self._written(
+            node, self._list(self.visit(node.item, depth), node.count, depth)
+        )
 
     def visit_map(self, node: Map, depth: int) -> Strategy:
-        pair = st.tuples(self.visit(node.key, depth), self.visit(node.value, depth)).map(list)
+        pair = st.tuples(
+            self.visit(node.key, depth), self.visit(node.value, depth)
+        ).map(list)
         return self._written(node, self._list(pair, node.count, depth))
 
     def _list(self, item: Strategy, count: object, depth: int) -> Strategy:
@@ -186,7 +198,9 @@ class Values(TypeVisitor[[int], Strategy]):
     def visit_struct(self, node: Struct, depth: int) -> Strategy:
         named = zip(field_keys(node.fields), node.fields, strict=True)
         shown = {key: f for key, f in named if not (f.default and f.default.omitted)}
-        return st.fixed_dictionaries({key: self.visit(f.type, depth) for key, f in shown.items()})
+        return st.fixed_dictionaries(
+            {key: self.visit(f.type, depth) for key, f in shown.items()}
+        )
 
     def visit_enum(self, node: Enum, depth: int) -> Strategy:
         variants = list(node.variants)
@@ -221,7 +235,9 @@ def _has_links(node: Type) -> bool:
 
 def _fixed_bytes(size: int) -> SearchStrategy[bytes]:
     drawn = min(size, 64)
-    return st.binary(min_size=drawn, max_size=drawn).map(lambda data: data.ljust(size, b"\0"))
+    return st.binary(min_size=drawn, max_size=drawn).map(
+        lambda data: data.ljust(size, b"\0")
+    )
 
 
 def _cut(text: str, size: int) -> str:

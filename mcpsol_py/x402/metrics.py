@@ -8,9 +8,27 @@ from mcpsol_py.telemetry.metrics import Bounded
 
 __all__ = ["observe_call", "observe_payment", "observe_settlement"]
 
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_SECONDS = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1,
+    2.5,
+    5,
+    10,
+    30,
+    60,
+)
 _calls = Counter(
-    "x402_paid_calls", "Requests for what costs something, by how they were answered.", ["outcome"]
+    "x402_paid_calls",
+    "Requests for what costs something, by how they were answered.",
+    ["outcome"],
 )
 _call_seconds = Histogram(
     "x402_paid_call_seconds", "How long they took.", ["outcome"], buckets=_SECONDS
@@ -22,9 +40,13 @@ _settle_seconds = Histogram(
     "x402_settlement_seconds", "How long they took.", ["scheme"], buckets=_SECONDS
 )
 _taken = Counter(
-    "x402_taken_base_units", "What landed, in base units of each token.", ["network", "asset"]
+    "x402_taken_base_units",
+    "What landed, in base units of each token.",
+    ["network", "asset"],
 )
-_payments = Counter("x402_payments", "Payments of our own, by how they ended.", ["outcome"])
+_payments = Counter(
+    "x402_payments", "Payments of our own, by how they ended.", ["outcome"]
+)
 _outcome, _scheme, _asset = Bounded(60), Bounded(10), Bounded(50)
 
 

@@ -14,6 +14,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-async def in_thread(function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+async def in_thread(
+    function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs
+) -> _T:
     """Call *function* in a worker thread and return its result."""
     return await anyio.to_thread.run_sync(partial(function, *args, **options))

@@ -23,7 +23,11 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="counter", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", version="1.0.0")
+@program(
+    name="counter",
+    address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+    version="1.0.0",
+)
 class Counter:
     """A counter for each wallet, which only that wallet can change."""
 
@@ -58,7 +62,9 @@ class Counter:
     @instruction
     def initialize(
         self,
-        counter: Mut[State, init(payer="authority"), seeds(b"counter", "authority", bump="bump")],
+        counter: Mut[
+            State, init(payer="authority"), seeds(b"counter", "authority", bump="bump")
+        ],
         authority: Payer,
         system_program: SystemProgram,
         start: u64,
@@ -80,7 +86,9 @@ class Counter:
     @instruction
     def increment(
         self,
-        counter: Mut[State, has_one("authority"), seeds(b"counter", "authority", bump="bump")],
+        counter: Mut[
+            State, has_one("authority"), seeds(b"counter", "authority", bump="bump")
+        ],
         authority: Signer,
         amount: u64,
     ) -> None:
@@ -98,7 +106,9 @@ class Counter:
     @instruction
     def decrement(
         self,
-        counter: Mut[State, has_one("authority"), seeds(b"counter", "authority", bump="bump")],
+        counter: Mut[
+            State, has_one("authority"), seeds(b"counter", "authority", bump="bump")
+        ],
         authority: Signer,
         amount: u64,
     ) -> u64:

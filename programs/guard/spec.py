@@ -12,7 +12,11 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="guard", address="8kt91MkCXZ8wTZ4BNDwesbPfvncNkiEmCTZqfRmaykbE", version="1.0.0")
+@program(
+    name="guard",
+    address="8kt91MkCXZ8wTZ4BNDwesbPfvncNkiEmCTZqfRmaykbE",
+    version="1.0.0",
+)
 class Guard:
     """Assertions about accounts. An instruction of this program succeeds or fails, and changes nothing.
 
@@ -21,13 +25,19 @@ class Guard:
     """
 
     SYSTEM = constant(Pubkey, "11111111111111111111111111111111", "Owner number 0.")
-    TOKEN = constant(Pubkey, "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "Owner number 1.")
-    TOKEN_2022 = constant(Pubkey, "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", "Owner number 2.")
+    TOKEN = constant(
+        Pubkey, "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "Owner number 1."
+    )
+    TOKEN_2022 = constant(
+        Pubkey, "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", "Owner number 2."
+    )
 
     InvalidAssertion = error(
         "An assertion is too short, too long, or of a kind that the guard does not know"
     )
-    AssertionFailed = error("An account is not as the signer of the transaction demands")
+    AssertionFailed = error(
+        "An account is not as the signer of the transaction demands"
+    )
 
     @instruction(discriminator=b"\x06")
     def assert_account_info_multi(

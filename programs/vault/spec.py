@@ -27,7 +27,11 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="vault", address="J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK", version="1.0.0")
+@program(
+    name="vault",
+    address="J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK",
+    version="1.0.0",
+)
 class Vault:
     """Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again."""
 
@@ -81,7 +85,9 @@ class Vault:
     def initialize(
         self,
         vault: Mut[
-            State, init(payer="authority"), seeds(b"vault", "authority", "mint", bump="bump")
+            State,
+            init(payer="authority"),
+            seeds(b"vault", "authority", "mint", bump="bump"),
         ],
         tokens: Mut[
             TokenAccount,
@@ -111,8 +117,16 @@ class Vault:
     @instruction
     def deposit(
         self,
-        vault: Mut[State, has_one("mint"), seeds(b"vault", "vault.authority", "mint", bump="bump")],
-        tokens: Mut[TokenAccount, seeds(b"tokens", "vault"), token(mint="mint", authority="vault")],
+        vault: Mut[
+            State,
+            has_one("mint"),
+            seeds(b"vault", "vault.authority", "mint", bump="bump"),
+        ],
+        tokens: Mut[
+            TokenAccount,
+            seeds(b"tokens", "vault"),
+            token(mint="mint", authority="vault"),
+        ],
         source: Mut[TokenAccount, token(mint="mint", authority="depositor")],
         mint: Mint,
         depositor: Signer,
@@ -133,7 +147,11 @@ class Vault:
         token_program.transfer(
             source=source, destination=tokens, authority=depositor, amount=amount
         )
-        emit(self.Deposited(vault=vault.address, depositor=depositor.address, amount=amount))
+        emit(
+            self.Deposited(
+                vault=vault.address, depositor=depositor.address, amount=amount
+            )
+        )
 
     @instruction
     def withdraw(
@@ -144,7 +162,11 @@ class Vault:
             has_one("mint"),
             seeds(b"vault", "authority", "mint", bump="bump"),
         ],
-        tokens: Mut[TokenAccount, seeds(b"tokens", "vault"), token(mint="mint", authority="vault")],
+        tokens: Mut[
+            TokenAccount,
+            seeds(b"tokens", "vault"),
+            token(mint="mint", authority="vault"),
+        ],
         destination: Mut[TokenAccount, token(mint="mint")],
         mint: Ref[Mint, ...],
         authority: Signer,

@@ -73,7 +73,9 @@ class _Channel:
         """The call that pays out."""
         tail = [AccountMeta(self.purse(self.recipient), False, True)]
         return Call(
-            {"recipients": self.entries}, {**self.holding, "rent_payer": self.sponsor}, tail
+            {"recipients": self.entries},
+            {**self.holding, "rent_payer": self.sponsor},
+            tail,
         )
 
     def settled(self, cumulative: int) -> None:
@@ -84,7 +86,9 @@ class _Channel:
     def sealed(self) -> None:
         """No voucher counts any more."""
         self.scene.send(
-            "settle_and_seal", {"has_voucher": 0}, {"payee": self.payee, "channel": self.address}
+            "settle_and_seal",
+            {"has_voucher": 0},
+            {"payee": self.payee, "channel": self.address},
         )
 
 
@@ -127,7 +131,9 @@ def settle_and_seal(scene: Scene) -> Call:
     channel = _opened(scene)
     voucher = x402.signed_voucher(channel.session, channel.address, 400)
     return Call(
-        {"has_voucher": 1}, {"payee": channel.payee, "channel": channel.address}, before=[voucher]
+        {"has_voucher": 1},
+        {"payee": channel.payee, "channel": channel.address},
+        before=[voucher],
     )
 
 
@@ -138,7 +144,9 @@ def request_close(scene: Scene) -> Call:
 
 def seal(scene: Scene) -> Call:
     channel = _opened(scene)
-    scene.send("request_close", {}, {"payer": channel.payer, "channel": channel.address})
+    scene.send(
+        "request_close", {}, {"payer": channel.payer, "channel": channel.address}
+    )
     scene.set_clock(scene.now + _GRACE)
     return Call({}, {"channel": channel.address})
 
@@ -175,7 +183,9 @@ def reclaim(scene: Scene) -> Call:
 
 
 def pay(scene: Scene) -> Call:
-    payer, payee, sponsor = (scene.wallet(name) for name in ("payer", "payee", "sponsor"))
+    payer, payee, sponsor = (
+        scene.wallet(name) for name in ("payer", "payee", "sponsor")
+    )
     mint = scene.mint()
     expires = scene.now + 60
     args = {
@@ -225,7 +235,9 @@ def _subscribed(scene: Scene) -> dict[str, Any]:
     """The same with a subscription, whose first period is paid."""
     parties = _parties(scene)
     scene.send(
-        "subscribe", {**_TERMS, "periods": 3}, parties | {"rent_payer": scene.wallet("sponsor")}
+        "subscribe",
+        {**_TERMS, "periods": 3},
+        parties | {"rent_payer": scene.wallet("sponsor")},
     )
     subscription = x402.subscription_address(
         parties["plan"], parties["subscriber"].pubkey(), scene.program_id
@@ -235,7 +247,10 @@ def _subscribed(scene: Scene) -> dict[str, Any]:
 
 
 def subscribe(scene: Scene) -> Call:
-    return Call({**_TERMS, "periods": 3}, _parties(scene) | {"rent_payer": scene.wallet("sponsor")})
+    return Call(
+        {**_TERMS, "periods": 3},
+        _parties(scene) | {"rent_payer": scene.wallet("sponsor")},
+    )
 
 
 def charge(scene: Scene) -> Call:
@@ -261,13 +276,16 @@ def change_plan(scene: Scene) -> Call:
         {"plan": other, "merchant": parties["merchant"], "mint": parties["mint"]},
     )
     return Call(
-        {"price": 50, "period": 2_000, "grace": 300, "periods": 4}, parties | {"plan": other}
+        {"price": 50, "period": 2_000, "grace": 300, "periods": 4},
+        parties | {"plan": other},
     )
 
 
 def cancel(scene: Scene) -> Call:
     parties = _subscribed(scene)
-    return Call({}, {name: parties[name] for name in ("subscription", "subscriber", "mint")})
+    return Call(
+        {}, {name: parties[name] for name in ("subscription", "subscriber", "mint")}
+    )
 
 
 def merchant_cancel(scene: Scene) -> Call:
@@ -280,7 +298,9 @@ def merchant_cancel(scene: Scene) -> Call:
 def close_subscription(scene: Scene) -> Call:
     parties = _subscribed(scene)
     scene.send(
-        "cancel", {}, {name: parties[name] for name in ("subscription", "subscriber", "mint")}
+        "cancel",
+        {},
+        {name: parties[name] for name in ("subscription", "subscriber", "mint")},
     )
     scene.set_clock(scene.now + 1_000)
     names = ("subscription", "subscriber", "mint")

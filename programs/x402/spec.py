@@ -505,32 +505,43 @@ class X402:
     InvalidChannelPayer = error("This account is not the channel's payer", 5)
     InvalidChannelPayee = error("This account is not the channel's payee", 6)
     InvalidChannelMint = error("This account is not the channel's mint", 7)
-    InvalidEventAuthority = error("This account is not the program's event authority", 8)
+    InvalidEventAuthority = error(
+        "This account is not the program's event authority", 8
+    )
     InvalidChannelRentPayer = error("This account did not pay the channel's rent", 10)
     ChannelAccountMismatch = error(
-        "The escrow is not the channel's associated token account, or it cannot be used", 50
+        "The escrow is not the channel's associated token account, or it cannot be used",
+        50,
     )
     InvalidChannelTokenAccount = error("The escrow is not a token account", 51)
     InvalidChannelTokenExtensions = error(
         "The escrow has an extension that channels do not allow", 52
     )
     MintAccountMismatch = error("This account is not a mint of the token program", 53)
-    InvalidMintTokenProgram = error("The token program is neither SPL Token nor Token-2022", 54)
+    InvalidMintTokenProgram = error(
+        "The token program is neither SPL Token nor Token-2022", 54
+    )
     MalformedMintTokenAccountData = error("The mint's data is malformed", 55)
     MalformedMintTokenExtensions = error(
         "The mint has an extension that channels do not allow, or malformed ones", 56
     )
     PayerAccountMismatch = error(
-        "This account is not the payer's associated token account, or it cannot be used", 57
+        "This account is not the payer's associated token account, or it cannot be used",
+        57,
     )
-    InvalidPayerTokenAccount = error("The payer has no token account yet; anyone can create it", 58)
+    InvalidPayerTokenAccount = error(
+        "The payer has no token account yet; anyone can create it", 58
+    )
     InvalidPayerTokenExtensions = error(
         "The payer's token account has an extension that channels do not allow", 59
     )
     PayeeAccountMismatch = error(
-        "This account is not the payee's associated token account, or it cannot be used", 60
+        "This account is not the payee's associated token account, or it cannot be used",
+        60,
     )
-    InvalidPayeeTokenAccount = error("The payee has no token account yet; anyone can create it", 61)
+    InvalidPayeeTokenAccount = error(
+        "The payee has no token account yet; anyone can create it", 61
+    )
     InvalidPayeeTokenExtensions = error(
         "The payee's token account has an extension that channels do not allow", 62
     )
@@ -559,18 +570,23 @@ class X402:
         "The channel's address is not the one derived from its seeds", 2000
     )
     PayerPayeeMustDiffer = error("Payer and payee must differ", 2001)
-    InvalidAuthorizedSigner = error("The authorized signer is not an Ed25519 public key", 2002)
+    InvalidAuthorizedSigner = error(
+        "The authorized signer is not an Ed25519 public key", 2002
+    )
     OpenSlotOutOfWindow = error(
         "The open slot is in the future, or more than 1,500 slots ago", 2003
     )
     TopUpDepositOverflow = error("The deposit would exceed 18446744073709551615", 2100)
-    SealDeadlineOverflow = error("The end of the grace period is not a valid time", 2200)
+    SealDeadlineOverflow = error(
+        "The end of the grace period is not a valid time", 2200
+    )
     SealGracePeriodNotElapsed = error("The grace period is not over yet", 2201)
     PayerAlreadyWithdrawn = error("The payer already has the rest", 2300)
     RefundCalculationOverflow = error("The settled sum exceeds the deposit", 2301)
     ChannelNotDistributable = error("The channel is neither open nor sealed", 2400)
     TreasuryAccountMismatch = error(
-        "This account is not the treasury's associated token account, or it cannot be used", 2401
+        "This account is not the treasury's associated token account, or it cannot be used",
+        2401,
     )
     InvalidTreasuryTokenAccount = error(
         "The treasury has no token account yet; anyone can create it", 2402
@@ -579,19 +595,23 @@ class X402:
         "The treasury's token account has an extension that channels do not allow", 2403
     )
     RecipientAccountMismatch = error(
-        "This account is not the recipient's associated token account, or it cannot be used", 2404
+        "This account is not the recipient's associated token account, or it cannot be used",
+        2404,
     )
     InvalidRecipientTokenAccount = error(
         "The recipient has no token account yet; anyone can create it", 2405
     )
     InvalidRecipientTokenExtensions = error(
-        "The recipient's token account has an extension that channels do not allow", 2406
+        "The recipient's token account has an extension that channels do not allow",
+        2406,
     )
     InvalidDistributionHash = error(
         "The entries differ from those that the channel was opened with", 2407
     )
     NothingToDistribute = error("Nothing was settled after the last distribution", 2408)
-    RecipientAccountCountMismatch = error("Expected one token account for each entry", 2409)
+    RecipientAccountCountMismatch = error(
+        "Expected one token account for each entry", 2409
+    )
     DistributePoolOverflow = error("The paid-out sum exceeds the settled sum", 2410)
     DistributeBalanceCalculationOverflow = error(
         "The escrow holds less than the channel owes", 2411
@@ -602,14 +622,18 @@ class X402:
 
     # --- errors: payments and subscriptions ---------------------------------------------------------------------------
 
-    AlreadyPaid = error("This payment was made before; the return data is its receipt", 6000)
+    AlreadyPaid = error(
+        "This payment was made before; the return data is its receipt", 6000
+    )
     PaymentIdReused = error(
         "This payment id was used for another amount or call; the return data is its receipt"
     )
     ZeroAmount = error("The amount must be more than zero")
     PaymentExpired = error("The payment has expired")
     ExpiryTooFar = error("The expiry is more than 30 days away")
-    PaymentIdWithoutExpiry = error("The first 8 bytes of a payment id are its expiry, big-endian")
+    PaymentIdWithoutExpiry = error(
+        "The first 8 bytes of a payment id are its expiry, big-endian"
+    )
     ReceiptAddressMismatch = error(
         "The receipt's address is not the one derived from payer, payee, mint and payment id"
     )
@@ -622,7 +646,9 @@ class X402:
     AllowanceTooSmall = error("The amount exceeds the delegate's allowance")
     BalanceTooSmall = error("The amount exceeds the token account's balance")
     AccountFrozen = error("The token account is frozen")
-    UnsupportedMintExtension = error("The mint has an extension that payments do not allow")
+    UnsupportedMintExtension = error(
+        "The mint has an extension that payments do not allow"
+    )
     FeeTaken = error("The payee would get less than the amount")
     WrongTokenProgram = error("The token program is neither SPL Token nor Token-2022")
     InvalidPlan = error(
@@ -630,8 +656,12 @@ class X402:
     )
     PlanNotOpen = error("The plan takes no new subscribers")
     PlanMismatch = error("This account is not the plan's merchant or mint")
-    TermsChanged = error("The plan's terms differ from those that the subscriber agreed to")
-    TooManyPeriods = error("Expected at least one charge, and no more than the plan allows")
+    TermsChanged = error(
+        "The plan's terms differ from those that the subscriber agreed to"
+    )
+    TooManyPeriods = error(
+        "Expected at least one charge, and no more than the plan allows"
+    )
     OtherDelegate = error("The token account has another delegate; revoke it first")
     NotSubscriber = error("This account is not the subscriber")
     NotMerchant = error("This account is not the subscription's merchant")
@@ -676,7 +706,11 @@ class X402:
         payer_token_account: Mut[
             Unchecked,
             seeds(
-                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+                "payer",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=PayerAccountMismatch,
             ),
         ],
         channel_token_account: Mut[
@@ -693,7 +727,9 @@ class X402:
         system_program: SystemProgram,
         rent: Rent,
         associated_token_program: AssociatedTokenProgram,
-        event_authority: Ref[Unchecked, seeds(b"event_authority", error=InvalidEventAuthority)],
+        event_authority: Ref[
+            Unchecked, seeds(b"event_authority", error=InvalidEventAuthority)
+        ],
         self_program: Ref[ProgramAccount, address(ADDRESS)],
         salt: u64,
         deposit: u64,
@@ -723,7 +759,9 @@ class X402:
         """
 
     @instruction(discriminator=b"\x02")
-    def settle(self, channel: Mut[Channel, ...], instructions_sysvar: Instructions) -> None:
+    def settle(
+        self, channel: Mut[Channel, ...], instructions_sysvar: Instructions
+    ) -> None:
         """Settle a voucher, which the Ed25519 instruction directly before this one proves. Anyone may call it.
 
         Args:
@@ -748,7 +786,11 @@ class X402:
         payer_token_account: Mut[
             Unchecked,
             seeds(
-                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+                "payer",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=PayerAccountMismatch,
             ),
         ],
         channel_token_account: Mut[
@@ -775,7 +817,9 @@ class X402:
         require(amount > 0, self.DepositMustBeNonZero)
         need_status(channel, OPEN)
         decimals = mint_to_hold(mint, token_program)
-        need_escrow(flaw_of(channel_token_account, channel.address, mint, token_program))
+        need_escrow(
+            flaw_of(channel_token_account, channel.address, mint, token_program)
+        )
         need_payer(flaw_of(payer_token_account, payer.address, mint, token_program))
         with overflow(self.TopUpDepositOverflow):
             deposit = channel.deposit + amount
@@ -831,7 +875,9 @@ class X402:
         need_status(channel, OPEN)
         channel.status = CLOSING
         channel.closure_started_at = Clock.get().unix_timestamp
-        emit(self.CloseRequested(channel=channel.address, seal_at=seal_deadline(channel)))
+        emit(
+            self.CloseRequested(channel=channel.address, seal_at=seal_deadline(channel))
+        )
 
     @instruction(discriminator=b"\x06")
     def seal(self, channel: Mut[Channel, ...]) -> None:
@@ -842,7 +888,8 @@ class X402:
         """
         need_status(channel, CLOSING)
         require(
-            Clock.get().unix_timestamp >= seal_deadline(channel), self.SealGracePeriodNotElapsed
+            Clock.get().unix_timestamp >= seal_deadline(channel),
+            self.SealGracePeriodNotElapsed,
         )
         channel.status = SEALED
         channel.closure_started_at = i64(0)
@@ -883,7 +930,11 @@ class X402:
         payer_token_account: Mut[
             Unchecked,
             seeds(
-                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+                "payer",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=PayerAccountMismatch,
             ),
         ],
         payee_token_account: Mut[
@@ -908,7 +959,9 @@ class X402:
         ],
         mint: Unchecked,
         token_program: Ref[TokenInterface, otherwise(address=InvalidMintTokenProgram)],
-        event_authority: Ref[Unchecked, seeds(b"event_authority", error=InvalidEventAuthority)],
+        event_authority: Ref[
+            Unchecked, seeds(b"event_authority", error=InvalidEventAuthority)
+        ],
         self_program: Ref[ProgramAccount, address(ADDRESS)],
         *recipient_token_accounts: Unchecked,
         recipients: list[DistributionEntry],
@@ -958,7 +1011,11 @@ class X402:
         payer_token_account: Mut[
             Unchecked,
             seeds(
-                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+                "payer",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=PayerAccountMismatch,
             ),
         ],
         mint: Unchecked,
@@ -975,7 +1032,9 @@ class X402:
         with overflow(self.RefundCalculationOverflow):
             amount = channel.deposit - channel.settled
         decimals = mint_to_hold(mint, token_program)
-        need_escrow(flaw_of(channel_token_account, channel.address, mint, token_program))
+        need_escrow(
+            flaw_of(channel_token_account, channel.address, mint, token_program)
+        )
         need_payer(flaw_of(payer_token_account, payer.address, mint, token_program))
         channel.payer_withdrawn_at = Clock.get().unix_timestamp
         if amount > 0:
@@ -1002,7 +1061,10 @@ class X402:
             rent_payer: The wallet that paid for it, and gets its lamports.
         """
         need_status(channel, DISTRIBUTED)
-        require(Clock.get().slot >= reclaim_slot(channel.open_slot), self.ChannelCloseTooEarly)
+        require(
+            Clock.get().slot >= reclaim_slot(channel.open_slot),
+            self.ChannelCloseTooEarly,
+        )
         close(channel, rent_payer)
         emit(self.Reclaimed(channel=channel.address))
 
@@ -1034,11 +1096,22 @@ class X402:
         payer: Unchecked,
         payee: Unchecked,
         mint: Ref[Mint, mint(program="token_program")],
-        source: Mut[TokenAccount, token(mint="mint", authority="payer", program="token_program")],
-        destination: Mut[TokenAccount, associated("mint", "payee", program="token_program")],
+        source: Mut[
+            TokenAccount, token(mint="mint", authority="payer", program="token_program")
+        ],
+        destination: Mut[
+            TokenAccount, associated("mint", "payee", program="token_program")
+        ],
         receipt: Mut[
             Unchecked,
-            seeds(b"receipt", "payer", "payee", "mint", "payment_id", error=ReceiptAddressMismatch),
+            seeds(
+                b"receipt",
+                "payer",
+                "payee",
+                "mint",
+                "payment_id",
+                error=ReceiptAddressMismatch,
+            ),
         ],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         system_program: SystemProgram,
@@ -1072,7 +1145,9 @@ class X402:
     def close_receipt(
         self,
         receipt: Mut[
-            Receipt, has_one("rent_payer", error=NotReceiptRentPayer), close("rent_payer")
+            Receipt,
+            has_one("rent_payer", error=NotReceiptRentPayer),
+            close("rent_payer"),
         ],
         rent_payer: Mut[Unchecked, ...],
     ) -> None:
@@ -1092,7 +1167,11 @@ class X402:
     @instruction(discriminator=b"\x20")
     def create_plan(
         self,
-        plan: Mut[Plan, init(payer="merchant"), seeds(b"plan", "merchant", "plan_id", bump="bump")],
+        plan: Mut[
+            Plan,
+            init(payer="merchant"),
+            seeds(b"plan", "merchant", "plan_id", bump="bump"),
+        ],
         merchant: Payer,
         mint: Ref[Mint, mint(program="token_program")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
@@ -1181,14 +1260,20 @@ class X402:
             seeds(b"subscription", "plan", "subscriber", bump="bump"),
         ],
         plan: Ref[
-            Plan, has_one("merchant", error=PlanMismatch), has_one("mint", error=PlanMismatch)
+            Plan,
+            has_one("merchant", error=PlanMismatch),
+            has_one("mint", error=PlanMismatch),
         ],
         subscriber: Signer,
         rent_payer: Payer,
         merchant: Unchecked,
         mint: Ref[Mint, mint(program="token_program")],
-        source: Mut[TokenAccount, associated("mint", "subscriber", program="token_program")],
-        destination: Mut[TokenAccount, associated("mint", "merchant", program="token_program")],
+        source: Mut[
+            TokenAccount, associated("mint", "subscriber", program="token_program")
+        ],
+        destination: Mut[
+            TokenAccount, associated("mint", "merchant", program="token_program")
+        ],
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         system_program: SystemProgram,
@@ -1271,7 +1356,10 @@ class X402:
         if trial == 0:
             emit(
                 self.Charged(
-                    subscription=subscription.address, amount=price, charges=u32(1), due_at=due_at
+                    subscription=subscription.address,
+                    amount=price,
+                    charges=u32(1),
+                    due_at=due_at,
                 )
             )
 
@@ -1287,8 +1375,12 @@ class X402:
         subscriber: Unchecked,
         merchant: Unchecked,
         mint: Ref[Mint, mint(program="token_program")],
-        source: Mut[TokenAccount, associated("mint", "subscriber", program="token_program")],
-        destination: Mut[TokenAccount, associated("mint", "merchant", program="token_program")],
+        source: Mut[
+            TokenAccount, associated("mint", "subscriber", program="token_program")
+        ],
+        destination: Mut[
+            TokenAccount, associated("mint", "merchant", program="token_program")
+        ],
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
     ) -> None:
@@ -1309,7 +1401,9 @@ class X402:
         price = subscription.price
         charges = subscription.charges
         due_at = subscription.due_at
-        before = may_move(source, destination, delegate.address, subscriber.address, price)
+        before = may_move(
+            source, destination, delegate.address, subscriber.address, price
+        )
         token_program.transfer_checked(
             source=source,
             mint=mint,
@@ -1321,7 +1415,10 @@ class X402:
         need_exact(destination, before, price)
         emit(
             self.Charged(
-                subscription=subscription.address, amount=price, charges=charges, due_at=due_at
+                subscription=subscription.address,
+                amount=price,
+                charges=charges,
+                due_at=due_at,
             )
         )
 
@@ -1335,12 +1432,16 @@ class X402:
             has_one("mint", error=SubscriptionMismatch),
         ],
         plan: Ref[
-            Plan, has_one("merchant", error=PlanMismatch), has_one("mint", error=PlanMismatch)
+            Plan,
+            has_one("merchant", error=PlanMismatch),
+            has_one("mint", error=PlanMismatch),
         ],
         subscriber: Signer,
         merchant: Unchecked,
         mint: Ref[Mint, mint(program="token_program")],
-        source: Mut[TokenAccount, associated("mint", "subscriber", program="token_program")],
+        source: Mut[
+            TokenAccount, associated("mint", "subscriber", program="token_program")
+        ],
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         price: u64,
@@ -1399,7 +1500,9 @@ class X402:
         ],
         subscriber: Signer,
         mint: Unchecked,
-        source: Mut[Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)],
+        source: Mut[
+            Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)
+        ],
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
     ) -> None:
@@ -1421,7 +1524,9 @@ class X402:
         # The state alone stops all charges. The allowance is tidied up where that is possible: a frozen or closed token
         # account, one that refuses approvals by programs, one of another owner, or another delegate on it must not keep
         # anyone subscribed.
-        allowed = allowance_of(source, subscriber.address, delegate.address, token_program)
+        allowed = allowance_of(
+            source, subscriber.address, delegate.address, token_program
+        )
         if allowed == 0:
             end(subscription)
         elif is_token_account(source, token_program) and can_change_allowance(source):
@@ -1433,7 +1538,11 @@ class X402:
                     source=source, delegate=delegate, owner=subscriber, amount=allowance
                 )
             end(subscription)
-        emit(self.Cancelled(subscription=subscription.address, by_merchant=False, refunded=u64(0)))
+        emit(
+            self.Cancelled(
+                subscription=subscription.address, by_merchant=False, refunded=u64(0)
+            )
+        )
 
     @instruction(discriminator=b"\x27")
     def merchant_cancel(
@@ -1447,7 +1556,9 @@ class X402:
         merchant: Signer,
         subscriber: Unchecked,
         mint: Unchecked,
-        source: Mut[Unchecked, seeds("merchant", "token_program", "mint", program=ATA_PROGRAM)],
+        source: Mut[
+            Unchecked, seeds("merchant", "token_program", "mint", program=ATA_PROGRAM)
+        ],
         destination: Mut[
             Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)
         ],
@@ -1495,7 +1606,9 @@ class X402:
             )
             need_exact(destination, before, refunded)
         # without the subscriber, a delegate can only give up its whole allowance
-        allowed = allowance_of(destination, subscriber.address, delegate.address, token_program)
+        allowed = allowance_of(
+            destination, subscriber.address, delegate.address, token_program
+        )
         if allowed == 0:
             end(subscription)
         elif (
@@ -1505,7 +1618,11 @@ class X402:
         ):
             token_program.revoke(source=destination, authority=delegate)
             end(subscription)
-        emit(self.Cancelled(subscription=subscription.address, by_merchant=True, refunded=refunded))
+        emit(
+            self.Cancelled(
+                subscription=subscription.address, by_merchant=True, refunded=refunded
+            )
+        )
 
     @instruction(discriminator=b"\x28")
     def close_subscription(
@@ -1520,7 +1637,9 @@ class X402:
         rent_payer: Mut[Unchecked, ...],
         subscriber: Unchecked,
         mint: Unchecked,
-        source: Mut[Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)],
+        source: Mut[
+            Unchecked, seeds("subscriber", "token_program", "mint", program=ATA_PROGRAM)
+        ],
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         *ended_subscriptions: Unchecked,
@@ -1586,7 +1705,9 @@ class X402:
         )
 
     @instruction(discriminator=b"\x32")
-    def subscription_status(self, subscription: Ref[Subscription, ...]) -> SubscriptionReport:
+    def subscription_status(
+        self, subscription: Ref[Subscription, ...]
+    ) -> SubscriptionReport:
         """Return the state of a subscription. Changes nothing.
 
         Args:
@@ -1652,7 +1773,9 @@ def index_before(index: u16) -> u16:
         return index - 1
 
 
-def proven(verifier: Pubkey, proof: Data, address: Pubkey, channel: X402.Channel) -> u64:
+def proven(
+    verifier: Pubkey, proof: Data, address: Pubkey, channel: X402.Channel
+) -> u64:
     """The sum of the voucher that an Ed25519 instruction proves.
 
     Its data has a head of 16 bytes, the key, the signature, and at byte 112 the voucher: two bytes of magic, the
@@ -1707,7 +1830,12 @@ def can_arrive(
     """Whether a transfer of a mint's tokens to the owner's account would arrive whole now."""
     if not is_token_account(to, token_program) or not is_mint(coin, token_program):
         return False
-    return to.owner == owner and not to.is_frozen and takes_transfers(to) and is_untaxed(coin)
+    return (
+        to.owner == owner
+        and not to.is_frozen
+        and takes_transfers(to)
+        and is_untaxed(coin)
+    )
 
 
 def takes_transfers(to: TokenAccount) -> bool:
@@ -1759,7 +1887,11 @@ def need_mint_or_gone(coin: Unchecked, token_program: TokenInterface) -> None:
 
 
 def may_move(
-    source: TokenAccount, to: TokenAccount, authority: Pubkey, owner: Pubkey, amount: u64
+    source: TokenAccount,
+    to: TokenAccount,
+    authority: Pubkey,
+    owner: Pubkey,
+    amount: u64,
 ) -> u64:
     """A transfer by this authority can be made: what would go wrong in the token program is named here first.
 
@@ -1791,7 +1923,9 @@ def need_exact(to: TokenAccount, before: u64, amount: u64) -> None:
 # --- the allowance of the program's delegate: what all subscriptions of a token account have left ---------------------
 
 
-def changed_allowance(source: TokenAccount, delegate: Pubkey, less: u64, more: u64) -> u64:
+def changed_allowance(
+    source: TokenAccount, delegate: Pubkey, less: u64, more: u64
+) -> u64:
     """The allowance after a change. Another delegate with an allowance of its own is not pushed aside."""
     current = u64(0)
     if source.delegate == delegate:
@@ -1804,7 +1938,10 @@ def changed_allowance(source: TokenAccount, delegate: Pubkey, less: u64, more: u
 
 
 def allowance_of(
-    source: Unchecked, subscriber: Pubkey, delegate: Pubkey, token_program: TokenInterface
+    source: Unchecked,
+    subscriber: Pubkey,
+    delegate: Pubkey,
+    token_program: TokenInterface,
 ) -> u64:
     """What the delegate may take now, if the account is the subscriber's.
 
@@ -1837,7 +1974,9 @@ def mint_to_hold(mint: Unchecked, token_program: TokenInterface) -> u8:
         is_extended = len(data) > ACCOUNT_SIZE and data[ACCOUNT_SIZE] == 1
         is_new = token_program.address != TOKEN
         require(is_new and is_extended, X402.MintAccountMismatch)
-        require(data[MINT_SIZE:ACCOUNT_SIZE] == PADDING, X402.MalformedMintTokenAccountData)
+        require(
+            data[MINT_SIZE:ACCOUNT_SIZE] == PADDING, X402.MalformedMintTokenAccountData
+        )
         # pointers and metadata: all else can take, freeze, tax or block what is in escrow
         is_allowed = scan(data, u16(18), u16(23)) == USABLE
         require(is_allowed, X402.MalformedMintTokenExtensions)
@@ -1859,7 +1998,9 @@ def flaw_of(
         return NOT_INITIALIZED
     if data.pubkey(0) != mint.address or data.pubkey(32) != owner:
         return OTHER_OWNER
-    return scan(data, u16(7), u16(7))  # 7 is ImmutableOwner, which associated token accounts have
+    return scan(
+        data, u16(7), u16(7)
+    )  # 7 is ImmutableOwner, which associated token accounts have
 
 
 def scan(data: Data, first: u16, last: u16) -> u8:
@@ -1902,7 +2043,9 @@ def need_payer(flaw: u8) -> None:
 # --- the rules of subscriptions ---------------------------------------------------------------------------------------
 
 
-def state_of_subscription(subscription: X402.Subscription, now: i64) -> SubscriptionState:
+def state_of_subscription(
+    subscription: X402.Subscription, now: i64
+) -> SubscriptionState:
     """The state that follows from the times and the clock, so that no transaction is needed to expire."""
     if subscription.cancelled_at != 0:
         return SubscriptionState.Cancelled
@@ -1910,7 +2053,9 @@ def state_of_subscription(subscription: X402.Subscription, now: i64) -> Subscrip
         if subscription.paid_from == 0:
             return SubscriptionState.Pending
         return SubscriptionState.Active
-    if subscription.charges >= subscription.max_charges or now >= expires_at(subscription):
+    if subscription.charges >= subscription.max_charges or now >= expires_at(
+        subscription
+    ):
         return SubscriptionState.Expired
     return SubscriptionState.PastDue
 

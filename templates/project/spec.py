@@ -98,7 +98,12 @@ class Starter:
     @instruction
     def close(
         self,
-        score: Mut[Score, has_one("owner"), seeds(b"score", "owner", bump="bump"), close("owner")],
+        score: Mut[
+            Score,
+            has_one("owner"),
+            seeds(b"score", "owner", bump="bump"),
+            close("owner"),
+        ],
         owner: Payer,
     ) -> None:
         """Close the score, and give its rent back to the wallet.

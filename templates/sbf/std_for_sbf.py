@@ -86,9 +86,13 @@ EDITS = [
         KEYS,
         '        #[cfg(target_os = "solana")]\n        return RandomState { k0: 0, k1: 0 };\n\n'
         + KEYS.replace(
-            "        thread", '        #[cfg(not(target_os = "solana"))]\n        thread', 1
+            "        thread",
+            '        #[cfg(not(target_os = "solana"))]\n        thread',
+            1,
         ).replace(
-            "        KEYS.with", '        #[cfg(not(target_os = "solana"))]\n        KEYS.with', 1
+            "        KEYS.with",
+            '        #[cfg(not(target_os = "solana"))]\n        KEYS.with',
+            1,
         ),
         1,
     ),

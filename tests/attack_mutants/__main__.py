@@ -20,12 +20,17 @@ from tests.attack_mutants.run import Found, digest, run
 __all__ = ["BUNDLED", "judged", "main", "unreachable"]
 
 BUNDLED = ("counter", "guard", "vault", "x402")
-CACHE = Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache" / "mcpsol") / "attack-mutants"
+CACHE = (
+    Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache" / "mcpsol")
+    / "attack-mutants"
+)
 
 
 def unreachable(program: str) -> Mapping[str, str]:
     """The checks that no attack reaches, each with its reason."""
-    listed = tomllib.loads(Path(__file__).with_name("unreachable.toml").read_text(encoding="utf-8"))
+    listed = tomllib.loads(
+        Path(__file__).with_name("unreachable.toml").read_text(encoding="utf-8")
+    )
     found: Mapping[str, str] = listed.get(program, {})
     return found
 
@@ -41,7 +46,10 @@ def judged(program: str, toolchain: Toolchain) -> list[Found]:
 def _shown(program: str, found: Found) -> Found:
     reason = unreachable(program).get(found.mutant.key, "")
     how = found.by or (f"unreachable: {reason}" if reason else "NOT REPORTED")
-    print(f"{program} {found.mutant.number:3} {found.mutant.key[:110]:110} {how}", flush=True)
+    print(
+        f"{program} {found.mutant.number:3} {found.mutant.key[:110]:110} {how}",
+        flush=True,
+    )
     return found
 
 
@@ -51,8 +59,14 @@ def main(programs: list[str]) -> int:
     for program in programs or BUNDLED:
         found = judged(program, toolchain)
         listed = unreachable(program)
-        missed = [f.mutant.key for f in found if not f.by and f.mutant.key not in listed]
-        stale = [key for key in listed if key not in {f.mutant.key for f in found if not f.by}]
+        missed = [
+            f.mutant.key for f in found if not f.by and f.mutant.key not in listed
+        ]
+        stale = [
+            key
+            for key in listed
+            if key not in {f.mutant.key for f in found if not f.by}
+        ]
         reported = sum(bool(f.by) for f in found)
         print(
             f"{program}: {reported} of {len(found)} reported, {len(listed)} listed as unreachable"

@@ -24,7 +24,9 @@ class Built:
 
     def without(self, number: int) -> bytes:
         """The program without the check of this number; 0 for the whole program."""
-        assert self.elf.count(MARKER) == 1, "the number's place is not in the compiled program once"
+        assert self.elf.count(MARKER) == 1, (
+            "the number's place is not in the compiled program once"
+        )
         return self.elf.replace(MARKER, number.to_bytes(2, "little") + MARKER[2:])
 
 
@@ -37,13 +39,18 @@ def write(program: str, folder: Path) -> tuple[Path, tuple[Mutant, ...]]:
     shared = ["checks.rs", "codec.rs", "entrypoint.rs"]
     files = sorted(path.relative_to(source) for path in source.rglob("*.rs"))
     for file in files:
-        if file.as_posix() in shared or file.parent.as_posix() in ("instruction", "state"):
+        if file.as_posix() in shared or file.parent.as_posix() in (
+            "instruction",
+            "state",
+        ):
             path = source / file
             text = guarded(file.as_posix(), path.read_text(encoding="utf-8"), numbers)
             path.write_text(text, encoding="utf-8")
     (source / "mutants.rs").write_text(MODULE, encoding="utf-8")
     root = source / "lib.rs"
-    root.write_text(root.read_text(encoding="utf-8") + "\nmod mutants;\n", encoding="utf-8")
+    root.write_text(
+        root.read_text(encoding="utf-8") + "\nmod mutants;\n", encoding="utf-8"
+    )
     return crate, tuple(numbers.mutants)
 
 

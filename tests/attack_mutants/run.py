@@ -44,7 +44,9 @@ class Attacker:
 
     def judge(self, mutant: Mutant) -> str:
         """What attack reports of *mutant* and not of the whole program; "" for nothing."""
-        names = [mutant.instruction] if mutant.instruction else self.program.instructions
+        names = (
+            [mutant.instruction] if mutant.instruction else self.program.instructions
+        )
         for token_program in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
             for name in names:
                 whole, found = self._both(mutant.number, name, token_program)
@@ -53,7 +55,9 @@ class Attacker:
                         return what
         return ""
 
-    def _both(self, number: int, name: str, token_program: Pubkey) -> tuple[Report, Report]:
+    def _both(
+        self, number: int, name: str, token_program: Pubkey
+    ) -> tuple[Report, Report]:
         attack = partial(
             attack_program,
             self.program,

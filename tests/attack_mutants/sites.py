@@ -78,7 +78,9 @@ _STATEMENT = re.compile(
 #: A check whose value is used: the bump of a derived address.
 _FOUND = re.compile(r"^[ ]*let \w+ = (?P<call>checks::found)\(", re.M)
 #: A check of an account's type, with or without a variable for its state.
-_LOAD = re.compile(r"^[ ]*(?:let \w+ = )?(?P<type>[A-Z]\w+)::load\((?P<data>\w+)\)\?;", re.M)
+_LOAD = re.compile(
+    r"^[ ]*(?:let \w+ = )?(?P<type>[A-Z]\w+)::load\((?P<data>\w+)\)\?;", re.M
+)
 #: A part of a check of a token account or mint, as an argument.
 _PART = re.compile(r"\bSome\(")
 
@@ -110,7 +112,9 @@ def guarded(file: str, text: str, numbers: Numbers) -> str:
 
 
 def _replaced(
-    text: str, pattern: re.Pattern[str], new: Callable[[re.Match[str], str], tuple[str, int]]
+    text: str,
+    pattern: re.Pattern[str],
+    new: Callable[[re.Match[str], str], tuple[str, int]],
 ) -> str:
     """Replace what *new* makes of each match; it returns the text and where the rest goes on."""
     parts, at = [], 0
@@ -156,7 +160,10 @@ def _found(file: str, text: str, numbers: Numbers) -> str:
         call = whole[match.start("call") : end]
         number = numbers.take(file, call)
         seeds = whole[whole.index("&[", match.end()) : end - 1]
-        seeds, program = seeds[: _closing(seeds, 2) + 1], seeds[_closing(seeds, 2) + 2 :]
+        seeds, program = (
+            seeds[: _closing(seeds, 2) + 1],
+            seeds[_closing(seeds, 2) + 2 :],
+        )
         other = f"crate::mutants::bump({seeds}, {program.split(',')[0].strip()})"
         start = whole[match.start() : match.start("call")]
         value = f"if crate::mutants::off({number}) {{ {other} }} else {{ {call}? }}"
@@ -187,11 +194,15 @@ def _conditions(file: str, text: str, numbers: Numbers) -> str:
     for pattern, condition, off in _CONDITIONS:
         if not re.fullmatch(pattern, file):
             continue
-        words = r"\s*".join(re.escape(word) for word in re.findall(r"\w+|\S", condition))
+        words = r"\s*".join(
+            re.escape(word) for word in re.findall(r"\w+|\S", condition)
+        )
         match = re.search(words, text)
         if match is not None:
             number = numbers.take(file, condition)
-            value = f"(if crate::mutants::off({number}) {{ {off} }} else {{ {match[0]} }})"
+            value = (
+                f"(if crate::mutants::off({number}) {{ {off} }} else {{ {match[0]} }})"
+            )
             text = text[: match.start()] + value + text[match.end() :]
     return text
 
@@ -200,7 +211,9 @@ def _flags(file: str, text: str, numbers: Numbers) -> str:
     if file != "codec.rs" or _FLAG not in text:
         return text
     number = numbers.take(file, "a flag of neither 0 nor 1")
-    return text.replace(_FLAG, f"_ if crate::mutants::off({number}) => Ok(true),\n{_FLAG}", 1)
+    return text.replace(
+        _FLAG, f"_ if crate::mutants::off({number}) => Ok(true),\n{_FLAG}", 1
+    )
 
 
 def _closing(text: str, start: int) -> int:

@@ -17,9 +17,11 @@ __all__ = [
 ]
 __all__ += ["written_addresses"]
 
-_IDS = {value for name, value in vars(ids).items() if name.isupper() and isinstance(value, str)} - {
-    ids.SYSTEM_PROGRAM
-}
+_IDS = {
+    value
+    for name, value in vars(ids).items()
+    if name.isupper() and isinstance(value, str)
+} - {ids.SYSTEM_PROGRAM}
 _OUR_PACKAGES = ("mcpsol_py", "idl2mcp")
 
 
@@ -56,7 +58,16 @@ def _addresses_in(value: object) -> list[str]:
 #: Sizes of a mint, a token account and a multisig.
 _SIZES = {82, 165, 355}
 #: Slices of a token account or mint that few other layouts have.
-_SLICES = {(36, 44), (64, 72), (72, 76), (76, 108), (109, 113), (121, 129), (129, 133), (133, 165)}
+_SLICES = {
+    (36, 44),
+    (64, 72),
+    (72, 76),
+    (76, 108),
+    (109, 113),
+    (121, 129),
+    (129, 133),
+    (133, 165),
+}
 #: Single bytes: a token account's state, the account type, a mint's decimals.
 _BYTES = {44, 108, 165}
 #: What struct.unpack_from reads: amount, delegate, rent reserve, delegated amount, close authority.
@@ -79,7 +90,9 @@ def _is_size_check(node: ast.expr) -> bool:
         return False
     sides = [node.left, *node.comparators]
     measures = any(
-        isinstance(side, ast.Call) and isinstance(side.func, ast.Name) and side.func.id == "len"
+        isinstance(side, ast.Call)
+        and isinstance(side.func, ast.Name)
+        and side.func.id == "len"
         for side in sides
     )
     return measures and any(_number(side) in _SIZES for side in sides)
@@ -99,7 +112,9 @@ def _is_token_unpack(node: ast.expr) -> bool:
     """`unpack_from(form, data, 64)`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
-    return node.func.attr == "unpack_from" and any(_number(arg) in _UNPACKED for arg in node.args)
+    return node.func.attr == "unpack_from" and any(
+        _number(arg) in _UNPACKED for arg in node.args
+    )
 
 
 def _number(node: ast.AST | None) -> int | None:
@@ -129,7 +144,11 @@ def _imported_modules(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.ImportFrom) and _is_ours(node.module):
             found |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name for alias in node.names if _is_ours(alias.name)}
+            found |= {
+                alias.asname or alias.name
+                for alias in node.names
+                if _is_ours(alias.name)
+            }
     return found
 
 

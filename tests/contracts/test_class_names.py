@@ -34,7 +34,11 @@ def repeated(root: Path, names: list[str]) -> dict[str, list[str]]:
     for file in sorted(root.rglob("*.py")):
         path = str(file.relative_to(root.parent))
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and node.name in names and path != SPEC_WORDS:
+            if (
+                isinstance(node, ast.ClassDef)
+                and node.name in names
+                and path != SPEC_WORDS
+            ):
                 found.setdefault(node.name, []).append(path)
     return {name: paths for name, paths in found.items() if len(paths) > 1}
 
@@ -46,6 +50,8 @@ def test_a_common_word_names_one_class(repo: Path, package: str) -> None:
 
 def test_a_name_of_two_classes_is_found(tmp_path: Path) -> None:
     for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text("class Plan: pass\nclass Other: pass\n", encoding="utf-8")
+        (tmp_path / name).write_text(
+            "class Plan: pass\nclass Other: pass\n", encoding="utf-8"
+        )
     folder = tmp_path.name
     assert repeated(tmp_path, COMMON) == {"Plan": [f"{folder}/a.py", f"{folder}/b.py"]}

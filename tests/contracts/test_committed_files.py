@@ -27,7 +27,9 @@ LARGEST = 1_000_000
 
 @pytest.fixture(scope="module")
 def committed(repo: Path) -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=repo, capture_output=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=repo, capture_output=True, check=False
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
     files = [repo / name for name in listed.stdout.decode().split("\0") if name]
@@ -47,7 +49,9 @@ def test_no_file_names_a_package_registry(repo: Path, committed: list[Path]) -> 
 
 def test_no_file_is_large(repo: Path, committed: list[Path]) -> None:
     assert {
-        str(f.relative_to(repo)): f.stat().st_size for f in committed if f.stat().st_size > LARGEST
+        str(f.relative_to(repo)): f.stat().st_size
+        for f in committed
+        if f.stat().st_size > LARGEST
     } == {}
 
 
@@ -56,15 +60,23 @@ def test_text_files_end_with_one_line_break(repo: Path, committed: list[Path]) -
     suffixes = {".py", ".md", ".toml", ".sh", ".jinja", ".rs", ".txt"}
     odd = []
     for file in committed:
-        if file.suffix not in suffixes or "golden" in file.parts or "vectors" in file.parts:
+        if (
+            file.suffix not in suffixes
+            or "golden" in file.parts
+            or "vectors" in file.parts
+        ):
             continue
         data = file.read_bytes()
-        if data and (not data.endswith(b"\n") or data.endswith(b"\n\n") or b"\r" in data):
+        if data and (
+            not data.endswith(b"\n") or data.endswith(b"\n\n") or b"\r" in data
+        ):
             odd.append(str(file.relative_to(repo)))
     assert odd == []
 
 
 def test_scripts_can_be_run(repo: Path) -> None:
     scripts = [repo / ".ci/run", *(repo / ".ci").glob("*.sh")]
-    plain = [s.name for s in scripts if s.name != "lib.sh" and not s.stat().st_mode & 0o100]
+    plain = [
+        s.name for s in scripts if s.name != "lib.sh" and not s.stat().st_mode & 0o100
+    ]
     assert plain == []

@@ -54,7 +54,9 @@ def sections(repo: Path) -> dict[str, dict[str, str]]:
 def test_every_key_is_there_with_its_kind(
     sections: dict[str, dict[str, str]], heading: str
 ) -> None:
-    assert sections[heading] == {key: kind.words for key, kind in TABLES[heading].items()}
+    assert sections[heading] == {
+        key: kind.words for key, kind in TABLES[heading].items()
+    }
 
 
 def test_no_other_table_is_on_the_page(sections: dict[str, dict[str, str]]) -> None:

@@ -34,8 +34,13 @@ def imported(path: Path) -> Iterator[str]:
 
 def declared(repo: Path) -> dict[str, set[str]]:
     """Extra ("" = always) -> the distributions that it installs by name."""
-    project = tomllib.loads((repo / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lists: dict[str, list[str]] = {"": project["dependencies"], **project["optional-dependencies"]}
+    project = tomllib.loads((repo / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    lists: dict[str, list[str]] = {
+        "": project["dependencies"],
+        **project["optional-dependencies"],
+    }
 
     def named(extra: str) -> set[str]:
         found = set()
@@ -68,7 +73,9 @@ def test_every_import_is_declared(repo: Path) -> None:
                 allowed |= extras[
                     "bridge"
                 ]  # keystores and long watches: imported where a bridge or a payer wants them
-            if part == "catalog":  # imported for a catalogue in PostgreSQL, and for Parquet
+            if (
+                part == "catalog"
+            ):  # imported for a catalogue in PostgreSQL, and for Parquet
                 allowed |= extras["postgres"] | extras["arrow"]
             if part in ("tables", "pipelines"):
                 allowed |= extras["arrow"]
@@ -76,11 +83,17 @@ def test_every_import_is_declared(repo: Path) -> None:
                 allowed |= extras[
                     "postgres"
                 ]  # imported where payments are kept in PostgreSQL, not before
-            for module in set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}:
+            for module in (
+                set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}
+            ):
                 names = {
-                    name.lower().replace("_", "-") for name in distributions.get(module, [module])
+                    name.lower().replace("_", "-")
+                    for name in distributions.get(module, [module])
                 }
-                if not (names | {HALVES[name] for name in names & set(HALVES)}) & allowed:
+                if (
+                    not (names | {HALVES[name] for name in names & set(HALVES)})
+                    & allowed
+                ):
                     missing.add(f"{path.relative_to(repo)}: {module}")
     assert sorted(missing) == []
 

@@ -11,7 +11,9 @@ import pytest
 @pytest.fixture(scope="module")
 def docs_site(repo: Path) -> ModuleType:
     """.ci/docs_site.py, which is not in a package."""
-    spec = importlib.util.spec_from_file_location("docs_site", repo / ".ci/docs_site.py")
+    spec = importlib.util.spec_from_file_location(
+        "docs_site", repo / ".ci/docs_site.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -20,7 +22,9 @@ def docs_site(repo: Path) -> ModuleType:
 
 
 def test_every_page_is_in_the_navigation(repo: Path) -> None:
-    navigation = (repo / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    navigation = (
+        (repo / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    )
     listed = set(re.findall(r": ([\w-]+\.md)$", navigation, re.MULTILINE))
     assert listed == {page.name for page in (repo / "docs").glob("*.md")} | {"index.md"}
 
@@ -35,7 +39,10 @@ def test_links_out_of_the_site_become_text(docs_site: ModuleType) -> None:
 
 
 def test_links_to_the_readme_lead_to_the_home_page(docs_site: ModuleType) -> None:
-    assert docs_site.page("[Install](../README.md#install)") == "[Install](index.md#install)"
+    assert (
+        docs_site.page("[Install](../README.md#install)")
+        == "[Install](index.md#install)"
+    )
 
 
 def test_links_to_the_web_stay(docs_site: ModuleType) -> None:

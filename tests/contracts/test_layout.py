@@ -10,7 +10,11 @@ import pytest
 
 def test_the_drawn_layout_is_the_tree(repo: Path) -> None:
     done = subprocess.run(
-        [sys.executable, ".ci/layout.py"], cwd=repo, capture_output=True, text=True, check=False
+        [sys.executable, ".ci/layout.py"],
+        cwd=repo,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -34,12 +38,18 @@ def test_every_unit_test_is_named_after_a_module(repo: Path) -> None:
     stray = []
     for test in sorted((repo / "tests/unit").rglob("test_*.py")):
         folder = test.relative_to(repo / "tests/unit").parent
-        package = repo / folder if folder.parts[:1] == ("idl2mcp",) else repo / "mcpsol_py" / folder
+        package = (
+            repo / folder
+            if folder.parts[:1] == ("idl2mcp",)
+            else repo / "mcpsol_py" / folder
+        )
         modules = {path.stem for path in package.glob("*.py")} | {
             p.name for p in package.glob("*/") if p.is_dir()
         }
         name = test.stem.removeprefix("test_")
-        related = any(f"{name}_".startswith(f"{m}_") or m.startswith(f"{name}_") for m in modules)
+        related = any(
+            f"{name}_".startswith(f"{m}_") or m.startswith(f"{name}_") for m in modules
+        )
         if not related and name not in WHOLE_PACKAGE:
             stray.append(str(test.relative_to(repo)))
     assert stray == []

@@ -41,7 +41,16 @@ CHANNELS = {
     "span": "telemetry.mark(note=f'got {secret}')",
     "captured log call of an event": "telemetry.event('paid', note=secret)",
 }
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "tests.leaks", "-p", "no:cacheprovider"]
+PYTEST = [
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "-p",
+    "tests.leaks",
+    "-p",
+    "no:cacheprovider",
+]
 PROGRAM = '''
 import asyncio, base64, json, logging, sys
 import pytest
@@ -108,7 +117,9 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, repo: Path) -> dict[str, 
     folder = tmp_path_factory.mktemp("watched")
     tests = folder / "tests/unit/x402"
     tests.mkdir(parents=True)
-    shows = [f"    if channel == {n}: {code}" for n, code in enumerate(CHANNELS.values())]
+    shows = [
+        f"    if channel == {n}: {code}" for n, code in enumerate(CHANNELS.values())
+    ]
     program = PROGRAM.format(
         secrets=", ".join(f"lambda: {made}" for made in SECRETS.values()),
         kinds=len(SECRETS),
@@ -117,16 +128,29 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, repo: Path) -> dict[str, 
     )
     (tests / "test_watched.py").write_text(program)
     done = subprocess.run(
-        [*PYTEST, "--rootdir", str(folder), "-c", os.devnull, "--tb=line", "-rA", "tests"],
+        [
+            *PYTEST,
+            "--rootdir",
+            str(folder),
+            "-c",
+            os.devnull,
+            "--tb=line",
+            "-rA",
+            "tests",
+        ],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(repo)},
         capture_output=True,
         text=True,
         check=False,
     )
-    found = re.findall(r"^(PASSED|ERROR|FAILED) \S+::(test_\w+\[[\d-]+\])(.*)$", done.stdout, re.M)
+    found = re.findall(
+        r"^(PASSED|ERROR|FAILED) \S+::(test_\w+\[[\d-]+\])(.*)$", done.stdout, re.M
+    )
     said = {name: "" for outcome, name, _ in found if outcome == "PASSED"}
-    said |= {name: f"{outcome}{why}" for outcome, name, why in found if outcome != "PASSED"}
+    said |= {
+        name: f"{outcome}{why}" for outcome, name, why in found if outcome != "PASSED"
+    }
     assert len(said) == len(CHANNELS) * (len(SECRETS) + 1), done.stdout + done.stderr
     reasons = re.findall(r"^(.* stands in this test's .*)$", done.stdout, re.M)
     return {**said, "all": "\n".join(reasons)}
@@ -177,7 +201,15 @@ def test_a_payment_is_seen_in_a_header() -> None:
 # --- reprs ------------------------------------------------------------------------------------------
 
 #: Fields of dataclasses that hold a secret, by name. Those of `PUBLIC_FIELDS` are something else.
-SECRET_FIELDS = {"passphrase", "password", "payload", "payment", "proof", "secret", "state_key"}
+SECRET_FIELDS = {
+    "passphrase",
+    "password",
+    "payload",
+    "payment",
+    "proof",
+    "secret",
+    "state_key",
+}
 SECRET_FIELDS |= {"transaction", "voucher", "wire"}
 PUBLIC_FIELDS = {
     "calls/foreign/transaction.py ForeignTransaction.transaction": "as it was handed in, to be signed",
@@ -191,7 +223,8 @@ def shown_secrets(source: str) -> list[str]:
     return [
         f"{made.name}.{field.target.id}"
         for made in ast.walk(ast.parse(source))
-        if isinstance(made, ast.ClassDef) and "dataclass" in _unparsed(made.decorator_list)
+        if isinstance(made, ast.ClassDef)
+        and "dataclass" in _unparsed(made.decorator_list)
         if "repr=False" not in _unparsed(made.decorator_list)
         for field in made.body
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)

@@ -13,9 +13,15 @@ LINK = re.compile(r"\[[^\]\n]*\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
 def test_relative_links_lead_somewhere(repo: Path) -> None:
     listed = subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=repo, capture_output=True, text=True, check=True
+        ["git", "ls-files", "*.md"],
+        cwd=repo,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    pages = [repo / name for name in listed.stdout.splitlines() if (repo / name).is_file()]
+    pages = [
+        repo / name for name in listed.stdout.splitlines() if (repo / name).is_file()
+    ]
     assert pages
     dead = [
         f"{page.relative_to(repo)}: {target}"
@@ -33,7 +39,9 @@ def test_the_readme_starts_with_the_two_commands(repo: Path) -> None:
 
 def test_every_page_is_found_from_the_readme(repo: Path) -> None:
     linked = set(
-        re.findall(r"\(docs/([\w-]+\.md)", (repo / "README.md").read_text(encoding="utf-8"))
+        re.findall(
+            r"\(docs/([\w-]+\.md)", (repo / "README.md").read_text(encoding="utf-8")
+        )
     )
     assert {page.name for page in (repo / "docs").glob("*.md")} - linked == set()
 
@@ -49,7 +57,9 @@ def test_every_target_that_a_page_names_is_in_the_makefile(repo: Path) -> None:
             *(repo / "docs").rglob("*.md"),
             *(repo / "benchmarks").glob("*.md"),
         ]
-        for command in re.findall(r"`make ([a-z -]+?)[`\"]", page.read_text(encoding="utf-8"))
+        for command in re.findall(
+            r"`make ([a-z -]+?)[`\"]", page.read_text(encoding="utf-8")
+        )
         for target in command.split()
     }
     assert named - targets == set()

@@ -19,7 +19,11 @@ def test_nothing_else_is_public() -> None:
         if not name.startswith("_") and not isinstance(value, ModuleType)
     }
     # What the module itself imports to load the rest when it is first used.
-    assert found - set(mcpsol_py.__all__) == {"annotations", "import_module", "TYPE_CHECKING"}
+    assert found - set(mcpsol_py.__all__) == {
+        "annotations",
+        "import_module",
+        "TYPE_CHECKING",
+    }
 
 
 def test_the_whole_error_tree_is_public() -> None:
@@ -38,12 +42,23 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 def imported_by(statement: str) -> set[str]:
     """The top-level modules that a fresh interpreter holds after `statement`."""
     code = f"{statement}\nimport sys\nprint(*sorted(m for m in sys.modules if '.' not in m))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
 def test_importing_the_package_brings_no_third_party() -> None:
-    third = {"solders", "solana", "orjson", "mcp", "x402", "sqlalchemy", "jinja2", "click"}
+    third = {
+        "solders",
+        "solana",
+        "orjson",
+        "mcp",
+        "x402",
+        "sqlalchemy",
+        "jinja2",
+        "click",
+    }
     assert imported_by("import mcpsol_py") & third == set()
 
 

@@ -35,12 +35,16 @@ def _names(body: list[ast.stmt], inside: str = "") -> Iterator[str]:
             yield f"{inside}{node.name}"
             yield from _names(node.body, f"{node.name}.")
         elif isinstance(node, ast.Assign):
-            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+            yield from (
+                target.id for target in node.targets if isinstance(target, ast.Name)
+            )
 
 
 @cache
 def all_tests() -> frozenset[str]:
-    found = (name for file in (REPO / "tests").rglob("test_*.py") for name in defined(file))
+    found = (
+        name for file in (REPO / "tests").rglob("test_*.py") for name in defined(file)
+    )
     return frozenset(name for name in found if re.match(r"test_|Test", name))
 
 
@@ -55,7 +59,9 @@ def wrong_places(cell: str) -> list[str]:
         if not path.is_file():
             wrong.append(f"no file {token}")
         else:
-            wrong += [f"no {name} in {token}" for name in names if name not in defined(path)]
+            wrong += [
+                f"no {name} in {token}" for name in names if name not in defined(path)
+            ]
         names = []
     return wrong + [f"no file for {name}" for name in names]
 
@@ -65,7 +71,9 @@ def wrong_tests(cell: str) -> list[str]:
     named = _CODE.findall(cell)
     files = {token for token in named if token.endswith(".py")}
     there = {path.name for path in (REPO / "tests").rglob("test_*.py")}
-    wrong = [token for token in named if token not in files and token not in all_tests()]
+    wrong = [
+        token for token in named if token not in files and token not in all_tests()
+    ]
     return wrong + sorted(files - there) + ([] if set(named) - files else ["no test"])
 
 
@@ -75,8 +83,12 @@ def test_the_table_is_read() -> None:
     assert len({rule for rule, _, _ in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize(("rule", "place", "tests"), ROWS, ids=[row[0][:60] for row in ROWS])
-def test_a_rule_names_places_and_tests_that_exist(rule: str, place: str, tests: str) -> None:
+@pytest.mark.parametrize(
+    ("rule", "place", "tests"), ROWS, ids=[row[0][:60] for row in ROWS]
+)
+def test_a_rule_names_places_and_tests_that_exist(
+    rule: str, place: str, tests: str
+) -> None:
     assert wrong_places(place) == []
     assert wrong_tests(tests) == []
 
@@ -96,6 +108,8 @@ def test_a_place_that_does_not_exist_is_found(cell: str) -> None:
     assert len(wrong_places(cell)) == 1
 
 
-@pytest.mark.parametrize("cell", ["", "`test_no_such_test`", "`test_no_such_file.py`", "`x`"])
+@pytest.mark.parametrize(
+    "cell", ["", "`test_no_such_test`", "`test_no_such_file.py`", "`x`"]
+)
 def test_a_test_that_does_not_exist_is_found(cell: str) -> None:
     assert wrong_tests(cell) != []

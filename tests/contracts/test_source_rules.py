@@ -27,12 +27,18 @@ ADDRESSES = {
 
 def tracked(repo: Path, *patterns: str) -> list[str]:
     listed = subprocess.run(
-        ["git", "ls-files", *patterns], cwd=repo, capture_output=True, text=True, check=True
+        ["git", "ls-files", *patterns],
+        cwd=repo,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [name for name in listed.stdout.splitlines() if (repo / name).is_file()]
 
 
-def violations(repo: Path, files: list[str], rule: Callable[[str], list[str]]) -> list[str]:
+def violations(
+    repo: Path, files: list[str], rule: Callable[[str], list[str]]
+) -> list[str]:
     return [
         f"{name}:{found}"
         for name in files
@@ -54,7 +60,9 @@ def above_the_ground_floor(files: list[str]) -> list[str]:
 # --- addresses and layouts -------------------------------------------------------------------
 
 
-def test_addresses_are_spelt_in_the_ground_floor(repo: Path, sources: list[str]) -> None:
+def test_addresses_are_spelt_in_the_ground_floor(
+    repo: Path, sources: list[str]
+) -> None:
     files = [name for name in above_the_ground_floor(sources) if name not in ADDRESSES]
     assert violations(repo, files, written_addresses) == []
 
@@ -90,7 +98,9 @@ def test_other_text_is_not_an_address(text: str) -> None:
     assert written_addresses(text) == []
 
 
-def test_token_layouts_are_read_in_the_ground_floor(repo: Path, sources: list[str]) -> None:
+def test_token_layouts_are_read_in_the_ground_floor(
+    repo: Path, sources: list[str]
+) -> None:
     assert violations(repo, above_the_ground_floor(sources), layout_offsets) == []
 
 
@@ -110,13 +120,18 @@ def test_an_offset_into_a_token_account_is_found(text: str) -> None:
 
 
 def test_other_offsets_are_not_found() -> None:
-    assert layout_offsets("key, rest = data[:32], data[32:40]\nif len(data) < 48: pass") == []
+    assert (
+        layout_offsets("key, rest = data[:32], data[32:40]\nif len(data) < 48: pass")
+        == []
+    )
 
 
 # --- private names ---------------------------------------------------------------------------
 
 
-def test_no_module_uses_private_names_of_another(repo: Path, sources: list[str]) -> None:
+def test_no_module_uses_private_names_of_another(
+    repo: Path, sources: list[str]
+) -> None:
     assert violations(repo, sources, foreign_private_names) == []
 
 
@@ -151,7 +166,9 @@ def test_other_private_names_are_allowed(text: str) -> None:
 
 
 def test_helpers_are_not_imported_from_test_modules(repo: Path) -> None:
-    listed = tracked(repo, "tests/*.py", "benchmarks/*.py", "examples/*.py", "docs/*.py")
+    listed = tracked(
+        repo, "tests/*.py", "benchmarks/*.py", "examples/*.py", "docs/*.py"
+    )
     assert violations(repo, listed, imports_of_test_modules) == []
 
 
@@ -177,7 +194,9 @@ def test_an_import_from_a_support_module_is_allowed() -> None:
 
 
 def test_nothing_refers_to_notes_outside_the_repository(repo: Path) -> None:
-    files = tracked(repo, "*.py", "*.md", "*.toml", "*.jinja", "*.rs", "*.mjs", "*.yml", "*.sh")
+    files = tracked(
+        repo, "*.py", "*.md", "*.toml", "*.jinja", "*.rs", "*.mjs", "*.yml", "*.sh"
+    )
     assert violations(repo, files, outside_references) == []
 
 

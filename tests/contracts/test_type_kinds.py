@@ -86,7 +86,9 @@ def test_no_new_module_switches_over_kinds_by_hand(repo: Path) -> None:
         for path in modules(repo)
         if len(kinds_told_apart(path.read_text(encoding="utf-8"))) > MAX_KINDS
     }
-    assert switching - BY_HAND == set(), "use mcpsol_py.model.visit.TypeVisitor in these modules"
+    assert switching - BY_HAND == set(), (
+        "use mcpsol_py.model.visit.TypeVisitor in these modules"
+    )
     assert BY_HAND - switching == set(), "converted: remove these modules from BY_HAND"
 
 
@@ -108,7 +110,10 @@ def test_every_form_of_a_switch_is_counted(test: str) -> None:
 
 
 def test_classes_of_other_modules_are_not_counted() -> None:
-    assert kinds_told_apart("from solders.pubkey import Pubkey\nisinstance(x, Pubkey)") == set()
+    assert (
+        kinds_told_apart("from solders.pubkey import Pubkey\nisinstance(x, Pubkey)")
+        == set()
+    )
 
 
 def _visitors(base: type[Any]) -> Iterator[type[Any]]:
@@ -121,7 +126,10 @@ def _import_all_modules() -> None:
     for package in (mcpsol_py, idl2mcp):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             # Importing these runs them: the command line, and migrations, which only alembic can load.
-            if not module.name.endswith("__main__") and ".migrations" not in module.name:
+            if (
+                not module.name.endswith("__main__")
+                and ".migrations" not in module.name
+            ):
                 importlib.import_module(module.name)
 
 
@@ -132,7 +140,9 @@ def _is_ours(visitor: type[Any]) -> bool:
 def test_every_visitor_handles_every_kind() -> None:
     _import_all_modules()
     # A class with subclasses may be an unfinished base; its subclasses are checked themselves.
-    finished = [v for v in _visitors(TypeVisitor) if _is_ours(v) and not v.__subclasses__()]
+    finished = [
+        v for v in _visitors(TypeVisitor) if _is_ours(v) and not v.__subclasses__()
+    ]
     lacking = {v.__qualname__: sorted(v.__abstractmethods__) for v in finished}
     assert {name: kinds for name, kinds in lacking.items() if kinds} == {}
 

@@ -15,7 +15,9 @@ def project_version(repo: Path) -> str:
 
 def test_the_changelog_opens_with_the_version_of_pyproject(repo: Path) -> None:
     headings = re.findall(
-        r"^## (\d+\.\d+\.\d+)", (repo / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^## (\d+\.\d+\.\d+)",
+        (repo / "CHANGELOG.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     assert headings
     assert headings[0] == project_version(repo)

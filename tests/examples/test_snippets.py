@@ -32,7 +32,9 @@ def test_a_named_block_takes_its_file(tmp_path: Path) -> None:
     assert snippets.filled(page, tmp_path) == page.replace("old", "x = 1")
 
 
-@pytest.mark.parametrize("page", snippets.pages(), ids=lambda page: str(page.relative_to(REPO)))
+@pytest.mark.parametrize(
+    "page", snippets.pages(), ids=lambda page: str(page.relative_to(REPO))
+)
 def test_named_blocks_are_their_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert snippets.filled(text) == text, "run `make regen`"

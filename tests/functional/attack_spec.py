@@ -78,7 +78,9 @@ class Pair(Group):
     """Two accounts under one name."""
 
     pool: Mut[
-        Pool, has_one("authority", account="admin"), seeds(b"pool", "pool.index", bump="bump")
+        Pool,
+        has_one("authority", account="admin"),
+        seeds(b"pool", "pool.index", bump="bump"),
     ]
     admin: Signer
 
@@ -96,11 +98,16 @@ class Everything:
     def make(
         self,
         pool: Mut[
-            Pool, init(payer="payer"), seeds(b"pool", "index", bump="bump", error=WrongPlace)
+            Pool,
+            init(payer="payer"),
+            seeds(b"pool", "index", bump="bump", error=WrongPlace),
         ],
         note: Mut[Note, init(payer="payer", space=100)],
         coin: Mut[
-            Mint, init(payer="payer"), seeds(b"coin", "pool"), mint(authority="pool", decimals=9)
+            Mint,
+            init(payer="payer"),
+            seeds(b"coin", "pool"),
+            mint(authority="pool", decimals=9),
         ],
         purse: Mut[TokenAccount, init(payer="payer"), associated("coin", "payer")],
         payer: Payer,
@@ -119,7 +126,9 @@ class Everything:
         owned: Ref[Unchecked, owner("some_program", error=WrongOwner)],
         fixed: Ref[Unchecked, address(TREASURY, error=NotYours)],
         some_program: Ref[Unchecked, executable],
-        this: Ref[ProgramAccount, address("BaseUHcQnk8gZqfYcMZuDEH9AVvkuBRDSDBHSykKmPrN")],
+        this: Ref[
+            ProgramAccount, address("BaseUHcQnk8gZqfYcMZuDEH9AVvkuBRDSDBHSykKmPrN")
+        ],
         rent: Rent,
         clock: Clock,
         instructions: Instructions,
@@ -138,7 +147,9 @@ class Everything:
         self,
         coin: Ref[Mint, mint(authority="pool", decimals=9, program="token_program")],
         purse: Mut[TokenAccount, associated("coin", "owner", program="token_program")],
-        other: Mut[TokenAccount, token(mint="coin", authority="pool", program="token_program")],
+        other: Mut[
+            TokenAccount, token(mint="coin", authority="pool", program="token_program")
+        ],
         owner: Signer,
         pool: Ref[Pool, seeds(b"pool", "pool.index", bump="bump")],
         token_program: Ref[TokenInterface, otherwise(address=WrongPlace)],

@@ -28,7 +28,9 @@ def cluster(setup: str = SETUP) -> LocalCluster:
 def served(local: LocalCluster, program: Program | None = None) -> ServedProgram:
     """SPL Token (or *program*) on *local*."""
     program = program or load(TOKEN_IDL)
-    return ServedProgram(program, program.address, local.transport, "a test's IDL", "local")
+    return ServedProgram(
+        program, program.address, local.transport, "a test's IDL", "local"
+    )
 
 
 def bridge(local: LocalCluster | None = None, **options: Any) -> Bridge:

@@ -44,7 +44,9 @@ def chromium() -> Iterator[Browser]:
         raise RuntimeError("no Chromium on this machine: .ci/chromium.sh installs it")
     expect.set_options(timeout=20_000)  # the machine may be busy
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=FLAGS, headless=True)
+        browser = driver.chromium.launch(
+            executable_path=path, args=FLAGS, headless=True
+        )
         try:
             yield browser
         finally:

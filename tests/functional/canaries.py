@@ -74,12 +74,16 @@ def _u128(rng: random.Random) -> int:
 
 
 def reference_table(rng: random.Random) -> Iterator[Question]:
-    for index, slice_ in enumerate([b"zero", b"one", b"twenty-two", b"", b"four", None, None]):
+    for index, slice_ in enumerate(
+        [b"zero", b"one", b"twenty-two", b"", b"four", None, None]
+    ):
         yield bytes([index]), slice_
 
 
 def match_slices(rng: random.Random) -> Iterator[Question]:
-    for index, slice_ in enumerate(b"alpha beta gamma delta epsilon zeta eta theta".split()):
+    for index, slice_ in enumerate(
+        b"alpha beta gamma delta epsilon zeta eta theta".split()
+    ):
         yield bytes([index]), slice_
     yield b"\x08", None
 
@@ -128,7 +132,10 @@ def i64_checked_multiply(rng: random.Random) -> Iterator[Question]:
     for _ in range(200):
         a, b = _u64(rng), _u64(rng)
         product = _signed(a, 64) * _signed(b, 64)
-        yield _words(a, b), _words(product) if -(2**63) <= product < 2**63 else b"overflow"
+        yield (
+            _words(a, b),
+            _words(product) if -(2**63) <= product < 2**63 else b"overflow",
+        )
 
 
 def u128_multiply(rng: random.Random) -> Iterator[Question]:
@@ -170,14 +177,20 @@ def u128_add(rng: random.Random) -> Iterator[Question]:
 def float_(rng: random.Random) -> Iterator[Question]:
     for _ in range(200):
         a, b = (rng.uniform(-1, 1) * 10.0 ** rng.randrange(-30, 30) for _ in "ab")
-        yield struct.pack("<dd", a, b), struct.pack("<ddd?", a + b, a * b, a / b, a >= b)
+        yield (
+            struct.pack("<dd", a, b),
+            struct.pack("<ddd?", a + b, a * b, a / b, a >= b),
+        )
 
 
 def arguments(count: int) -> Questions:
     def questions(rng: random.Random) -> Iterator[Question]:
         for _ in range(20):
             words = [_u64(rng) for _ in range(count)]
-            yield _words(*words), _words(sum(word * 10**place for place, word in enumerate(words)))
+            yield (
+                _words(*words),
+                _words(sum(word * 10**place for place, word in enumerate(words))),
+            )
 
     return questions
 
@@ -193,7 +206,10 @@ def std_format(rng: random.Random) -> Iterator[Question]:
         words = [_u64(rng) for _ in range(count)]
         total = f"Some({sum(words)})" if sum(words) < U64 else "None"
         listed = "[" + ", ".join(f"{word:x}" for word in words) + "]"
-        yield _words(*words), f"0 accounts, {count} words, total {total}, {listed}".encode()
+        yield (
+            _words(*words),
+            f"0 accounts, {count} words, total {total}, {listed}".encode(),
+        )
 
 
 def std_hash_set(rng: random.Random) -> Iterator[Question]:
@@ -250,7 +266,9 @@ class Asker:
         svm.airdrop(self.payer.pubkey(), 10**10)
         svm.add_program(self.program, so.read_bytes())
 
-    def transaction(self, data: bytes, accounts: list[AccountMeta]) -> VersionedTransaction:
+    def transaction(
+        self, data: bytes, accounts: list[AccountMeta]
+    ) -> VersionedTransaction:
         instruction = Instruction(self.program, data, accounts)
         message = Message.new_with_blockhash(
             [instruction], self.payer.pubkey(), self.svm.latest_blockhash()
@@ -287,6 +305,8 @@ def judge(name: str, so: Path, svm: LiteSVM | None = None) -> Ability:
         elif answer is None or answer.ljust(len(expected), b"\0") != expected:
             found = why if answer is None else _short(answer)
             return Ability(
-                name, asked, f"{_short(question)} was answered with {found}, not {_short(expected)}"
+                name,
+                asked,
+                f"{_short(question)} was answered with {found}, not {_short(expected)}",
             )
     return Ability(name, asked, "")

@@ -42,7 +42,10 @@ TOKEN_IDL: dict[str, Any] = {
         {
             "name": "set_owner",
             "discriminator": [6, 2, 1],
-            "accounts": [{"name": "account", "writable": True}, {"name": "owner", "signer": True}],
+            "accounts": [
+                {"name": "account", "writable": True},
+                {"name": "owner", "signer": True},
+            ],
             "args": [{"name": "new_owner", "type": "pubkey"}],
         },
     ],
@@ -108,7 +111,9 @@ class Cli:
         if isinstance(content, bytes):
             path.write_bytes(content)
         else:
-            path.write_text(content if isinstance(content, str) else json.dumps(content))
+            path.write_text(
+                content if isinstance(content, str) else json.dumps(content)
+            )
         return str(path)
 
     def __call__(self, *args: object) -> Ran:
@@ -125,7 +130,12 @@ def spec_idl(**changed: Any) -> dict[str, Any]:
         "address": PROGRAM_ID,
         "metadata": {"name": "small", "version": "0.1.0", "spec": "0.1.0"},
         "instructions": [
-            {"name": "go", "discriminator": [1, 2, 3, 4, 5, 6, 7, 8], "accounts": [], "args": []},
+            {
+                "name": "go",
+                "discriminator": [1, 2, 3, 4, 5, 6, 7, 8],
+                "accounts": [],
+                "args": [],
+            },
         ],
         **changed,
     }

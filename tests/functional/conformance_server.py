@@ -58,7 +58,9 @@ def idl() -> dict[str, Any]:
     }
 
 
-async def led(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def led(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
     """Requests by the suite's names become requests by ours."""
     params = dict(ctx.params or {})
     key = {
@@ -84,7 +86,11 @@ def sending_bridge() -> Bridge:
         (("SOL", OutflowLimit(per_call=10_000, per_day=10**9)),),
     )
     served = ServedProgram(
-        program, program.address, local.transport, "the conformance suite's names", "local"
+        program,
+        program.address,
+        local.transport,
+        "the conformance suite's names",
+        "local",
     )
     signer = KeypairSigner(wallet("alice"))
     return Bridge(

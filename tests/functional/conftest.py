@@ -28,7 +28,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
-def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Cli:
     """The command line, in a folder of its own."""
     monkeypatch.delenv("IDL2MCP_DEBUG", raising=False)
     monkeypatch.delenv("IDL2MCP_URL", raising=False)
@@ -76,14 +78,20 @@ def canaries(no_std_toolchain: Toolchain) -> dict[str, Compiled]:
         if source.parent.name != "harness"
     ]
     crates = [read_crate(folder) for folder in folders]
-    return {crate.name: compile_crate(crate, no_std_toolchain) for crate in crates if not crate.std}
+    return {
+        crate.name: compile_crate(crate, no_std_toolchain)
+        for crate in crates
+        if not crate.std
+    }
 
 
 @pytest.fixture(scope="session")
 def toolchain_abilities(canaries: dict[str, Compiled]) -> dict[str, Ability]:
     """What the compiler gets right, by the canaries' names, in an SVM as it is on mainnet."""
     abilities = {
-        name: judge(name, compiled.so) for name, compiled in canaries.items() if name in TABLE
+        name: judge(name, compiled.so)
+        for name, compiled in canaries.items()
+        if name in TABLE
     }
     _judged.update(abilities)
     return abilities
@@ -94,7 +102,8 @@ def std_abilities(std_toolchain: Toolchain) -> dict[str, Ability]:
     """The same for the compiler with the standard library. Its first build on a machine takes minutes."""
     crates = [source.parent for source in sorted(CANARIES.glob("std_*/src"))]
     abilities = {
-        crate.name: judge(crate.name, built_crate(crate, std_toolchain)) for crate in crates
+        crate.name: judge(crate.name, built_crate(crate, std_toolchain))
+        for crate in crates
     }
     _judged.update(abilities)
     return abilities

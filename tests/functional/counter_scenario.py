@@ -17,14 +17,24 @@ from mcpsol_py.solana.pda import find_pda
 REPO = Path(__file__).resolve().parents[2]
 COUNTER = Pubkey.from_string("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 VAULT = Pubkey.from_string("J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK")
-PROGRAMS = {COUNTER: REPO / "programs/counter/counter.so", VAULT: REPO / "programs/vault/vault.so"}
+PROGRAMS = {
+    COUNTER: REPO / "programs/counter/counter.so",
+    VAULT: REPO / "programs/vault/vault.so",
+}
 
 
-async def whole_life_of_a_counter(transport: Transport, wallet: Keypair, **options: Any) -> None:
+async def whole_life_of_a_counter(
+    transport: Transport, wallet: Keypair, **options: Any
+) -> None:
     """Discovers the program by list_tools alone, then creates, changes, reads and closes a counter of *wallet*."""
     client = await connect(COUNTER, transport, wallet=wallet)
     assert client.source == "list_tools"
-    assert client.program.instructions == ["initialize", "increment", "decrement", "close"]
+    assert client.program.instructions == [
+        "initialize",
+        "increment",
+        "decrement",
+        "close",
+    ]
     counter = find_pda([b"counter", bytes(wallet.pubkey())], COUNTER)[0]
 
     created = await client.build("initialize", {"start": 2**53})
@@ -43,7 +53,9 @@ async def whole_life_of_a_counter(transport: Transport, wallet: Keypair, **optio
 
     # Two instructions in one transaction, with a budget from a simulation and a fee.
     steps = [await client.build("increment", {"amount": n}) for n in (5, 6)]
-    signature = await client.send(steps, compute_units="auto", priority_fee=1, **options)
+    signature = await client.send(
+        steps, compute_units="auto", priority_fee=1, **options
+    )
     assert (await client.fetch("State", counter))["count"] == 2**53 + 11
     events = await client.transaction_events(signature)
     assert [(name, value["count"]) for name, value in events] == [
@@ -52,7 +64,9 @@ async def whole_life_of_a_counter(transport: Transport, wallet: Keypair, **optio
     ]
 
     assert (await client.view("decrement", {"amount": 11})).value == 2**53
-    assert (await client.fetch("State", counter))["count"] == 2**53 + 11, "a view changes nothing"
+    assert (await client.fetch("State", counter))["count"] == 2**53 + 11, (
+        "a view changes nothing"
+    )
 
     too_much = await client.build("increment", {"amount": 2**64 - 1})
     error = (await client.simulate(too_much)).error
@@ -68,7 +82,10 @@ async def whole_life_of_a_counter(transport: Transport, wallet: Keypair, **optio
     found = dict(await client.fetch_all("State"))
     assert found[counter]["count"] == 2**53 + 11
     await client.send(
-        [await client.build("decrement", {"amount": 2**53 + 11}), await client.build("close")],
+        [
+            await client.build("decrement", {"amount": 2**53 + 11}),
+            await client.build("close"),
+        ],
         **options,
     )
     with pytest.raises(AccountNotFound):

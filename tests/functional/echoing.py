@@ -46,7 +46,9 @@ def echoing_crate(model: ProgramModel, folder: Path) -> dict[str, bool]:
         text = handler.read_text(encoding="utf-8")
         if handler.name != "mod.rs":
             assert text.count(_UNWRITTEN) == 1
-            handler.write_text(text.replace(_UNWRITTEN, _ECHO + _UNWRITTEN), encoding="utf-8")
+            handler.write_text(
+                text.replace(_UNWRITTEN, _ECHO + _UNWRITTEN), encoding="utf-8"
+            )
     with (folder / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     return {ix.source_name: not ix.is_raw for ix in view.instructions}
@@ -68,7 +70,10 @@ class Echo:
         self.id = program.address or Pubkey.new_unique()
         self.payer = Keypair().pubkey()
         self.svm = (
-            LiteSVM().with_sigverify(False).with_blockhash_check(False).with_log_bytes_limit(None)
+            LiteSVM()
+            .with_sigverify(False)
+            .with_blockhash_check(False)
+            .with_log_bytes_limit(None)
         )
         self.svm.airdrop(self.payer, 10**12)
         self.svm.add_program(self.id, so.read_bytes())
@@ -81,7 +86,9 @@ class Echo:
             [Instruction(self.id, data, list(metas))], self.payer, Hash.default()
         )
         signatures = [Signature.default()] * message.header.num_required_signatures
-        meta = self.svm.simulate_transaction(VersionedTransaction.populate(message, signatures))
+        meta = self.svm.simulate_transaction(
+            VersionedTransaction.populate(message, signatures)
+        )
         logs = meta.meta().logs()
         error = next(
             (m[1] for m in map(_LOGGED.match, logs) if m),
@@ -92,7 +99,11 @@ class Echo:
             for line in logs
             if line.startswith("Program data: ")
         ]
-        echo = base64.b64decode(logged[0]) if error == "InstructionNotWritten" and logged else None
+        echo = (
+            base64.b64decode(logged[0])
+            if error == "InstructionNotWritten" and logged
+            else None
+        )
         return Answer(echo, error)
 
 
@@ -111,11 +122,16 @@ def plausible_accounts(
         leaf.name: Pubkey(rng.randbytes(32))
         for leaf in ix.plan.leaves
         if leaf.account.address is None
-        and (leaf in asked or (leaf.account.pda is None and optional and leaf.account.optional))
+        and (
+            leaf in asked
+            or (leaf.account.pda is None and optional and leaf.account.optional)
+        )
     }
     while True:
         try:
-            resolution = ix.plan.resolve(args, given, program_id=program_id, online=True)
+            resolution = ix.plan.resolve(
+                args, given, program_id=program_id, online=True
+            )
             while wanted := resolution.wanted():
                 resolution.supply((key, None) for key in wanted)  # none of them exists
             return resolution.metas()

@@ -53,7 +53,9 @@ class Guild:
     NotGuardian = error("That is not the guardian")
 
     @instruction
-    def withdraw(self, vault: Mut[Vault, has_one("authority")], authority: Signer | None) -> None:
+    def withdraw(
+        self, vault: Mut[Vault, has_one("authority")], authority: Signer | None
+    ) -> None:
         """Withdraw, as the vault's authority."""
 
     @instruction
@@ -65,12 +67,16 @@ class Guild:
         """Guard, as the vault's guardian."""
 
     @instruction
-    def spend(self, purse: Mut[TokenAccount, token(authority="who")], who: Signer | None) -> None:
+    def spend(
+        self, purse: Mut[TokenAccount, token(authority="who")], who: Signer | None
+    ) -> None:
         """Spend, as the purse's owner."""
 
     @instruction
     def owned(
-        self, thing: Ref[Unchecked, owner("maker")], maker: Ref[Unchecked, executable] | None
+        self,
+        thing: Ref[Unchecked, owner("maker")],
+        maker: Ref[Unchecked, executable] | None,
     ) -> None:
         """Look at something that a program made."""
 
@@ -88,14 +94,19 @@ class Guild:
         """Issue tokens, as the mint's authority."""
 
     @instruction
-    def carry(self, purse: Ref[TokenAccount, signer], program: Ref[TokenInterface, signer]) -> None:
+    def carry(
+        self, purse: Ref[TokenAccount, signer], program: Ref[TokenInterface, signer]
+    ) -> None:
         """Do something that a token account and a program sign."""
 
     @instruction
     def ensure(
         self,
         vault: Mut[
-            Vault, init(payer="authority", if_needed=True), seeds(b"one"), has_one("authority")
+            Vault,
+            init(payer="authority", if_needed=True),
+            seeds(b"one"),
+            has_one("authority"),
         ],
         authority: Payer,
         system_program: SystemProgram,
@@ -103,14 +114,18 @@ class Guild:
         """Make the only vault, or use it as its authority."""
 
     @instruction
-    def perhaps(self, vault: Mut[Vault, has_one("authority")] | None, authority: Signer) -> None:
+    def perhaps(
+        self, vault: Mut[Vault, has_one("authority")] | None, authority: Signer
+    ) -> None:
         """Use a vault, if there is one, as its authority."""
 
     @instruction
     def twice(
         self,
         vault: Mut[
-            Vault, has_one("authority", account="one"), has_one("authority", account="other")
+            Vault,
+            has_one("authority", account="one"),
+            has_one("authority", account="other"),
         ],
         one: Signer,
         other: Signer,
@@ -119,7 +134,9 @@ class Guild:
 
     @instruction
     def guarded(
-        self, owned: Owned, vault: Mut[Vault, has_one("guardian", account="owned.authority")]
+        self,
+        owned: Owned,
+        vault: Mut[Vault, has_one("guardian", account="owned.authority")],
     ) -> None:
         """Use a vault as its authority, and another one as its guardian."""
 

@@ -29,12 +29,26 @@ def packed(document: dict[str, Any]) -> bytes:
 
 def anchor_account(program_id: Pubkey, content: bytes) -> Account:
     """Anchor's IDL account; it stands at `anchor_idl_address`."""
-    return Account(10**9, bytes(40) + struct.pack("<I", len(content)) + content, program_id)
+    return Account(
+        10**9, bytes(40) + struct.pack("<I", len(content)) + content, program_id
+    )
 
 
-def metadata_account(program_id: Pubkey, content: bytes, *, external: bool = False) -> Account:
+def metadata_account(
+    program_id: Pubkey, content: bytes, *, external: bool = False
+) -> Account:
     """The canonical metadata account of seed "idl", zlib; it stands at `metadata_address`. *external*: *content* names
     the account that holds the IDL."""
-    head = bytes([2]) + bytes(program_id) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
-    head += bytes([1, 2, 1, 2 if external else 0]) + struct.pack("<I", len(content)) + bytes(5)
+    head = (
+        bytes([2])
+        + bytes(program_id)
+        + bytes(32)
+        + bytes([1, 1])
+        + b"idl".ljust(16, b"\0")
+    )
+    head += (
+        bytes([1, 2, 1, 2 if external else 0])
+        + struct.pack("<I", len(content))
+        + bytes(5)
+    )
     return Account(10**9, head + content, PROGRAM_METADATA)

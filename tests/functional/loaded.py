@@ -59,7 +59,9 @@ class DeployingChain(SvmTransport):
         finally:
             asyncio.run(self.sleep(0))
 
-    def deploy(self, elf: bytes, *, max_len: int | None = None, final: bool = False) -> Deployed:
+    def deploy(
+        self, elf: bytes, *, max_len: int | None = None, final: bool = False
+    ) -> Deployed:
         """Deploys or upgrades `program`, with `wallet` as payer and authority."""
 
         async def work() -> Deployed:
@@ -88,7 +90,9 @@ class DeployingChain(SvmTransport):
 
     def executed_since_start(self) -> list[Signature]:
         """What was taken since `started` was last set (a deployment of `deploy` does so)."""
-        return [signature for signature in self.executed() if signature not in self.started]
+        return [
+            signature for signature in self.executed() if signature not in self.started
+        ]
 
     def held(self, key: Pubkey) -> int:
         """Lamports at an address."""

@@ -104,7 +104,10 @@ class Reader:
                 continue
             if verbose:
                 word, more = value["type"], value
-                base, flags = key, (value.get("signer", False), value.get("writable", False))
+                base, flags = (
+                    key,
+                    (value.get("signer", False), value.get("writable", False)),
+                )
             else:
                 word = value
                 names = {
@@ -116,7 +119,9 @@ class Reader:
                     "default": "f",
                 }
                 more = {
-                    long: x[short][key] for long, short in names.items() if key in x.get(short, {})
+                    long: x[short][key]
+                    for long, short in names.items()
+                    if key in x.get(short, {})
                 }
                 more |= {
                     long: True
@@ -124,7 +129,10 @@ class Reader:
                     if key in x.get(short, [])
                 }
                 suffix = next((s for s in SUFFIXES if key.endswith(s)), "")
-                base, flags = key.removesuffix(suffix), SUFFIXES.get(suffix, (False, False))
+                base, flags = (
+                    key.removesuffix(suffix),
+                    SUFFIXES.get(suffix, (False, False)),
+                )
             if word == "pubkey":
                 accounts.append(
                     {
@@ -212,7 +220,9 @@ class OldRust:
             if cursor > 100:
                 break
         self.name: str = pages[0]["name"]
-        self.tools: list[dict[str, Any]] = [self._tool(t) for page in pages for t in page["tools"]]
+        self.tools: list[dict[str, Any]] = [
+            self._tool(t) for page in pages for t in page["tools"]
+        ]
 
     @staticmethod
     def _page(data: bytes) -> dict[str, Any]:
@@ -328,7 +338,9 @@ class OldRust:
                 raise Stopped(f"Invalid argument value: {text}")
             return bytes([text == "true"])
         raw = base64.b64decode(text) if word == "bytes" else text.encode()
-        return struct.pack("<I", len(raw)) + raw  # also every word that it does not know
+        return (
+            struct.pack("<I", len(raw)) + raw
+        )  # also every word that it does not know
 
 
 class OldTypeScript:
@@ -376,7 +388,9 @@ class OldTypeScript:
                 found = accounts.get(self.base_name(key)) or accounts.get(key)
                 if not found:
                     raise Stopped(f"Missing account: {key}")
-                metas.append((found, key.endswith(("_s", "_sw")), key.endswith(("_w", "_sw"))))
+                metas.append(
+                    (found, key.endswith(("_s", "_sw")), key.endswith(("_w", "_sw")))
+                )
                 continue
             if args.get(key) is None:
                 raise Stopped(f"Missing argument: {key}")

@@ -65,7 +65,9 @@ def _commands(text: str) -> Iterator[Command]:
 def expected(shows: str) -> re.Pattern[str]:
     """What output is taken for what the page shows."""
     lines = [
-        r"(?:.*\n)*?" if line == "…" else ".*?".join(map(re.escape, line.split("…"))) + "\n"
+        r"(?:.*\n)*?"
+        if line == "…"
+        else ".*?".join(map(re.escape, line.split("…"))) + "\n"
         for line in shows.splitlines()
     ]
     return re.compile("".join(lines))
@@ -95,10 +97,17 @@ def run_page(
                     f"status=$?; printf '{_MARK}%s{_MARK}' $status; [ $status = 0 ] || exit 0"
                 )
                 commands.append(step)
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("IDL2MCP_", "CARGO_TARGET"))}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("IDL2MCP_", "CARGO_TARGET"))
+    }
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
     if home is not None:
-        env = {"RUSTUP_HOME": f"{Path.home()}/.rustup", "CARGO_HOME": f"{Path.home()}/.cargo"} | env
+        env = {
+            "RUSTUP_HOME": f"{Path.home()}/.rustup",
+            "CARGO_HOME": f"{Path.home()}/.cargo",
+        } | env
         env["HOME"] = str(home)
     ran = subprocess.run(
         ["bash", "-c", "\n".join(script)],
@@ -110,11 +119,15 @@ def run_page(
         timeout=_LIMIT,
     )
     parts = ran.stdout.split(_MARK)
-    for command, printed, status in zip(commands, parts[::2], parts[1::2], strict=False):
+    for command, printed, status in zip(
+        commands, parts[::2], parts[1::2], strict=False
+    ):
         said = f"$ {command.line}\n{printed}\nall of stderr:\n{ran.stderr}"
         assert status == "0", said
         assert expected(command.shows).fullmatch(_PROGRESS.sub("", printed)), (
             f"the page shows:\n{command.shows}\nbut:\n{said}"
         )
-    assert len(parts) == 2 * len(commands) + 1, f"the shell ended early: {ran.stdout}\n{ran.stderr}"
+    assert len(parts) == 2 * len(commands) + 1, (
+        f"the shell ended early: {ran.stdout}\n{ran.stderr}"
+    )
     return commands

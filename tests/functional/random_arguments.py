@@ -82,7 +82,10 @@ def junk(random: Random, depth: int = 0) -> Any:
     if kind in (3, 4):
         return [junk(random, depth + 1) for _ in range(random.randrange(4))]
     if kind == 5:
-        return {random.choice(_KEYS): junk(random, depth + 1) for _ in range(random.randrange(3))}
+        return {
+            random.choice(_KEYS): junk(random, depth + 1)
+            for _ in range(random.randrange(3))
+        }
     return [0] * random.choice([10, 300, 5000])
 
 
@@ -107,7 +110,9 @@ def by_schema(schema: dict[str, Any], random: Random, depth: int = 0) -> Any:
                 for _ in range(random.randint(least, most))
             ]
         case "integer":
-            return random.randint(schema.get("minimum", -(2**31)), schema.get("maximum", 2**31))
+            return random.randint(
+                schema.get("minimum", -(2**31)), schema.get("maximum", 2**31)
+            )
         case "number":
             return round(random.uniform(-1e6, 1e6), 3)
         case "boolean":
@@ -124,7 +129,9 @@ def _object(schema: dict[str, Any], random: Random, depth: int) -> dict[str, Any
     if schema.get("maxProperties") == 1 and properties:  # an enum: one variant
         name = random.choice(list(properties))
         return {name: by_schema(properties[name], random, depth + 1)}
-    wanted = [k for k in properties if k in required or (depth < 5 and random.random() < 0.5)]
+    wanted = [
+        k for k in properties if k in required or (depth < 5 and random.random() < 0.5)
+    ]
     return {k: by_schema(properties[k], random, depth + 1) for k in wanted}
 
 

@@ -35,7 +35,9 @@ def rendered_crate(program: Program, target: str, folder: Path) -> Path:
     render_crate(program, target=target, out=out, source="a spec")
     like = REPO / "tests/targets" / target
     workspace = '[workspace]\nresolver = "2"\nmembers = ["{}"]\n[profile.release]\nlto = "fat"\n'
-    (out.parent / "Cargo.toml").write_text(workspace.format(program.name), encoding="utf-8")
+    (out.parent / "Cargo.toml").write_text(
+        workspace.format(program.name), encoding="utf-8"
+    )
     if like.is_dir():
         shutil.copy(like / "Cargo.lock", out.parent)
     return out
@@ -51,7 +53,9 @@ class RenderedProgram:
     payer: Keypair = field(default_factory=Keypair)
 
     @classmethod
-    def build(cls, spec: Path, target: str, folder: Path, toolchain: Toolchain) -> RenderedProgram:
+    def build(
+        cls, spec: Path, target: str, folder: Path, toolchain: Toolchain
+    ) -> RenderedProgram:
         program = load(spec)
         assert program.address is not None
         transport = SvmTransport(features="all")
@@ -71,15 +75,23 @@ class RenderedProgram:
         return AccountMeta(self.address, False, False)
 
     def call(
-        self, name: str, *metas: AccountMeta, data: bytes = b"", signers: Sequence[Keypair] = ()
+        self,
+        name: str,
+        *metas: AccountMeta,
+        data: bytes = b"",
+        signers: Sequence[Keypair] = (),
     ) -> str:
         """The name of the error that a call ends with. *data*: the arguments."""
         tag = self.program.instruction(name).model.discriminator.value
         call = Instruction(self.address, tag + data, list(metas))
         svm = self.transport.svm
         svm.expire_blockhash()
-        message = Message.new_with_blockhash([call], self.payer.pubkey(), svm.latest_blockhash())
-        return failure(svm.send_transaction(VersionedTransaction(message, [self.payer, *signers])))
+        message = Message.new_with_blockhash(
+            [call], self.payer.pubkey(), svm.latest_blockhash()
+        )
+        return failure(
+            svm.send_transaction(VersionedTransaction(message, [self.payer, *signers]))
+        )
 
 
 def written(key: Pubkey) -> AccountMeta:

@@ -40,9 +40,7 @@ def listening(node: SvmNode) -> Iterator[str]:
             """Silent."""
 
     class Server(ThreadingHTTPServer):
-        request_queue_size = (
-            128  # with five, one of many clients at once waits a second for its next attempt
-        )
+        request_queue_size = 128  # with five, one of many clients at once waits a second for its next attempt
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

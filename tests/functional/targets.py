@@ -34,16 +34,26 @@ def crate_of(target: str, program: str) -> Path:
 def built(target: str, program: str, toolchain: Toolchain) -> Path:
     """The program's .so. Raises BuildError."""
     crate = crate_of(target, program)
-    return crate / f"{program}.so" if target == "pinocchio" else built_crate(crate, toolchain)
+    return (
+        crate / f"{program}.so"
+        if target == "pinocchio"
+        else built_crate(crate, toolchain)
+    )
 
 
 def built_crate(crate: Path, toolchain: Toolchain) -> Path:
     """The .so of a crate that needs the standard library. Raises BuildError."""
     cache = Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache" / "mcpsol")
-    kept = cache / "targets" / f"{crate.parent.name}-{crate.name}-{_digest(crate, toolchain)}.so"
+    kept = (
+        cache
+        / "targets"
+        / f"{crate.parent.name}-{crate.name}-{_digest(crate, toolchain)}.so"
+    )
     kept.parent.mkdir(parents=True, exist_ok=True)
     with (kept.parent / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # processes that come at once build one after the other
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # processes that come at once build one after the other
         if not kept.exists():
             before = os.environ.get("CARGO_TARGET_DIR")
             os.environ["CARGO_TARGET_DIR"] = str(cache / "cargo-target-sbf")
@@ -76,7 +86,9 @@ def _digest(crate: Path, toolchain: Toolchain) -> str:
 
 
 #: How a failure is named in the logs: by our generated code, by Anchor, by the system program.
-_NAMED = re.compile(r"^Program log: (\w+) \(\d+\)|Error Code: (\w+)\.|account .* (already in use)$")
+_NAMED = re.compile(
+    r"^Program log: (\w+) \(\d+\)|Error Code: (\w+)\.|account .* (already in use)$"
+)
 
 
 def failure(outcome: TransactionMetadata | FailedTransactionMetadata) -> str:

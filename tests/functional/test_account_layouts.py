@@ -15,10 +15,14 @@ from mcpsol_py.errors import DecodeError
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.sources.detect import read
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/layouts.json").read_text())["layouts"]
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors/layouts.json").read_text())[
+    "layouts"
+]
 
 
-@pytest.mark.parametrize("row", VECTORS, ids=lambda row: f"{row['idl']}-{row['account']}")
+@pytest.mark.parametrize(
+    "row", VECTORS, ids=lambda row: f"{row['idl']}-{row['account']}"
+)
 def test_fields_stand_where_other_clients_look_for_them(
     row: dict[str, Any], shared_idls: Path
 ) -> None:
@@ -55,10 +59,14 @@ def _blank(account: AccountType, size: int) -> bytes:
     return bytes(data)
 
 
-def _unless_refused(codec: AccountCodec, data: bytes, name: str, otherwise: object) -> object:
+def _unless_refused(
+    codec: AccountCodec, data: bytes, name: str, otherwise: object
+) -> object:
     try:
         return codec.decode(data)[name]
-    except DecodeError:  # the bit made another field one that no value has (a bool of 2)
+    except (
+        DecodeError
+    ):  # the bit made another field one that no value has (a bool of 2)
         return otherwise
 
 

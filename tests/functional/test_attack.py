@@ -36,7 +36,9 @@ def attacked(program: str, so: Path | None = None, features: str = "default") ->
     folder = REPO / "programs" / program
     loaded = load(folder / "spec.py")
     scenario = (
-        read_scenario(folder / "attack.py", loaded) if (folder / "attack.py").is_file() else None
+        read_scenario(folder / "attack.py", loaded)
+        if (folder / "attack.py").is_file()
+        else None
     )
     elf = (so or folder / f"{program}.so").read_bytes()
     return attack_program(loaded, elf, scenario=scenario, features=features)
@@ -81,7 +83,10 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
                 "re-init": "AccountDiscriminatorAlreadySet",
                 "dust": "",
             },
-            "authority": {"missing-signer": "AccountNotSigner", "not-writable": "ConstraintMut"},
+            "authority": {
+                "missing-signer": "AccountNotSigner",
+                "not-writable": "ConstraintMut",
+            },
             "system_program": {"fake-program": "InvalidProgramId"},
             "start": {"arithmetic": ""},
             "data": {**DATA},
@@ -89,14 +94,20 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
         },
         "increment": {
             "counter": {**STATE, "has-one": "ConstraintHasOne"},
-            "authority": {"missing-signer": "AccountNotSigner", "has-one": "ConstraintHasOne"},
+            "authority": {
+                "missing-signer": "AccountNotSigner",
+                "has-one": "ConstraintHasOne",
+            },
             "amount": {"arithmetic": {"", "Overflow"}},
             "data": {**DATA},
             "accounts": {"too-few-accounts": "AccountNotEnoughKeys"},
         },
         "decrement": {
             "counter": {**STATE, "has-one": "ConstraintHasOne"},
-            "authority": {"missing-signer": "AccountNotSigner", "has-one": "ConstraintHasOne"},
+            "authority": {
+                "missing-signer": "AccountNotSigner",
+                "has-one": "ConstraintHasOne",
+            },
             "amount": {"arithmetic": {"", "Underflow"}},
             "data": {**DATA},
             "accounts": {"too-few-accounts": "AccountNotEnoughKeys"},
@@ -108,7 +119,10 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
                 "revival": {"", "AccountNotInitialized"},
                 "close": "",
             },
-            "authority": {"missing-signer": "AccountNotSigner", "has-one": "ConstraintHasOne"},
+            "authority": {
+                "missing-signer": "AccountNotSigner",
+                "has-one": "ConstraintHasOne",
+            },
             "data": {**NO_ARGUMENTS},
             "accounts": {"too-few-accounts": "AccountNotEnoughKeys"},
         },
@@ -149,7 +163,10 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
                 "wrong-token-owner": "ConstraintTokenOwner",
                 "duplicate": "ConstraintDuplicateMutableAccount",
             },
-            "mint": {"has-one": "ConstraintHasOne", "not-a-mint": "AccountDidNotDeserialize"},
+            "mint": {
+                "has-one": "ConstraintHasOne",
+                "not-a-mint": "AccountDidNotDeserialize",
+            },
             "depositor": {"missing-signer": "AccountNotSigner"},
             "token_program": {"fake-program": "InvalidProgramId"},
             "amount": {"arithmetic": {"", "ZeroAmount", "Overflow"}},
@@ -165,7 +182,10 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
                 "wrong-mint": "ConstraintTokenMint",
                 "duplicate": "ConstraintDuplicateMutableAccount",
             },
-            "authority": {"missing-signer": "AccountNotSigner", "has-one": "WrongAuthority"},
+            "authority": {
+                "missing-signer": "AccountNotSigner",
+                "has-one": "WrongAuthority",
+            },
             "token_program": {"fake-program": "InvalidProgramId"},
             "amount": {"arithmetic": {"", "ZeroAmount", "NotEnoughTokens", "Overflow"}},
             "data": {**DATA},
@@ -191,9 +211,9 @@ def test_each_attack_is_refused_by_its_name(
 
 def test_data_of_no_instruction_is_refused() -> None:
     for program in ("counter", "vault"):
-        assert errors(attacked(program), "initialize", "unknown-instruction", "data") == {
-            "InstructionFallbackNotFound"
-        }
+        assert errors(
+            attacked(program), "initialize", "unknown-instruction", "data"
+        ) == {"InstructionFallbackNotFound"}
 
 
 @pytest.mark.parametrize("program", ["counter", "vault", "x402"])
@@ -202,7 +222,10 @@ def test_the_committed_programs_stand_all_attacks(program: str) -> None:
     assert [str(r) for r in report.results if not r.fine] == []
     assert report.not_attacked == {}
     assert report.skipped == {}
-    assert report.instructions == load(REPO / "programs" / program / "spec.py").instructions
+    assert (
+        report.instructions
+        == load(REPO / "programs" / program / "spec.py").instructions
+    )
     assert not any(r.changed for r in report.results)
 
 
@@ -211,7 +234,9 @@ def test_the_x402_program_stands_them_with_token_2022_too() -> None:
     program = load(folder / "spec.py")
     scenario = read_scenario(folder / "attack.py", program)
     elf = (folder / "x402.so").read_bytes()
-    report = attack_program(program, elf, scenario=scenario, token_program=TOKEN_2022_PROGRAM)
+    report = attack_program(
+        program, elf, scenario=scenario, token_program=TOKEN_2022_PROGRAM
+    )
     assert [str(r) for r in report.results if not r.fine] == []
     assert report.not_attacked == {}
     assert len(report.results) == len(attacked("x402").results)
@@ -238,7 +263,10 @@ def test_what_only_the_program_itself_can_call_is_attacked_as_strangers_can() ->
 @pytest.mark.parametrize("target", ["native", "anchor"])
 @pytest.mark.parametrize("program", ["counter", "vault"])
 def test_the_other_targets_stand_them_too(
-    target: str, program: str, std_abilities: dict[str, Ability], std_toolchain: Toolchain
+    target: str,
+    program: str,
+    std_abilities: dict[str, Ability],
+    std_toolchain: Toolchain,
 ) -> None:
     wrong = [str(ability) for ability in std_abilities.values() if not ability.right]
     if wrong:
@@ -259,9 +287,13 @@ def everything(target: str, folder: Path, toolchain: Toolchain) -> Report:
     render(model, target=target, out=crate)
     for handler in (crate / "src/processor").glob("*.rs"):
         text = handler.read_text(encoding="utf-8")
-        for refusal in ("Err(Check::InstructionNotWritten.into())", "Err(not_written())"):
+        for refusal in (
+            "Err(Check::InstructionNotWritten.into())",
+            "Err(not_written())",
+        ):
             text = text.replace(
-                f"    {refusal}", f"    if false {{\n        return {refusal};\n    }}\n    Ok(())"
+                f"    {refusal}",
+                f"    if false {{\n        return {refusal};\n    }}\n    Ok(())",
             )
         handler.write_text(text, encoding="utf-8")
     elf = compile_crate(read_crate(crate), toolchain).so.read_bytes()
@@ -320,12 +352,18 @@ class Mutant:
     finds: frozenset[tuple[str, str, str]]
 
 
-def mutant(name: str, program: str, file: str, old: str, new: str, *finds: str) -> Mutant:
+def mutant(
+    name: str, program: str, file: str, old: str, new: str, *finds: str
+) -> Mutant:
     found = frozenset(tuple(find.split()) for find in finds)
     return Mutant(name, program, file, old, new, found)  # type: ignore[arg-type]  # three words each
 
 
-INCREMENT, STATE_FILE, CHECKS = "instruction/increment.rs", "state/state_account.rs", "checks.rs"
+INCREMENT, STATE_FILE, CHECKS = (
+    "instruction/increment.rs",
+    "state/state_account.rs",
+    "checks.rs",
+)
 HAS_ONE = """            checks::equal(
                 &state.authority,
                 authority.address(),
@@ -441,7 +479,10 @@ MORE = [
         STATE_FILE,
         "if data.len() >= Self::LEN && u64",
         "if u64",
-        *(f"misnamed short-account {name}" for name in ("increment", "decrement", "close")),
+        *(
+            f"misnamed short-account {name}"
+            for name in ("increment", "decrement", "close")
+        ),
     ),
     mutant(
         "already there",
@@ -495,7 +536,9 @@ MORE = [
 def crates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The committed programs in a folder of their own, to be broken; what they have in common is compiled once."""
     folder = tmp_path_factory.mktemp("mutants") / "programs"
-    shutil.copytree(REPO / "programs", folder, ignore=shutil.ignore_patterns("target", "*.so"))
+    shutil.copytree(
+        REPO / "programs", folder, ignore=shutil.ignore_patterns("target", "*.so")
+    )
     yield folder
     shutil.rmtree(folder)
 
@@ -512,7 +555,9 @@ def found_in(
     try:
         file.write_text(broken, encoding="utf-8")
         so = tmp_path / "mutant.so"
-        shutil.copyfile(compile_crate(read_crate(crates / mutant.program), toolchain).so, so)
+        shutil.copyfile(
+            compile_crate(read_crate(crates / mutant.program), toolchain).so, so
+        )
     finally:
         file.write_text(whole, encoding="utf-8")
     report = attacked(mutant.program, so)

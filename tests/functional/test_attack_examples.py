@@ -39,4 +39,6 @@ def test_the_examples_stand_all_attacks(
     report = attack_program(program, elf, scenario=scenario)
     assert report.not_attacked == {}
     assert [str(result) for result in report.results if not result.fine] == []
-    assert {result.instruction for result in report.results} >= set(program.instructions)
+    assert {result.instruction for result in report.results} >= set(
+        program.instructions
+    )

@@ -43,7 +43,10 @@ def test_each_check_and_each_part_of_a_check_has_a_number() -> None:
     assert {mutant.instruction for mutant in numbers.mutants} == {"go"}
     assert text.count("crate::mutants::off(") == 4
     assert text.count("crate::mutants::unless(") == 2
-    assert 'crate::mutants::bump(&[b"a)".as_slice(), one.address().as_ref()], program_id)' in text
+    assert (
+        'crate::mutants::bump(&[b"a)".as_slice(), one.address().as_ref()], program_id)'
+        in text
+    )
 
 
 @pytest.mark.parametrize("program", BUNDLED)
@@ -54,8 +57,13 @@ def test_no_check_of_an_account_is_overlooked(program: str, tmp_path: Path) -> N
     for path in sorted((PROGRAMS / program / "src/instruction").glob("*.rs")):
         lines = path.read_text(encoding="utf-8").splitlines()
         for line in lines:
-            call = line.strip().removeprefix("let ").rpartition("= ")[2].partition("(")[0]
-            if call.startswith("checks::") and call not in ("checks::data", "checks::Create {"):
+            call = (
+                line.strip().removeprefix("let ").rpartition("= ")[2].partition("(")[0]
+            )
+            if call.startswith("checks::") and call not in (
+                "checks::data",
+                "checks::Create {",
+            ):
                 assert (f"instruction/{path.name}", call) in numbered, line
     assert "off(" in (crate / "src/mutants.rs").read_text(encoding="utf-8")
 
@@ -83,7 +91,9 @@ def test_a_number_in_the_program_switches_one_check_off(
     "program",
     [p if p in IN_CI else pytest.param(p, marks=pytest.mark.full) for p in BUNDLED],
 )
-def test_attack_reports_each_missing_check(program: str, no_std_toolchain: Toolchain) -> None:
+def test_attack_reports_each_missing_check(
+    program: str, no_std_toolchain: Toolchain
+) -> None:
     found = judged(program, no_std_toolchain)
     silent = {f.mutant.key for f in found if not f.by}
     assert silent == set(unreachable(program))

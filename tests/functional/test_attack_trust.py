@@ -59,12 +59,16 @@ def attacked(
 
 
 @pytest.fixture(scope="module")
-def whole(no_std_toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Report:
+def whole(
+    no_std_toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
+) -> Report:
     return attacked(tmp_path_factory.mktemp("whole"), no_std_toolchain, ())
 
 
 @pytest.fixture(scope="module")
-def broken(no_std_toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Report:
+def broken(
+    no_std_toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
+) -> Report:
     return attacked(tmp_path_factory.mktemp("broken"), no_std_toolchain, REMOVED)
 
 
@@ -75,7 +79,13 @@ def bad(report: Report) -> set[tuple[str, str, str]]:
 #: What the spec itself leaves open.
 BY_ANYBODY = {
     ("hole", "unbound", name)
-    for name in ("shut_any", "shut_silent", "shut_derived", "shut_for", "shut_for_config")
+    for name in (
+        "shut_any",
+        "shut_silent",
+        "shut_derived",
+        "shut_for",
+        "shut_for_config",
+    )
 }
 
 
@@ -88,7 +98,9 @@ def test_what_the_author_must_judge_is_listed(whole: Report) -> None:
     listed = set(whole.unbound)
     assert {"use_any.vault", "by_bump.receipt"} <= listed
     assert {"approve.checker=maker", "tally.voters=voters"} <= set(whole.two_roles)
-    assert not any(name.startswith(("shut_own.", "shut_chain.", "keep.")) for name in listed)
+    assert not any(
+        name.startswith(("shut_own.", "shut_chain.", "keep.")) for name in listed
+    )
 
 
 def test_lamports_that_go_on_are_no_hole(whole: Report) -> None:

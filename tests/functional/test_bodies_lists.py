@@ -99,7 +99,9 @@ def test_the_accounts_after_the_named_ones_are_counted(
 
 def test_each_of_them_has_to_sign() -> None:
     args = {"least": 1, "chair": WHO[1]}
-    done = Simulator(Votes).call("vote", accounts=VOTE, args=args, signers=[PAYER, *WHO[1:]])
+    done = Simulator(Votes).call(
+        "vote", accounts=VOTE, args=args, signers=[PAYER, *WHO[1:]]
+    )
     assert done.error == "AccountNotSigner"
 
 

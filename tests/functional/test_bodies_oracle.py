@@ -83,11 +83,19 @@ def test_the_counter_is_its_spec(
 def live(counter: Oracle, start: int, steps: list[tuple[str, int, str]]) -> None:
     counter.start()
     me, stranger = counter.wallet(), counter.wallet()
-    at = Pubkey.find_program_address([b"counter", bytes(me.pubkey())], counter.address)[0]
-    counter.call("initialize", counter_accounts("initialize", at, me), {"start": start}, me)
+    at = Pubkey.find_program_address([b"counter", bytes(me.pubkey())], counter.address)[
+        0
+    ]
+    counter.call(
+        "initialize", counter_accounts("initialize", at, me), {"start": start}, me
+    )
     for name, amount, who in steps:
         signer = stranger if who == "stranger" else me
-        args = {} if name == "close" else {"start" if name == "initialize" else "amount": amount}
+        args = (
+            {}
+            if name == "close"
+            else {"start" if name == "initialize" else "amount": amount}
+        )
         accounts = counter_accounts(name, at, signer)
         if who == "nobody" and name in ("increment", "decrement"):
             accounts["counter"] = Keypair().pubkey()
@@ -104,7 +112,9 @@ VAULT_STEPS = st.lists(
     st.tuples(
         st.sampled_from(["deposit", "deposit", "withdraw", "withdraw", "initialize"]),
         AMOUNTS,
-        st.sampled_from(["", "", "", "", "stranger", "other mint", "other vault", "same account"]),
+        st.sampled_from(
+            ["", "", "", "", "stranger", "other mint", "other vault", "same account"]
+        ),
     ),
     min_size=8,
     max_size=14,
@@ -113,7 +123,9 @@ VAULT_STEPS = st.lists(
 
 @pytest.mark.slow
 @LONG
-@given(purse=AMOUNTS, held=AMOUNTS, counted=st.tuples(AMOUNTS, AMOUNTS), steps=VAULT_STEPS)
+@given(
+    purse=AMOUNTS, held=AMOUNTS, counted=st.tuples(AMOUNTS, AMOUNTS), steps=VAULT_STEPS
+)
 def test_the_vault_is_its_spec(
     vault: Oracle,
     purse: int,
@@ -140,7 +152,9 @@ class Scene:
         self.mint, self.other_mint = vault.mint(), vault.mint()
         seeds = [b"vault", bytes(self.me.pubkey()), bytes(self.mint)]
         self.at, self.bump = Pubkey.find_program_address(seeds, vault.address)
-        self.held = Pubkey.find_program_address([b"tokens", bytes(self.at)], vault.address)[0]
+        self.held = Pubkey.find_program_address(
+            [b"tokens", bytes(self.at)], vault.address
+        )[0]
         self.purse = vault.tokens(self.mint, self.me.pubkey(), 0)
         self.others = vault.tokens(self.other_mint, self.me.pubkey(), 50)
 
@@ -185,6 +199,6 @@ def test_enough_was_compared(counter: Oracle, vault: Oracle) -> None:
         if oracle.calls:
             assert oracle.calls >= 2000
             assert missed(oracle.spec, REACHED[oracle.spec])[0] == []
-            assert {e.name for e in oracle.program.model.errors} <= set(oracle.errors) | {
-                "WrongAuthority"
-            }
+            assert {e.name for e in oracle.program.model.errors} <= set(
+                oracle.errors
+            ) | {"WrongAuthority"}

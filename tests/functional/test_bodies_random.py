@@ -24,7 +24,9 @@ SEED, BODIES, CALLS = 1, 12, 250
 
 @pytest.mark.slow
 @pytest.mark.rust
-def test_random_bodies_do_the_same_on_chain(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+def test_random_bodies_do_the_same_on_chain(
+    tmp_path: Path, no_std_toolchain: Toolchain
+) -> None:
     oracle = random_programs.build(tmp_path, SEED, BODIES)
     assert not random_programs.differences(oracle, SEED, CALLS)
     assert oracle.calls == BODIES * CALLS
@@ -47,5 +49,8 @@ def test_each_node_of_the_typed_tree_is_generated(target: str, tmp_path: Path) -
     spec.write_text(spec_text(FIRST_SEED, PER_CRATE, target), encoding="utf-8")
     bodies = tree.bodies_of(read_spec(spec)).instructions.values()
     found = {type(node) for body in bodies for node in tree.walk(body.body)}
-    nodes = {*get_args(tree.Expression), *get_args(tree.Statement)} - {tree.Unknown, tree.EmitCall}
+    nodes = {*get_args(tree.Expression), *get_args(tree.Statement)} - {
+        tree.Unknown,
+        tree.EmitCall,
+    }
     assert not {node.__name__ for node in nodes - found}

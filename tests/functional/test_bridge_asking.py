@@ -17,7 +17,9 @@ from mcpsol_py.calls.prepare import ServedProgram
 from tests.functional.bridges import TOKEN
 from tests.support.policy_scene import TOKEN_MORE, Scene, scene, transfer
 
-YES: dict[str, Any] = {"confirm": types.ElicitResult(action="accept", content={"send": True})}
+YES: dict[str, Any] = {
+    "confirm": types.ElicitResult(action="accept", content={"send": True})
+}
 
 
 async def never(context: Any, params: Any) -> types.ElicitResult:
@@ -35,7 +37,11 @@ async def _answer(
 ) -> Any:
     name, arguments = transfer(amount, **accounts)
     return await client.session.call_tool(
-        name, arguments, input_responses=answers, request_state=state, allow_input_required=True
+        name,
+        arguments,
+        input_responses=answers,
+        request_state=state,
+        allow_input_required=True,
     )
 
 
@@ -92,7 +98,8 @@ async def test_a_state_that_is_made_up_is_no_yes() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [{"send": "true"}, {"send": 1}, {"send": [True]}, {"Send": True}, {}, None]
+    "content",
+    [{"send": "true"}, {"send": 1}, {"send": [True]}, {"Send": True}, {}, None],
 )
 async def test_only_true_is_a_yes(content: Any) -> None:
     s = scene()
@@ -125,7 +132,9 @@ async def test_who_never_answers_holds_nobody_up() -> None:
         await asyncio.sleep(3600)
         raise AssertionError
 
-    async with Client(make_server(s.bridge), mode="legacy", elicitation_callback=silent) as client:
+    async with Client(
+        make_server(s.bridge), mode="legacy", elicitation_callback=silent
+    ) as client:
         waiting = asyncio.create_task(client.call_tool(*transfer(310_000)))
         await asyncio.sleep(0.05)
         for amount in (1000, 1001):
@@ -143,7 +152,9 @@ async def test_a_client_whose_asking_fails_gets_no_signature() -> None:
 
     for era in ("auto", "legacy"):
         mode: Any = era
-        async with Client(make_server(s.bridge), mode=mode, elicitation_callback=broken) as client:
+        async with Client(
+            make_server(s.bridge), mode=mode, elicitation_callback=broken
+        ) as client:
             try:
                 found = await client.call_tool(*transfer(310_000))
             except Exception:  # noqa: BLE001  # whatever it is, nothing was sent
@@ -177,7 +188,9 @@ def tricked(text: str) -> Scene:
     ix["accounts"].append({"name": f"note{text}", "optional": True})
     ix["args"].append({"name": f"memo{text}", "type": "string"})
     s = scene()
-    s.bridge.registry.serve([ServedProgram(load(idl), TOKEN, s.local.transport, text, "local")])
+    s.bridge.registry.serve(
+        [ServedProgram(load(idl), TOKEN, s.local.transport, text, "local")]
+    )
     return s
 
 
@@ -191,7 +204,9 @@ async def test_a_programs_words_do_not_pass_for_ours(text: str) -> None:
         asked.append(question)
         return False
 
-    memo = next(p for p in tool.definition["inputSchema"]["properties"] if p.startswith("memo"))
+    memo = next(
+        p for p in tool.definition["inputSchema"]["properties"] if p.startswith("memo")
+    )
     arguments = {**transfer(310_000)[1], memo: text}
     reply = await s.bridge.call(tool.name, arguments, person)
     assert reply.details["rule"] == "outflow.confirm_above", reply.text

@@ -48,7 +48,11 @@ from tests.support.policy_scene import (
     yes,
 )
 
-ME, OTHER, THIRD = wallet("alice").pubkey(), wallet("mallory").pubkey(), Pubkey(bytes([8] * 32))
+ME, OTHER, THIRD = (
+    wallet("alice").pubkey(),
+    wallet("mallory").pubkey(),
+    Pubkey(bytes([8] * 32)),
+)
 NONCE, BUFFER, STATE = (Pubkey(bytes([n] * 32)) for n in (71, 72, 73))
 PROGRAM = Pubkey(bytes([74] * 32))
 STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
@@ -86,12 +90,19 @@ MINT_MORE = {
 
 
 def nonce(authority: Pubkey = ME, lamports: int = 10**9) -> Account:
-    data = struct.pack("<II", 1, 1) + bytes(authority) + bytes([9] * 32) + struct.pack("<Q", 5000)
+    data = (
+        struct.pack("<II", 1, 1)
+        + bytes(authority)
+        + bytes([9] * 32)
+        + struct.pack("<Q", 5000)
+    )
     return Account(lamports, data, Pubkey.from_string(SYSTEM))
 
 
 def buffer(authority: Pubkey = ME, lamports: int = 10**9) -> Account:
-    return Account(lamports, struct.pack("<IB", 1, 1) + bytes(authority) + bytes(100), LOADER)
+    return Account(
+        lamports, struct.pack("<IB", 1, 1) + bytes(authority) + bytes(100), LOADER
+    )
 
 
 def wide(rule: Callable[..., Policy] = policy, **changed: Any) -> Any:
@@ -117,9 +128,15 @@ def full_scene(**options: Any) -> Scene:
     s = scene(wide(), **options)
     token = served(s.local, load(MINT_MORE))
     system = ServedProgram(
-        load(SYSTEM_MORE), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
+        load(SYSTEM_MORE),
+        Pubkey.from_string(SYSTEM),
+        s.local.transport,
+        "a test",
+        "local",
     )
-    loader = ServedProgram(load(LOADER_IDL), LOADER, s.local.transport, "a test", "local")
+    loader = ServedProgram(
+        load(LOADER_IDL), LOADER, s.local.transport, "a test", "local"
+    )
     s.bridge.registry.serve([token, system, loader])
     s.local.svm.set_account(NONCE, nonce())
     s.local.svm.set_account(BUFFER, buffer())
@@ -147,14 +164,24 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "the lamports in a buffer": (
         "loader_close",
-        {"accounts": {"account": str(BUFFER), "recipient": "@mallory", "authority": "@alice"}},
+        {
+            "accounts": {
+                "account": str(BUFFER),
+                "recipient": "@mallory",
+                "authority": "@alice",
+            }
+        },
         "outflow.per_call",
     ),
     "tokens made for someone else": (
         "token_mint_to",
         {
             "amount": "500001",
-            "accounts": {"mint": "@usdc", "account": "@bob_usdc", "authority": "@alice"},
+            "accounts": {
+                "mint": "@usdc",
+                "account": "@bob_usdc",
+                "authority": "@alice",
+            },
         },
         "outflow.per_call",
     ),
@@ -162,18 +189,28 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
         "token_mint_to",
         {
             "amount": "1",
-            "accounts": {"mint": "@other", "account": "@bob_other", "authority": "@alice"},
+            "accounts": {
+                "mint": "@other",
+                "account": "@bob_other",
+                "authority": "@alice",
+            },
         },
         "",
     ),
     "the wallet's address as text in an argument of another name": (
         "token_set_owner",
-        {"new_owner": str(OTHER), "accounts": {"account": "@alice_usdc", "owner": "@alice"}},
+        {
+            "new_owner": str(OTHER),
+            "accounts": {"account": "@alice_usdc", "owner": "@alice"},
+        },
         "takeover",
     ),
     "a signer smuggled in behind the named accounts": (
         "token_transfer",
-        {**transfer(1)[1], "remaining_accounts": [{"address": "@mallory", "signer": True}]},
+        {
+            **transfer(1)[1],
+            "remaining_accounts": [{"address": "@mallory", "signer": True}],
+        },
         "signers",
     ),
 }
@@ -191,9 +228,10 @@ async def test_an_attempt_is_refused_and_changes_nothing(what: str) -> None:
     reply = await s.bridge.call(name, arguments, yes)
     assert reply.is_error, reply.text
     if rule:
-        assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", rule), (
-            reply.text
-        )
+        assert (reply.details["reason"], reply.details["rule"]) == (
+            "policy_refused",
+            rule,
+        ), reply.text
     after = {
         **s.picture(),
         "nonce": s.local.svm.get_account(NONCE),
@@ -216,7 +254,13 @@ async def test_what_stays_with_the_wallet_is_allowed() -> None:
     }
     reply = await s.bridge.call("system_withdraw_nonce", back)
     assert not reply.is_error, reply.text
-    closed = {"accounts": {"account": str(BUFFER), "recipient": "@alice", "authority": "@alice"}}
+    closed = {
+        "accounts": {
+            "account": str(BUFFER),
+            "recipient": "@alice",
+            "authority": "@alice",
+        }
+    }
     assert not (await s.bridge.call("loader_close", closed)).is_error
 
 
@@ -224,13 +268,17 @@ async def test_what_stays_with_the_wallet_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("told", [(), "short"])
-async def test_a_simulation_that_does_not_tell_the_accounts_is_no_simulation(told: Any) -> None:
+async def test_a_simulation_that_does_not_tell_the_accounts_is_no_simulation(
+    told: Any,
+) -> None:
     s = scene()
     inner = s.local.transport.simulate
 
     async def silent(*args: Any, **options: Any) -> Any:
         outcome = await inner(*args, **options)
-        return replace(outcome, accounts=outcome.accounts[:-1] if told == "short" else told)
+        return replace(
+            outcome, accounts=outcome.accounts[:-1] if told == "short" else told
+        )
 
     broken(s, simulate=silent)
     reply = await s.bridge.call(*transfer(400_000), yes)
@@ -254,15 +302,21 @@ async def test_what_fails_on_the_chain_costs_its_fee_of_the_days_limit() -> None
     async def raced(
         transaction: Any, **options: Any
     ) -> Any:  # the money goes between the simulation and the block
-        account = s.local.svm.get_account(Pubkey.from_string(s.local.names["alice_usdc"]))
+        account = s.local.svm.get_account(
+            Pubkey.from_string(s.local.names["alice_usdc"])
+        )
         assert account is not None
         data = bytes(account.data)
-        poor = Account(account.lamports, data[:64] + bytes(8) + data[72:], account.owner)
+        poor = Account(
+            account.lamports, data[:64] + bytes(8) + data[72:], account.owner
+        )
         s.local.svm.set_account(Pubkey.from_string(s.local.names["alice_usdc"]), poor)
         try:
             return await transport.send(transaction, skip_preflight=True)
         finally:
-            s.local.svm.set_account(Pubkey.from_string(s.local.names["alice_usdc"]), account)
+            s.local.svm.set_account(
+                Pubkey.from_string(s.local.names["alice_usdc"]), account
+            )
 
     broken(s, send=raced)
     for _ in range(2):
@@ -284,7 +338,9 @@ async def test_a_yes_is_good_for_one_transaction() -> None:
 
     async with Client(make_server(s.bridge), elicitation_callback=answer) as client:
         name, arguments = transfer(310_000)
-        first = await client.session.call_tool(name, arguments, allow_input_required=True)
+        first = await client.session.call_tool(
+            name, arguments, allow_input_required=True
+        )
         assert isinstance(first, types.InputRequiredResult)
         yes_once: dict[str, Any] = {
             "confirm": types.ElicitResult(action="accept", content={"send": True})
@@ -304,21 +360,28 @@ async def test_a_yes_is_good_for_one_transaction() -> None:
     assert s.held("bob_usdc") == 310_000
 
 
-async def test_a_yes_is_good_once_in_all_processes_that_share_the_log(tmp_path: Path) -> None:
+async def test_a_yes_is_good_once_in_all_processes_that_share_the_log(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "audit.jsonl"
     a, b = scene(audit=AuditLog(path)), scene(audit=AuditLog(path))
 
     async def marked(question: str, digest: str) -> str:
         return "the same yes"
 
-    replies = [await s.bridge.call(*transfer(310_000 + i), marked) for i, s in enumerate((a, b, a))]
+    replies = [
+        await s.bridge.call(*transfer(310_000 + i), marked)
+        for i, s in enumerate((a, b, a))
+    ]
     assert [r.is_error for r in replies] == [False, True, True]
 
 
 # --- a schema that changes under a bridge that signs
 
 
-async def test_a_schema_that_says_transfer_and_means_something_else_is_not_signed_for() -> None:
+async def test_a_schema_that_says_transfer_and_means_something_else_is_not_signed_for() -> (
+    None
+):
     s = scene()
     old = s.bridge.box.labels["token"]
     evil = json.loads(json.dumps(TOKEN_MORE))
@@ -344,7 +407,9 @@ async def test_a_schema_that_its_owner_locked_may_change() -> None:
     assert not (await s.bridge.call(*transfer(1))).is_error
 
 
-async def test_a_program_that_is_replaced_while_a_person_thinks_is_not_signed_for() -> None:
+async def test_a_program_that_is_replaced_while_a_person_thinks_is_not_signed_for() -> (
+    None
+):
     s = scene()
 
     async def slow(question: str, digest: str) -> bool:
@@ -366,7 +431,9 @@ def test_a_key_that_is_worth_something_keeps_a_log_although_none_is_named(
 ) -> None:
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", "correct horse")
     create_keystore(cli.folder / "agent.json", wallet("alice"), "correct horse")
-    text = 'mode = "send"\nkeystore = "agent.json"\n[[program]]\nsource = "token.json"\n'
+    text = (
+        'mode = "send"\nkeystore = "agent.json"\n[[program]]\nsource = "token.json"\n'
+    )
     bridge, _ = make_bridge(read_config(Path(cli.write("b.toml", text)), Chain()))
     assert bridge.audit.path == cli.folder / "agent.json.audit.jsonl"
 
@@ -392,7 +459,10 @@ def test_a_signing_service_needs_a_log(cli: Cli) -> None:
 )
 def test_a_signer_that_is_none_is_refused(cli: Cli, signer: Any) -> None:
     plan = BridgeConfig(
-        [ProgramEntry(cli.idl, Chain())], mode="send", signer=signer, audit=cli.folder / "a.jsonl"
+        [ProgramEntry(cli.idl, Chain())],
+        mode="send",
+        signer=signer,
+        audit=cli.folder / "a.jsonl",
     )
     with pytest.raises(McpsolError, match="signer"):
         make_bridge(plan)
@@ -410,7 +480,9 @@ def u32(value: int) -> bytes:
 
 
 def stake(withdrawer: Pubkey, staker: Pubkey = ME) -> Account:
-    return account(STAKE, u32(2), bytes(8), bytes(staker), bytes(withdrawer), bytes(124))
+    return account(
+        STAKE, u32(2), bytes(8), bytes(staker), bytes(withdrawer), bytes(124)
+    )
 
 
 def programdata(authority: Pubkey | None) -> Account:
@@ -430,7 +502,9 @@ def vote(withdrawer: Pubkey) -> Account:
 def extended_mint(authority: Pubkey | None, supply: int = 0) -> Account:
     """A mint of Token-2022 with a permanent delegate (extension 12)."""
     base = bytes(36) + supply.to_bytes(8, "little") + bytes([6, 1]) + bytes(36)
-    extension = struct.pack("<HH", 12, 32) + (bytes(authority) if authority else bytes(32))
+    extension = struct.pack("<HH", 12, 32) + (
+        bytes(authority) if authority else bytes(32)
+    )
     return account(TOKEN_2022_PROGRAM, base.ljust(165, b"\0"), b"\1", extension)
 
 
@@ -438,7 +512,11 @@ def confidential(balance: bytes) -> Account:
     """A token account of alice's whose balance is (also) encrypted (extension 5)."""
     base = bytes(THIRD) + bytes(ME) + bytes(8) + bytes(36) + b"\1" + bytes(56)
     return account(
-        TOKEN_2022_PROGRAM, base.ljust(165, b"\0"), b"\2", struct.pack("<HH", 5, 8), balance
+        TOKEN_2022_PROGRAM,
+        base.ljust(165, b"\0"),
+        b"\2",
+        struct.pack("<HH", 5, 8),
+        balance,
     )
 
 
@@ -490,7 +568,9 @@ def test_lamports_that_the_wallet_can_take_out_are_its_own(what: str) -> None:
     assert outflows(home, [str(ME)]) == []
 
 
-def test_an_address_that_takes_the_wallets_place_in_a_programs_account_is_seen() -> None:
+def test_an_address_that_takes_the_wallets_place_in_a_programs_account_is_seen() -> (
+    None
+):
     before = {STATE: account(PROGRAM, b"head", bytes(ME), bytes(ME), b"tail")}
     moved = {STATE: account(PROGRAM, b"head", bytes(OTHER), bytes(ME), b"tail")}
     emptied = {STATE: account(PROGRAM, b"head", bytes(32), bytes(ME), b"tail")}
@@ -511,7 +591,10 @@ async def test_handing_over_needs_a_word_in_the_policy(allowed: bool) -> None:
 
     async def before(keys: Any, since: int = 0) -> Any:
         found = await ask(keys)
-        return 0, [owned(ME) if k == destination else a for k, a in zip(keys, found, strict=True)]
+        return 0, [
+            owned(ME) if k == destination else a
+            for k, a in zip(keys, found, strict=True)
+        ]
 
     async def after(*args: Any, accounts: Any = (), **options: Any) -> Any:
         outcome = await inner(*args, accounts=accounts, **options)
@@ -535,7 +618,13 @@ def test_tokens_that_were_made_are_counted_where_they_go() -> None:
     mint = Pubkey(bytes([60] * 32))
 
     def made(supply: int, authority: Pubkey = ME) -> Account:
-        data = u32(1) + bytes(authority) + supply.to_bytes(8, "little") + bytes([6, 1]) + bytes(36)
+        data = (
+            u32(1)
+            + bytes(authority)
+            + supply.to_bytes(8, "little")
+            + bytes([6, 1])
+            + bytes(36)
+        )
         return account(Pubkey.from_string(str(TOKEN)), data)
 
     assert minted({mint: made(5)}, {mint: made(105)}, [str(ME)]) == {str(mint): 100}
@@ -555,6 +644,8 @@ def test_hands_over_is_read_from_the_policy() -> None:
 
 async def test_many_at_once_with_a_yes_each_stay_within_the_day() -> None:
     s = scene()
-    replies = await asyncio.gather(*(s.bridge.call(*transfer(301_000 + i), yes) for i in range(6)))
+    replies = await asyncio.gather(
+        *(s.bridge.call(*transfer(301_000 + i), yes) for i in range(6))
+    )
     assert sum(not r.is_error for r in replies) == 2
     assert s.held("bob_usdc") < 800_000

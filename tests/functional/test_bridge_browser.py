@@ -57,14 +57,20 @@ class Watched:
         self.complaints: list[str] = []
         self.page.on(
             "console",
-            lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None,
+            lambda m: (
+                self.complaints.append(m.text)
+                if m.type in ("error", "warning")
+                else None
+            ),
         )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("requestfailed", self._failed)
         self.page.on("dialog", self._dialog)
 
     def _failed(self, request: Request) -> None:
-        if request.failure != "net::ERR_ABORTED":  # what a page still loads when it is left
+        if (
+            request.failure != "net::ERR_ABORTED"
+        ):  # what a page still loads when it is left
             self.complaints.append(f"failed: {request.url}")
 
     def _dialog(self, dialog: Dialog) -> None:
@@ -82,7 +88,9 @@ def watched(browser: Browser) -> Iterator[Watched]:
     assert found.complaints == []
 
 
-def test_the_counter_is_built_and_simulated_from_its_form(watched: Watched, url: str) -> None:
+def test_the_counter_is_built_and_simulated_from_its_form(
+    watched: Watched, url: str
+) -> None:
     page = watched.page
     page.goto(url)
     page.get_by_role("link", name="counter", exact=True).click()
@@ -99,7 +107,9 @@ def test_the_counter_is_built_and_simulated_from_its_form(watched: Watched, url:
     assert page.get_by_label("start").input_value() == "7"
 
 
-def test_a_call_that_fails_says_so_and_keeps_what_was_typed(watched: Watched, url: str) -> None:
+def test_a_call_that_fails_says_so_and_keeps_what_was_typed(
+    watched: Watched, url: str
+) -> None:
     page = watched.page
     page.goto(f"{url}/tools/counter_increment")
     page.get_by_label("amount").fill("3")
@@ -133,7 +143,9 @@ def test_the_vault_is_read_and_tokens_are_put_in(watched: Watched, url: str) -> 
     expect(page.get_by_role("cell", name="+0.001", exact=True)).to_be_visible()
 
 
-def test_an_address_that_holds_nothing_is_told_apart(watched: Watched, url: str) -> None:
+def test_an_address_that_holds_nothing_is_told_apart(
+    watched: Watched, url: str
+) -> None:
     page = watched.page
     page.goto(f"{url}/programs/counter")
     page.get_by_label("Address").fill(key("alice"))
@@ -152,10 +164,12 @@ def test_people_and_an_mcp_client_use_it_at_once(watched: Watched, url: str) -> 
         async with Client(f"{url}/mcp") as client:
             return [
                 await client.call_tool(
-                    "counter_increment", {"amount": "1", "accounts": {"authority": "@bob"}}
+                    "counter_increment",
+                    {"amount": "1", "accounts": {"authority": "@bob"}},
                 ),
                 await client.call_tool(
-                    "counter_increment", {"amount": "-1", "accounts": {"authority": "@bob"}}
+                    "counter_increment",
+                    {"amount": "-1", "accounts": {"authority": "@bob"}},
                 ),
             ]
 
@@ -175,7 +189,11 @@ def test_people_and_an_mcp_client_use_it_at_once(watched: Watched, url: str) -> 
     expect(page.get_by_role("heading", level=1)).to_contain_text("calls")
     rows = page.locator("tbody tr").all_inner_texts()
     assert [r for r in rows if "counter_increment" in r and "client" in r and "ok" in r]
-    assert [r for r in rows if "counter_increment" in r and "client" in r and "encode_error" in r]
+    assert [
+        r
+        for r in rows
+        if "counter_increment" in r and "client" in r and "encode_error" in r
+    ]
     assert [r for r in rows if "counter_increment" in r and "these pages" in r]
 
 
@@ -190,7 +208,9 @@ def focused(page: Page) -> dict[str, Any]:
     return found
 
 
-def test_the_keyboard_alone_reaches_everything_in_order(watched: Watched, url: str) -> None:
+def test_the_keyboard_alone_reaches_everything_in_order(
+    watched: Watched, url: str
+) -> None:
     page = watched.page
     page.goto(f"{url}/tools/counter_increment")
     seen: list[dict[str, Any]] = []
@@ -203,7 +223,8 @@ def test_the_keyboard_alone_reaches_everything_in_order(watched: Watched, url: s
         s for s in seen if not s["outline"]
     ]
     order = [
-        step["text"] if step["tag"] in ("A", "BUTTON", "SUMMARY") else step["name"] for step in seen
+        step["text"] if step["tag"] in ("A", "BUTTON", "SUMMARY") else step["name"]
+        for step in seen
     ]
     assert order == [
         *(
@@ -232,7 +253,9 @@ def test_the_keyboard_alone_reaches_everything_in_order(watched: Watched, url: s
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="It would succeed")).to_be_in_viewport()
     page.keyboard.press("Tab")  # goes on from the result, not from the top of the page
-    assert page.evaluate("document.querySelector('#result').contains(document.activeElement)")
+    assert page.evaluate(
+        "document.querySelector('#result').contains(document.activeElement)"
+    )
 
 
 def test_the_first_tab_skips_to_the_content(watched: Watched, url: str) -> None:
@@ -241,10 +264,14 @@ def test_the_first_tab_skips_to_the_content(watched: Watched, url: str) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
+    assert page.evaluate(
+        "document.querySelector('main').contains(document.activeElement)"
+    )
 
 
-def test_pages_have_landmarks_one_heading_and_labels(watched: Watched, url: str) -> None:
+def test_pages_have_landmarks_one_heading_and_labels(
+    watched: Watched, url: str
+) -> None:
     for path in PAGES:
         watched.page.goto(f"{url}{path}")
         assert watched.page.get_by_role("main").count() == 1
@@ -261,7 +288,9 @@ def test_axe_finds_nothing(browser: Browser, url: str, scheme: Any) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not installed: `make oracles`")
     # the page's policy lets no script in, so the checker comes past it; the pages themselves are the same
-    context = browser.new_context(bypass_csp=True, color_scheme=scheme, reduced_motion="reduce")
+    context = browser.new_context(
+        bypass_csp=True, color_scheme=scheme, reduced_motion="reduce"
+    )
     page = context.new_page()
     found: dict[str, Any] = {}
     for path in (*PAGES, "after a call", "after a failed one", "/nowhere-at-all"):
@@ -272,7 +301,9 @@ def test_axe_finds_nothing(browser: Browser, url: str, scheme: Any) -> None:
         else:
             page.goto(f"{url}/tools/counter_increment")
             page.get_by_label("amount").fill("1")
-            page.get_by_label("authority").fill("@bob" if path == "after a call" else "@mallory")
+            page.get_by_label("authority").fill(
+                "@bob" if path == "after a call" else "@mallory"
+            )
             page.get_by_role("button", name="Build and simulate").click()
             page.locator("#result details summary").click()
         page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -317,7 +348,9 @@ def test_the_policy_lets_no_script_in(browser: Browser, url: str) -> None:
     context.close()
 
 
-def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, url: str) -> None:
+def test_a_phone_shows_it_without_scrolling_sideways(
+    browser: Browser, url: str
+) -> None:
     context = browser.new_context(
         viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True
     )
@@ -411,11 +444,14 @@ def test_the_screenshots_of_the_docs_can_be_made(
     spec.loader.exec_module(module)
     made = module.take(browser, url, tmp_path)
     assert all(
-        path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5_000 for path in made
+        path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5_000
+        for path in made
     )
     committed = sorted(path.name for path in source.parent.glob("explorer-*.png"))
     assert committed == sorted(path.name for path in made)
-    assert all((source.parent / name).stat().st_size < module.LARGEST for name in committed)
+    assert all(
+        (source.parent / name).stat().st_size < module.LARGEST for name in committed
+    )
 
 
 # --- arguments that nest
@@ -456,7 +492,9 @@ def filled_in(page: Page, nesting: str) -> None:
         page.locator(f"#f-accounts-{name}").fill(key("alice"))
 
 
-def test_what_nests_is_typed_into_fields_of_its_own(watched: Watched, nesting: str) -> None:
+def test_what_nests_is_typed_into_fields_of_its_own(
+    watched: Watched, nesting: str
+) -> None:
     page = watched.page
     filled_in(page, nesting)
     page.get_by_role("button", name="Build", exact=True).click()
@@ -467,14 +505,17 @@ def test_what_nests_is_typed_into_fields_of_its_own(watched: Watched, nesting: s
     said = page.locator("#result pre").inner_text()
     assert 'order = {"price": "5", "side": {"Auction": {"end": "-7"}}' in said
     assert re.search(
-        r'more = \[\{"price": "1", "side": "Bid".*\}, \{"price": "2", "side": "Bid".*\}\]', said
+        r'more = \[\{"price": "1", "side": "Bid".*\}, \{"price": "2", "side": "Bid".*\}\]',
+        said,
     ), said
     page.get_by_role("button", name="Remove more 1").click()
     expect(page.locator("#f-more-0-price")).to_have_value("2")
     expect(page.locator("#f-more-1-price")).to_have_count(0)
 
 
-def test_an_error_stands_at_its_input_and_enter_builds(watched: Watched, nesting: str) -> None:
+def test_an_error_stands_at_its_input_and_enter_builds(
+    watched: Watched, nesting: str
+) -> None:
     page = watched.page
     filled_in(page, nesting)
     page.locator("#f-more-1-price").fill("-1")
@@ -495,7 +536,9 @@ def test_an_error_stands_at_its_input_and_enter_builds(watched: Watched, nesting
 def test_axe_finds_nothing_in_a_form_that_nests(browser: Browser, nesting: str) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not installed: `make oracles`")
-    context = browser.new_context(bypass_csp=True, viewport={"width": 360, "height": 740})
+    context = browser.new_context(
+        bypass_csp=True, viewport={"width": 360, "height": 740}
+    )
     page = context.new_page()
     filled_in(page, nesting)
     page.locator("#f-order-price").fill("x")

@@ -54,7 +54,9 @@ def conforms(tool: Any, result: Any) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_call_returns_an_unsigned_transaction_after_simulating_it(era: Any) -> None:
+async def test_a_call_returns_an_unsigned_transaction_after_simulating_it(
+    era: Any,
+) -> None:
     async with Client(make_server(bridge()), mode=era) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
         assert {
@@ -64,11 +66,15 @@ async def test_a_call_returns_an_unsigned_transaction_after_simulating_it(era: A
             "list_token_account",
             "program_info",
         } <= set(tools)
-        result = await client.call_tool("transfer", {"amount": "250000", "accounts": ACCOUNTS})
+        result = await client.call_tool(
+            "transfer", {"amount": "250000", "accounts": ACCOUNTS}
+        )
     assert not result.is_error, text(result)
     conforms(tools["transfer"], result)
     answer = result.structured_content
-    transaction = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"]))
+    transaction = VersionedTransaction.from_bytes(
+        base64.b64decode(answer["transaction"])
+    )
     assert (
         [str(k) for k in transaction.message.account_keys[:1]]
         == answer["signers"]
@@ -76,28 +82,41 @@ async def test_a_call_returns_an_unsigned_transaction_after_simulating_it(era: A
     )
     assert all(bytes(s) == bytes(64) for s in transaction.signatures)
     moved = [c for c in answer["simulation"]["balance_changes"] if c["mint"] != "SOL"]
-    assert [(c["change"], c["decimals"]) for c in moved] == [("-250000", 6), ("250000", 6)]
+    assert [(c["change"], c["decimals"]) for c in moved] == [
+        ("-250000", 6),
+        ("250000", 6),
+    ]
     assert "-0.25 mint" in text(result)
 
 
 async def test_the_simulated_transaction_is_the_one_handed_out() -> None:
     local = cluster()
     async with Client(make_server(bridge(local))) as client:
-        result = await client.call_tool("transfer", {"amount": "5", "accounts": ACCOUNTS})
+        result = await client.call_tool(
+            "transfer", {"amount": "5", "accounts": ACCOUNTS}
+        )
     message = VersionedTransaction.from_bytes(
         base64.b64decode(result.structured_content["transaction"])
     ).message
     signed = VersionedTransaction(message, [local.wallet("alice")])
     sent = local.svm.send_transaction(signed)
     assert not hasattr(sent, "err")
-    assert sent.compute_units_consumed() == result.structured_content["simulation"]["compute_units"]
+    assert (
+        sent.compute_units_consumed()
+        == result.structured_content["simulation"]["compute_units"]
+    )
 
 
-async def test_a_failing_simulation_hands_out_no_transaction_and_names_the_error() -> None:
+async def test_a_failing_simulation_hands_out_no_transaction_and_names_the_error() -> (
+    None
+):
     async with Client(make_server(bridge())) as client:
-        result = await client.call_tool("transfer", {"amount": "1000001", "accounts": ACCOUNTS})
+        result = await client.call_tool(
+            "transfer", {"amount": "1000001", "accounts": ACCOUNTS}
+        )
         stranger = await client.call_tool(
-            "transfer", {"amount": "1", "accounts": {**ACCOUNTS, "authority": "@mallory"}}
+            "transfer",
+            {"amount": "1", "accounts": {**ACCOUNTS, "authority": "@mallory"}},
         )
     assert result.is_error
     assert "InsufficientFunds" in text(result)
@@ -137,11 +156,14 @@ async def test_wrong_arguments_name_the_field_and_make_no_transaction(
     assert "reason" in _reason(result)
 
 
-async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_say_them() -> None:
+async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_say_them() -> (
+    None
+):
     more = [{"address": "@bob"}, {"address": "@usdc", "writable": True}]
     async with Client(make_server(bridge())) as client:
         result = await client.call_tool(
-            "transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": more}
+            "transfer",
+            {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": more},
         )
         assert not result.is_error, text(result)
         rows = result.structured_content["accounts"][3:]
@@ -162,7 +184,8 @@ async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_sa
         ]  # as JavaScript's SDK spells them
         for bad in bads:
             wrong = await client.call_tool(
-                "transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": bad}
+                "transfer",
+                {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": bad},
             )
             assert wrong.is_error
             assert "remaining_accounts" in text(wrong)
@@ -187,7 +210,9 @@ async def test_accounts_are_read_listed_and_filtered() -> None:
             "owner": key("alice"),
             "amount": "1000000",
         }
-        many = await client.call_tool("list_token_account", {"where": {"owner": "@bob"}})
+        many = await client.call_tool(
+            "list_token_account", {"where": {"owner": "@bob"}}
+        )
         conforms(tools["list_token_account"], many)
         assert [r["address"] for r in many.structured_content["accounts"]] == [
             local.names["bob_usdc"]
@@ -212,16 +237,25 @@ async def test_accounts_are_read_listed_and_filtered() -> None:
 async def test_transactions_are_decoded_and_balances_read() -> None:
     async with Client(make_server(bridge())) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
-        built = await client.call_tool("transfer", {"amount": "77", "accounts": ACCOUNTS})
+        built = await client.call_tool(
+            "transfer", {"amount": "77", "accounts": ACCOUNTS}
+        )
         decoded = await client.call_tool(
-            "decode_transaction", {"transaction": built.structured_content["transaction"]}
+            "decode_transaction",
+            {"transaction": built.structured_content["transaction"]},
         )
         conforms(tools["decode_transaction"], decoded)
         (row,) = decoded.structured_content["instructions"]
         assert (row["instruction"], row["args"]) == ("transfer", {"amount": "77"})
-        assert [a["name"] for a in row["accounts"]] == ["source", "destination", "authority"]
+        assert [a["name"] for a in row["accounts"]] == [
+            "source",
+            "destination",
+            "authority",
+        ]
         assert "\n1. token · transfer(amount = 77)\n" in text(decoded)
-        data = await client.call_tool("decode_transaction", {"data": "0x034d00000000000000"})
+        data = await client.call_tool(
+            "decode_transaction", {"data": "0x034d00000000000000"}
+        )
         assert data.structured_content["instructions"][0]["args"] == {"amount": "77"}
         for bad in (
             {},
@@ -231,7 +265,9 @@ async def test_transactions_are_decoded_and_balances_read() -> None:
             {"transaction": 5},
         ):
             assert (await client.call_tool("decode_transaction", bad)).is_error
-        balance = await client.call_tool("get_balance", {"address": "@alice", "mints": ["@usdc"]})
+        balance = await client.call_tool(
+            "get_balance", {"address": "@alice", "mints": ["@usdc"]}
+        )
         conforms(tools["get_balance"], balance)
     rows = balance.structured_content["balances"]
     assert [(r["ui_amount"]) for r in rows] == ["10", "1"]
@@ -239,10 +275,14 @@ async def test_transactions_are_decoded_and_balances_read() -> None:
 
 async def test_without_a_chain_transactions_are_built_and_not_simulated() -> None:
     program = load(TOKEN_IDL)
-    async with Client(make_server(Bridge([ServedProgram(program, program.address)]))) as client:
+    async with Client(
+        make_server(Bridge([ServedProgram(program, program.address)]))
+    ) as client:
         tools = {t.name for t in (await client.list_tools()).tools}
         accounts = {k: key(k) for k in ACCOUNTS}
-        result = await client.call_tool("transfer", {"amount": "1", "accounts": accounts})
+        result = await client.call_tool(
+            "transfer", {"amount": "1", "accounts": accounts}
+        )
     assert not tools & {"get_token_account", "get_balance"}
     assert not result.is_error, text(result)
     assert "simulation" not in result.structured_content
@@ -251,7 +291,9 @@ async def test_without_a_chain_transactions_are_built_and_not_simulated() -> Non
 
 async def test_describe_mode_builds_nothing() -> None:
     async with Client(make_server(bridge(mode="describe"))) as client:
-        result = await client.call_tool("transfer", {"amount": "1", "accounts": ACCOUNTS})
+        result = await client.call_tool(
+            "transfer", {"amount": "1", "accounts": ACCOUNTS}
+        )
     assert "transaction" not in result.structured_content
     assert result.structured_content["data"] == "0x030100000000000000"
 
@@ -261,10 +303,17 @@ async def test_a_wallet_fills_in_the_signer() -> None:
     async with Client(
         make_server(bridge(local, wallet=Pubkey.from_string(key("alice"))))
     ) as client:
-        transfer = next(t for t in (await client.list_tools()).tools if t.name == "transfer")
-        assert "authority" not in transfer.input_schema["properties"]["accounts"]["required"]
+        transfer = next(
+            t for t in (await client.list_tools()).tools if t.name == "transfer"
+        )
+        assert (
+            "authority"
+            not in transfer.input_schema["properties"]["accounts"]["required"]
+        )
         accounts = {k: v for k, v in ACCOUNTS.items() if k != "authority"}
-        result = await client.call_tool("transfer", {"amount": "1", "accounts": accounts})
+        result = await client.call_tool(
+            "transfer", {"amount": "1", "accounts": accounts}
+        )
     assert not result.is_error, text(result)
 
 
@@ -288,7 +337,9 @@ async def test_resources_are_listed_and_read() -> None:
             (content,) = (await client.read_resource(resource.uri)).contents
             assert _parsed(content)
         assert len((await client.list_resource_templates()).resource_templates) == 3
-        read = await client.read_resource(f"solana://token/accounts/{local.names['alice_usdc']}")
+        read = await client.read_resource(
+            f"solana://token/accounts/{local.names['alice_usdc']}"
+        )
         assert _parsed(read.contents[0])["fields"]["amount"] == "1000000"
         page = await client.read_resource("solana://token/pages/0")
         assert _parsed(page.contents[0])["tools"]
@@ -316,7 +367,9 @@ async def test_over_40_tools_are_found_described_and_called(era: Any) -> None:
         assert found.structured_content["tools"][0]["name"] == "collect_reward"
         described = await client.call_tool("describe_tool", {"name": "collect_reward"})
         conforms(tools["describe_tool"], described)
-        assert described.structured_content["tool"]["inputSchema"]["required"] == ["index"]
+        assert described.structured_content["tool"]["inputSchema"]["required"] == [
+            "index"
+        ]
         called = await client.call_tool(
             "call_tool", {"name": "collect_reward", "arguments": {"index": 3}}
         )
@@ -350,22 +403,31 @@ async def test_a_full_surface_lists_all_and_a_lazy_one_can_be_had_for_few() -> N
 async def test_several_programs_have_tools_of_their_own() -> None:
     local = cluster()
     other = load(spec_idl())
-    both = Bridge([served(local), ServedProgram(other, other.address)], names=local.resolve)
+    both = Bridge(
+        [served(local), ServedProgram(other, other.address)], names=local.resolve
+    )
     names = {t["name"] for t in both.box.listed}
     assert {"token_transfer", "small_go", "token_get_token_account"} <= names
     async with Client(make_server(both)) as client:
         info = await client.call_tool("program_info", {})
-        assert [p["name"] for p in info.structured_content["programs"]] == ["token", "small"]
+        assert [p["name"] for p in info.structured_content["programs"]] == [
+            "token",
+            "small",
+        ]
         one = await client.call_tool("program_info", {"program": "small"})
         assert one.structured_content["programs"][0]["instruction_names"] == ["go"]
         assert (await client.call_tool("program_info", {"program": "x"})).is_error
-        moved = await client.call_tool("token_transfer", {"amount": "1", "accounts": ACCOUNTS})
+        moved = await client.call_tool(
+            "token_transfer", {"amount": "1", "accounts": ACCOUNTS}
+        )
         assert not moved.is_error
 
 
 async def test_a_program_without_instructions_still_serves_something() -> None:
     program = load(spec_idl(instructions=[]))
-    async with Client(make_server(Bridge([ServedProgram(program, program.address)]))) as client:
+    async with Client(
+        make_server(Bridge([ServedProgram(program, program.address)]))
+    ) as client:
         tools = (await client.list_tools()).tools
         assert tools
         assert not (await client.call_tool(tools[0].name, {})).is_error
@@ -388,7 +450,8 @@ def test_every_real_idl_gives_tools_that_every_client_takes(shared_idl: Any) -> 
     program = load(shared_idl)
     local = cluster()
     box = Bridge(
-        [ServedProgram(program, program.address or TOKEN, local.transport)], surface="full"
+        [ServedProgram(program, program.address or TOKEN, local.transport)],
+        surface="full",
     ).box
     assert box.quarantined == {}
     assert box.tools
@@ -407,12 +470,15 @@ def test_every_account_that_is_read_validates_against_its_tool(shared_idl: Any) 
     program = load(shared_idl)
     local = cluster()
     program_id = Pubkey.from_string(PROGRAM_ID)
-    box = Bridge([ServedProgram(program, program_id, local.transport)], surface="full").box
+    box = Bridge(
+        [ServedProgram(program, program_id, local.transport)], surface="full"
+    ).box
     values = Values(program.codecs)
     at = Pubkey.from_bytes(bytes([77]) * 32)
     for tool in [t for t in box.tools.values() if t.kind == "get"]:
         codec = AccountCodec(
-            program.codecs, next(a for a in program.model.accounts if a.name == tool.target)
+            program.codecs,
+            next(a for a in program.model.accounts if a.name == tool.target),
         )
         for seed in range(3):
             value = values.from_seed(codec.codec.type, seed)
@@ -442,13 +508,24 @@ def _keylike(schema: Any) -> list[str]:
 async def test_stdio_serves_in_a_process_of_its_own(cli: Cli, era: Any) -> None:
     parameters = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "idl2mcp", "serve", cli.idl, "--setup", cli.setup, "--transport", "stdio"],
+        args=[
+            "-m",
+            "idl2mcp",
+            "serve",
+            cli.idl,
+            "--setup",
+            cli.setup,
+            "--transport",
+            "stdio",
+        ],
         cwd=str(cli.folder),
     )
     async with Client(parameters, mode=era) as client:
         assert client.instructions is not None
         assert "unsigned" in client.instructions
-        result = await client.call_tool("transfer", {"amount": "5", "accounts": ACCOUNTS})
+        result = await client.call_tool(
+            "transfer", {"amount": "5", "accounts": ACCOUNTS}
+        )
         assert not result.is_error, text(result)
         empty = await client.call_tool("transfer", {})
     assert empty.is_error

@@ -34,11 +34,17 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-def form(url: str, tool: str, origin: str | None = None, **fields: str) -> tuple[int, str]:
+def form(
+    url: str, tool: str, origin: str | None = None, **fields: str
+) -> tuple[int, str]:
     body = urlencode(fields).encode()
     kind = "application/x-www-form-urlencoded"
     return ask(
-        f"{url}/tools/{tool}", method="POST", body=body, Content_Type=kind, Origin=origin or url
+        f"{url}/tools/{tool}",
+        method="POST",
+        body=body,
+        Content_Type=kind,
+        Origin=origin or url,
     )
 
 
@@ -58,7 +64,9 @@ def test_the_pages_show_programs_tools_errors_and_a_search(url: str) -> None:
 
 
 def test_a_form_builds_and_simulates(url: str) -> None:
-    status, page = form(url, "counter_initialize", start="7", **{"accounts.authority": "@alice"})
+    status, page = form(
+        url, "counter_initialize", start="7", **{"accounts.authority": "@alice"}
+    )
     assert status == 200
     assert "It would succeed" in page
     assert "Balance changes" in page
@@ -70,8 +78,12 @@ def test_a_form_builds_and_simulates(url: str) -> None:
     assert "counter_initialize" in ask(f"{url}/calls")[1]
 
 
-def test_a_form_that_cannot_be_built_says_why_and_keeps_what_was_typed(url: str) -> None:
-    status, page = form(url, "counter_initialize", start="-7", **{"accounts.authority": "@alice"})
+def test_a_form_that_cannot_be_built_says_why_and_keeps_what_was_typed(
+    url: str,
+) -> None:
+    status, page = form(
+        url, "counter_initialize", start="-7", **{"accounts.authority": "@alice"}
+    )
     assert status == 200
     assert "It would fail" in page
     assert "start" in page
@@ -88,7 +100,12 @@ async def test_people_and_clients_use_it_at_once(url: str) -> None:
         )
         assert not result.is_error
         assert (
-            form(url, "counter_initialize", start="3", **{"accounts.authority": "@mallory"})[0]
+            form(
+                url,
+                "counter_initialize",
+                start="3",
+                **{"accounts.authority": "@mallory"},
+            )[0]
             == 200
         )
     assert "counter_initialize" in ask(f"{url}/calls")[1]
@@ -110,8 +127,13 @@ def test_nothing_typed_becomes_markup(url: str, text: str) -> None:
 
 
 def test_a_form_from_elsewhere_and_a_strange_host_are_refused(url: str) -> None:
-    assert form(url, "counter_initialize", origin="https://evil.example", start="1")[0] == 403
-    assert ask(f"{url}/tools/counter_initialize", method="POST", body=b"start=1")[0] == 403
+    assert (
+        form(url, "counter_initialize", origin="https://evil.example", start="1")[0]
+        == 403
+    )
+    assert (
+        ask(f"{url}/tools/counter_initialize", method="POST", body=b"start=1")[0] == 403
+    )
     assert ask(f"{url}/", Host="evil.example")[0] == 421
 
 
@@ -152,7 +174,9 @@ class _Labels(HTMLParser):
 @pytest.mark.parametrize(
     "path", ["/", "/programs/vault", "/tools/vault_withdraw", "/calls", "/audit"]
 )
-def test_every_input_has_a_label_and_no_page_needs_a_script(url: str, path: str) -> None:
+def test_every_input_has_a_label_and_no_page_needs_a_script(
+    url: str, path: str
+) -> None:
     page = ask(f"{url}{path}")[1]
     labels = _Labels()
     labels.feed(page)
@@ -206,11 +230,15 @@ async def test_pages_of_another_part_stand_in_the_navigation() -> None:
     class Odd:
         slug, title, for_operators = "odd-numbers", "Odd numbers", True
 
-        async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
+        async def page(
+            self, path: Sequence[str], query: Mapping[str, str]
+        ) -> PageContent | None:
             if path not in ([], ["three"]):
                 return None
             table = TableBlock(
-                "All", ("Number",), [(Cell("<b>\u202e3</b>", "number", "/odd-numbers/three"),)]
+                "All",
+                ("Number",),
+                [(Cell("<b>\u202e3</b>", "number", "/odd-numbers/three"),)],
             )
             return PageContent(
                 "Odd",

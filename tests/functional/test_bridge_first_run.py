@@ -38,7 +38,9 @@ def test_files_are_named_by_their_whole_path_however_they_are_given(
     monkeypatch.chdir(cli.folder)
     (cli.folder / "bridge.toml").write_text("")
     text = client_config(
-        client, ["serve", "--config=bridge.toml", "--mode=build", f"--print-config={client}"], None
+        client,
+        ["serve", "--config=bridge.toml", "--mode=build", f"--print-config={client}"],
+        None,
     )
     document = tomllib.loads(text) if client == "codex" else json.loads(text)
     (servers,) = document.values()
@@ -66,7 +68,10 @@ def test_every_client_that_gets_a_configuration_has_its_limits_looked_at(
         ("countr", "Did you mean 'counter'?"),
         ("token.jsn", "Did you mean 'token.json'?"),
         ("./tokn.json", "Did you mean 'token.json'?"),
-        ("nothing.at.all:Spec", "found none of that name. Available: counter, guard, vault, x402."),
+        (
+            "nothing.at.all:Spec",
+            "found none of that name. Available: counter, guard, vault, x402.",
+        ),
     ],
 )
 def test_a_source_that_is_misspelt_is_answered_with_what_there_is(
@@ -92,7 +97,10 @@ async def test_null_is_the_same_as_nothing_where_every_key_must_be_given() -> No
     )
     bridge: Bridge = make_bridge(plan)[0]
     strict = bridge.box.tools["list_state"].definition["inputSchema"]
-    arguments = {"where": dict.fromkeys(strict["properties"]["where"]["properties"]), "limit": None}
+    arguments = {
+        "where": dict.fromkeys(strict["properties"]["where"]["properties"]),
+        "limit": None,
+    }
     Draft202012Validator(strict).validate(arguments)
     for name, given in (
         ("list_state", arguments),

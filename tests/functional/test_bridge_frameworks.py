@@ -37,7 +37,10 @@ ODD = {
             "name": "poke",
             "discriminator": [1, 2, 3, 4, 5, 6, 7, 8],
             "accounts": [],
-            "args": [{"name": "_bump", "type": "u8"}, {"name": "amount", "type": "u64"}],
+            "args": [
+                {"name": "_bump", "type": "u8"},
+                {"name": "amount", "type": "u64"},
+            ],
         }
     ],
 }
@@ -82,13 +85,20 @@ APART = {
         for name in names
     },
     **{f"npm: {name}": partial(in_node, name) for name in NODE},
-    **{f"built: {name}": partial(built, name, variable) for name, variable in BUILT.items()},
+    **{
+        f"built: {name}": partial(built, name, variable)
+        for name, variable in BUILT.items()
+    },
 }
 COMMANDS = [
     pytest.param(
-        lambda: [sys.executable, str(FOLDER / "worker.py"), "fastmcp"], id="PyPI: fastmcp"
+        lambda: [sys.executable, str(FOLDER / "worker.py"), "fastmcp"],
+        id="PyPI: fastmcp",
     ),
-    *(pytest.param(command, id=name, marks=pytest.mark.full) for name, command in APART.items()),
+    *(
+        pytest.param(command, id=name, marks=pytest.mark.full)
+        for name, command in APART.items()
+    ),
 ]
 
 
@@ -124,10 +134,17 @@ def run(command: list[str], target: dict[str, Any]) -> Any:
 
 def check(found: Any) -> None:
     tools = found["tools"]
-    assert {"counter_initialize", "counter_get_state", "odd_poke", "get_balance"} <= set(tools)
+    assert {
+        "counter_initialize",
+        "counter_get_state",
+        "odd_poke",
+        "get_balance",
+    } <= set(tools)
     poke = tools["odd_poke"]["properties"]
     assert {"bump", "amount"} <= set(poke)
-    assert not [name for tool in tools.values() for name in tool["properties"] if name[0] == "_"]
+    assert not [
+        name for tool in tools.values() for name in tool["properties"] if name[0] == "_"
+    ]
     initialize = json.dumps(tools["counter_initialize"])
     assert "u64, as decimal text" in initialize
     assert "filled in when left out: counter, authority, system_program" in initialize

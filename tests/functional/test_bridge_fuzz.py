@@ -33,10 +33,13 @@ JUNK = st.recursive(
         st.integers(-(2**70), 2**70),
         st.floats(),
         st.text(max_size=12),
-        st.sampled_from(["0x", "0xzz", "base64:!", "{}", "[", '{"a":1}', "@alice", *ADDRESSES[:2]]),
+        st.sampled_from(
+            ["0x", "0xzz", "base64:!", "{}", "[", '{"a":1}', "@alice", *ADDRESSES[:2]]
+        ),
     ),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.text(max_size=8), inner, max_size=3),
     ),
     max_leaves=6,
 )
@@ -59,22 +62,33 @@ def values(schema: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
         required = set(schema.get("required", ()))
         if schema.get("maxProperties") == 1 and properties:  # an enum: one variant
             return st.one_of(
-                [st.fixed_dictionaries({k: values(v, depth + 1)}) for k, v in properties.items()]
+                [
+                    st.fixed_dictionaries({k: values(v, depth + 1)})
+                    for k, v in properties.items()
+                ]
             )
         if depth > 6:
             properties = {k: v for k, v in properties.items() if k in required}
         return st.fixed_dictionaries(
             {k: values(v, depth + 1) for k, v in properties.items() if k in required},
-            optional={k: values(v, depth + 1) for k, v in properties.items() if k not in required},
+            optional={
+                k: values(v, depth + 1)
+                for k, v in properties.items()
+                if k not in required
+            },
         )
     if kind == "array":
         least = schema.get("minItems", 0)
         most = min(schema.get("maxItems", least + 3), max(least, 3))
         return st.lists(
-            values(schema.get("items", {}), depth + 1), min_size=least, max_size=max(least, most)
+            values(schema.get("items", {}), depth + 1),
+            min_size=least,
+            max_size=max(least, most),
         )
     if kind == "integer":
-        return st.integers(schema.get("minimum", -(2**31)), schema.get("maximum", 2**31))
+        return st.integers(
+            schema.get("minimum", -(2**31)), schema.get("maximum", 2**31)
+        )
     if kind == "number":
         return st.floats(allow_nan=False, allow_infinity=False, width=32)
     if kind == "boolean":
@@ -142,7 +156,10 @@ def mutated(data: st.DataObject, value: Any) -> Any:
         if how == "drop":
             return {k: v for k, v in value.items() if k != key}
         if how == "add":
-            return {**value, data.draw(st.text(min_size=1, max_size=8)): data.draw(JUNK)}
+            return {
+                **value,
+                data.draw(st.text(min_size=1, max_size=8)): data.draw(JUNK),
+            }
         return {**value, key: data.draw(JUNK)}
     if isinstance(value, list) and value:
         place = data.draw(st.integers(0, len(value) - 1))
@@ -162,7 +179,10 @@ def test_arguments_that_are_mutated(shared_idl: Path, data: st.DataObject) -> No
         check(bridge, tool, run(bridge.call(tool.name, arguments)))
 
 
-@given(name=st.text(max_size=20), arguments=st.dictionaries(st.text(max_size=8), JUNK, max_size=3))
+@given(
+    name=st.text(max_size=20),
+    arguments=st.dictionaries(st.text(max_size=8), JUNK, max_size=3),
+)
 @settings(max_examples=100, deadline=None)
 def test_tools_of_ours_take_anything(name: str, arguments: dict[str, Any]) -> None:
     from tests.functional.bridges import bridge

@@ -37,11 +37,17 @@ NAMES = [
 TIMES = 20 if PROFILE == "full" else 2
 #: Reasons that may concern the whole call: an empty place is left out of the details.
 WITHOUT_PLACE = ("transaction_too_large", "unknown_name", "decode_error")
-HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+HEADERS = {
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": "2025-11-25",
+}
 
 
 def check(
-    tool: dict[str, Any], arguments: Any, reply: dict[str, Any], programs: dict[str, Program]
+    tool: dict[str, Any],
+    arguments: Any,
+    reply: dict[str, Any],
+    programs: dict[str, Program],
 ) -> bool:
     """Whether the call succeeded. Raises AssertionError for an answer that should not be."""
     result = reply["result"]
@@ -86,7 +92,9 @@ def test_every_tool_of_ten_programs_over_http(cli: Cli, shared_idls: Path) -> No
     files = [shared_idls / f"{name}.json" for name in NAMES]
     programs = {program.name: program for program in map(load, files)}
     rows = "".join(f'[[program]]\nsource = "{file}"\n' for file in files)
-    cli.write("many.toml", f"{rows}[http]\ncalls_per_minute = 100_000_000\nstateless = true\n")
+    cli.write(
+        "many.toml", f"{rows}[http]\ncalls_per_minute = 100_000_000\nstateless = true\n"
+    )
     random, answers = Random(6), {True: 0, False: 0}
     port = free_port()
     with (
@@ -120,7 +128,9 @@ def test_every_tool_of_ten_programs_over_http(cli: Cli, shared_idls: Path) -> No
                 if time % 2:
                     arguments = mutated(arguments, random)
                 if isinstance(arguments, dict):
-                    reply = ask("tools/call", {"name": tool["name"], "arguments": arguments})
+                    reply = ask(
+                        "tools/call", {"name": tool["name"], "arguments": arguments}
+                    )
                     answers[check(tool, arguments, reply, programs)] += 1
     assert min(answers.values()) > len(tools) // 5, answers
     assert "Traceback" not in (cli.folder / "stderr.txt").read_text()

@@ -75,7 +75,10 @@ BAITS: dict[str, tuple[bytes, dict[str, str]]] = {
         call(TOKEN, [B, A, WALLET], bytes([7]) + u64(1)),
         {"a": "@bob_usdc", "b": "@usdc"},
     ),
-    "wrapped SOL": (send_tokens(SOL_LIMIT, A, B), {"a": str(WRAPPED), "b": "@bob_wrapped"}),
+    "wrapped SOL": (
+        send_tokens(SOL_LIMIT, A, B),
+        {"a": str(WRAPPED), "b": "@bob_wrapped"},
+    ),
     "wrapped SOL by closing its account": (
         call(TOKEN, [A, B, WALLET], bytes([9])),
         {"a": str(WRAPPED), "b": "@bob"},
@@ -89,7 +92,10 @@ BAITS: dict[str, tuple[bytes, dict[str, str]]] = {
         {"a": "@alice_usdc", "b": "@mallory"},
     ),
     "the owner of a token account": (set_authority(A, 2, MALLORY), USDC),
-    "the owner of an empty token account": (set_authority(A, 2, MALLORY), {"a": "@alice_empty"}),
+    "the owner of an empty token account": (
+        set_authority(A, 2, MALLORY),
+        {"a": "@alice_empty"},
+    ),
     "the closer of a token account": (set_authority(A, 3, MALLORY), USDC),
     "the mint authority": (set_authority(A, 0, MALLORY), {"a": "@usdc"}),
     "the mint authority, to nobody": (
@@ -189,7 +195,11 @@ async def test_what_a_program_takes_after_the_simulation_fails_on_chain(
     paid, had = after.pop(alice), before.pop(alice)
     assert paid is not None
     assert had is not None
-    assert (paid.lamports, paid.owner, paid.data) == (had.lamports - 5_000, had.owner, had.data)
+    assert (paid.lamports, paid.owner, paid.data) == (
+        had.lamports - 5_000,
+        had.owner,
+        had.data,
+    )
     assert after == before
     assert s.audit.spent(alice) == {"SOL": 5_000}
 
@@ -202,7 +212,9 @@ async def test_lighthouse_itself_enforces_the_same(bait: str, puppet: bytes) -> 
     with_bobs_wrapped(s)
     with_carols_delegation(s)
     with_fees(s)
-    s.local.transport.add_program(LIGHTHOUSE_PROGRAM, LIGHTHOUSE_SO or bundled_so("guard"))
+    s.local.transport.add_program(
+        LIGHTHOUSE_PROGRAM, LIGHTHOUSE_SO or bundled_so("guard")
+    )
     reply = await s.act(b"", then, accounts)
     assert reply.details.get("name") == "GuardFailed", reply.text
     assert s.audit.entries()[0]["guard"] == str(LIGHTHOUSE_PROGRAM)
@@ -211,7 +223,9 @@ async def test_lighthouse_itself_enforces_the_same(bait: str, puppet: bytes) -> 
 
 
 @pytest.mark.parametrize("bait", BAITS)
-async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes) -> None:
+async def test_without_the_guard_each_of_them_takes_it(
+    bait: str, puppet: bytes
+) -> None:
     """So the test above shows the guard, and the wallet is stopped where balances show the difference."""
     then, accounts = BAITS[bait]
     s = stage(puppet, guard="off")
@@ -226,7 +240,9 @@ async def test_without_the_guard_each_of_them_takes_it(bait: str, puppet: bytes)
     assert s.audit.entries()[0]["guard"] == "off"
 
 
-async def test_more_than_simulated_within_the_limit_lands_is_told_and_stops(puppet: bytes) -> None:
+async def test_more_than_simulated_within_the_limit_lands_is_told_and_stops(
+    puppet: bytes,
+) -> None:
     s = stage(puppet)
     reply = await s.act(send_tokens(1_000), send_tokens(2_000), USDC)
     assert reply.details["reason"] == "landed_differently", reply.text
@@ -268,7 +284,9 @@ def with_a_second_account(s: Stage) -> None:
 
 
 @pytest.mark.parametrize("what", HONEST)
-async def test_what_lands_as_simulated_passes_the_guard(what: str, puppet: bytes) -> None:
+async def test_what_lands_as_simulated_passes_the_guard(
+    what: str, puppet: bytes
+) -> None:
     now, accounts = HONEST[what]
     s = stage(puppet)
     with_a_second_account(s)
@@ -308,7 +326,9 @@ async def test_where_no_guard_is_deployed_nothing_is_sent_unless_the_owner_says_
     assert not (await off.act(b"")).is_error
 
 
-async def test_lighthouse_comes_first_and_the_owner_may_name_another(puppet: bytes) -> None:
+async def test_lighthouse_comes_first_and_the_owner_may_name_another(
+    puppet: bytes,
+) -> None:
     guard = bundled_so("guard").read_bytes()
     s = stage(puppet)
     s.local.transport.add_program(LIGHTHOUSE_PROGRAM, guard)
@@ -333,7 +353,12 @@ async def test_a_call_that_leaves_no_room_for_the_guard_is_refused_in_plain_word
     reply = await s.bridge.call(
         "act",
         {
-            "accounts": {**accounts, **programs, "wallet": key("alice"), "script": str(SCRIPT)},
+            "accounts": {
+                **accounts,
+                **programs,
+                "wallet": key("alice"),
+                "script": str(SCRIPT),
+            },
             "remaining_accounts": others,
         },
     )

@@ -49,10 +49,12 @@ ACCOUNTS = {"a": "@alice_usdc", "b": "@bob_usdc", "c": "@bob", "d": "@bob"}
 
 #: Lamports and USDC that a call may take, and that it may not.
 within = st.tuples(
-    st.sampled_from([0, 1, 4_999, SOL_LIMIT - 5_000]), st.sampled_from([0, 1, 1_000, USDC_CALL])
+    st.sampled_from([0, 1, 4_999, SOL_LIMIT - 5_000]),
+    st.sampled_from([0, 1, 1_000, USDC_CALL]),
 )
 beyond = st.tuples(
-    st.sampled_from([0, SOL_LIMIT - 4_999, 10**9]), st.sampled_from([USDC_CALL + 1, 900_000])
+    st.sampled_from([0, SOL_LIMIT - 4_999, 10**9]),
+    st.sampled_from([USDC_CALL + 1, 900_000]),
 )
 
 
@@ -95,7 +97,11 @@ class WorstNode:
         return None if self.loses else await self._inner.status(signature)
 
     async def transaction(self, signature: Any) -> Any:
-        return None if self.hides or self.loses else await self._inner.transaction(signature)
+        return (
+            None
+            if self.hides or self.loses
+            else await self._inner.transaction(signature)
+        )
 
 
 class GuardMachine(RuleBasedStateMachine):
@@ -129,7 +135,10 @@ class GuardMachine(RuleBasedStateMachine):
 
     def held(self) -> dict[str, int]:
         wallet = self.stage.local.svm.get_balance(self.alice) or 0
-        return {"SOL": wallet, self.stage.local.names["usdc"]: self.stage.tokens("alice_usdc")}
+        return {
+            "SOL": wallet,
+            self.stage.local.names["usdc"]: self.stage.tokens("alice_usdc"),
+        }
 
     @rule(now=within)
     def honest(self, now: tuple[int, int]) -> None:

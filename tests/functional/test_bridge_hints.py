@@ -30,7 +30,10 @@ ANCHOR_SAID = (
 @pytest.fixture(scope="module")
 def demo() -> Bridge:
     made, _ = make_bridge(
-        BridgeConfig([ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())], demo=True)
+        BridgeConfig(
+            [ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())],
+            demo=True,
+        )
     )
     return made
 
@@ -47,12 +50,16 @@ async def send(bridge: Bridge, reply: Reply) -> None:
     assert reply.structured is not None, reply.text
     local = bridge.box.programs[0].transport
     assert local is not None
-    message = VersionedTransaction.from_bytes(b64decode(reply.structured["transaction"])).message
+    message = VersionedTransaction.from_bytes(
+        b64decode(reply.structured["transaction"])
+    ).message
     _, refused = await local.send(VersionedTransaction(message, [wallet("alice")]))
     assert refused is None, refused
 
 
-async def test_an_account_that_is_not_there_and_what_may_create_it(demo: Bridge) -> None:
+async def test_an_account_that_is_not_there_and_what_may_create_it(
+    demo: Bridge,
+) -> None:
     reply = await demo.call(
         "counter_increment", {"amount": "1", "accounts": {"authority": "@alice"}}
     )
@@ -69,14 +76,18 @@ async def test_a_payer_without_lamports_for_what_is_created(demo: Bridge) -> Non
     assert local is not None
     system = Pubkey.from_string("11111111111111111111111111111111")
     local.set_account(Pubkey.from_string(poor), Account(900_000, b"", system))  # type: ignore[attr-defined]  # LiteSVM
-    reply = await demo.call("counter_initialize", {"start": "1", "accounts": {"authority": poor}})
+    reply = await demo.call(
+        "counter_initialize", {"start": "1", "accounts": {"authority": poor}}
+    )
     assert any(
         "has 0.000895 SOL and needs 0.00123192: 0.00033692 SOL more" in hint
         for hint in hints(reply)
     )
 
 
-def tokens(source: str, destination: str, authority: str, amount: str = "5") -> dict[str, Any]:
+def tokens(
+    source: str, destination: str, authority: str, amount: str = "5"
+) -> dict[str, Any]:
     accounts = {"source": source, "destination": destination, "authority": authority}
     return {"amount": amount, "accounts": accounts}
 
@@ -89,23 +100,32 @@ async def test_what_token_accounts_hold_and_whose_they_are() -> None:
         )
     )
     assert any(
-        h.startswith("source (") and "base units" in h and str(wallet("alice").pubkey()) in h
+        h.startswith("source (")
+        and "base units" in h
+        and str(wallet("alice").pubkey()) in h
         for h in over
     )
-    other = hints(await served.call("transfer", tokens("@alice_usdc", "@bob_usdc", "@bob")))
+    other = hints(
+        await served.call("transfer", tokens("@alice_usdc", "@bob_usdc", "@bob"))
+    )
     assert any(
-        h.startswith("source (") and f"belongs to {wallet('alice').pubkey()}" in h for h in other
+        h.startswith("source (") and f"belongs to {wallet('alice').pubkey()}" in h
+        for h in other
     )
 
 
-async def test_an_account_of_the_program_that_names_another_than_the_call(demo: Bridge) -> None:
+async def test_an_account_of_the_program_that_names_another_than_the_call(
+    demo: Bridge,
+) -> None:
     started = await demo.call(
         "vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}}
     )
     assert not started.is_error, started.text
     await send(demo, started)
     assert started.structured is not None
-    vault = next(a["address"] for a in started.structured["accounts"] if a["name"] == "vault")
+    vault = next(
+        a["address"] for a in started.structured["accounts"] if a["name"] == "vault"
+    )
     wrong = {
         "vault": vault,
         "destination": "@mallory_coin",
@@ -130,7 +150,9 @@ async def test_what_anchor_logs_of_an_account() -> None:
     served = demo.box.labels["counter"]
     alice, bob = str(wallet("alice").pubkey()), str(wallet("bob").pubkey())
     ix = served.program.instruction("increment")
-    prepared = await prepare(served, ix, {"amount": "1"}, {"authority": alice, "counter": bob})
+    prepared = await prepare(
+        served, ix, {"amount": "1"}, {"authority": alice, "counter": bob}
+    )
     right = ix.address("counter", {}, {"authority": alice})
     logs = (
         f"Program {served.program_id} invoke [1]",
@@ -146,7 +168,10 @@ async def test_what_anchor_logs_of_an_account() -> None:
     found = await hints_of(prepared, simulated)
     assert found[0] == f"The error is about counter ({bob}), given by the call."
     assert found[1] == f"The program compared {bob} with {right}."
-    assert found[2] == f"The seeds of counter give {right}: leave counter out to have it filled in."
+    assert (
+        found[2]
+        == f"The seeds of counter give {right}: leave counter out to have it filled in."
+    )
     assert await hints_of(prepared, replace(simulated, failure=None)) == []
 
 
@@ -160,9 +185,9 @@ async def test_all_accounts_that_must_be_given_are_told_at_once(demo: Bridge) ->
 
 async def test_names_of_the_local_chain_are_told_to_the_model(demo: Bridge) -> None:
     assert "@alice" in demo.instructions
-    pattern = demo.box.tools["counter_increment"].definition["inputSchema"]["properties"][
-        "accounts"
-    ]["properties"]
+    pattern = demo.box.tools["counter_increment"].definition["inputSchema"][
+        "properties"
+    ]["accounts"]["properties"]
     assert pattern["authority"]["pattern"].startswith("^(@")
 
 
@@ -171,10 +196,13 @@ async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> 
     made, _ = make_bridge(BridgeConfig([ProgramEntry("counter", Chain())], demo=True))
     alice = str(wallet("alice").pubkey())
     await send(
-        made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}})
+        made,
+        await made.call("initialize", {"start": "7", "accounts": {"authority": alice}}),
     )
     asked = Bridge(made.box.programs, wallet=poor)
-    looked = await asked.call("decrement", {"amount": "2", "accounts": {"authority": alice}})
+    looked = await asked.call(
+        "decrement", {"amount": "2", "accounts": {"authority": alice}}
+    )
     assert not looked.is_error, looked.text
     assert looked.structured is not None
     assert looked.structured["simulation"]["returns"] == "5"
@@ -189,9 +217,12 @@ async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() ->
     made, _ = make_bridge(BridgeConfig([ProgramEntry("counter", Chain())], demo=True))
     alice = str(wallet("alice").pubkey())
     await send(
-        made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}})
+        made,
+        await made.call("initialize", {"start": "7", "accounts": {"authority": alice}}),
     )
-    sending = Bridge(made.box.programs, mode="send", signer=KeypairSigner(wallet("alice")))
+    sending = Bridge(
+        made.box.programs, mode="send", signer=KeypairSigner(wallet("alice"))
+    )
     tools = sending.box.tools
     assert "view_increment" not in tools  # it returns nothing
     assert tools["view_decrement"].definition["annotations"]["readOnlyHint"]
@@ -230,6 +261,8 @@ async def test_a_wallet_where_an_account_of_the_program_is_wanted(demo: Bridge) 
         "mint": "@coin",
         "authority": "@alice",
     }
-    found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": accounts}))
+    found = hints(
+        await demo.call("vault_withdraw", {"amount": "1", "accounts": accounts})
+    )
     assert found[0].startswith("vault (@alice) is a wallet")
     assert len([hint for hint in found if "is a wallet" in hint]) == 1

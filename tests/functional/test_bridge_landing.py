@@ -17,7 +17,14 @@ from mcpsol_py.errors import PolicyError, SendUnknown
 from mcpsol_py.solana.address_book import ui_amount
 from tests.functional.bridges import key
 from tests.functional.cli import Cli
-from tests.support.policy_scene import PatchedTransport, Scene, broken, policy, scene, transfer
+from tests.support.policy_scene import (
+    PatchedTransport,
+    Scene,
+    broken,
+    policy,
+    scene,
+    transfer,
+)
 
 #: The rent of a token account, and a transaction's fee.
 RENT, FEE = 2_039_280, 5_000
@@ -104,7 +111,9 @@ async def test_the_owner_clears_the_stop_and_a_running_bridge_learns_it(
     shown = cli("audit", str(path), "--json").json
     assert list(shown["stopped"]) == [key("alice")]
     assert (await s.bridge.call(*transfer(1))).is_error
-    assert list(cli("audit", str(path), "--clear-stop", "--json").json["cleared"]) == [key("alice")]
+    assert list(cli("audit", str(path), "--clear-stop", "--json").json["cleared"]) == [
+        key("alice")
+    ]
     reply = await s.bridge.call(*transfer(1))
     assert not reply.is_error, reply.text
     assert cli("audit", str(path), "--json").json["stopped"] == {}
@@ -122,7 +131,11 @@ async def test_a_stop_also_binds_a_call_that_was_checked_before_it() -> None:
 async def test_what_is_not_known_yet_counts_with_the_most_that_it_may_take() -> None:
     s = scene(rich)
     honest = s.local.transport
-    broken(s, transaction=without_record(honest).transaction, sleep=without_record(honest).sleep)
+    broken(
+        s,
+        transaction=without_record(honest).transaction,
+        sleep=without_record(honest).sleep,
+    )
     reply = await s.bridge.call(*CLOSE)
     assert not reply.is_error, reply.text
     assert reply.structured is not None
@@ -139,11 +152,17 @@ async def test_what_is_not_known_yet_counts_with_the_most_that_it_may_take() -> 
     assert s.audit.spent(key("alice"))["SOL"] == RENT + 3 * FEE
 
 
-async def test_a_difference_that_is_learnt_later_stops_the_wallet_too(tmp_path: Path) -> None:
+async def test_a_difference_that_is_learnt_later_stops_the_wallet_too(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "audit.jsonl"
     s = scene(rich, audit=AuditLog(path))
     honest = s.local.transport
-    broken(s, transaction=without_record(honest).transaction, sleep=without_record(honest).sleep)
+    broken(
+        s,
+        transaction=without_record(honest).transaction,
+        sleep=without_record(honest).sleep,
+    )
     s.bridge.will_send = more_lamports(s, 9)
     assert not (await s.bridge.call(*CLOSE)).is_error
     for program in s.bridge.box.programs:
@@ -156,10 +175,17 @@ async def test_a_difference_that_is_learnt_later_stops_the_wallet_too(tmp_path: 
     reply = await later.bridge.call(*transfer(1))
     assert reply.details["rule"] == "stopped", reply.text
     assert later.audit.spent(key("alice")) == {"SOL": RENT + FEE + 9}
-    assert [e["event"] for e in later.audit.entries()] == ["intent", "signed", "sent", "landed"]
+    assert [e["event"] for e in later.audit.entries()] == [
+        "intent",
+        "signed",
+        "sent",
+        "landed",
+    ]
 
 
-async def test_a_send_of_unknown_outcome_counts_with_the_most_and_is_settled_by_the_next() -> None:
+async def test_a_send_of_unknown_outcome_counts_with_the_most_and_is_settled_by_the_next() -> (
+    None
+):
     s = scene(rich)
     honest = s.local.transport
 
@@ -179,7 +205,9 @@ async def test_a_send_of_unknown_outcome_counts_with_the_most_and_is_settled_by_
 class _BusyLog(AuditLog):
     """A log in which another process reserves between a call's check and its own reservation."""
 
-    def reserve(self, wallet: str, check: Any, mark: str = "", **facts: Any) -> dict[str, Any]:
+    def reserve(
+        self, wallet: str, check: Any, mark: str = "", **facts: Any
+    ) -> dict[str, Any]:
         super().reserve(
             wallet, lambda spent: None, outflow={"SOL": "1"}, at_most={"SOL": "8000000"}
         )

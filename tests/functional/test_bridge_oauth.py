@@ -97,18 +97,31 @@ class Site:
         return {name: value for name, value in claims.items() if value is not None}
 
     def token(
-        self, *, signer: Any = RSA_KEY, alg: str = "RS256", kid: str | None = "rsa", **changes: Any
+        self,
+        *,
+        signer: Any = RSA_KEY,
+        alg: str = "RS256",
+        kid: str | None = "rsa",
+        **changes: Any,
     ) -> str:
         headers = {"kid": kid} if kid else {}
-        return jwt.encode(self.claims(**changes), signer, algorithm=alg, headers=headers)
+        return jwt.encode(
+            self.claims(**changes), signer, algorithm=alg, headers=headers
+        )
 
-    def post(self, token: str | None, method: str, params: Any) -> tuple[int, dict[str, str], str]:
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    def post(
+        self, token: str | None, method: str, params: Any
+    ) -> tuple[int, dict[str, str], str]:
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        ).encode()
         headers = {k.replace("_", "-"): v for k, v in ACCEPT.items()}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         try:
-            with urlopen(Request(self.resource, data=body, headers=headers), timeout=20) as answer:
+            with urlopen(
+                Request(self.resource, data=body, headers=headers), timeout=20
+            ) as answer:
                 return (
                     answer.status,
                     {k.lower(): v for k, v in answer.headers.items()},
@@ -124,7 +137,9 @@ class Site:
     def call(
         self, token: str | None, tool: str = "transfer", arguments: Any = None
     ) -> tuple[int, dict[str, str], str]:
-        given = {"amount": "5", "accounts": ACCOUNTS} if arguments is None else arguments
+        given = (
+            {"amount": "5", "accounts": ACCOUNTS} if arguments is None else arguments
+        )
         return self.post(token, "tools/call", {"name": tool, "arguments": given})
 
 
@@ -158,7 +173,9 @@ scopes = {{ read = "solana.read", build = "solana.build", send = "solana.send" }
 
 
 def test_the_resource_says_who_issues_tokens_for_it(site: Site) -> None:
-    with urlopen(f"{site.url}/.well-known/oauth-protected-resource/mcp", timeout=20) as answer:
+    with urlopen(
+        f"{site.url}/.well-known/oauth-protected-resource/mcp", timeout=20
+    ) as answer:
         found = json.load(answer)
     assert found["resource"] == site.resource
     assert found["authorization_servers"] == [site.issuer.url]
@@ -217,7 +234,9 @@ WRONG: dict[str, Callable[[Site], str | None]] = {
     "no issuer": lambda site: site.token(iss=None),
     "no one": lambda site: site.token(client_id=None, sub=None),
     "another's key": lambda site: site.token(signer=STRANGER),
-    "a key that nobody published": lambda site: site.token(signer=STRANGER, kid="other"),
+    "a key that nobody published": lambda site: site.token(
+        signer=STRANGER, kid="other"
+    ),
     "no key named": lambda site: site.token(kid=None),
     "alg none": lambda site: jwt.encode(
         site.claims(), "", algorithm="none", headers={"kid": "rsa"}
@@ -240,7 +259,8 @@ def test_a_wrong_token_is_401_and_says_where_to_ask(site: Site, what: str) -> No
         challenge = headers["www-authenticate"]
         assert challenge.startswith("Bearer ")
         assert (
-            f'resource_metadata="{site.url}/.well-known/oauth-protected-resource/mcp"' in challenge
+            f'resource_metadata="{site.url}/.well-known/oauth-protected-resource/mcp"'
+            in challenge
         )
 
 
@@ -267,7 +287,9 @@ def test_a_duplicate_key_does_not_hide_what_is_called(site: Site) -> None:
         headers = {k.replace("_", "-"): v for k, v in ACCEPT.items()}
         headers["Authorization"] = f"Bearer {site.token(scope='solana.read')}"
         try:
-            with urlopen(Request(site.resource, data=body, headers=headers), timeout=20) as answer:
+            with urlopen(
+                Request(site.resource, data=body, headers=headers), timeout=20
+            ) as answer:
                 found = answer.status, answer.read().decode()
         except HTTPError as error:
             found = error.code, ""
@@ -275,7 +297,9 @@ def test_a_duplicate_key_does_not_hide_what_is_called(site: Site) -> None:
         assert '"transaction"' not in found[1]
 
 
-def test_the_keys_are_asked_for_once_and_again_for_a_new_one_after_a_while(site: Site) -> None:
+def test_the_keys_are_asked_for_once_and_again_for_a_new_one_after_a_while(
+    site: Site,
+) -> None:
     before = site.issuer.asked.count("/tenant/keys")
     for number in range(5):
         site.call(site.token(jti=str(number)))

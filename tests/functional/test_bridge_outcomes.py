@@ -26,13 +26,17 @@ class _Full(AuditLog):
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
         self.full |= event == self.event
         if self.full:
-            raise PolicyError("audit", "audit.jsonl cannot be written (No space left on device)")
+            raise PolicyError(
+                "audit", "audit.jsonl cannot be written (No space left on device)"
+            )
         return super().append(event, **facts)
 
     def reserve(self, *args: Any, **facts: Any) -> dict[str, Any]:
         self.full |= self.event == "intent"
         if self.full:
-            raise PolicyError("audit", "audit.jsonl cannot be written (No space left on device)")
+            raise PolicyError(
+                "audit", "audit.jsonl cannot be written (No space left on device)"
+            )
         return super().reserve(*args, **facts)
 
 
@@ -44,7 +48,10 @@ def events(s: Scene) -> list[str]:
 async def test_without_its_line_nothing_is_sent(event: str, written: list[str]) -> None:
     s = scene(audit=_Full(event))
     reply = await s.bridge.call(*transfer(1000))
-    assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", "audit")
+    assert (reply.details["reason"], reply.details["rule"]) == (
+        "policy_refused",
+        "audit",
+    )
     assert (s.held("bob_usdc"), events(s)) == (0, written)
 
 
@@ -64,7 +71,9 @@ async def test_a_send_whose_outcome_cannot_be_written_is_told_all_the_same(
     assert s.held("bob_usdc") == 1000
 
 
-async def test_an_error_of_ours_after_the_handing_in_is_unknown_with_its_signature() -> None:
+async def test_an_error_of_ours_after_the_handing_in_is_unknown_with_its_signature() -> (
+    None
+):
     async def wrong(*args: Any, **options: Any) -> Any:
         raise RuntimeError("a fault of this bridge")
 
@@ -79,7 +88,9 @@ async def test_an_error_of_ours_after_the_handing_in_is_unknown_with_its_signatu
 @pytest.mark.parametrize(
     "error", [StorageError("the sales database is gone"), RuntimeError("anything")]
 )
-async def test_what_fails_between_signing_and_handing_in_was_not_sent(error: Exception) -> None:
+async def test_what_fails_between_signing_and_handing_in_was_not_sent(
+    error: Exception,
+) -> None:
     s = scene()
 
     async def unrecorded(_signature: str) -> None:
@@ -87,7 +98,9 @@ async def test_what_fails_between_signing_and_handing_in_was_not_sent(error: Exc
 
     s.bridge.will_send = unrecorded
     if isinstance(error, StorageError):
-        assert (await s.bridge.call(*transfer(1000))).details["reason"] == "storage_error"
+        assert (await s.bridge.call(*transfer(1000))).details[
+            "reason"
+        ] == "storage_error"
     else:
         with pytest.raises(RuntimeError):
             await s.bridge.call(*transfer(1000))
@@ -95,7 +108,9 @@ async def test_what_fails_between_signing_and_handing_in_was_not_sent(error: Exc
     assert s.audit.spent(str(s.bridge.wallet)) == {}
 
 
-async def test_a_log_that_is_cut_under_the_bridge_stops_its_sends(tmp_path: Path) -> None:
+async def test_a_log_that_is_cut_under_the_bridge_stops_its_sends(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "audit.jsonl"
     s = scene(audit=AuditLog(path))
     assert not (await s.bridge.call(*transfer(300_000))).is_error

@@ -217,17 +217,23 @@ async def test_tools_that_send_name_the_page_for_clients_that_show_it() -> None:
         assert tools["token_transfer"].meta == {"ui": {"resourceUri": PANEL_URI}}
         assert tools[ANSWER_TOOL].meta == {"ui": {"visibility": ["app"]}}
         assert tools["policy"].meta is None
-        assert PANEL_URI in [str(r.uri) for r in (await client.list_resources()).resources]
+        assert PANEL_URI in [
+            str(r.uri) for r in (await client.list_resources()).resources
+        ]
         (page,) = (await client.read_resource(PANEL_URI)).contents
     assert page.mime_type == HTML
     assert page.meta is not None
     assert page.meta["ui"]["csp"] == {"connectDomains": [], "resourceDomains": []}
 
 
-@pytest.mark.parametrize("settings", [None, {}, {"mimeTypes": ["text/html"]}, {"mimeTypes": HTML}])
+@pytest.mark.parametrize(
+    "settings", [None, {}, {"mimeTypes": ["text/html"]}, {"mimeTypes": HTML}]
+)
 async def test_other_clients_see_nothing_of_it(settings: Any) -> None:
     s = scene()
-    said = [] if settings is None else [advertise("io.modelcontextprotocol/ui", settings)]
+    said = (
+        [] if settings is None else [advertise("io.modelcontextprotocol/ui", settings)]
+    )
     async with Client(make_server(s.bridge), extensions=said) as client:
         tools = (await client.list_tools()).tools
         assert ANSWER_TOOL not in [t.name for t in tools]
@@ -266,5 +272,12 @@ async def test_an_answer_with_another_token_s_identity_is_refused(
 
 def test_the_page_sets_text_alone() -> None:
     page = panels.panel_contents().text
-    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http"):
+    for way in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "http",
+    ):
         assert way not in page

@@ -36,11 +36,15 @@ def env() -> dict[str, str]:
     """Node as it is locked, before what is on PATH."""
     return {
         **os.environ,
-        "PATH": os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join(
+            [str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
     }
 
 
-def peer(sdk: str, transport: str, target: dict[str, Any], calls: list[dict[str, Any]]) -> Any:
+def peer(
+    sdk: str, transport: str, target: dict[str, Any], calls: list[dict[str, Any]]
+) -> Any:
     command = [
         node(),
         str(ORACLES / "mcp_peers.mjs"),
@@ -132,7 +136,9 @@ def test_the_inspectors_cli_lists_and_calls_over_stdio(cli: Cli) -> None:
 def test_the_inspectors_cli_lists_over_http(cli: Cli) -> None:
     node()
     with http_server(cli, "--demo") as url:
-        tools = inspector(f"{url}/mcp", "--transport", "http", "--method", "tools/list")["tools"]
+        tools = inspector(
+            f"{url}/mcp", "--transport", "http", "--method", "tools/list"
+        )["tools"]
         assert "vault_deposit" in {t["name"] for t in tools}
 
 
@@ -156,7 +162,9 @@ def check_whirlpool(tools: list[str], made: Any) -> None:
 
 
 @pytest.mark.parametrize("sdk", ["sdk", "client"])
-def test_a_real_programs_idl_under_the_typescript_sdks(shared_idls: Path, sdk: str) -> None:
+def test_a_real_programs_idl_under_the_typescript_sdks(
+    shared_idls: Path, sdk: str
+) -> None:
     args = [
         "-m",
         "idl2mcp",
@@ -185,8 +193,15 @@ def test_a_real_programs_idl_under_the_inspectors_cli(shared_idls: Path) -> None
     serve = (sys.executable, "-m", "idl2mcp", "serve", idl, "--transport", "stdio")
     tools = [t["name"] for t in inspector(*serve, "--method", "tools/list")["tools"]]
     # it calls listed tools only, so the others by call_tool
-    given = ("--tool-arg", "name=set_fee_authority", "--tool-arg", f"arguments={json.dumps(FEES)}")
-    called = inspector(*serve, "--method", "tools/call", "--tool-name", "call_tool", *given)
+    given = (
+        "--tool-arg",
+        "name=set_fee_authority",
+        "--tool-arg",
+        f"arguments={json.dumps(FEES)}",
+    )
+    called = inspector(
+        *serve, "--method", "tools/call", "--tool-name", "call_tool", *given
+    )
     assert not called.get("isError"), called
     check_whirlpool(tools, called["structuredContent"])
 
@@ -194,7 +209,10 @@ def test_a_real_programs_idl_under_the_inspectors_cli(shared_idls: Path) -> None
 # --- a catalogue -----------------------------------------------------------------------------------------------------
 
 #: An instruction of a program that no configuration names; the chain has the System program.
-TRANSFER = {"lamports": "5", "accounts": {"source": key("alice"), "destination": key("bob")}}
+TRANSFER = {
+    "lamports": "5",
+    "accounts": {"source": key("alice"), "destination": key("bob")},
+}
 
 
 @pytest.fixture(
@@ -202,7 +220,9 @@ TRANSFER = {"lamports": "5", "accounts": {"source": key("alice"), "destination":
     params=["idls", pytest.param("catalog idls", marks=pytest.mark.full)],
 )
 def catalogue(
-    request: pytest.FixtureRequest, shared_idls: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    shared_idls: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[str, ...]:
     """The command that serves a catalogue of real IDLs on a local chain, made as the docs say."""
     folder = tmp_path_factory.mktemp("catalogue")
@@ -212,7 +232,14 @@ def catalogue(
     folders = [str(shared_idls.parent / name) for name in request.param.split()]
     add = [*idl2mcp, "catalog", "add", *folders, "--catalog", place]
     subprocess.run(add, check=True, capture_output=True, timeout=600)
-    return (*idl2mcp, "serve", "--catalog", place, "--setup", str(folder / "setup.toml"))
+    return (
+        *idl2mcp,
+        "serve",
+        "--catalog",
+        place,
+        "--setup",
+        str(folder / "setup.toml"),
+    )
 
 
 #: A question that names the program, and the start of the name of its tool.
@@ -231,12 +258,16 @@ def test_a_catalogue_under_the_inspectors_cli(catalogue: tuple[str, ...]) -> Non
         "-c",
         f"exec {shlex.join(catalogue)}",
     )  # the Inspector has a --catalog of its own
-    tools = [tool["name"] for tool in inspector(*serve, "--method", "tools/list")["tools"]]
+    tools = [
+        tool["name"] for tool in inspector(*serve, "--method", "tools/list")["tools"]
+    ]
     assert {"search_tools", "describe_tool", "call_tool", "use_program"} <= set(tools)
     assert len(tools) < 12
 
     def call(tool: str, **given: str) -> Any:
-        args = [part for pair in given.items() for part in ("--tool-arg", "=".join(pair))]
+        args = [
+            part for pair in given.items() for part in ("--tool-arg", "=".join(pair))
+        ]
         done = inspector(*serve, "--method", "tools/call", "--tool-name", tool, *args)
         assert not done.get("isError"), done
         return done["structuredContent"]
@@ -250,7 +281,9 @@ def test_a_catalogue_under_the_inspectors_cli(catalogue: tuple[str, ...]) -> Non
     assert made["transaction"]
 
 
-async def test_a_catalogue_under_the_official_client(catalogue: tuple[str, ...]) -> None:
+async def test_a_catalogue_under_the_official_client(
+    catalogue: tuple[str, ...],
+) -> None:
     command, *args = catalogue
     server = StdioServerParameters(command=command, args=args, env=env())
     async with Client(stdio_client(server)) as client:
@@ -263,7 +296,9 @@ async def test_a_catalogue_under_the_official_client(catalogue: tuple[str, ...])
         assert not made.is_error, made
         assert made.structured_content is not None
         assert made.structured_content["simulation"]["compute_units"] > 0
-        nothing = await client.call_tool("search_tools", {"query": "bake a chocolate cake"})
+        nothing = await client.call_tool(
+            "search_tools", {"query": "bake a chocolate cake"}
+        )
         assert nothing.structured_content == {"tools": []}
         assert [tool.name for tool in (await client.list_tools()).tools] == listed
 
@@ -301,7 +336,9 @@ def started(*args: str) -> Iterator[str]:
     """A server in a process of its own, whose last argument is a free port."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, *args, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, *args, str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         for _ in range(600):
@@ -320,7 +357,9 @@ def started(*args: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def demo() -> Iterator[str]:
     node()
-    with started("-m", "idl2mcp", "serve", "--demo", "--transport", "http", "--port") as url:
+    with started(
+        "-m", "idl2mcp", "serve", "--demo", "--transport", "http", "--port"
+    ) as url:
         yield url
 
 
@@ -334,14 +373,22 @@ def named() -> Iterator[str]:
 def conforms(url: str, scenario: str, folder: Path) -> None:
     command = [str(BIN / "conformance"), "server", "--url", url, "--scenario", scenario]
     ran = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=env(), cwd=folder
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=env(),
+        cwd=folder,
     )
     assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
     assert ", 0 failed, 0 warnings" in ran.stdout
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_conformance_suite_is_kept(demo: str, tmp_path: Path, scenario: str) -> None:
+def test_the_conformance_suite_is_kept(
+    demo: str, tmp_path: Path, scenario: str
+) -> None:
     conforms(demo, scenario, tmp_path)
 
 

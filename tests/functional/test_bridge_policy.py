@@ -62,7 +62,10 @@ async def test_what_is_allowed_is_sent_and_written_down() -> None:
 
 
 async def test_the_policys_priority_fee_is_paid_and_counts_as_outflow() -> None:
-    plain, quick = scene(), scene(lambda local: policy(local, priority=PriorityFee(500_000)))
+    plain, quick = (
+        scene(),
+        scene(lambda local: policy(local, priority=PriorityFee(500_000))),
+    )
     spent = []
     for s in (plain, quick):
         reply = await s.bridge.call(*transfer(250_000))
@@ -71,7 +74,9 @@ async def test_the_policys_priority_fee_is_paid_and_counts_as_outflow() -> None:
         spent.append(int(intent["outflow"]["SOL"]))
     message = from_bytes_versioned(base64.b64decode(intent["message"]))
     keys = message.account_keys
-    budget = [ix for ix in message.instructions if keys[ix.program_id_index] == COMPUTE_BUDGET]
+    budget = [
+        ix for ix in message.instructions if keys[ix.program_id_index] == COMPUTE_BUDGET
+    ]
     units = int.from_bytes(bytes(budget[0].data)[1:], "little")
     assert spent[1] == spent[0] + priority_fee(units, 500_000)
 
@@ -81,7 +86,9 @@ def test_a_priority_fee_is_a_number_or_auto(value: object) -> None:
     assert Policy.read({"priority_fee": "auto"}).priority == PriorityFee("auto")
     read = Policy.read({"priority_fee": 5, "max_priority_fee": 7})
     assert read.priority == PriorityFee(5, 7)
-    with pytest.raises(SourceError, match=r"policy\.priority_fee: expected micro-lamports"):
+    with pytest.raises(
+        SourceError, match=r"policy\.priority_fee: expected micro-lamports"
+    ):
         Policy.read({"priority_fee": value})
 
 
@@ -132,9 +139,21 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     ),
     "no limit for the fee's SOL": (transfer(0), "outflow", {"rule": _set(limits=())}),
     "no policy at all": (transfer(1), "clusters", {"rule": lambda local: Policy()}),
-    "another cluster": (transfer(1), "clusters", {"rule": _set(clusters=frozenset({"devnet"}))}),
-    "mainnet only": (transfer(1), "clusters", {"rule": _set(clusters=frozenset({"mainnet"}))}),
-    "a program that is not listed": (transfer(1), "program", {"rule": _set(programs=())}),
+    "another cluster": (
+        transfer(1),
+        "clusters",
+        {"rule": _set(clusters=frozenset({"devnet"}))},
+    ),
+    "mainnet only": (
+        transfer(1),
+        "clusters",
+        {"rule": _set(clusters=frozenset({"mainnet"}))},
+    ),
+    "a program that is not listed": (
+        transfer(1),
+        "program",
+        {"rule": _set(programs=())},
+    ),
     "an instruction that is not listed": (
         transfer(1),
         "program.instructions",
@@ -144,14 +163,22 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "an account that is not listed as writable": (
         transfer(1),
         "program.writable",
-        {"rule": _set(programs=(ProgramRule(str(TOKEN), frozenset({"*"}), frozenset()),))},
+        {
+            "rule": _set(
+                programs=(ProgramRule(str(TOKEN), frozenset({"*"}), frozenset()),)
+            )
+        },
     ),
     "a delegate with one unit": (
         (
             "token_approve",
             {
                 "amount": "1",
-                "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"},
+                "accounts": {
+                    "source": "@alice_usdc",
+                    "delegate": "@bob",
+                    "owner": "@alice",
+                },
             },
         ),
         "takeover",
@@ -162,7 +189,11 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
             "token_approve",
             {
                 "amount": str(2**64 - 1),
-                "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"},
+                "accounts": {
+                    "source": "@alice_usdc",
+                    "delegate": "@bob",
+                    "owner": "@alice",
+                },
             },
         ),
         "takeover",
@@ -173,7 +204,11 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
             "token_approve",
             {
                 "amount": "9",
-                "accounts": {"source": "@alice_empty", "delegate": "@mallory", "owner": "@alice"},
+                "accounts": {
+                    "source": "@alice_empty",
+                    "delegate": "@mallory",
+                    "owner": "@alice",
+                },
             },
         ),
         "takeover",
@@ -182,7 +217,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "the account itself": (
         (
             "token_set_owner",
-            {"new_owner": "@mallory", "accounts": {"account": "@alice_usdc", "owner": "@alice"}},
+            {
+                "new_owner": "@mallory",
+                "accounts": {"account": "@alice_usdc", "owner": "@alice"},
+            },
         ),
         "takeover",
         {},
@@ -190,7 +228,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "an empty account itself": (
         (
             "token_set_owner",
-            {"new_owner": "@mallory", "accounts": {"account": "@alice_empty", "owner": "@alice"}},
+            {
+                "new_owner": "@mallory",
+                "accounts": {"account": "@alice_empty", "owner": "@alice"},
+            },
         ),
         "takeover",
         {},
@@ -198,7 +239,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "the right to close": (
         (
             "token_set_closer",
-            {"closer": "@mallory", "accounts": {"account": "@alice_usdc", "owner": "@alice"}},
+            {
+                "closer": "@mallory",
+                "accounts": {"account": "@alice_usdc", "owner": "@alice"},
+            },
         ),
         "takeover",
         {},
@@ -212,14 +256,23 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
         {},
     ),
     "the right to mint, thrown away": (
-        ("token_drop_mint_authority", {"accounts": {"mint": "@usdc", "owner": "@alice"}}),
+        (
+            "token_drop_mint_authority",
+            {"accounts": {"mint": "@usdc", "owner": "@alice"}},
+        ),
         "takeover",
         {},
     ),
     "the rent of a closed account": (
         (
             "token_close_account",
-            {"accounts": {"account": "@alice_empty", "destination": "@mallory", "owner": "@alice"}},
+            {
+                "accounts": {
+                    "account": "@alice_empty",
+                    "destination": "@mallory",
+                    "owner": "@alice",
+                }
+            },
         ),
         "outflow.per_call",
         {},
@@ -229,7 +282,11 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
             "token_burn",
             {
                 "amount": "600000",
-                "accounts": {"account": "@alice_usdc", "mint": "@usdc", "owner": "@alice"},
+                "accounts": {
+                    "account": "@alice_usdc",
+                    "mint": "@usdc",
+                    "owner": "@alice",
+                },
             },
         ),
         "outflow.per_call",
@@ -238,7 +295,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "SOL over the limit": (
         (
             "system_send_sol",
-            {"lamports": "5001", "accounts": {"source": "@alice", "destination": "@bob"}},
+            {
+                "lamports": "5001",
+                "accounts": {"source": "@alice", "destination": "@bob"},
+            },
         ),
         "outflow.per_call",
         {},
@@ -246,7 +306,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "all SOL": (
         (
             "system_send_sol",
-            {"lamports": "9999995000", "accounts": {"source": "@alice", "destination": "@bob"}},
+            {
+                "lamports": "9999995000",
+                "accounts": {"source": "@alice", "destination": "@bob"},
+            },
         ),
         "outflow.per_call",
         {},
@@ -280,8 +343,16 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
         "",
         {},
     ),
-    "a mode smuggled in": (("token_transfer", {**transfer(1)[1], "mode": "send"}), "", {}),
-    "a policy smuggled in": (("token_transfer", {**transfer(1)[1], "policy": {}}), "", {}),
+    "a mode smuggled in": (
+        ("token_transfer", {**transfer(1)[1], "mode": "send"}),
+        "",
+        {},
+    ),
+    "a policy smuggled in": (
+        ("token_transfer", {**transfer(1)[1], "policy": {}}),
+        "",
+        {},
+    ),
     "a negative amount": (transfer(-1), "", {}),
     "an amount that wraps": (transfer(2**64 + 5), "", {}),
     "an amount beyond what JSON carries": (
@@ -299,7 +370,11 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
         "outflow.per_call",
         {"surface": "lazy"},
     ),
-    "a hidden tool by name": (transfer(500_001), "outflow.per_call", {"surface": "lazy"}),
+    "a hidden tool by name": (
+        transfer(500_001),
+        "outflow.per_call",
+        {"surface": "lazy"},
+    ),
 }
 
 
@@ -314,9 +389,10 @@ async def test_an_attempt_is_refused_and_changes_nothing(what: str) -> None:
     assert reply.is_error, reply.text
     assert reply.structured is None
     if rule:
-        assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", rule), (
-            reply.text
-        )
+        assert (reply.details["reason"], reply.details["rule"]) == (
+            "policy_refused",
+            rule,
+        ), reply.text
     assert s.picture() == before
     assert s.sent() == 0
 
@@ -336,7 +412,9 @@ async def test_the_days_limit_holds_over_calls() -> None:
 
 async def test_the_days_limit_holds_for_calls_at_once() -> None:
     s = scene()
-    replies = await asyncio.gather(*(s.bridge.call(*transfer(290_000 + i)) for i in range(8)))
+    replies = await asyncio.gather(
+        *(s.bridge.call(*transfer(290_000 + i)) for i in range(8))
+    )
     assert sum(not r.is_error for r in replies) == 2
     assert s.held("bob_usdc") < 800_000
 
@@ -344,7 +422,9 @@ async def test_the_days_limit_holds_for_calls_at_once() -> None:
 async def test_the_days_limit_outlives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     for amount, refused in ((300_000, False), (290_000, False), (280_000, True)):
-        s = scene(audit=AuditLog(path))  # a new process: the chain is new, the log is not
+        s = scene(
+            audit=AuditLog(path)
+        )  # a new process: the chain is new, the log is not
         assert (await s.bridge.call(*transfer(amount))).is_error is refused
     assert verify_log(path)[0] == 6
 
@@ -353,7 +433,10 @@ async def test_two_bridges_with_one_log_share_the_days_limit(tmp_path: Path) -> 
     path = tmp_path / "audit.jsonl"
     a, b = scene(audit=AuditLog(path)), scene(audit=AuditLog(path))
     replies = await asyncio.gather(
-        *(s.bridge.call(*transfer(290_000 + i)) for i, s in enumerate((a, b, a, b, a, b)))
+        *(
+            s.bridge.call(*transfer(290_000 + i))
+            for i, s in enumerate((a, b, a, b, a, b))
+        )
     )
     assert sum(not r.is_error for r in replies) == 2
 
@@ -386,12 +469,16 @@ class _Signer:
     "how",
     [
         lambda message: wallet("mallory").sign_message(message),
-        lambda message: wallet("alice").sign_message(message[:-1] + bytes([message[-1] ^ 1])),
+        lambda message: wallet("alice").sign_message(
+            message[:-1] + bytes([message[-1] ^ 1])
+        ),
         lambda message: Signature.default(),
     ],
     ids=["another key's", "of another message", "none"],
 )
-async def test_a_signature_that_does_not_fit_is_not_sent(how: Callable[[bytes], Signature]) -> None:
+async def test_a_signature_that_does_not_fit_is_not_sent(
+    how: Callable[[bytes], Signature],
+) -> None:
     s = scene(signer=_Signer(how))
     before = s.picture()
     reply = await s.bridge.call(*transfer(1))
@@ -432,7 +519,9 @@ async def test_a_send_that_got_no_answer_counts_as_spent() -> None:
     assert s.audit.spent(key("alice"))[s.local.names["usdc"]] == 300_000
 
 
-async def test_a_send_of_unknown_outcome_is_told_with_its_signature_and_counts() -> None:
+async def test_a_send_of_unknown_outcome_is_told_with_its_signature_and_counts() -> (
+    None
+):
     async def lost(*args: Any, **options: Any) -> Any:
         raise SendUnknown("5sig", "the node went away")
 
@@ -476,7 +565,11 @@ async def test_an_outflow_that_grows_while_the_person_thinks_is_asked_again_and_
                 less = account.lamports - 10_000 * (len(asked) + 1)
                 accounts[place] = type(account)(less, account.data, account.owner)
         return type(outcome)(
-            outcome.err, outcome.logs, outcome.units, outcome.return_data, tuple(accounts)
+            outcome.err,
+            outcome.logs,
+            outcome.units,
+            outcome.return_data,
+            tuple(accounts),
         )
 
     inner = s.bridge.box.programs[0].transport.simulate  # type: ignore[union-attr]  # the scene has a chain
@@ -520,7 +613,9 @@ async def test_a_client_is_asked_by_elicitation(
     s = scene()
     seen: list[str] = []
     async with Client(
-        make_server(s.bridge), mode=era, elicitation_callback=_answers(action, content, seen)
+        make_server(s.bridge),
+        mode=era,
+        elicitation_callback=_answers(action, content, seen),
     ) as client:
         result = await client.call_tool(*transfer(400_000))
     assert len(seen) == 1
@@ -548,7 +643,11 @@ async def test_send_tools_are_marked_as_destructive() -> None:
 
 async def test_no_result_and_no_schema_holds_a_key() -> None:
     s = scene()
-    secret = {wallet("alice").secret().hex(), str(wallet("alice")), str(Keypair())[:0] or "never"}
+    secret = {
+        wallet("alice").secret().hex(),
+        str(wallet("alice")),
+        str(Keypair())[:0] or "never",
+    }
     reply = await s.bridge.call(*transfer(1))
     told = repr((reply, s.audit.entries(), s.bridge.signer, s.bridge.box.listed))
     assert not any(text in told for text in secret)
@@ -558,4 +657,6 @@ def test_the_mint_of_the_scene_belongs_to_alice() -> None:
     local = cluster(MINTED)
     account = local.svm.get_account(Pubkey.from_string(local.names["usdc"]))
     assert account is not None
-    assert Mint.from_bytes(bytes(account.data)).mint_authority == wallet("alice").pubkey()
+    assert (
+        Mint.from_bytes(bytes(account.data)).mint_authority == wallet("alice").pubkey()
+    )

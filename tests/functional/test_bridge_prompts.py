@@ -47,7 +47,9 @@ async def test_prompts_are_listed_got_and_completed(era: Any) -> None:
             "call_approve",
             "call_set_owner",
         }
-        got = said(await client.get_prompt("use_token", {"task": "send 5 coins to bob"}))
+        got = said(
+            await client.get_prompt("use_token", {"task": "send 5 coins to bob"})
+        )
         assert "send 5 coins to bob" in got
         assert "transfer(amount: u64)" in got
         assert "never make up an address" in got
@@ -76,9 +78,16 @@ async def test_a_prompt_walks_through_an_instruction(era: Any) -> None:
     async with Client(make_server(bridge()), mode=era) as client:
         rows = {p.name: p for p in (await client.list_prompts()).prompts}
         arguments = {a.name: a.required for a in rows["call_transfer"].arguments or []}
-        assert arguments == {"amount": True, "source": True, "destination": True, "authority": True}
+        assert arguments == {
+            "amount": True,
+            "source": True,
+            "destination": True,
+            "authority": True,
+        }
         text = said(
-            await client.get_prompt("call_transfer", {"amount": "5", "source": "@alice_usdc"})
+            await client.get_prompt(
+                "call_transfer", {"amount": "5", "source": "@alice_usdc"}
+            )
         )
     assert "- amount: 5" in text
     assert "Missing, ask me for: destination, authority." in text
@@ -91,7 +100,9 @@ async def test_a_prompt_walks_through_an_instruction(era: Any) -> None:
 async def test_what_is_typed_into_a_prompt_is_cleaned() -> None:
     async with Client(make_server(bridge())) as client:
         text = said(
-            await client.get_prompt("call_transfer", {"amount": "5\u202e\x07" + "9" * 1000})
+            await client.get_prompt(
+                "call_transfer", {"amount": "5\u202e\x07" + "9" * 1000}
+            )
         )
     assert "\u202e" not in text
     assert "9" * 400 not in text
@@ -108,7 +119,10 @@ def with_kinds() -> dict[str, Any]:
         {"name": "to", "type": "pubkey"},
         {"name": "amount", "type": "u64"},
     ]
-    idl["instructions"][0]["accounts"] = [{"name": "to"}, {"name": "payer", "signer": True}]
+    idl["instructions"][0]["accounts"] = [
+        {"name": "to"},
+        {"name": "payer", "signer": True},
+    ]
     return idl
 
 
@@ -118,8 +132,15 @@ async def test_enum_and_boolean_arguments_are_completed(era: Any) -> None:
     async with Client(
         make_server(Bridge([ServedProgram(program, program.address)])), mode=era
     ) as client:
-        assert await completed(client, "call_go", "speed") == ["Slow", "Fast", "Fastest"]
-        assert await completed(client, "call_go", "speed", "fast") == ["Fast", "Fastest"]
+        assert await completed(client, "call_go", "speed") == [
+            "Slow",
+            "Fast",
+            "Fastest",
+        ]
+        assert await completed(client, "call_go", "speed", "fast") == [
+            "Fast",
+            "Fastest",
+        ]
         assert {"Slow", "Fast"} <= set(await completed(client, "call_go", "maybe"))
         assert await completed(client, "call_go", "really", "t") == ["true"]
         assert await completed(client, "call_go", "amount") == []
@@ -141,7 +162,9 @@ async def test_account_arguments_are_completed(era: Any) -> None:
             "@alice",
             "@alice_usdc",
         ]
-        assert await completed(client, "call_transfer", "source", "Tokenk") == [str(TOKEN)]
+        assert await completed(client, "call_transfer", "source", "Tokenk") == [
+            str(TOKEN)
+        ]
         everything = await completed(client, "call_transfer", "authority")
         assert {"@alice", "@bob", "@usdc"} <= set(everything)
 
@@ -150,9 +173,13 @@ async def test_the_acting_wallet_is_offered() -> None:
     from idl2mcp.local_cluster import wallet
 
     program = load(TOKEN_IDL)
-    mine = Bridge([ServedProgram(program, program.address)], wallet=wallet("alice").pubkey())
+    mine = Bridge(
+        [ServedProgram(program, program.address)], wallet=wallet("alice").pubkey()
+    )
     async with Client(make_server(mine)) as client:
-        assert key("alice") in await completed(client, "call_transfer", "source", key("alice")[:4])
+        assert key("alice") in await completed(
+            client, "call_transfer", "source", key("alice")[:4]
+        )
 
 
 async def test_addresses_of_the_programs_own_accounts_are_completed() -> None:
@@ -164,20 +191,26 @@ async def test_addresses_of_the_programs_own_accounts_are_completed() -> None:
     async with Client(make_server(both)) as client:
         account = local.names["alice_usdc"]
         typed = {"name": "address", "value": account[:6]}
-        found = await client.complete(template, typed, context_arguments={"program": "token"})
+        found = await client.complete(
+            template, typed, context_arguments={"program": "token"}
+        )
         assert account in found.completion.values
         names = ResourceTemplateReference(
             type="ref/resource", uri="solana://{program}/types/{name}"
         )
         found = await client.complete(
-            names, {"name": "name", "value": "tok"}, context_arguments={"program": "token"}
+            names,
+            {"name": "name", "value": "tok"},
+            context_arguments={"program": "token"},
         )
         assert found.completion.values == ["TokenAccount"]
         pages = ResourceTemplateReference(
             type="ref/resource", uri="solana://{program}/pages/{cursor}"
         )
         found = await client.complete(
-            pages, {"name": "cursor", "value": ""}, context_arguments={"program": "token"}
+            pages,
+            {"name": "cursor", "value": ""},
+            context_arguments={"program": "token"},
         )
         assert found.completion.values[0] == "0"
         found = await client.complete(pages, {"name": "cursor", "value": ""})
@@ -186,7 +219,9 @@ async def test_addresses_of_the_programs_own_accounts_are_completed() -> None:
 
 async def test_many_instructions_are_not_listed_as_prompts_but_can_be_had() -> None:
     program = load(big_idl())
-    async with Client(make_server(Bridge([ServedProgram(program, program.address)]))) as client:
+    async with Client(
+        make_server(Bridge([ServedProgram(program, program.address)]))
+    ) as client:
         assert {p.name for p in (await client.list_prompts()).prompts} == {
             "use_small",
             "explain_error",
@@ -217,7 +252,9 @@ def demo() -> Bridge:
     from idl2mcp.inputs import Chain
 
     return make_bridge(
-        BridgeConfig([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True)
+        BridgeConfig(
+            [ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True
+        )
     )[0]
 
 
@@ -225,13 +262,17 @@ async def test_an_account_is_completed_by_its_seeds_once_they_are_filled_in() ->
     made = demo()
     alice = key("alice")
     program = made.box.labels["counter"].program
-    derived = str(program.instruction("increment").address("counter", {}, {"authority": alice}))
+    derived = str(
+        program.instruction("increment").address("counter", {}, {"authority": alice})
+    )
     async with Client(make_server(made)) as client:
         for given in ({"authority": alice}, {"authority": "@alice", "amount": "5"}):
-            assert (await completed(client, "call_counter_increment", "counter", **given))[
-                0
-            ] == derived
-        assert derived not in await completed(client, "call_counter_increment", "counter")
+            assert (
+                await completed(client, "call_counter_increment", "counter", **given)
+            )[0] == derived
+        assert derived not in await completed(
+            client, "call_counter_increment", "counter"
+        )
         assert derived not in await completed(
             client, "call_counter_increment", "counter", authority="nobody"
         )
@@ -249,30 +290,41 @@ async def test_more_completions_than_an_answer_holds_are_counted() -> None:
     program = load(idl)
     one = Bridge([ServedProgram(program, program.address)])
     async with Client(make_server(one)) as client:
-        ref = PromptReference(type="ref/prompt", name=f"use_{next(iter(one.box.labels))}")
+        ref = PromptReference(
+            type="ref/prompt", name=f"use_{next(iter(one.box.labels))}"
+        )
         found = (await client.complete(ref, {"name": "task", "value": ""})).completion
     assert (len(found.values), found.total, found.has_more) == (100, 160, True)
 
 
-async def test_errors_are_explained_by_number_name_and_as_the_runtime_writes_them() -> None:
+async def test_errors_are_explained_by_number_name_and_as_the_runtime_writes_them() -> (
+    None
+):
     async with Client(make_server(demo())) as client:
 
         async def explained(code: str) -> str:
             return said(
-                await client.get_prompt("explain_error", {"program": "counter", "code": code})
+                await client.get_prompt(
+                    "explain_error", {"program": "counter", "code": code}
+                )
             )
 
         own = demo().box.labels["counter"].program.model.errors[0]
         assert own.name in await explained(str(own.code))
         assert own.name in await explained(f"custom program error: {own.code:#x}")
         assert str(own.code) in await explained(own.name.lower())
-        assert "ConstraintSeeds (2006), an error of the Anchor framework" in await explained("2006")
+        assert (
+            "ConstraintSeeds (2006), an error of the Anchor framework"
+            in await explained("2006")
+        )
 
 
 def test_a_task_is_answered_with_the_instructions_that_fit_it(shared_idls: Any) -> None:
     program = load(shared_idls / "anchor__whirlpool.json")
     one = Bridge([ServedProgram(program, program.address)])
-    text = Prompts(one).get("use_whirlpool", {"task": "collect the fees of my position"})
+    text = Prompts(one).get(
+        "use_whirlpool", {"task": "collect the fees of my position"}
+    )
     rows = [line for line in text.splitlines() if line.startswith("- ")]
     assert any(row.startswith("- collect_fees(") for row in rows[:3])
     assert len(rows) <= 9

@@ -49,7 +49,9 @@ usdc = { decimals = 6, address = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU" 
 merchant_usdc = { mint = "@usdc", owner = "@merchant" }
 """
 TOKEN: dict[str, Any] = {"Authorization": "Bearer the-operators-token"}
-LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+LIST = json.dumps(
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+).encode()
 OPERATORS = ("/payments", "/calls", "/audit", "/metrics")
 
 
@@ -60,7 +62,8 @@ def public(cli: Cli, request: pytest.FixtureRequest) -> Iterator[tuple[str, str]
     port = free_port(2)
     cli.write("setup.toml", SETUP)
     config = cli.write(
-        "b.toml", 'setup = "setup.toml"\n' + CONFIG.format(operator_port=port + 1, unpaid=unpaid)
+        "b.toml",
+        'setup = "setup.toml"\n' + CONFIG.format(operator_port=port + 1, unpaid=unpaid),
     )
     with http_server_at(
         port, cli.folder, "--config", config, IDL2MCP_TOKEN="the-operators-token"
@@ -68,7 +71,9 @@ def public(cli: Cli, request: pytest.FixtureRequest) -> Iterator[tuple[str, str]
         yield url, f"http://127.0.0.1:{port + 1}"
 
 
-def test_strangers_see_the_tools_and_operators_the_sales(public: tuple[str, str], cli: Cli) -> None:
+def test_strangers_see_the_tools_and_operators_the_sales(
+    public: tuple[str, str], cli: Cli
+) -> None:
     shop, own = public
     for path in OPERATORS:
         assert ask(f"{shop}{path}")[0] == 401, path
@@ -78,7 +83,9 @@ def test_strangers_see_the_tools_and_operators_the_sales(public: tuple[str, str]
     assert json.loads(ask(f"{shop}/healthz")[1]) == {"status": "ok"}
     assert "programs" in json.loads(ask(f"{shop}/healthz", **TOKEN)[1])
     assert "programs" in json.loads(ask(f"{own}/healthz")[1])
-    assert ask(f"{shop}/rpc", method="POST", body=b"{}")[0] == 404  # no node for strangers
+    assert (
+        ask(f"{shop}/rpc", method="POST", body=b"{}")[0] == 404
+    )  # no node for strangers
     assert ask(f"{shop}/", X_Forwarded_For="203.0.113.1")[0] == 200
     told = (cli.folder / "stderr.txt").read_text()
     assert "Traceback" not in told
@@ -105,7 +112,9 @@ def test_who_does_not_pay_is_limited_by_the_address_that_the_proxy_tells(
 def test_without_a_proxy_its_header_is_not_believed(cli: Cli) -> None:
     config = f'[[program]]\nsource = "{cli.idl}"\n[http]\npublic = true\nunpaid_per_minute = 3\n'
     port = free_port(2)
-    with http_server_at(port, cli.folder, "--config", cli.write("b.toml", config)) as url:
+    with http_server_at(
+        port, cli.folder, "--config", cli.write("b.toml", config)
+    ) as url:
         codes = [ask(f"{url}/", X_Forwarded_For=f"1.1.1.{n}")[0] for n in range(5)]
         assert codes == [200] * 3 + [429] * 2
         # No token and no port of its own: nobody sees them.
@@ -119,7 +128,9 @@ def test_without_a_proxy_its_header_is_not_believed(cli: Cli) -> None:
 async def served(shop: Shop, **settings: Any) -> AsyncIterator[str]:
     port = free_port()
     app: Any = http_app(
-        shop.server, shop.bridge, HttpSettings(port=port, public=True, stateless=True, **settings)
+        shop.server,
+        shop.bridge,
+        HttpSettings(port=port, public=True, stateless=True, **settings),
     )
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", ws="none")
@@ -145,7 +156,9 @@ async def test_a_paid_call_lifts_the_limit_and_a_repeat_does_not(shop: Shop) -> 
     async with served(shop, unpaid_per_minute=6) as url, Client(url) as client:
         buyer = Buyer(client, shop.payer())
         for _ in range(6):  # with its demand each takes two requests of six
-            assert not (await buyer.call_tool("counter_initialize", CREATE)).result.is_error
+            assert not (
+                await buyer.call_tool("counter_initialize", CREATE)
+            ).result.is_error
         paid = await buyer.call_tool(
             "counter_initialize", CREATE, payment_id="pay_0123456789abcdef"
         )
@@ -182,7 +195,11 @@ async def test_a_stranger_can_only_buy_what_sends(shop: Shop) -> None:
         {
             "mode": "send",
             "outflow": {
-                "SOL": {"per_call": 10_000_000, "per_day": 100_000_000, "confirm_above": 1}
+                "SOL": {
+                    "per_call": 10_000_000,
+                    "per_day": 100_000_000,
+                    "confirm_above": 1,
+                }
             },
         }
     ],
@@ -198,7 +215,9 @@ async def test_a_stranger_is_not_asked_to_confirm_for_the_owner(shop: Shop) -> N
         return types.ElicitResult(action="accept", content={"send": True})
 
     async with served(shop) as url, Client(url, elicitation_callback=answer) as client:
-        refused = await Buyer(client, shop.payer()).call_tool("counter_initialize", CREATE)
+        refused = await Buyer(client, shop.payer()).call_tool(
+            "counter_initialize", CREATE
+        )
         assert refused.result.is_error
         assert "strangers" in json.dumps(refused.result.model_dump(mode="json"))
     assert (asked, shop.count(), shop.takings) == ([], -1, 0)

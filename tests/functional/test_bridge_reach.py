@@ -41,7 +41,11 @@ from tests.support.policy_scene import (
 
 pytestmark = pytest.mark.usefixtures("quick_retries")
 
-ME, OTHER, THIRD = wallet("alice").pubkey(), wallet("mallory").pubkey(), wallet("bob").pubkey()
+ME, OTHER, THIRD = (
+    wallet("alice").pubkey(),
+    wallet("mallory").pubkey(),
+    wallet("bob").pubkey(),
+)
 BOX, BOX2, MINT, JOINT, SEEDED = (Pubkey(bytes([n] * 32)) for n in (81, 82, 83, 84, 85))
 STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 
@@ -55,7 +59,12 @@ TOKEN_JOINT = {
             ["source+", "destination+", "joint", "signer!"],
             {"amount": "u64"},
         ),
-        ix("joint_approve", [4], ["source+", "delegate", "joint", "signer!"], {"amount": "u64"}),
+        ix(
+            "joint_approve",
+            [4],
+            ["source+", "delegate", "joint", "signer!"],
+            {"amount": "u64"},
+        ),
     ],
 }
 SYSTEM_SEEDED = {
@@ -93,7 +102,13 @@ def token(
         return bytes(36) if of is None else b"\1\0\0\0" + bytes(of)
 
     lamports = 2_039_280 + (amount if native else 0)
-    data = bytes(mint) + bytes(owner) + struct.pack("<Q", amount) + option(delegate) + b"\1"
+    data = (
+        bytes(mint)
+        + bytes(owner)
+        + struct.pack("<Q", amount)
+        + option(delegate)
+        + b"\1"
+    )
     data += (
         (struct.pack("<IQ", 1, 2_039_280) if native else bytes(12))
         + struct.pack("<Q", delegated)
@@ -108,8 +123,12 @@ def mint_of(authority: Pubkey | None, *extensions: tuple[int, bytes]) -> Account
         + struct.pack("<Q", 10**9)
         + bytes([6, 1])
     )
-    tail = b"".join(struct.pack("<HH", kind, len(data)) + data for kind, data in extensions)
-    return Account(10**9, (base + bytes(36)).ljust(165, b"\0") + b"\1" + tail, TOKEN_2022_PROGRAM)
+    tail = b"".join(
+        struct.pack("<HH", kind, len(data)) + data for kind, data in extensions
+    )
+    return Account(
+        10**9, (base + bytes(36)).ljust(165, b"\0") + b"\1" + tail, TOKEN_2022_PROGRAM
+    )
 
 
 def joint(*signers: Pubkey, needed: int = 1) -> Account:
@@ -123,7 +142,10 @@ def rule(local: LocalCluster) -> Policy:
     return policy(
         local,
         programs=tuple(ProgramRule(i, frozenset({"*"})) for i in ids),
-        limits=((usdc, OutflowLimit(1_000, 10_000)), ("SOL", OutflowLimit(100_000, 10**6))),
+        limits=(
+            (usdc, OutflowLimit(1_000, 10_000)),
+            ("SOL", OutflowLimit(100_000, 10**6)),
+        ),
     )
 
 
@@ -132,7 +154,11 @@ def reaching() -> Scene:
     s = scene(rule)
     usdc = Pubkey.from_string(s.local.names["usdc"])
     system = ServedProgram(
-        load(SYSTEM_SEEDED), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
+        load(SYSTEM_SEEDED),
+        Pubkey.from_string(SYSTEM),
+        s.local.transport,
+        "a test",
+        "local",
     )
     s.bridge.registry.serve([served(s.local, load(TOKEN_JOINT)), system])
     put = s.local.svm.set_account
@@ -161,7 +187,12 @@ def _seeded(lamports: int) -> dict[str, Any]:
 def _joint(source: Pubkey, **more: str) -> dict[str, Any]:
     return {
         "amount": "400000",
-        "accounts": {"source": str(source), "joint": str(JOINT), "signer": "@alice", **more},
+        "accounts": {
+            "source": str(source),
+            "joint": str(JOINT),
+            "signer": "@alice",
+            **more,
+        },
     }
 
 
@@ -185,7 +216,11 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
         "token_transfer",
         {
             "amount": "400000",
-            "accounts": {"source": str(BOX), "destination": "@bob_usdc", "authority": "@alice"},
+            "accounts": {
+                "source": str(BOX),
+                "destination": "@bob_usdc",
+                "authority": "@alice",
+            },
         },
         "outflow.per_call",
     ),
@@ -210,7 +245,9 @@ async def test_what_others_delegated_is_held_against_the_limits_net() -> None:
     ).is_error
     home = {**take, "destination": "@alice_usdc"}
     assert not (
-        await s.bridge.call("token_transfer", {"amount": "300000", "accounts": home}, yes)
+        await s.bridge.call(
+            "token_transfer", {"amount": "300000", "accounts": home}, yes
+        )
     ).is_error
     assert s.audit.spent(key("alice"))[s.local.names["usdc"]] == 1000
 
@@ -248,7 +285,8 @@ def withheld(amount: int) -> bytes:
 
 T22 = TOKEN_2022_PROGRAM
 CASES: dict[
-    str, tuple[dict[Pubkey, Account | None], dict[Pubkey, Account | None], dict[str, int]]
+    str,
+    tuple[dict[Pubkey, Account | None], dict[Pubkey, Account | None], dict[str, int]],
 ] = {
     "a delegate's, through a program": (
         {BOX: token(THIRD, 500, delegate=ME, delegated=400), BOX2: token(OTHER, 0)},
@@ -271,7 +309,10 @@ CASES: dict[
         {str(MINT): 400},
     ),
     "wrapped SOL that the wallet may close": (
-        {BOX: token(THIRD, 10**9, closer=ME, native=True), OTHER: Account(1, b"", SYSTEM_PROGRAM)},
+        {
+            BOX: token(THIRD, 10**9, closer=ME, native=True),
+            OTHER: Account(1, b"", SYSTEM_PROGRAM),
+        },
         {BOX: None, OTHER: Account(10**9 + 2_039_281, b"", SYSTEM_PROGRAM)},
         {"SOL": 10**9 + 2_039_280},
     ),
@@ -299,18 +340,36 @@ CASES: dict[
         {"SOL": 10**9 - 5},
     ),
     "withheld fees, from the mint": (
-        {MINT: mint_of(None, fees(ME, 70)), BOX: token(OTHER, 0, program=T22, tail=withheld(0))},
-        {MINT: mint_of(None, fees(ME, 0)), BOX: token(OTHER, 70, program=T22, tail=withheld(0))},
+        {
+            MINT: mint_of(None, fees(ME, 70)),
+            BOX: token(OTHER, 0, program=T22, tail=withheld(0)),
+        },
+        {
+            MINT: mint_of(None, fees(ME, 0)),
+            BOX: token(OTHER, 70, program=T22, tail=withheld(0)),
+        },
         {str(MINT): 70},
     ),
     "withheld fees, from an account, to the wallet": (
-        {MINT: mint_of(None, fees(ME, 0)), BOX: token(ME, 0, program=T22, tail=withheld(70))},
-        {MINT: mint_of(None, fees(ME, 0)), BOX: token(ME, 70, program=T22, tail=withheld(0))},
+        {
+            MINT: mint_of(None, fees(ME, 0)),
+            BOX: token(ME, 0, program=T22, tail=withheld(70)),
+        },
+        {
+            MINT: mint_of(None, fees(ME, 0)),
+            BOX: token(ME, 70, program=T22, tail=withheld(0)),
+        },
         {},
     ),
     "withheld fees, gathered in the mint": (
-        {MINT: mint_of(None, fees(ME, 0)), BOX: token(OTHER, 0, program=T22, tail=withheld(70))},
-        {MINT: mint_of(None, fees(ME, 70)), BOX: token(OTHER, 0, program=T22, tail=withheld(0))},
+        {
+            MINT: mint_of(None, fees(ME, 0)),
+            BOX: token(OTHER, 0, program=T22, tail=withheld(70)),
+        },
+        {
+            MINT: mint_of(None, fees(ME, 70)),
+            BOX: token(OTHER, 0, program=T22, tail=withheld(0)),
+        },
         {},
     ),
 }
@@ -323,7 +382,10 @@ def test_what_counts_as_outflow(what: str) -> None:
 
 
 def test_making_a_mint_locks_its_rent_away() -> None:
-    before: dict[Pubkey, Account | None] = {MINT: None, ME: Account(10**10, b"", SYSTEM_PROGRAM)}
+    before: dict[Pubkey, Account | None] = {
+        MINT: None,
+        ME: Account(10**10, b"", SYSTEM_PROGRAM),
+    }
     after: dict[Pubkey, Account | None] = {
         MINT: mint_of(ME),
         ME: Account(9 * 10**9, b"", SYSTEM_PROGRAM),
@@ -332,11 +394,16 @@ def test_making_a_mint_locks_its_rent_away() -> None:
 
 
 def stake(
-    staker: Pubkey, withdrawer: Pubkey, lockup: bytes = bytes(16), custodian: Pubkey | None = None
+    staker: Pubkey,
+    withdrawer: Pubkey,
+    lockup: bytes = bytes(16),
+    custodian: Pubkey | None = None,
 ) -> Account:
     head = (2).to_bytes(4, "little") + bytes(8) + bytes(staker) + bytes(withdrawer)
     return Account(
-        10**9, head + lockup + (bytes(custodian) if custodian else bytes(32)) + bytes(76), STAKE
+        10**9,
+        head + lockup + (bytes(custodian) if custodian else bytes(32)) + bytes(76),
+        STAKE,
     )
 
 
@@ -362,7 +429,11 @@ HANDED: dict[str, tuple[Account, Account, bool]] = {
         Account(10**9, b"", SOMETHING),
         True,
     ),
-    "tokens made in secret": (mint_of(ME, (24, b"old")), mint_of(ME, (24, b"new")), False),
+    "tokens made in secret": (
+        mint_of(ME, (24, b"old")),
+        mint_of(ME, (24, b"new")),
+        False,
+    ),
 }
 
 
@@ -373,13 +444,17 @@ def test_power_that_is_handed_on_is_seen(what: str) -> None:
     assert takeovers({BOX: before}, {BOX: after}, [str(ME)], accounts)
     assert not takeovers({BOX: before}, {BOX: before}, [str(ME)], accounts)
     assert (
-        not takeovers({BOX: after}, {BOX: before}, [str(SEEDED), str(JOINT), str(ME)], accounts)
+        not takeovers(
+            {BOX: after}, {BOX: before}, [str(SEEDED), str(JOINT), str(ME)], accounts
+        )
         or not reached
     )
 
 
 def test_a_lockup_that_the_wallet_itself_lifts_is_its_own_matter() -> None:
-    assert not takeovers({BOX: stake(ME, ME)}, {BOX: stake(ME, ME, LONG, ME)}, [str(ME)])
+    assert not takeovers(
+        {BOX: stake(ME, ME)}, {BOX: stake(ME, ME, LONG, ME)}, [str(ME)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -393,9 +468,9 @@ def test_a_lockup_that_the_wallet_itself_lifts_is_its_own_matter() -> None:
     ],
 )
 def test_what_is_no_multisig_of_the_wallets(account: Account | None) -> None:
-    assert signing_power(ME, [Instruction(SOMETHING, b"", [])], {JOINT: account}).owners == {
-        str(ME)
-    }
+    assert signing_power(
+        ME, [Instruction(SOMETHING, b"", [])], {JOINT: account}
+    ).owners == {str(ME)}
 
 
 def test_in_a_direct_call_of_a_native_program_everything_is_in_reach() -> None:
@@ -406,9 +481,9 @@ def test_in_a_direct_call_of_a_native_program_everything_is_in_reach() -> None:
     indirect = Instruction(SOMETHING, b"", every)
     part = Instruction(SYSTEM_PROGRAM, b"", every[:1])
     assert signing_power(ME, [indirect, part], accounts).accounts == {BOX}
-    assert signing_power(ME, [Instruction(SOMETHING, b"", [])], accounts) == SigningPower(
-        frozenset({str(ME)})
-    )
+    assert signing_power(
+        ME, [Instruction(SOMETHING, b"", [])], accounts
+    ) == SigningPower(frozenset({str(ME)}))
 
 
 # --- balances that change while they are measured ---------------------------------------------------------------------
@@ -418,7 +493,9 @@ async def test_a_deposit_that_lands_while_a_call_is_simulated_does_not_hide_what
     None
 ):
     s = scene()
-    mine, usdc = (Pubkey.from_string(s.local.names[name]) for name in ("alice_usdc", "usdc"))
+    mine, usdc = (
+        Pubkey.from_string(s.local.names[name]) for name in ("alice_usdc", "usdc")
+    )
     real, times = s.local.transport.accounts_at, [0]
 
     async def behind(keys: Any, since: int = 0) -> Any:
@@ -522,7 +599,10 @@ PLACES = [
             "alice_other",
         )
     ),
-    *map(str, (BOX, BOX2, JOINT, Pubkey.create_with_seed(ME, "seed", SYSTEM_PROGRAM), TOKEN)),
+    *map(
+        str,
+        (BOX, BOX2, JOINT, Pubkey.create_with_seed(ME, "seed", SYSTEM_PROGRAM), TOKEN),
+    ),
     SYSTEM,
 ]
 AMOUNTS = st.sampled_from(
@@ -533,12 +613,16 @@ AMOUNTS = st.sampled_from(
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """A call of any instruction of SPL Token and of the system program, mostly with accounts that make sense."""
-    program, prefix = draw(st.sampled_from([(TOKEN_JOINT, "token"), (SYSTEM_SEEDED, "system")]))
+    program, prefix = draw(
+        st.sampled_from([(TOKEN_JOINT, "token"), (SYSTEM_SEEDED, "system")])
+    )
     ix = draw(st.sampled_from(program["instructions"]))
     accounts = {}
     for account in ix["accounts"]:
         fits = {
-            "source": ["@alice_usdc", str(BOX), str(BOX2)] if prefix == "token" else ["@alice"],
+            "source": ["@alice_usdc", str(BOX), str(BOX2)]
+            if prefix == "token"
+            else ["@alice"],
             "account": ["@alice_usdc", str(BOX2)] if prefix == "token" else ["@alice"],
             "destination": ["@bob_usdc", "@alice_usdc"]
             if prefix == "token"
@@ -563,7 +647,9 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
             case "owner", _:
                 args["owner"] = draw(st.sampled_from([SYSTEM, str(TOKEN)]))
             case name, "pubkey":
-                args[name] = draw(st.sampled_from(["@mallory", "@alice", SYSTEM, str(TOKEN)]))
+                args[name] = draw(
+                    st.sampled_from(["@mallory", "@alice", SYSTEM, str(TOKEN)])
+                )
             case name, _:
                 args[name] = draw(AMOUNTS)
     return f"{prefix}_{ix['name']}", {**args, "accounts": accounts}
@@ -572,7 +658,13 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 def owned(s: Scene, of: Pubkey) -> tuple[int, int]:
     """Tokens of usdc and lamports that a signature of *of* could take, as the chain has it now."""
     usdc, tokens, lamports = Pubkey.from_string(s.local.names["usdc"]), 0, 0
-    for key_ in {*map(Pubkey.from_string, s.local.names.values()), BOX, BOX2, _derived(), of}:
+    for key_ in {
+        *map(Pubkey.from_string, s.local.names.values()),
+        BOX,
+        BOX2,
+        _derived(),
+        of,
+    }:
         account = s.local.svm.get_account(key_)
         if account is None:
             continue
@@ -590,7 +682,13 @@ def owned(s: Scene, of: Pubkey) -> tuple[int, int]:
                 struct.unpack_from("<Q", data, 121)[0],
             )
             held = owner in (bytes(of), bytes(JOINT))
-            tokens += amount if held else min(amount, delegated) if delegate == bytes(of) else 0
+            tokens += (
+                amount
+                if held
+                else min(amount, delegated)
+                if delegate == bytes(of)
+                else 0
+            )
     return tokens, lamports
 
 
@@ -607,7 +705,10 @@ def test_whatever_is_called_the_wallet_loses_no_more_than_a_days_limits(
             tokens, lamports = owned(s, ME)
             await s.bridge.call(name, arguments, yes)
             now = owned(s, ME)
-            assert (tokens - now[0] <= 1_000, lamports - now[1] <= 100_000) == (True, True), (
+            assert (tokens - now[0] <= 1_000, lamports - now[1] <= 100_000) == (
+                True,
+                True,
+            ), (
                 name,
                 arguments,
             )

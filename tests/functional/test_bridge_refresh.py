@@ -65,7 +65,9 @@ class Node:
 
     def anchor_idl(self, program_id: Pubkey, idl: Any) -> None:
         content = packed(idl) if isinstance(idl, dict) else idl
-        self.chain.set_account(anchor_idl_address(program_id), anchor_account(program_id, content))
+        self.chain.set_account(
+            anchor_idl_address(program_id), anchor_account(program_id, content)
+        )
 
     def metadata_idl(self, program_id: Pubkey, idl: Any) -> None:
         self.chain.set_account(
@@ -118,7 +120,9 @@ async def test_a_client_of_the_new_era_is_told_of_a_deployment_and_sees_the_new_
         assert {"increment", "get_state"} <= await names(client)
         assert bridge.health()["programs"]["counter"]["deployed_slot"] == node.slot
         uris = ["solana://counter/schema"]
-        async with client.listen(tools_list_changed=True, resource_subscriptions=uris) as events:
+        async with client.listen(
+            tools_list_changed=True, resource_subscriptions=uris
+        ) as events:
             node.deploy(PROGRAM, VAULT.read_bytes())
             seen: set[Any] = set()
             async with asyncio.timeout(25):
@@ -169,13 +173,17 @@ async def test_a_client_of_the_handshake_era_is_told_too(node: Node) -> None:
         assert logs[0]["deployed_slot"] == node.slot
 
 
-async def test_the_same_schema_from_a_new_deployment_changes_the_slot_alone(node: Node) -> None:
+async def test_the_same_schema_from_a_new_deployment_changes_the_slot_alone(
+    node: Node,
+) -> None:
     bridge = node.bridge()
     async with client_of(bridge) as client:
         await names(client)
         program, first = bridge.box.programs[0].program, node.slot
         node.deploy(PROGRAM, COUNTER.read_bytes())
-        await until(lambda: bridge.health()["programs"]["counter"]["deployed_slot"] == node.slot)
+        await until(
+            lambda: bridge.health()["programs"]["counter"]["deployed_slot"] == node.slot
+        )
         assert node.slot != first
         assert bridge.box.programs[0].program is program
 
@@ -298,8 +306,13 @@ async def test_a_locked_program_that_is_deployed_anew_with_the_same_schema_stays
         await names(client)
         assert "note" not in bridge.health()["programs"]["counter"]
         node.deploy(PROGRAM, COUNTER.read_bytes())
-        await until(lambda: bridge.health()["programs"]["counter"]["deployed_slot"] == node.slot)
-        assert "redeployed after it was locked" in bridge.health()["programs"]["counter"]["note"]
+        await until(
+            lambda: bridge.health()["programs"]["counter"]["deployed_slot"] == node.slot
+        )
+        assert (
+            "redeployed after it was locked"
+            in bridge.health()["programs"]["counter"]["note"]
+        )
         assert "increment" in await names(client)
 
 
@@ -320,7 +333,11 @@ class Poisoned:
     """Two programs of files, of which the first is made to fail at *place* when it is read again."""
 
     def __init__(
-        self, folder: Path, place: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+        self,
+        folder: Path,
+        place: str,
+        error: BaseException,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         self.files = [folder / "token.json", folder / "spec.json"]
         self.files[0].write_text(json.dumps(TOKEN_IDL))
@@ -375,7 +392,9 @@ class Poisoned:
         monkeypatch.setattr(refreshing.Refresher, "_follow", poisoned)
 
 
-@pytest.mark.parametrize("error", [RecursionError(), KeyError("x"), MemoryError()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [RecursionError(), KeyError("x"), MemoryError()], ids=repr
+)
 @pytest.mark.parametrize("place", ["reading", "serving", "comparing", "watching"])
 async def test_a_poisoned_program_loses_its_tools_and_stops_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, error: BaseException
@@ -395,7 +414,9 @@ async def test_a_poisoned_program_loses_its_tools_and_stops_no_other(
         assert "small_increment" in await names(client)
 
 
-async def test_a_spec_that_ends_the_process_ends_its_own_tools_alone(tmp_path: Path) -> None:
+async def test_a_spec_that_ends_the_process_ends_its_own_tools_alone(
+    tmp_path: Path,
+) -> None:
     spec = tmp_path / "spec.py"
     spec.write_text((REPO / "programs/counter/spec.py").read_text())
     bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(spec), Chain())]))

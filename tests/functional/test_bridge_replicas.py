@@ -45,7 +45,11 @@ def round_robin(port: int, servers: list[str], seen: list[str]) -> Iterator[str]
             connection.close()
             self.send_response(answer.status)
             for name, value in answer.getheaders():
-                if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                if name.lower() not in (
+                    "content-length",
+                    "transfer-encoding",
+                    "connection",
+                ):
                     self.send_header(name, value)
             self.send_header("content-length", str(len(data)))
             self.end_headers()
@@ -69,7 +73,9 @@ def round_robin(port: int, servers: list[str], seen: list[str]) -> Iterator[str]
 
 
 @contextmanager
-def replicas(cli: Cli, head: str = "", tail: str = "") -> Iterator[tuple[str, list[str]]]:
+def replicas(
+    cli: Cli, head: str = "", tail: str = ""
+) -> Iterator[tuple[str, list[str]]]:
     """Two bridges over one chain and the URL of the proxy before them; *head* and *tail* are of their configuration."""
     port = free_port()
     seen: list[str] = []
@@ -91,7 +97,9 @@ hosts = ["127.0.0.1:{port}"]
             place: Any = type("_Cli", (), {"folder": cli.folder / name})()
             Path(place.folder).mkdir()
             servers.append(
-                stack.enter_context(http_server(place, "--config", path, IDL2MCP_STATE_KEY=KEY))
+                stack.enter_context(
+                    http_server(place, "--config", path, IDL2MCP_STATE_KEY=KEY)
+                )
             )
         yield stack.enter_context(round_robin(port, servers, seen)), seen
 
@@ -116,7 +124,9 @@ async def test_one_client_of_either_era_is_served_by_both(cli: Cli) -> None:
                     assert not result.is_error, result
                     assert result.structured_content is not None
                     assert result.structured_content["simulation"]["succeeded"]
-                failed = await client.call_tool("transfer", {"amount": "-5", "accounts": accounts})
+                failed = await client.call_tool(
+                    "transfer", {"amount": "-5", "accounts": accounts}
+                )
                 assert failed.is_error
                 read = await client.read_resource("solana://token/errors")
                 assert json.loads(read.contents[0].text)  # type: ignore[union-attr]  # a text
@@ -162,5 +172,7 @@ confirm_above = 1
                     "transfer", {"amount": amount, "accounts": accounts}
                 )
                 assert not result.is_error, result
-                assert len(set(seen[before:])) == 2  # asked by one, answered at the other
+                assert (
+                    len(set(seen[before:])) == 2
+                )  # asked by one, answered at the other
     assert len(asked) == 3

@@ -24,7 +24,9 @@ pytestmark = pytest.mark.usefixtures("quick_retries")
 Answer = Callable[[], bytes]
 
 
-def times(count: int, method: str, fault: Callable[[Answer], bytes | int | None]) -> Fault:
+def times(
+    count: int, method: str, fault: Callable[[Answer], bytes | int | None]
+) -> Fault:
     """*fault* for the first *count* requests of *method*."""
     left = [count]
 
@@ -63,7 +65,11 @@ def taken_then(what: bytes | int | None) -> Callable[[Answer], bytes | int | Non
 
 
 def error(code: int, message: str, data: Any = None) -> bytes:
-    said = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    said = {
+        "code": code,
+        "message": message,
+        **({} if data is None else {"data": data}),
+    }
     return json.dumps({"jsonrpc": "2.0", "id": None, "error": said}).encode()
 
 
@@ -106,7 +112,9 @@ async def test_a_read_that_fails_once_is_asked_again_and_one_transfer_is_made(
 
 @pytest.mark.parametrize("method", READS)
 @pytest.mark.parametrize("what", [w for w in PASSING if w != "a timeout"])
-async def test_a_read_that_always_fails_leaves_nothing_signed(method: str, what: str) -> None:
+async def test_a_read_that_always_fails_leaves_nothing_signed(
+    method: str, what: str
+) -> None:
     async with faulty(always(method, PASSING[what])) as it:
         reply = await it.call()
         assert reply.details["reason"] == "transport_error", reply.text
@@ -129,7 +137,9 @@ MISSHAPEN: list[Any] = [
 
 @pytest.mark.parametrize("method", READS)
 @pytest.mark.parametrize("value", MISSHAPEN, ids=[json.dumps(v) for v in MISSHAPEN])
-async def test_an_answer_in_another_form_leaves_nothing_signed(method: str, value: Any) -> None:
+async def test_an_answer_in_another_form_leaves_nothing_signed(
+    method: str, value: Any
+) -> None:
     async with faulty(always(method, lambda _: result(value))) as it:
         reply = await it.call()
         assert reply.is_error, reply.text
@@ -142,17 +152,22 @@ async def test_an_answer_in_another_form_leaves_nothing_signed(method: str, valu
 
 
 @pytest.mark.parametrize(
-    "answer", [None, 500, 502, 504, b"", b'{"jsonrpc":', b"<html>", result("1" * 64), result(7)]
+    "answer",
+    [None, 500, 502, 504, b"", b'{"jsonrpc":', b"<html>", result("1" * 64), result(7)],
 )
 async def test_a_send_whose_answer_is_lost_lands_once_and_is_known(answer: Any) -> None:
     async with faulty(always("sendTransaction", taken_then(answer))) as it:
         reply = await it.call()
         assert not reply.is_error, reply.text
         assert it.moved == AMOUNT
-        assert len(set(it.wires)) == 1  # the very same bytes each time: the chain takes them once
+        assert (
+            len(set(it.wires)) == 1
+        )  # the very same bytes each time: the chain takes them once
         assert it.events == ["intent", "signed", "sent"]
         assert reply.structured is not None
-        assert reply.structured["signature"] == it.scene.audit.entries()[-1]["signature"]
+        assert (
+            reply.structured["signature"] == it.scene.audit.entries()[-1]["signature"]
+        )
 
 
 @pytest.mark.parametrize("what", ["429", "503", "a closed connection", "a timeout"])
@@ -165,7 +180,9 @@ async def test_a_send_that_does_not_get_through_at_first_lands_once(what: str) -
 
 
 @pytest.mark.parametrize("status", [429, 401, 403, 413])
-async def test_a_send_that_the_endpoint_refuses_is_known_not_to_have_happened(status: int) -> None:
+async def test_a_send_that_the_endpoint_refuses_is_known_not_to_have_happened(
+    status: int,
+) -> None:
     async with faulty(always("sendTransaction", lambda _: status)) as it:
         reply = await it.call()
         assert reply.details["reason"] == "transport_error", reply.text
@@ -178,7 +195,11 @@ async def test_a_send_that_the_endpoint_refuses_is_known_not_to_have_happened(st
 
 
 async def test_a_refusal_of_the_preflight_is_known() -> None:
-    simulated = {"err": {"InstructionError": [0, {"Custom": 1}]}, "logs": [], "unitsConsumed": 5}
+    simulated = {
+        "err": {"InstructionError": [0, {"Custom": 1}]},
+        "logs": [],
+        "unitsConsumed": 5,
+    }
     refusal = error(-32002, "Transaction simulation failed", simulated)
     async with faulty(always("sendTransaction", lambda _: refusal)) as it:
         reply = await it.call()
@@ -202,7 +223,9 @@ async def test_a_blockhash_that_expires_before_it_is_handed_in_is_known() -> Non
         assert len(it.wires) == 1
 
 
-async def test_a_refusal_after_a_lost_answer_does_not_say_that_it_has_not_landed() -> None:
+async def test_a_refusal_after_a_lost_answer_does_not_say_that_it_has_not_landed() -> (
+    None
+):
     calls: list[str] = []
 
     def fault(asked: str, forward: Answer) -> bytes | int | None:
@@ -213,7 +236,11 @@ async def test_a_refusal_after_a_lost_answer_does_not_say_that_it_has_not_landed
         if len(calls) == 1:
             return None
         simulated = {"err": "BlockhashNotFound", "logs": []}
-        return answer if len(calls) > 5 else error(-32002, "Blockhash not found", simulated)
+        return (
+            answer
+            if len(calls) > 5
+            else error(-32002, "Blockhash not found", simulated)
+        )
 
     async with faulty(fault) as it:
         reply = await it.call()
@@ -229,7 +256,8 @@ def unknown(it: Faulty, reply: Reply, why: str) -> None:
     assert len(set(it.wires)) <= 1
     for wire in it.wires:
         assert (
-            str(VersionedTransaction.from_bytes(base64.b64decode(wire)).signatures[0]) == signature
+            str(VersionedTransaction.from_bytes(base64.b64decode(wire)).signatures[0])
+            == signature
         )
     assert signature in reply.text
     assert why in reply.text
@@ -237,11 +265,14 @@ def unknown(it: Faulty, reply: Reply, why: str) -> None:
     assert it.scene.audit.entries()[-1]["signature"] == signature
     # It counts with the most that it may take without a person's confirmation.
     assert (
-        it.scene.audit.spent(str(it.scene.bridge.wallet))[it.scene.local.names["usdc"]] == 300_000
+        it.scene.audit.spent(str(it.scene.bridge.wallet))[it.scene.local.names["usdc"]]
+        == 300_000
     )
 
 
-async def test_a_node_that_goes_away_after_the_send_leaves_it_unknown_with_its_signature() -> None:
+async def test_a_node_that_goes_away_after_the_send_leaves_it_unknown_with_its_signature() -> (
+    None
+):
     gone: list[bool] = []
 
     def fault(asked: str, forward: Answer) -> bytes | int | None:
@@ -297,7 +328,9 @@ async def test_a_transaction_that_was_seen_on_a_fork_and_is_gone_is_unknown() ->
 
 async def test_a_status_that_comes_late_is_waited_for() -> None:
     late = times(
-        4, "getSignatureStatuses", lambda _: result({"context": {"slot": 1}, "value": [None]})
+        4,
+        "getSignatureStatuses",
+        lambda _: result({"context": {"slot": 1}, "value": [None]}),
     )
     async with faulty(late) as it:
         assert not (await it.call()).is_error
@@ -310,7 +343,11 @@ async def test_an_unknown_send_counts_for_the_next_one() -> None:
     def fault(asked: str, forward: Answer) -> bytes | int | None:
         if asked == "sendTransaction":
             gone.append(True)
-        return 503 if gone and asked in ("getSignatureStatuses", "getBlockHeight") else forward()
+        return (
+            503
+            if gone and asked in ("getSignatureStatuses", "getBlockHeight")
+            else forward()
+        )
 
     async with faulty(fault) as it:
         for amount in (300_000, 299_000):
@@ -331,7 +368,9 @@ async def test_calls_at_once_under_faults_send_each_once() -> None:
 
     async with faulty(fault) as it:
         replies = await asyncio.gather(*(it.call(1000 + i) for i in range(5)))
-        assert not any(r.is_error for r in replies), [r.text for r in replies if r.is_error]
+        assert not any(r.is_error for r in replies), [
+            r.text for r in replies if r.is_error
+        ]
         assert it.moved == sum(1000 + i for i in range(5))
         assert len(set(it.wires)) == 5
 
@@ -348,7 +387,9 @@ def simulated_with(change: Callable[[dict[str, Any]], None]) -> Fault:
     return always("simulateTransaction", fault)
 
 
-async def test_return_data_of_another_program_is_not_taken_for_the_programs_own() -> None:
+async def test_return_data_of_another_program_is_not_taken_for_the_programs_own() -> (
+    None
+):
     def foreign(value: dict[str, Any]) -> None:
         value["returnData"] = {
             "programId": str(Pubkey(bytes([3] * 32))),
@@ -374,8 +415,12 @@ async def test_return_data_that_is_none_leaves_nothing_signed(data: Any) -> None
 
 
 @pytest.mark.parametrize("accounts", [None, [], [None], "x"])
-async def test_a_simulation_without_its_accounts_leaves_nothing_signed(accounts: Any) -> None:
-    async with faulty(simulated_with(lambda value: value.update(accounts=accounts))) as it:
+async def test_a_simulation_without_its_accounts_leaves_nothing_signed(
+    accounts: Any,
+) -> None:
+    async with faulty(
+        simulated_with(lambda value: value.update(accounts=accounts))
+    ) as it:
         reply = await it.call()
         assert reply.is_error, reply.text
         assert (it.moved, it.wires, it.events) == (0, [], [])

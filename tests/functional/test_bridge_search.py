@@ -25,7 +25,10 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
             "increase_liquidity increase_liquidity_by_token_amounts_v2 increase_liquidity_v2 open_position",
         ),
         ("add liquidity to my position", "increase_liquidity increase_liquidity_v2"),
-        ("remove liquidity from a position", "decrease_liquidity decrease_liquidity_v2"),
+        (
+            "remove liquidity from a position",
+            "decrease_liquidity decrease_liquidity_v2",
+        ),
         ("How do I collect the fees I have earned?", "collect_fees collect_fees_v2"),
         ("claim my rewards", "collect_reward collect_reward_v2"),
         (
@@ -40,7 +43,10 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
             "close my position and get the rent back",
             "close_bundled_position close_position close_position_with_token_extensions",
         ),
-        ("change the fee rate of a pool", "set_fee_rate set_fee_rate_by_delegated_fee_authority"),
+        (
+            "change the fee rate of a pool",
+            "set_fee_rate set_fee_rate_by_delegated_fee_authority",
+        ),
         ("two hop swap through an intermediate token", "two_hop_swap two_hop_swap_v2"),
         ("read the state of a whirlpool account", "get_whirlpool"),
         ("list all positions", "list_position"),
@@ -55,7 +61,10 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("set emissions of a reward", "set_reward_emissions set_reward_emissions_v2"),
         ("what is in this transaction?", "decode_transaction"),
         ("how much SOL does this address have", "get_balance"),
-        ("change the price range of a position", "reposition_liquidity_v2 reset_position_range"),
+        (
+            "change the price range of a position",
+            "reposition_liquidity_v2 reset_position_range",
+        ),
     ),
     "legacy__drift.json": (
         ("deposit collateral", "deposit"),
@@ -143,9 +152,15 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "anchor__meteora_dlmm.json": (
         ("swap", "swap swap2"),
-        ("add liquidity by strategy", "add_liquidity_by_strategy add_liquidity_by_strategy2"),
+        (
+            "add liquidity by strategy",
+            "add_liquidity_by_strategy add_liquidity_by_strategy2",
+        ),
         ("claim fees", "claim_fee claim_fee2"),
-        ("remove all liquidity", "remove_all_liquidity remove_liquidity remove_liquidity2"),
+        (
+            "remove all liquidity",
+            "remove_all_liquidity remove_liquidity remove_liquidity2",
+        ),
         ("close my position", "close_position close_position2 close_position_if_empty"),
         ("read the bin array", "get_bin_array"),
     ),
@@ -263,12 +278,18 @@ def box(path: Path) -> Toolbox:
     """The tools of an IDL, with those that read accounts."""
     program = load(path)
     return Toolbox(
-        [ServedProgram(program, program.address, SvmTransport(), "a test's IDL", "local")]
+        [
+            ServedProgram(
+                program, program.address, SvmTransport(), "a test's IDL", "local"
+            )
+        ]
     )
 
 
 @pytest.mark.parametrize("idl", QUESTIONS)
-def test_a_question_finds_its_tool_among_the_first_three(shared_idls: Path, idl: str) -> None:
+def test_a_question_finds_its_tool_among_the_first_three(
+    shared_idls: Path, idl: str
+) -> None:
     missed = {}
     for question, tools in QUESTIONS[idl]:
         found = [hit.name for hit in box(shared_idls / idl).search(question, 3)]
@@ -287,7 +308,9 @@ async def test_what_is_found_can_be_chosen_and_called() -> None:
         BridgeConfig([ProgramEntry("vault", Chain())], demo=True, surface="lazy")
     )
     bridge.price = lambda tool: "$0.01" if tool == "deposit" else None
-    reply = await bridge.call("search_tools", {"query": "put tokens into the vault", "limit": 2})
+    reply = await bridge.call(
+        "search_tools", {"query": "put tokens into the vault", "limit": 2}
+    )
     assert reply.structured is not None
     row = next(row for row in reply.structured["tools"] if row["name"] == "deposit")
     assert row["takes"] == [
@@ -296,7 +319,9 @@ async def test_what_is_found_can_be_chosen_and_called() -> None:
     ]
     assert row["annotations"] == {"readOnlyHint": True}
     assert row["price"] == "$0.01"
-    assert all("price" not in other for other in reply.structured["tools"] if other is not row)
+    assert all(
+        "price" not in other for other in reply.structured["tools"] if other is not row
+    )
     described = await bridge.call("describe_tool", {"name": "deposit"})
     assert described.structured is not None
     assert described.structured["tool"]["annotations"]["readOnlyHint"] is True

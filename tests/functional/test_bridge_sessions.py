@@ -100,12 +100,16 @@ async def test_a_stream_of_the_new_era_tells_of_the_accounts_it_asked_for() -> N
     async with Client(make_server(served)) as client:
         assert client.server_capabilities.resources is not None
         assert client.server_capabilities.resources.subscribe
-        async with client.listen(resource_subscriptions=[uri(local, "alice_usdc")]) as events:
+        async with client.listen(
+            resource_subscriptions=[uri(local, "alice_usdc")]
+        ) as events:
             await asyncio.sleep(0)
             touch(local, "bob_usdc")
             touch(local, "alice_usdc")
             async with asyncio.timeout(20):
-                assert await anext(aiter(events)) == ResourceUpdated(uri(local, "alice_usdc"))
+                assert await anext(aiter(events)) == ResourceUpdated(
+                    uri(local, "alice_usdc")
+                )
             watch = served.watch(local.transport)
             assert len(watch) == 1
         await until(lambda: len(watch) == 0)  # the stream has ended
@@ -117,7 +121,9 @@ async def test_a_session_of_the_handshake_era_subscribes_and_unsubscribes() -> N
     served = bridge(local)
     watch = served.watch(local.transport)
     mine, other = uri(local, "alice_usdc"), uri(local, "bob_usdc")
-    async with Client(make_server(served), mode="legacy", message_handler=heard) as client:
+    async with Client(
+        make_server(served), mode="legacy", message_handler=heard
+    ) as client:
         assert client.server_capabilities.resources is not None
         assert client.server_capabilities.resources.subscribe
         await subscribe(client, mine, mine, other)
@@ -138,7 +144,9 @@ async def test_a_session_of_the_handshake_era_subscribes_and_unsubscribes() -> N
 
 async def test_an_account_that_a_send_changes_is_told() -> None:
     s, heard = scene(), Heard()
-    async with Client(make_server(s.bridge), mode="legacy", message_handler=heard) as client:
+    async with Client(
+        make_server(s.bridge), mode="legacy", message_handler=heard
+    ) as client:
         await subscribe(client, uri(s.local, "bob_usdc"))
         assert not (await client.call_tool(*transfer(5))).is_error
         await until(lambda: heard.uris == [uri(s.local, "bob_usdc")])
@@ -158,11 +166,16 @@ async def test_two_sessions_are_told_apart() -> None:
         await unsubscribe(b, uri(local, "alice_usdc"))
         touch(local, "alice_usdc")
         await until(lambda: first.uris)
-        assert (first.uris, second.uris) == ([uri(local, "alice_usdc")], [uri(local, "bob_usdc")])
+        assert (first.uris, second.uris) == (
+            [uri(local, "alice_usdc")],
+            [uri(local, "bob_usdc")],
+        )
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_subscriptions_are_bounded(era: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_subscriptions_are_bounded(
+    era: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sessions, "MAX_SUBSCRIPTIONS", 3)
     local = cluster()
     served = bridge(local)
@@ -193,7 +206,12 @@ async def test_what_is_no_resource_cannot_be_subscribed(era: Any, bad: str) -> N
     served = bridge(local)
     async with Client(make_server(served), mode=era) as client:
         with pytest.raises(MCPError):
-            await want(client, era, *([] if era == "legacy" else [uri(local, "alice_usdc")]), bad)
+            await want(
+                client,
+                era,
+                *([] if era == "legacy" else [uri(local, "alice_usdc")]),
+                bad,
+            )
         await until(lambda: len(served.watch(local.transport)) == 0)
 
 
@@ -207,7 +225,9 @@ class Told:
         self.steps: list[tuple[float, float | None, str | None]] = []
         self.logs: list[tuple[str, dict[str, Any]]] = []
 
-    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+    async def progress(
+        self, progress: float, total: float | None, message: str | None
+    ) -> None:
         self.steps.append((progress, total, message))
 
     async def log(self, params: Any) -> None:
@@ -234,15 +254,25 @@ async def test_a_send_tells_its_steps(era: Any) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_build_tells_its_two_steps_and_nothing_to_who_did_not_ask(era: Any) -> None:
+async def test_a_build_tells_its_two_steps_and_nothing_to_who_did_not_ask(
+    era: Any,
+) -> None:
     told = Told()
-    accounts = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
-    async with Client(make_server(bridge()), mode=era, logging_callback=told.log) as client:
+    accounts = {
+        "source": "@alice_usdc",
+        "destination": "@bob_usdc",
+        "authority": "@alice",
+    }
+    async with Client(
+        make_server(bridge()), mode=era, logging_callback=told.log
+    ) as client:
         await client.call_tool("transfer", {"amount": "5", "accounts": accounts})
         assert told.steps == []
         assert told.logs == []
         await client.call_tool(
-            "transfer", {"amount": "5", "accounts": accounts}, progress_callback=told.progress
+            "transfer",
+            {"amount": "5", "accounts": accounts},
+            progress_callback=told.progress,
         )
         await until(lambda: len(told.steps) == 2)
     assert told.steps == [(1, 2, "built"), (2, 2, "simulated")]
@@ -258,7 +288,9 @@ async def test_progress_grows_although_a_person_is_asked_in_between() -> None:
         async def log(self, level: str, data: dict[str, Any]) -> None:
             """Not looked at."""
 
-    assert not (await s.bridge.call(*transfer(400_000), yes, ProgressListener())).is_error
+    assert not (
+        await s.bridge.call(*transfer(400_000), yes, ProgressListener())
+    ).is_error
     assert [step for _, _, step in told.steps] == SENT
 
 
@@ -281,7 +313,9 @@ async def test_logging_set_level_holds_for_its_session() -> None:
     assert {level for level, _ in loud.logs} == {"info", "warning"}
 
 
-async def test_a_client_of_the_new_era_hears_from_the_level_that_its_request_names() -> None:
+async def test_a_client_of_the_new_era_hears_from_the_level_that_its_request_names() -> (
+    None
+):
     s, told = scene(), Told()
     async with Client(
         make_server(s.bridge), logging_callback=told.log, log_level="warning"
@@ -294,7 +328,9 @@ async def test_a_client_of_the_new_era_hears_from_the_level_that_its_request_nam
 
 async def test_no_log_message_holds_what_must_not_be_told() -> None:
     s, told = scene(), Told()
-    async with Client(make_server(s.bridge), mode="legacy", logging_callback=told.log) as client:
+    async with Client(
+        make_server(s.bridge), mode="legacy", logging_callback=told.log
+    ) as client:
         await speak_up(client, "legacy")
         await client.call_tool(*transfer(5))
         await client.call_tool("token_transfer", {"amount": "SECRET-ARGUMENT"})
@@ -361,7 +397,10 @@ async def test_a_call_that_is_cancelled_before_it_is_signed_leaves_nothing(
     s = scene()
     before = s.picture()
     broken(s, **{step: gate.before(getattr(s.local.transport, step))})
-    async with Client(make_server(s.bridge), mode=era) as client, asyncio.TaskGroup() as group:
+    async with (
+        Client(make_server(s.bridge), mode=era) as client,
+        asyncio.TaskGroup() as group,
+    ):
         call = group.create_task(client.call_tool(*transfer(5)))
         await gate.reached.wait()
         call.cancel()
@@ -376,7 +415,9 @@ async def test_a_call_that_is_cancelled_before_it_is_signed_leaves_nothing(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_call_that_is_cancelled_while_a_person_is_asked_leaves_nothing(era: Any) -> None:
+async def test_a_call_that_is_cancelled_while_a_person_is_asked_leaves_nothing(
+    era: Any,
+) -> None:
     asked = asyncio.Event()
 
     async def never(context: Any, params: Any) -> Any:
@@ -385,7 +426,9 @@ async def test_a_call_that_is_cancelled_while_a_person_is_asked_leaves_nothing(e
 
     s = scene()
     before = s.picture()
-    async with Client(make_server(s.bridge), mode=era, elicitation_callback=never) as client:
+    async with Client(
+        make_server(s.bridge), mode=era, elicitation_callback=never
+    ) as client:
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(client.call_tool, *transfer(400_000))
@@ -412,13 +455,18 @@ async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_en
 
     replaced = {"send": counted, "status": s.local.transport.status}
     broken(s, **{**replaced, step: gate.before(replaced[step])})
-    async with Client(make_server(s.bridge), mode=era) as client, asyncio.TaskGroup() as group:
+    async with (
+        Client(make_server(s.bridge), mode=era) as client,
+        asyncio.TaskGroup() as group,
+    ):
         call = group.create_task(client.call_tool(*transfer(5)))
         await gate.reached.wait()
         call.cancel()
         await asyncio.sleep(0.05)
         assert events(s) == ["intent", "signed"]
-        waiting = group.create_task(s.bridge.call(*transfer(7)))  # nothing is sent beside it
+        waiting = group.create_task(
+            s.bridge.call(*transfer(7))
+        )  # nothing is sent beside it
         await asyncio.sleep(0.05)
         assert not waiting.done()
         gate.open.set()
@@ -427,7 +475,9 @@ async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_en
     assert calls == ["send", "send"]
     assert s.held("bob_usdc") == 12
     signed, sent = s.audit.entries()[1:3]
-    assert Signature.from_string(sent["signature"]) == Signature.from_string(signed["signature"])
+    assert Signature.from_string(sent["signature"]) == Signature.from_string(
+        signed["signature"]
+    )
 
 
 async def test_a_client_that_goes_away_in_the_middle_of_a_send_leaves_its_outcome_in_the_log() -> (
@@ -512,7 +562,9 @@ async def reached_by(transport: str, cli: Cli, **options: Any) -> AsyncIterator[
     path = cli.write("b.toml", SENDING.replace("MINT", cluster().names["usdc"]))
     if transport == "stdio":
         args = ["-m", "idl2mcp", "serve", "--config", path]
-        parameters = StdioServerParameters(command=sys.executable, args=args, cwd=str(cli.folder))
+        parameters = StdioServerParameters(
+            command=sys.executable, args=args, cwd=str(cli.folder)
+        )
         async with Client(parameters, **options) as client:
             yield client
     else:
@@ -535,11 +587,17 @@ async def test_transports_carry_subscriptions_progress_and_logs(
     }
     call = {
         "amount": "5",
-        "accounts": {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"},
+        "accounts": {
+            "source": "@alice_usdc",
+            "destination": "@bob_usdc",
+            "authority": "@alice",
+        },
     }
 
     async def send() -> None:
-        result = await client.call_tool("transfer", call, progress_callback=told.progress)
+        result = await client.call_tool(
+            "transfer", call, progress_callback=told.progress
+        )
         assert not result.is_error, result.content
         await until(lambda: len(told.steps) == 5 and len(told.logs) == 5)
 

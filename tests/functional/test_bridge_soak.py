@@ -10,5 +10,7 @@ def test_two_hundred_clients_get_answers_and_memory_stays() -> None:
     out = soak(20, 200)
     print(told(out))
     assert +out.errors == {}
-    assert out.calls >= 200  # each client was answered; how fast is the benchmark's matter
+    assert (
+        out.calls >= 200
+    )  # each client was answered; how fast is the benchmark's matter
     assert out.growth <= 20

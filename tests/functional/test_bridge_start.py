@@ -55,7 +55,9 @@ def node(genesis: str, together: int = 0) -> MeetingNode:
 
 
 def start(url: str, ids: list[Pubkey]) -> Bridge:
-    return make_bridge(BridgeConfig([ProgramEntry(str(key), Chain(url=url)) for key in ids]))[0]
+    return make_bridge(
+        BridgeConfig([ProgramEntry(str(key), Chain(url=url)) for key in ids])
+    )[0]
 
 
 def test_ten_programs_are_read_at_once_and_then_from_what_was_kept(
@@ -91,7 +93,10 @@ def test_a_program_that_was_deployed_anew_is_read_anew(
         it.transport.add_program(IDS[0], bundled_so("counter"))
         it.calls.clear()
         bridge = start(url, IDS[:2])
-    assert [served.program.name for served in bridge.box.programs] == ["counter", "counter"]
+    assert [served.program.name for served in bridge.box.programs] == [
+        "counter",
+        "counter",
+    ]
     assert [served.slot for served in bridge.box.programs] == [99, 77]
     assert "simulateTransaction" in it.calls
 
@@ -127,7 +132,10 @@ def test_the_first_program_that_cannot_be_read_is_named(
 ) -> None:
     monkeypatch.setenv("IDL2MCP_CACHE", str(tmp_path))
     nobody = [Pubkey(bytes([n] * 32)) for n in (5, 6)]
-    with listening(node(MAINNET)) as url, pytest.raises(NoProgram, match=str(nobody[0])):
+    with (
+        listening(node(MAINNET)) as url,
+        pytest.raises(NoProgram, match=str(nobody[0])),
+    ):
         start(url, [IDS[0], *nobody])
 
 

@@ -58,13 +58,19 @@ class Agent:
     def __init__(self, client: Client) -> None:
         self.client = client
 
-    async def does(self, question: str, accounts: dict[str, str], **arguments: Any) -> Any:
+    async def does(
+        self, question: str, accounts: dict[str, str], **arguments: Any
+    ) -> Any:
         """Find a tool, read its description, call it, and return what came of it."""
         found = await self.ask("search_tools", query=question)
         name = found["tools"][0]["name"]
         described = json.dumps(await self.ask("describe_tool", name=name))
-        assert all(f'"{word}"' in described for word in (*accounts, *arguments)), described
-        return await self.ask("call_tool", name=name, arguments={**arguments, "accounts": accounts})
+        assert all(f'"{word}"' in described for word in (*accounts, *arguments)), (
+            described
+        )
+        return await self.ask(
+            "call_tool", name=name, arguments={**arguments, "accounts": accounts}
+        )
 
     async def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call one of the bridge's own tools."""
@@ -80,7 +86,9 @@ def deploy(local: LocalCluster, folder: Path) -> None:
     render(read_spec(SPEC), out=folder, source=SPEC.name)
     local.transport.add_program(NEW, mute(build_program(folder).so.read_bytes()))
     document, _ = to_anchor(replace(load(SPEC).model, address=str(NEW)))
-    local.transport.set_account(anchor_idl_address(NEW), anchor_account(NEW, packed(document)))
+    local.transport.set_account(
+        anchor_idl_address(NEW), anchor_account(NEW, packed(document))
+    )
 
 
 def signing_bridge(local: LocalCluster, catalog: Catalog) -> Bridge:
@@ -128,11 +136,15 @@ async def test_an_agent_swaps_on_a_pool_that_it_found(
             await agent.does("create a pool without tokens", mints, fee_bps=30)
             await agent.does("open a position", market)
             share = {"shares": "1000", "most_a": "1000000", "most_b": "4000000"}
-            await agent.does("buy shares of the pool", market | position | mints | purses, **share)
+            await agent.does(
+                "buy shares of the pool", market | position | mints | purses, **share
+            )
             ways = {"source": "@alice_gold", "destination": "@alice_iron"}
             ways |= {"mint_in": gold, "mint_out": iron}
             least = {"amount": "10000", "least": "39000"}
-            done = await agent.does("swap one token for another", market | ways, **least)
+            done = await agent.does(
+                "swap one token for another", market | ways, **least
+            )
     assert done["signature"]
     # x·y = k by hand: 10,000 less the fee of 30 hundredths of a percent is 9,970
     got = 4_000_000 * 9_970 // (1_000_000 + 9_970)

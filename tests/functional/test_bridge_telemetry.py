@@ -17,7 +17,9 @@ import pytest
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]  # ships no types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+)
 from prometheus_client.parser import text_string_to_metric_families
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -69,7 +71,9 @@ def collector() -> Iterator[tuple[str, list[dict[str, Any]], list[bytes]]]:
 
 
 def attributes(span: dict[str, Any]) -> dict[str, Any]:
-    return {a["key"]: next(iter(a["value"].values())) for a in span.get("attributes", [])}
+    return {
+        a["key"]: next(iter(a["value"].values())) for a in span.get("attributes", [])
+    }
 
 
 class Told:
@@ -121,7 +125,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
             "OTEL_BSP_SCHEDULE_DELAY": "200",
             "PYTHONWARNINGS": "",
         }
-        options = ("--config", "bridge.toml", "--log-format", "json", "--traces", "otlp")
+        options = (
+            "--config",
+            "bridge.toml",
+            "--log-format",
+            "json",
+            "--traces",
+            "otlp",
+        )
         with http_server(cli, *options, **env) as url:
             results = anyio.run(calls, url, out, str(out.key.pubkey()))
             assert not results[0].is_error, results[0]
@@ -135,7 +146,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         out.spans = spans
         out.everything = b"".join(raw)
     stderr = (folder / "stderr.txt").read_text()
-    out.lines = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
+    out.lines = [
+        json.loads(line) for line in stderr.splitlines() if line.startswith("{")
+    ]
     texts = [
         stderr,
         out.metrics,
@@ -174,15 +187,28 @@ def test_a_call_that_sends_is_a_tree_of_spans(told: Told) -> None:
         if "rpc" not in s["name"]
     ]
     # Simulated once to see what it takes, and again with the guard that allows no more.
-    assert names == ["resolve accounts", "simulate", "simulate", "sign", "send", "confirm"]
+    assert names == [
+        "resolve accounts",
+        "simulate",
+        "simulate",
+        "sign",
+        "send",
+        "confirm",
+    ]
     assert all(s["traceId"] == root["traceId"] for s in below)
     assert attributes(root)["program"] == "counter"
     assert attributes(root)["outcome"] == "ok"
     by_name = {s["name"]: s for s in below}
-    asked = {s["name"] for s in told.spans if s.get("parentSpanId") == by_name["send"]["spanId"]}
+    asked = {
+        s["name"]
+        for s in told.spans
+        if s.get("parentSpanId") == by_name["send"]["spanId"]
+    }
     assert asked == {"rpc sendTransaction"}
     simulated = {
-        s["name"] for s in told.spans if s.get("parentSpanId") == by_name["simulate"]["spanId"]
+        s["name"]
+        for s in told.spans
+        if s.get("parentSpanId") == by_name["simulate"]["spanId"]
     }
     assert "rpc simulateTransaction" in simulated
     assert int(attributes(by_name["simulate"])["compute_units"]) > 0
@@ -198,12 +224,19 @@ def test_calls_over_http_do_not_list_all_tools_each_time(told: Told) -> None:
     """As the SDK does, to look for arguments that travel in headers, unless the server says the schema."""
     names = [s["name"] for s in told.spans]
     assert sum(name.startswith("tools/call") for name in names) == 4
-    assert names.count("tools/list") <= 1  # the client's own, for the schemas of results
+    assert (
+        names.count("tools/list") <= 1
+    )  # the client's own, for the schemas of results
 
 
 def test_each_call_is_a_line_of_json(told: Told) -> None:
     found = [line for line in told.lines if line["event"] == "tool called"]
-    assert [line["tool"] for line in found] == ["initialize", "increment", "close", "get_balance"]
+    assert [line["tool"] for line in found] == [
+        "initialize",
+        "increment",
+        "close",
+        "get_balance",
+    ]
     first = found[0]
     assert first["request_id"] == "from-the-proxy"
     assert first["method"] == "tools/call"
@@ -224,7 +257,9 @@ def test_the_counters_are_prometheus(told: Told) -> None:
     }
     assert calls["initialize", "ok"] == 1
     assert calls["increment", "encode_error"] == 1
-    statuses = {s.labels["status"]: s.value for s in families["idl2mcp_http_responses"].samples}
+    statuses = {
+        s.labels["status"]: s.value for s in families["idl2mcp_http_responses"].samples
+    }
     assert statuses["200"] >= 4
     assert families["idl2mcp_tool_calls_running"].samples[0].value == 0
     kinds = {f.type for n, f in families.items() if n.startswith("idl2mcp_tool_")}
@@ -255,7 +290,9 @@ def test_an_exporter_that_is_not_installed_is_refused(cli: Cli) -> None:
     assert "no exporter of this name is installed" in ran.err
 
 
-def test_without_the_option_nothing_is_imported_or_sent(cli: Cli, tmp_path: Path) -> None:
+def test_without_the_option_nothing_is_imported_or_sent(
+    cli: Cli, tmp_path: Path
+) -> None:
     import subprocess
     import sys
 
@@ -269,6 +306,10 @@ def test_without_the_option_nothing_is_imported_or_sent(cli: Cli, tmp_path: Path
     """
     env = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=env,
     )
     assert ran.stdout.strip() == "[]"

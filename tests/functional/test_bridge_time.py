@@ -40,22 +40,33 @@ def served(tmp_path: Any) -> Bridge:
     setup.write_text(SETUP)
     entries = [ProgramEntry(name, Chain(setup=setup)) for name in PROGRAMS]
     usdc = str(wallet("mint usdc").pubkey())
-    looked, _ = make_bridge(BridgeConfig([ProgramEntry(name, Chain()) for name in PROGRAMS]))
+    looked, _ = make_bridge(
+        BridgeConfig([ProgramEntry(name, Chain()) for name in PROGRAMS])
+    )
     policy = {
         "clusters": ["local"],
         "program": [
-            {"id": str(one.program_id), "instructions": ["*"]} for one in looked.box.programs
+            {"id": str(one.program_id), "instructions": ["*"]}
+            for one in looked.box.programs
         ],
         "outflow": {
-            name: {"per_call": 10_000_000, "per_day": 50_000_000} for name in ("SOL", usdc)
+            name: {"per_call": 10_000_000, "per_day": 50_000_000}
+            for name in ("SOL", usdc)
         },
     }
-    return make_bridge(BridgeConfig(entries, mode="send", wallet="@alice", policy=policy))[0]
+    return make_bridge(
+        BridgeConfig(entries, mode="send", wallet="@alice", policy=policy)
+    )[0]
 
 
 def payment(expires_at: int, number: int = 0) -> dict[str, Any]:
     """The arguments of a payment to @shop."""
-    accounts = {"payer": "@alice", "payee": "@shop", "mint": "@usdc", "source": "@alice_usdc"}
+    accounts = {
+        "payer": "@alice",
+        "payee": "@shop",
+        "mint": "@usdc",
+        "source": "@alice_usdc",
+    }
     return {
         "payment_id": f"0x{expires_at:016x}{number:048x}",
         "call_hash": "0x" + "11" * 32,
@@ -93,13 +104,17 @@ async def test_arguments_that_are_times_say_which_clock(served: Bridge) -> None:
 async def test_an_error_about_time_says_what_time_it_is(served: Bridge) -> None:
     late = await served.call("x402_pay", payment(int(time.time()) - 3600))
     assert late.details["name"] == "PaymentExpired"
-    (hint,) = late.details["hints"]  # nothing about the receipt, which the call would create
+    (hint,) = late.details[
+        "hints"
+    ]  # nothing about the receipt, which the call would create
     assert hint.startswith("The chain's time is ")
 
 
 async def test_a_sent_call_can_be_read_from_its_signature(served: Bridge) -> None:
     sent = found(await served.call("x402_pay", payment(int(time.time()) + 3600)))
-    landed = found(await served.call("decode_transaction", {"signature": sent["signature"]}))
+    landed = found(
+        await served.call("decode_transaction", {"signature": sent["signature"]})
+    )
     pay = landed["instructions"][0]
     assert (pay["program"], pay["instruction"]) == ("x402", "pay")
     called = [(call["program"], call["instruction"]) for call in pay["calls"]]
@@ -132,7 +147,9 @@ async def test_a_view_signs_nothing_and_says_so(served: Bridge) -> None:
     assert "nothing was signed or sent" in reply.text
 
 
-async def test_an_instruction_that_only_reads_is_a_view_in_every_mode(served: Bridge) -> None:
+async def test_an_instruction_that_only_reads_is_a_view_in_every_mode(
+    served: Bridge,
+) -> None:
     quote = served.box.tools["x402_quote"]
     assert quote.is_view
     assert "policy" not in quote.definition["description"]
@@ -154,9 +171,9 @@ async def test_a_balance_counts_every_account_of_the_owner(served: Bridge) -> No
 
 async def test_a_balance_without_an_associated_account_says_so(served: Bridge) -> None:
     nobody = str(wallet("nobody").pubkey())
-    _, row = found(await served.call("get_balance", {"address": nobody, "mints": ["@usdc"]}))[
-        "balances"
-    ]
+    _, row = found(
+        await served.call("get_balance", {"address": nobody, "mints": ["@usdc"]})
+    )["balances"]
     assert row["amount"] == "0"
     assert "does not exist" in row["note"]
 
@@ -164,7 +181,9 @@ async def test_a_balance_without_an_associated_account_says_so(served: Bridge) -
 # --- the policy and names --------------------------------------------------------------------------------------------
 
 
-async def test_the_policy_can_be_read_with_what_is_spent_and_left(served: Bridge) -> None:
+async def test_the_policy_can_be_read_with_what_is_spent_and_left(
+    served: Bridge,
+) -> None:
     expires_at = int(time.time()) + 3600
     assert not (await served.call("x402_pay", payment(expires_at))).is_error
     reply = await served.call("policy", {})
@@ -188,7 +207,9 @@ async def test_a_refusal_is_a_sentence_that_says_who_which_rule_and_what_is_left
     much = {**payment(int(time.time()) + 3600), "amount": "10000001"}
     chain: Any = served.box.programs[0].transport
     source = wallet("alice").pubkey()
-    data = TokenAccount(mint=wallet("mint usdc").pubkey(), owner=source, amount=10**9).to_bytes()
+    data = TokenAccount(
+        mint=wallet("mint usdc").pubkey(), owner=source, amount=10**9
+    ).to_bytes()
     rich = wallet("rich").pubkey()
     chain.set_account(rich, Account(10_000_000, data, TOKEN_PROGRAM))
     much["accounts"] = {**much["accounts"], "source": str(rich)}
@@ -207,6 +228,8 @@ async def test_a_sent_call_has_its_calls_events_and_fee(served: Bridge) -> None:
     sent = found(reply)
     assert sent["fee"] == "5000"
     assert [event["name"] for event in sent["events"]] == ["Paid"]
-    assert any(call.startswith("SPL Token transfer_checked(amount 5") for call in sent["calls"])
+    assert any(
+        call.startswith("SPL Token transfer_checked(amount 5") for call in sent["calls"]
+    )
     assert "@shop" in reply.text
     assert "-0.000005 @usdc" in reply.text

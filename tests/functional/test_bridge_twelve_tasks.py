@@ -141,7 +141,9 @@ class Agent:
             self._found[what] = found.content["tools"]
         hits = self._found[what]
         hit = next(
-            hit for hit in hits if set(map(_leaf, filter(_is_needed, hit["takes"]))) <= set(known)
+            hit
+            for hit in hits
+            if set(map(_leaf, filter(_is_needed, hit["takes"]))) <= set(known)
         )
         return await self.call(hit["name"], hit["takes"], **known)
 
@@ -178,7 +180,9 @@ def sending_bridge(tmp_path: Path) -> Bridge:
     path.write_text(CONFIG.replace('mode = "send"', 'mode = "build"'))
     looked, _ = make_bridge(read_config(path, Chain()))
     rules = "".join(PROGRAM.format(one.program_id) for one in looked.box.programs)
-    path.write_text(CONFIG.replace("[policy.outflow.SOL]", f"{rules}[policy.outflow.SOL]"))
+    path.write_text(
+        CONFIG.replace("[policy.outflow.SOL]", f"{rules}[policy.outflow.SOL]")
+    )
     config: BridgeConfig = read_config(path, Chain())
     return make_bridge(config)[0]
 
@@ -203,18 +207,26 @@ async def do_them(agent: Agent) -> None:
 
     # 3: a vault, in and out
     assert not (await agent.do("create a vault", mint="@usdc")).is_error
-    assert not (await agent.do("put tokens into a vault", mint="@usdc", amount="100000")).is_error
+    assert not (
+        await agent.do("put tokens into a vault", mint="@usdc", amount="100000")
+    ).is_error
     out = await agent.do("take tokens out of a vault", mint="@usdc", amount="40000")
     assert not out.is_error
-    assert out.content["simulation"]["returns"] == "60000"  # though a guard ran after it
+    assert (
+        out.content["simulation"]["returns"] == "60000"
+    )  # though a guard ran after it
 
     # 4: a checked transfer
     accounts = {"source": "@alice_usdc", "mint": "@usdc", "destination": "@bob_usdc"}
-    moved = await agent.do("transfer tokens checked", amount="1000", decimals=6, **accounts)
+    moved = await agent.do(
+        "transfer tokens checked", amount="1000", decimals=6, **accounts
+    )
     assert not moved.is_error
 
     # 5: mint, and the supply
-    minted = await agent.do("mint new tokens", mint="@usdc", account="@alice_usdc", amount="7")
+    minted = await agent.do(
+        "mint new tokens", mint="@usdc", account="@alice_usdc", amount="7"
+    )
     assert not minted.is_error
     mint = await agent.do("get mint account", address="@usdc")
     assert mint.content["fields"]["supply"] == "5000007"
@@ -267,7 +279,9 @@ async def do_them(agent: Agent) -> None:
     assert f"left: {left[1]} @usdc" in rules.text
 
     # 11: a landed transaction, explained from its signature
-    explained = await agent.ask("decode_transaction", signature=paid.content["signature"])
+    explained = await agent.ask(
+        "decode_transaction", signature=paid.content["signature"]
+    )
     assert explained.content["instructions"][0]["instruction"] == "pay"
     guards = {row.get("instruction") for row in explained.content["instructions"][1:]}
     assert guards <= {"assert_account_info_multi", "assert_account_data_multi"}

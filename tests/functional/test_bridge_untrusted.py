@@ -45,7 +45,12 @@ def bad(name: str) -> str:
 
 IDL: dict[str, Any] = {
     "address": PROGRAM,
-    "metadata": {"name": bad("prog"), "version": "0.1.0", "spec": "0.1.0", "description": LONG},
+    "metadata": {
+        "name": bad("prog"),
+        "version": "0.1.0",
+        "spec": "0.1.0",
+        "description": LONG,
+    },
     "docs": [LONG],
     "instructions": [
         {
@@ -87,11 +92,17 @@ IDL: dict[str, Any] = {
         },
         {
             "name": bad("Ev"),
-            "type": {"kind": "struct", "fields": [{"name": bad("f"), "type": "string"}]},
+            "type": {
+                "kind": "struct",
+                "fields": [{"name": bad("f"), "type": "string"}],
+            },
         },
         {
             "name": "Choice",
-            "type": {"kind": "enum", "variants": [{"name": bad("Var")}, {"name": "Ok"}]},
+            "type": {
+                "kind": "enum",
+                "variants": [{"name": bad("Var")}, {"name": "Ok"}],
+            },
         },
     ],
 }
@@ -108,7 +119,10 @@ def text_bytes(text: str) -> bytes:
 def accounts(program: Program) -> dict[Pubkey, Account]:
     assert program.address is not None
     data = bytes([3] * 8) + text_bytes(LONG) + (5).to_bytes(8, "little")
-    return {KEY: Account(10**9, data, program.address), PAYER: Account(10**9, b"", SYSTEM)}
+    return {
+        KEY: Account(10**9, data, program.address),
+        PAYER: Account(10**9, b"", SYSTEM),
+    }
 
 
 def outcome(program: Program, keys: int, *, failed: bool) -> Outcome:
@@ -158,7 +172,9 @@ def texts(value: Any) -> Iterator[str]:
 
 def look(what: str, answer: Any) -> str:
     plain = (
-        answer if isinstance(answer, (dict, str)) else answer.model_dump(mode="json", by_alias=True)
+        answer
+        if isinstance(answer, (dict, str))
+        else answer.model_dump(mode="json", by_alias=True)
     )
     found = [repr(text[:200]) for text in texts(plain) if HIDDEN.search(text)]
     assert not found, (what, found[:3])
@@ -172,7 +188,10 @@ def filled(schema: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, inner in schema["properties"].items():
         if name == "accounts" and inner["type"] == "object":
-            out[name] = {key: str(PAYER if key == "payer" else KEY) for key in inner["properties"]}
+            out[name] = {
+                key: str(PAYER if key == "payer" else KEY)
+                for key in inner["properties"]
+            }
         elif "enum" in inner:
             out[name] = inner["enum"][-1]
         elif inner["type"] == "integer":
@@ -186,7 +205,11 @@ def filled(schema: dict[str, Any]) -> dict[str, Any]:
 async def test_no_answer_lets_a_strangers_text_hide_or_turn(kind: str) -> None:
     program = load(IDL)
     bridge = Bridge(
-        [ServedProgram(program, program.address, chain(program, kind), "an IDL", "local")],
+        [
+            ServedProgram(
+                program, program.address, chain(program, kind), "an IDL", "local"
+            )
+        ],
         surface="full",
     )
     label = next(iter(bridge.box.labels))
@@ -210,7 +233,11 @@ async def test_no_answer_lets_a_strangers_text_hide_or_turn(kind: str) -> None:
         for place in places:
             look(str(place), await client.read_resource(str(place)))
         for prompt in (await client.list_prompts()).prompts:
-            given = {"program": label, "code": "6000"} if prompt.name == "explain_error" else {}
+            given = (
+                {"program": label, "code": "6000"}
+                if prompt.name == "explain_error"
+                else {}
+            )
             look(prompt.name, await client.get_prompt(prompt.name, given))
         told = ""
         for tool in tools:

@@ -41,7 +41,10 @@ def test_every_canary_is_asked() -> None:
 
 
 def test_the_rust_sources_are_formatted(no_std_toolchain: Toolchain) -> None:
-    sources = [*sorted(CANARIES.glob("*/src/lib.rs")), installer().with_name("builtins.rs")]
+    sources = [
+        *sorted(CANARIES.glob("*/src/lib.rs")),
+        installer().with_name("builtins.rs"),
+    ]
     config = ["--edition", "2021", "--config-path", str(CANARIES / "rustfmt.toml")]
     done = subprocess.run(
         ["/usr/bin/rustfmt", "--check", *config, *sources],
@@ -53,9 +56,12 @@ def test_the_rust_sources_are_formatted(no_std_toolchain: Toolchain) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in TABLE if n not in (*NEEDS_AN_SVM_WITHOUT_STACK_GAPS, *NEEDS_STD)]
+    "name",
+    [n for n in TABLE if n not in (*NEEDS_AN_SVM_WITHOUT_STACK_GAPS, *NEEDS_STD)],
 )
-def test_the_compiler_gets_it_right(name: str, toolchain_abilities: dict[str, Ability]) -> None:
+def test_the_compiler_gets_it_right(
+    name: str, toolchain_abilities: dict[str, Ability]
+) -> None:
     assert toolchain_abilities[name].right, toolchain_abilities[name]
 
 
@@ -79,7 +85,8 @@ def test_sysvars_are_read(canaries: dict[str, Compiled]) -> None:
         answer, why = asker.ask(size.to_bytes(8, "little"))
         assert answer is not None, why
         slot, time, rent = (
-            int.from_bytes(answer.ljust(24, b"\0")[n : n + 8], "little") for n in (0, 8, 16)
+            int.from_bytes(answer.ljust(24, b"\0")[n : n + 8], "little")
+            for n in (0, 8, 16)
         )
         assert (slot, time, rent) == (
             1234,
@@ -113,7 +120,9 @@ def test_a_pda_signs_a_cpi(canaries: dict[str, Compiled]) -> None:
 
 
 @pytest.mark.parametrize("name", NEEDS_STD)
-def test_the_standard_library_works(name: str, std_abilities: dict[str, Ability]) -> None:
+def test_the_standard_library_works(
+    name: str, std_abilities: dict[str, Ability]
+) -> None:
     assert std_abilities[name].right, std_abilities[name]
 
 
@@ -133,13 +142,17 @@ def test_what_the_compiler_would_get_wrong_is_refused(
     (found,) = check_ir(compiled.ir).wide
     assert found.operation == "umul.with.overflow.i64"
 
-    monkeypatch.setattr("mcpsol_py.build.find_toolchain", lambda *_args, **_kwargs: unaided)
+    monkeypatch.setattr(
+        "mcpsol_py.build.find_toolchain", lambda *_args, **_kwargs: unaided
+    )
     with pytest.raises(WrongArithmetic) as caught:
         build_program(CANARIES / "wrong_builtins")
     assert caught.value.functions == (str(found),)
 
 
-def test_a_multiply_that_is_right_passes_the_check(canaries: dict[str, Compiled]) -> None:
+def test_a_multiply_that_is_right_passes_the_check(
+    canaries: dict[str, Compiled],
+) -> None:
     """The check looks for the function that is called, not for the operation alone."""
     for name in (
         "u64_checked_multiply",

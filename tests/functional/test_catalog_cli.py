@@ -13,13 +13,17 @@ from tests.unit.catalog.shops import idl
 
 
 @pytest.fixture
-def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Cli:
     monkeypatch.chdir(tmp_path)
     return Cli(tmp_path, capsys)
 
 
 def test_a_new_catalogue_answers(cli: Cli) -> None:
-    (hit,) = cli("catalog", "search", "stake with a validator", "--limit", 1, "--json").json["hits"]
+    (hit,) = cli(
+        "catalog", "search", "stake with a validator", "--limit", 1, "--json"
+    ).json["hits"]
     assert (hit["address"], hit["instruction"]) == (STAKE_PROGRAM, "delegate_stake")
     shown = cli("catalog", "show", STAKE_PROGRAM)
     assert "seed" in shown.out
@@ -30,14 +34,22 @@ def test_every_form_of_source_is_added(cli: Cli, repo: Path) -> None:
     spec = repo / "programs" / "vault" / "spec.py"
     node = ManyPrograms([idl("far")])
     with listening(node) as url:
-        given = ["shop.json", "counter", "spl-token", spec, node.addresses[0], "nothing.json"]
+        given = [
+            "shop.json",
+            "counter",
+            "spl-token",
+            spec,
+            node.addresses[0],
+            "nothing.json",
+        ]
         done = cli("catalog", "add", *given, "--url", url, "--json")
     assert done.code == 0
     assert list(done.json["faults"]) == ["nothing.json"]
     assert len(done.json["added"]) == 4
     assert done.json["unchanged"] == ["mcpsol-py: spl_token"]
     programs = {
-        row["name"]: row["address"] for row in cli("catalog", "list", "--json").json["programs"]
+        row["name"]: row["address"]
+        for row in cli("catalog", "list", "--json").json["programs"]
     }
     assert {"shop", "counter", "vault", "far"} <= set(programs)
     (version,) = cli("catalog", "show", "far", "--json").json["versions"]

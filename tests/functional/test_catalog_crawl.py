@@ -55,7 +55,9 @@ def worker(database: str, url: str, lists: str, cache: Path) -> subprocess.Popen
     )
 
 
-def test_killed_workers_lose_and_repeat_nothing(postgres: Cluster, tmp_path: Path) -> None:
+def test_killed_workers_lose_and_repeat_nothing(
+    postgres: Cluster, tmp_path: Path
+) -> None:
     """The first is killed while it lists and defers, the others while they read and record."""
     name = postgres.database(migrated=False)
     database = postgres.url(name)
@@ -77,11 +79,15 @@ def test_killed_workers_lose_and_repeat_nothing(postgres: Cluster, tmp_path: Pat
             assert last.returncode == 0, errors.decode()[-2000:]
     opened = CatalogDatabase(database)
     count = "SELECT count(*), count(DISTINCT program_id) FROM catalog_versions"
-    rows, programs = opened.run(lambda connection: connection.execute(text(count)).one())
+    rows, programs = opened.run(
+        lambda connection: connection.execute(text(count)).one()
+    )
     opened.close()
     assert (rows, programs) == (COUNT, COUNT)
     assert set(node.idls_read) == {str(address) for address in node.addresses}
     assert sum(node.idls_read.values()) <= COUNT + kills * AT_ONCE
-    with Catalog.open(database, index=tmp_path / "index.search", seeds=False) as catalog:
+    with Catalog.open(
+        database, index=tmp_path / "index.search", seeds=False
+    ) as catalog:
         assert len(catalog.search("buy product", limit=100)) > 50
     postgres.drop([name])

@@ -62,7 +62,13 @@ def test_the_wrong_program_is_full_of_other_errors(cli: Cli, vault: Path) -> Non
     assert set(ran.json["not_attacked"]) == {"initialize", "deposit", "withdraw"}
     assert ran.json["fine"] is False
     assert (
-        cli("attack", vault, "--so", REPO / "programs/counter/counter.so", "--allow-missing").code
+        cli(
+            "attack",
+            vault,
+            "--so",
+            REPO / "programs/counter/counter.so",
+            "--allow-missing",
+        ).code
         == 0
     )
 
@@ -71,7 +77,8 @@ def test_a_program_of_another_spec_is_told(cli: Cli, vault: Path) -> None:
     assert "build it again" not in cli("attack", vault, "--only", "deposit").err
     spec = vault / "spec.py"
     spec.write_text(
-        spec.read_text(encoding="utf-8").replace('has_one("mint"), ', ""), encoding="utf-8"
+        spec.read_text(encoding="utf-8").replace('has_one("mint"), ', ""),
+        encoding="utf-8",
     )
     assert "build it again" in cli("attack", vault, "--only", "deposit").err
 
@@ -99,7 +106,10 @@ def test_a_scenario_gives_the_good_call(cli: Cli, vault: Path) -> None:
     [
         ("def withdrew(scene):\n    return None\n", "Did you mean 'withdraw'?"),
         ("def withdraw(scene):\n    return 5\n", "return a Call"),
-        ("def withdraw(scene):\n    raise ValueError('no luck')\n", "ValueError: no luck"),
+        (
+            "def withdraw(scene):\n    raise ValueError('no luck')\n",
+            "ValueError: no luck",
+        ),
         ("import nothing_there\n", "ModuleNotFoundError"),
         ("def withdraw(scene:\n", "SyntaxError"),
         ('EXPECT = {"nothing re-init": "X"}\n', "nothing"),
@@ -109,7 +119,9 @@ def test_a_scenario_gives_the_good_call(cli: Cli, vault: Path) -> None:
         ),
     ],
 )
-def test_mistakes_in_a_scenario_are_told(cli: Cli, vault: Path, text: str, said: str) -> None:
+def test_mistakes_in_a_scenario_are_told(
+    cli: Cli, vault: Path, text: str, said: str
+) -> None:
     (vault / "attack.py").write_text(text, encoding="utf-8")
     ran = cli("attack", vault)
     assert ran.code == 1
@@ -117,12 +129,18 @@ def test_mistakes_in_a_scenario_are_told(cli: Cli, vault: Path, text: str, said:
     assert "attack.py" in ran.err
 
 
-def test_a_spec_that_changed_after_the_build_is_a_failure(cli: Cli, vault: Path) -> None:
+def test_a_spec_that_changed_after_the_build_is_a_failure(
+    cli: Cli, vault: Path
+) -> None:
     spec, record = vault / "spec.py", vault / "vault.build.json"
     known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    record.write_text(json.dumps({**known, "spec_sha256": spec_sha256(spec)}), encoding="utf-8")
+    record.write_text(
+        json.dumps({**known, "spec_sha256": spec_sha256(spec)}), encoding="utf-8"
+    )
     assert cli("attack", vault, "--only", "deposit").code == 0
-    spec.write_text(spec.read_text(encoding="utf-8") + "\n# another body\n", encoding="utf-8")
+    spec.write_text(
+        spec.read_text(encoding="utf-8") + "\n# another body\n", encoding="utf-8"
+    )
     stale = cli("attack", vault, "--only", "deposit", "--json")
     assert (stale.code, stale.json["built_from_another_spec"]) == (1, True)
     assert "build it again" in stale.err

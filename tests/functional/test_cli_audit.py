@@ -35,10 +35,15 @@ def test_the_signatures_of_a_keystore_are_verified_without_its_passphrase(
     assert f"signed by {log.signed_by}" in cli("audit", "audit.jsonl").out
 
 
-def test_a_log_without_the_signatures_of_the_keystore_is_refused(cli: Cli, log: AuditLog) -> None:
+def test_a_log_without_the_signatures_of_the_keystore_is_refused(
+    cli: Cli, log: AuditLog
+) -> None:
     create_keystore(cli.folder / "other.json", Keypair(), PASSPHRASE)
     refused = cli("audit", "audit.jsonl", "--keystore", "other.json")
-    assert (refused.code, f"got one that {log.signed_by} signed" in refused.err) == (1, True)
+    assert (refused.code, f"got one that {log.signed_by} signed" in refused.err) == (
+        1,
+        True,
+    )
     AuditLog(cli.folder / "plain.jsonl").append("intent", wallet="w", outflow={})
     refused = cli("audit", "plain.jsonl", "--keystore", "agent.json")
     assert (refused.code, "got one without signatures" in refused.err) == (1, True)
@@ -57,8 +62,13 @@ def test_a_boundary_is_shown(cli: Cli, log: AuditLog) -> None:
 def test_a_stop_is_cleared_with_the_key_only(cli: Cli, log: AuditLog) -> None:
     refused = cli("audit", "audit.jsonl", "--clear-stop")
     assert (refused.code, "give its --keystore" in refused.err) == (2, True)
-    assert "has run `idl2mcp audit audit.jsonl --clear-stop --keystore KEY`" in log.how_to_clear
-    cleared = cli("audit", "audit.jsonl", "--clear-stop", "--keystore", "agent.json", "--json")
+    assert (
+        "has run `idl2mcp audit audit.jsonl --clear-stop --keystore KEY`"
+        in log.how_to_clear
+    )
+    cleared = cli(
+        "audit", "audit.jsonl", "--clear-stop", "--keystore", "agent.json", "--json"
+    )
     assert list(cleared.json["cleared"]) == ["w"]
     assert log.stopped() == {}
 
@@ -66,6 +76,9 @@ def test_a_stop_is_cleared_with_the_key_only(cli: Cli, log: AuditLog) -> None:
 def test_a_head_elsewhere_is_named(cli: Cli, log: AuditLog) -> None:
     head = Path(cli.folder / "audit.jsonl.head").rename(cli.folder / "kept.head")
     refused = cli("audit", "audit.jsonl")
-    assert (refused.code, "its head audit.jsonl.head is missing" in refused.err) == (1, True)
+    assert (refused.code, "its head audit.jsonl.head is missing" in refused.err) == (
+        1,
+        True,
+    )
     assert cli("audit", "audit.jsonl", "--head", str(head)).code == 0
     assert cli("audit", "nowhere.jsonl").code == 1

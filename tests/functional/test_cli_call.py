@@ -13,11 +13,17 @@ from idl2mcp.json_input import plain_value
 from idl2mcp.local_cluster import wallet
 from tests.functional.cli import Cli
 
-ACCOUNTS = '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'
+ACCOUNTS = (
+    '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'
+)
 
 
 def call(
-    cli: Cli, amount: object, *more: object, accounts: str = ACCOUNTS, ix: str = "transfer"
+    cli: Cli,
+    amount: object,
+    *more: object,
+    accounts: str = ACCOUNTS,
+    ix: str = "transfer",
 ) -> tuple[object, ...]:
     args = json.dumps({"amount": amount})
     return (
@@ -35,14 +41,20 @@ def call(
 
 
 def test_a_send_moves_tokens_and_the_ledger_remembers(cli: Cli) -> None:
-    first = cli(*call(cli, "400000", "--mode", "send", "--ledger", "ledger.json", "--json"))
+    first = cli(
+        *call(cli, "400000", "--mode", "send", "--ledger", "ledger.json", "--json")
+    )
     assert first.code == 0, first.err
     moved = {
-        c["address"]: c for c in first.json["simulation"]["balance_changes"] if c["mint"] != "SOL"
+        c["address"]: c
+        for c in first.json["simulation"]["balance_changes"]
+        if c["mint"] != "SOL"
     }
     assert sorted(c["change"] for c in moved.values()) == ["-400000", "400000"]
     assert first.json["signature"]
-    second = cli(*call(cli, "600000", "--mode", "send", "--ledger", "ledger.json", "--json"))
+    second = cli(
+        *call(cli, "600000", "--mode", "send", "--ledger", "ledger.json", "--json")
+    )
     assert second.code == 0, second.err
     third = cli(*call(cli, "1", "--mode", "send", "--ledger", "ledger.json", "--json"))
     assert third.code == 3
@@ -85,14 +97,20 @@ def test_a_build_is_an_unsigned_transaction_and_needs_no_chain(cli: Cli) -> None
         "--json",
     )
     assert ran.code == 0, ran.err
-    transaction = VersionedTransaction.from_bytes(base64.b64decode(ran.json["transaction"]))
-    assert bytes(transaction.message.instructions[0].data) == bytes([3]) + (7).to_bytes(8, "little")
+    transaction = VersionedTransaction.from_bytes(
+        base64.b64decode(ran.json["transaction"])
+    )
+    assert bytes(transaction.message.instructions[0].data) == bytes([3]) + (7).to_bytes(
+        8, "little"
+    )
     assert transaction.message.account_keys[0] == wallet("authority").pubkey()
     assert all(bytes(s) == bytes(64) for s in transaction.signatures)
 
 
 def test_a_wrong_authority_fails_with_the_errors_name(cli: Cli) -> None:
-    ran = cli(*call(cli, "5", "--json", accounts=ACCOUNTS.replace('"@alice"}', '"@mallory"}')))
+    ran = cli(
+        *call(cli, "5", "--json", accounts=ACCOUNTS.replace('"@alice"}', '"@mallory"}'))
+    )
     assert ran.code == 3
     assert ran.json["error"]["code"] == 4
     assert ran.json["error"]["name"] == "OwnerMismatch"
@@ -112,7 +130,11 @@ def test_a_wrong_authority_fails_with_the_errors_name(cli: Cli) -> None:
         ('{"amount": "1", "amount": "2"}', ACCOUNTS, "twice"),
         ('{"amount":', ACCOUNTS, "--args"),
         ("@nowhere.json", ACCOUNTS, "nowhere.json"),
-        ('{"amount": "1"}', '{"source": "@alice_usdc", "authority": "@alice"}', "destination"),
+        (
+            '{"amount": "1"}',
+            '{"source": "@alice_usdc", "authority": "@alice"}',
+            "destination",
+        ),
         ('{"amount": "1"}', ACCOUNTS.replace("source", "sauce"), "source"),
         ('{"amount": "1"}', ACCOUNTS.replace("@alice_usdc", "zzz"), "source"),
         ('{"amount": "1"}', ACCOUNTS.replace("@bob_usdc", "@bob_usd"), "bob_usdc"),
@@ -123,7 +145,15 @@ def test_wrong_arguments_exit_1_and_name_the_field(
     cli: Cli, args: str, accounts: str, says: str
 ) -> None:
     ran = cli(
-        "call", cli.idl, "transfer", "--args", args, "--accounts", accounts, "--setup", cli.setup
+        "call",
+        cli.idl,
+        "transfer",
+        "--args",
+        args,
+        "--accounts",
+        accounts,
+        "--setup",
+        cli.setup,
     )
     assert (ran.code, ran.out) == (1, "")
     assert says in ran.err
@@ -164,7 +194,16 @@ def test_a_file_that_is_no_program_is_refused(cli: Cli) -> None:
 
 def test_arguments_and_accounts_are_given_one_by_one(cli: Cli) -> None:
     accounts = ("--account", "source=@alice_usdc", "--account", "destination=@bob_usdc")
-    single = ("call", cli.idl, "transfer", "--setup", cli.setup, *accounts, "--arg", "amount=5")
+    single = (
+        "call",
+        cli.idl,
+        "transfer",
+        "--setup",
+        cli.setup,
+        *accounts,
+        "--arg",
+        "amount=5",
+    )
     ran = cli(*single, "--account", "authority=@alice", "--json")
     assert ran.code == 0, ran.err
     together = cli(*call(cli, "5", "--json"))
@@ -180,11 +219,16 @@ def test_arguments_and_accounts_are_given_one_by_one(cli: Cli) -> None:
         (("--arg", "=5"), "expected NAME=VALUE"),
         (("--arg", "amount=5", "--arg", "amount=6"), "'amount' is given twice"),
         (("--arg", "amount=5", "--args", '{"amount": "5"}'), "'amount' is given twice"),
-        (("--account", "source=@alice", "--account", "source=@bob"), "'source' is given twice"),
+        (
+            ("--account", "source=@alice", "--account", "source=@bob"),
+            "'source' is given twice",
+        ),
         (("--arg", "amount=much"), "expected an integer"),
     ],
 )
-def test_a_pair_that_is_none_is_refused(cli: Cli, options: tuple[str, ...], says: str) -> None:
+def test_a_pair_that_is_none_is_refused(
+    cli: Cli, options: tuple[str, ...], says: str
+) -> None:
     ran = cli("call", cli.idl, "transfer", "--mode", "build", *options)
     assert ran.code == 1
     assert says in ran.err
@@ -196,7 +240,10 @@ def test_a_pair_that_is_none_is_refused(cli: Cli, options: tuple[str, ...], says
         ("5", "5"),
         ("-5", "-5"),
         ("1.5", "1.5"),
-        ("340282366920938463463374607431768211455", "340282366920938463463374607431768211455"),
+        (
+            "340282366920938463463374607431768211455",
+            "340282366920938463463374607431768211455",
+        ),
         ("hello", "hello"),
         ("", ""),
         ('"5"', "5"),
@@ -214,16 +261,30 @@ def test_a_value_is_json_or_text(text: str, value: object) -> None:
 
 
 def test_all_missing_accounts_are_named_at_once(cli: Cli) -> None:
-    ran = cli("call", cli.idl, "transfer", "--mode", "build", "--arg", "amount=5", "--json")
+    ran = cli(
+        "call", cli.idl, "transfer", "--mode", "build", "--arg", "amount=5", "--json"
+    )
     assert (ran.code, ran.json["error"]["reason"]) == (1, "missing_account")
     assert ran.json["error"]["account"] == "source"
     assert ran.json["error"]["also"] == ["destination", "authority"]
     part = ("--account", f"destination={wallet('bob').pubkey()}")
-    some = cli("call", cli.idl, "transfer", "--mode", "build", "--arg", "amount=5", *part, "--json")
+    some = cli(
+        "call",
+        cli.idl,
+        "transfer",
+        "--mode",
+        "build",
+        "--arg",
+        "amount=5",
+        *part,
+        "--json",
+    )
     assert some.json["error"]["also"] == ["authority"]
 
 
-def test_all_missing_accounts_are_named_at_once_as_the_bridge_names_them(cli: Cli) -> None:
+def test_all_missing_accounts_are_named_at_once_as_the_bridge_names_them(
+    cli: Cli,
+) -> None:
     ran = cli("call", "vault", "deposit", "--arg", "amount=5")
     assert ran.code == 1
     assert "deposit.vault" in ran.err
@@ -232,7 +293,11 @@ def test_all_missing_accounts_are_named_at_once_as_the_bridge_names_them(cli: Cl
 
 def test_one_argument_and_one_account_can_be_given_by_name(cli: Cli) -> None:
     command = ["call", cli.idl, "transfer", "--setup", cli.setup, "--arg", "amount=5"]
-    accounts = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
+    accounts = {
+        "source": "@alice_usdc",
+        "destination": "@bob_usdc",
+        "authority": "@alice",
+    }
     for name, address in accounts.items():
         command += ["--account", f"{name}={address}"]
     ran = cli(*command)
@@ -241,7 +306,11 @@ def test_one_argument_and_one_account_can_be_given_by_name(cli: Cli) -> None:
 
 
 def test_hints_have_the_names_of_the_setup(cli: Cli) -> None:
-    accounts = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@bob"}
+    accounts = {
+        "source": "@alice_usdc",
+        "destination": "@bob_usdc",
+        "authority": "@bob",
+    }
     ran = cli(
         *("call", cli.idl, "transfer", "--setup", cli.setup),
         *("--arg", "amount=5", "--accounts", json.dumps(accounts)),

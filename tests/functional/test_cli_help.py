@@ -31,7 +31,11 @@ def test_help_of_a_command_is_its_own_help(
 
 @pytest.mark.parametrize(
     ("names", "word"),
-    [(["rendr"], "render"), (["x402", "pai"], "pay"), (["render", "more"], "no commands")],
+    [
+        (["rendr"], "render"),
+        (["x402", "pai"], "pay"),
+        (["render", "more"], "no commands"),
+    ],
 )
 def test_help_of_an_unknown_command_is_a_usage_error(
     names: list[str], word: str, capsys: pytest.CaptureFixture[str]

@@ -46,7 +46,9 @@ def test_the_demo_goes_the_whole_way_offline(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("source", ["vault", "so"])
-def test_the_vault_takes_and_gives_back_real_tokens(cli: Cli, repo: Path, source: str) -> None:
+def test_the_vault_takes_and_gives_back_real_tokens(
+    cli: Cli, repo: Path, source: str
+) -> None:
     source = str(bundled_so("vault")) if source == "so" else source
     setup = cli.write("vault.toml", VAULT_SETUP)
 
@@ -67,13 +69,25 @@ def test_the_vault_takes_and_gives_back_real_tokens(cli: Cli, repo: Path, source
         document: dict[str, object] = {"code": ran.code, **ran.json}
         return document
 
-    made = call("initialize", {"mint": "@coin", "authority": "@alice"}, "--mode", "send")
+    made = call(
+        "initialize", {"mint": "@coin", "authority": "@alice"}, "--mode", "send"
+    )
     assert made["code"] == 0
     box = next(a["address"] for a in made["accounts"] if a["name"] == "vault")  # type: ignore[attr-defined]  # a list
-    put = {"vault": box, "source": "@alice_coin", "mint": "@coin", "depositor": "@alice"}
+    put = {
+        "vault": box,
+        "source": "@alice_coin",
+        "mint": "@coin",
+        "depositor": "@alice",
+    }
     put_in = call("deposit", put, "--args", '{"amount": "400000"}', "--mode", "send")
     assert _moved(put_in) == ["-400000", "400000"]
-    take = {"vault": box, "destination": "@alice_coin", "mint": "@coin", "authority": "@alice"}
+    take = {
+        "vault": box,
+        "destination": "@alice_coin",
+        "mint": "@coin",
+        "authority": "@alice",
+    }
     taken = call("withdraw", take, "--args", '{"amount": "150000"}', "--mode", "send")
     assert _moved(taken) == ["-150000", "150000"]
     assert taken["simulation"]["returns"] == "250000"  # type: ignore[index]  # an object
@@ -97,7 +111,9 @@ def test_a_program_says_of_itself_what_its_spec_says(cli: Cli, name: str) -> Non
     assert ran.code == 0
     tools = cli("list-tools", name, "--json", "--pages").json
     assert tools["pages"]
-    assert all(len(page.encode()) <= 1024 for page in tools["pages"] if page.startswith("{"))
+    assert all(
+        len(page.encode()) <= 1024 for page in tools["pages"] if page.startswith("{")
+    )
 
 
 def test_two_calls_see_one_another_only_through_a_ledger(cli: Cli) -> None:
@@ -123,4 +139,6 @@ def test_two_calls_see_one_another_only_through_a_ledger(cli: Cli) -> None:
     assert cli(*two).code == 3
     assert cli(*one, "--mode", "send", "--ledger", "l.json").code == 0
     assert cli(*two, "--ledger", "l.json").code == 0
-    assert cli(*one, "--mode", "send", "--ledger", "l.json").code == 3  # it is there already
+    assert (
+        cli(*one, "--mode", "send", "--ledger", "l.json").code == 3
+    )  # it is there already

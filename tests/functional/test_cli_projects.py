@@ -35,7 +35,9 @@ def test_an_empty_folder_is_filled(cli: Cli) -> None:
     assert cli("new", "there").code == 0
 
 
-@pytest.mark.parametrize("name", ["Tip", "tip-jar", "1st", "fn", "class", "std", "tip jar", "é"])
+@pytest.mark.parametrize(
+    "name", ["Tip", "tip-jar", "1st", "fn", "class", "std", "tip jar", "é"]
+)
 def test_a_name_that_rust_or_python_cannot_use_is_refused(cli: Cli, name: str) -> None:
     refused = cli("new", name, "--json")
     assert (refused.code, refused.json["error"]["reason"]) == (1, "source_error")
@@ -114,7 +116,9 @@ def test_lines_and_errors_that_no_test_reached_are_listed(project: Path) -> None
 
 
 def test_a_failed_test_is_a_failure(project: Path) -> None:
-    (project / "tests" / "test_score.py").write_text("def test_no():\n    assert False\n")
+    (project / "tests" / "test_score.py").write_text(
+        "def test_no():\n    assert False\n"
+    )
     ran = idl2mcp_test(project, "--json")
     assert ran.returncode == 1
     assert '"passed": false' in ran.stdout
@@ -136,7 +140,9 @@ def test_a_spec_is_not_run_where_that_is_forbidden(cli: Cli, project: Path) -> N
     assert cli("test", project, "--no-exec").code == 1
 
 
-def test_a_crate_is_older_than_its_spec_until_it_is_rendered_again(project: Path) -> None:
+def test_a_crate_is_older_than_its_spec_until_it_is_rendered_again(
+    project: Path,
+) -> None:
     spec = project / "spec.py"
     assert is_older_than_spec(project)
     render(read(spec), out=project)

@@ -39,10 +39,15 @@ def test_a_deployed_program_is_asked_for_its_tools(cli: Cli, node: Node) -> None
         "close",
     ]
     assert ran.json["source"] == "list_tools"
-    assert cli("verify", COUNTER, "--against", "counter", "--url", node.url).code in (0, 1)
+    assert cli("verify", COUNTER, "--against", "counter", "--url", node.url).code in (
+        0,
+        1,
+    )
 
 
-def test_a_program_without_pages_is_read_from_its_idl_account(cli: Cli, node: Node) -> None:
+def test_a_program_without_pages_is_read_from_its_idl_account(
+    cli: Cli, node: Node
+) -> None:
     ran = cli("inspect", IDL_AT, "--url", node.url, "--json")
     assert ran.code == 0, ran.err
     assert "Anchor IDL account" in ran.json["source"]
@@ -57,11 +62,15 @@ def test_fetch_tells_absent_from_corrupt(cli: Cli, node: Node) -> None:
     for at, outcome in ((JUNK_AT, "corrupt"), (NOTHING_AT, "absent")):
         ran = cli("fetch", at, "--url", node.url, "--json")
         assert (ran.code, ran.json["outcome"]) == (3, outcome)
-        assert not cli("fetch", at, "--url", node.url, "--out", "idl.json").out.startswith("{")
+        assert not cli(
+            "fetch", at, "--url", node.url, "--out", "idl.json"
+        ).out.startswith("{")
         assert not (cli.folder / "idl.json").exists()
 
 
-def test_an_address_without_a_program_is_said_to_have_none(cli: Cli, node: Node) -> None:
+def test_an_address_without_a_program_is_said_to_have_none(
+    cli: Cli, node: Node
+) -> None:
     ran = cli("inspect", NOTHING_AT, "--url", node.url, "--json")
     assert ran.code == 3
     assert ran.json["error"]["reason"] == "no_program"
@@ -70,7 +79,16 @@ def test_an_address_without_a_program_is_said_to_have_none(cli: Cli, node: Node)
 
 def test_a_call_is_built_simulated_and_sent(cli: Cli, node: Node) -> None:
     alice = str(wallet("alice").pubkey())
-    base = ("call", COUNTER, "initialize", "--url", node.url, "--args", '{"start": "5"}', "--json")
+    base = (
+        "call",
+        COUNTER,
+        "initialize",
+        "--url",
+        node.url,
+        "--args",
+        '{"start": "5"}',
+        "--json",
+    )
     accounts = ("--accounts", json.dumps({"authority": alice}))
     built = cli(*base, *accounts, "--mode", "build")
     assert built.code == 0, built.err
@@ -92,7 +110,9 @@ def test_a_call_is_built_simulated_and_sent(cli: Cli, node: Node) -> None:
 
 
 @pytest.mark.parametrize("names_the_address", [True, False])
-def test_a_signing_service_signs_a_call(cli: Cli, node: Node, names_the_address: bool) -> None:
+def test_a_signing_service_signs_a_call(
+    cli: Cli, node: Node, names_the_address: bool
+) -> None:
     alice, asked = wallet("alice"), list[dict[str, str]]()
 
     def signs(request: dict[str, Any]) -> tuple[int, Any]:
@@ -102,7 +122,17 @@ def test_a_signing_service_signs_a_call(cli: Cli, node: Node, names_the_address:
     def refuses(_request: dict[str, Any]) -> tuple[int, Any]:
         return 403, {"error": "not today"}
 
-    base = ["call", COUNTER, "initialize", "--url", node.url, "--arg", "start=5", "--mode", "send"]
+    base = [
+        "call",
+        COUNTER,
+        "initialize",
+        "--url",
+        node.url,
+        "--arg",
+        "start=5",
+        "--mode",
+        "send",
+    ]
     for answer, code in ((refuses, 1), (signs, 0)):
         with service(answer, asked) as there:
             name = f"{alice.pubkey()}={there}" if names_the_address else there
@@ -128,23 +158,38 @@ def test_an_encrypted_key_file_signs_a_call(
 
 
 def test_accounts_and_transactions_are_decoded(cli: Cli, node: Node) -> None:
-    base = ("call", COUNTER, "initialize", "--url", node.url, "--arg", "start=5", "--json")
+    base = (
+        "call",
+        COUNTER,
+        "initialize",
+        "--url",
+        node.url,
+        "--arg",
+        "start=5",
+        "--json",
+    )
     sent = cli(*base, "--mode", "send", "--signer", node.key)
     assert sent.code == 0, sent.err
-    address = next(a["address"] for a in sent.json["accounts"] if a["name"] == "counter")
+    address = next(
+        a["address"] for a in sent.json["accounts"] if a["name"] == "counter"
+    )
     for options in ((), ("--type", "State")):
         read = cli("account", COUNTER, address, "--url", node.url, *options, "--json")
         assert read.code == 0, read.err
         assert (read.json["type"], read.json["fields"]["count"]) == ("State", "5")
     for missing in (NOTHING_AT, str(wallet("alice").pubkey())):
         assert cli("account", COUNTER, missing, "--url", node.url).code == 1
-    by_signature = cli("decode", COUNTER, sent.json["signature"], "--url", node.url, "--json")
+    by_signature = cli(
+        "decode", COUNTER, sent.json["signature"], "--url", node.url, "--json"
+    )
     assert by_signature.code == 0, by_signature.err
     assert by_signature.json["instructions"][0]["args"] == {"start": "5"}
     assert by_signature.json["events"][0]["fields"]["count"] == "5"
     data = cli("decode", "counter", sent.json["data"], "--json")
     assert data.json["instructions"][0]["instruction"] == "initialize"
-    again = cli(*base[:-1], "--mode", "build", "--wallet", wallet("bob").pubkey(), "--json")
+    again = cli(
+        *base[:-1], "--mode", "build", "--wallet", wallet("bob").pubkey(), "--json"
+    )
     whole = cli("decode", "counter", again.json["transaction"], "--json")
     assert whole.json["fee_payer"] == str(wallet("bob").pubkey())
     assert whole.json["instructions"][0]["args"] == {"start": "5"}
@@ -154,13 +199,16 @@ def test_accounts_and_transactions_are_decoded(cli: Cli, node: Node) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[1, 2]", "not json", json.dumps(["x"] * 64), json.dumps([1] * 64)]
+    "content",
+    ["", "{}", "[1, 2]", "not json", json.dumps(["x"] * 64), json.dumps([1] * 64)],
 )
 def test_a_key_file_that_is_none_is_refused_without_showing_it(
     cli: Cli, node: Node, content: str
 ) -> None:
     path = cli.write("key.json", content)
-    ran = cli("call", COUNTER, "close", "--url", node.url, "--mode", "send", "--signer", path)
+    ran = cli(
+        "call", COUNTER, "close", "--url", node.url, "--mode", "send", "--signer", path
+    )
     assert ran.code == 1
     assert "key.json" in ran.err
     assert not content or content not in ran.err
@@ -252,7 +300,9 @@ async def test_a_wrong_passphrase_starts_no_server(
 
     create_keystore(cli.folder / "agent.json", Keypair(), "correct horse")
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", "wrong horse")
-    config = f'mode = "send"\nkeystore = "agent.json"\n[[program]]\nsource = "{cli.idl}"\n'
+    config = (
+        f'mode = "send"\nkeystore = "agent.json"\n[[program]]\nsource = "{cli.idl}"\n'
+    )
     ran = cli("serve", "--config", cli.write("bridge.toml", config))
     assert ran.code == 1
     assert "passphrase" in ran.err

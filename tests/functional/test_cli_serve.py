@@ -50,7 +50,9 @@ def usdc() -> str:
     return cluster().names["usdc"]
 
 
-async def test_a_configured_bridge_sends_within_its_policy_and_writes_it_down(cli: Cli) -> None:
+async def test_a_configured_bridge_sends_within_its_policy_and_writes_it_down(
+    cli: Cli,
+) -> None:
     limits = f'[policy.outflow."{usdc()}"]\nper_call = 5\nper_day = 8\n'
     path = cli.write("bridge.toml", CONFIG + limits)
     async with Client(stdio(cli, "--config", path)) as client:
@@ -63,7 +65,11 @@ async def test_a_configured_bridge_sends_within_its_policy_and_writes_it_down(cl
             "approve",
             {
                 "amount": "1",
-                "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"},
+                "accounts": {
+                    "source": "@alice_usdc",
+                    "delegate": "@bob",
+                    "owner": "@alice",
+                },
             },
         )
     rules = [json.loads(r.content[1].text)["rule"] for r in (over, day, other)]  # type: ignore[union-attr]  # texts
@@ -101,9 +107,7 @@ def test_a_configuration_that_is_none_is_refused_with_its_place(
 def changed_since_locked(cli: Cli) -> str:
     """A configuration with two programs, one of which is not what its lock says."""
     assert cli("lock", cli.idl, "--out", "token.lock").code == 0
-    config = (
-        '[[program]]\nsource = "token.json"\nlock = "token.lock"\n[[program]]\nsource = "counter"\n'
-    )
+    config = '[[program]]\nsource = "token.json"\nlock = "token.lock"\n[[program]]\nsource = "counter"\n'
     changed = json.loads(json.dumps(TOKEN_IDL))
     changed["instructions"][0]["discriminator"] = [4]
     changed["instructions"][1]["discriminator"] = [3]
@@ -137,7 +141,10 @@ def test_a_wallet_file_is_made_opened_and_never_shown(
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", "correct horse")
     made = cli("wallet", "new", "agent.json", "--json")
     assert made.code == 0
-    assert cli("wallet", "show", "agent.json", "--json").json["address"] == made.json["address"]
+    assert (
+        cli("wallet", "show", "agent.json", "--json").json["address"]
+        == made.json["address"]
+    )
     assert cli("wallet", "new", "agent.json").code == 1
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", "wrong horse")
     assert cli("wallet", "show", "agent.json").code == 1
@@ -146,12 +153,16 @@ def test_a_wallet_file_is_made_opened_and_never_shown(
 # --- HTTP
 
 
-LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+LIST = json.dumps(
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+).encode()
 
 
 @pytest.mark.parametrize("stateless", [False, True])
 @pytest.mark.parametrize("era", ["auto", "legacy"])
-async def test_http_serves_clients_of_both_eras(cli: Cli, era: Any, stateless: bool) -> None:
+async def test_http_serves_clients_of_both_eras(
+    cli: Cli, era: Any, stateless: bool
+) -> None:
     args = [cli.idl, "--setup", cli.setup]
     if stateless:
         args = [
@@ -165,24 +176,37 @@ async def test_http_serves_clients_of_both_eras(cli: Cli, era: Any, stateless: b
         async with Client(f"{url}/mcp", mode=era) as client:
             tools = (await client.list_tools()).tools
             assert "transfer" in {t.name for t in tools}
-            result = await client.call_tool("transfer", {"amount": "5", "accounts": ACCOUNTS})
+            result = await client.call_tool(
+                "transfer", {"amount": "5", "accounts": ACCOUNTS}
+            )
             assert not result.is_error
         code, body = ask(f"{url}/healthz")
         health = json.loads(body)
         assert (code, health["status"]) == (200, "ok")
         assert "token.json" in health["programs"]["token"]["schema_from"]
         assert (
-            'idl2mcp_tool_calls_total{outcome="ok",tool="transfer"} 1.0' in ask(f"{url}/metrics")[1]
+            'idl2mcp_tool_calls_total{outcome="ok",tool="transfer"} 1.0'
+            in ask(f"{url}/metrics")[1]
         )
 
 
 def test_http_checks_host_origin_and_body(cli: Cli) -> None:
     with http_server(cli, cli.idl, "--setup", cli.setup) as url:
         mcp = f"{url}/mcp"
-        assert ask(mcp, method="POST", body=LIST, **ACCEPT, Host="evil.example")[0] == 421
-        assert ask(mcp, method="POST", body=LIST, **ACCEPT, Origin="https://evil.example")[0] == 403
+        assert (
+            ask(mcp, method="POST", body=LIST, **ACCEPT, Host="evil.example")[0] == 421
+        )
+        assert (
+            ask(mcp, method="POST", body=LIST, **ACCEPT, Origin="https://evil.example")[
+                0
+            ]
+            == 403
+        )
         # said, not sent: an answer before the body's end is a broken pipe to a client that is still sending
-        assert ask(mcp, method="POST", body=b" ", **ACCEPT, Content_Length=str(1 << 21))[0] == 413
+        assert (
+            ask(mcp, method="POST", body=b" ", **ACCEPT, Content_Length=str(1 << 21))[0]
+            == 413
+        )
         assert ask(mcp, method="POST", body=b"{", **ACCEPT)[0] == 400
         assert "Traceback" not in (cli.folder / "stderr.txt").read_text()
 
@@ -204,13 +228,23 @@ def test_http_asks_for_its_token(cli: Cli) -> None:
         ).encode()
         assert ask(mcp, method="POST", body=initialize, **ACCEPT)[0] == 401
         assert (
-            ask(mcp, method="POST", body=initialize, **ACCEPT, Authorization="Bearer wrong")[0]
+            ask(
+                mcp,
+                method="POST",
+                body=initialize,
+                **ACCEPT,
+                Authorization="Bearer wrong",
+            )[0]
             == 401
         )
         assert (
-            ask(mcp, method="POST", body=initialize, **ACCEPT, Authorization="Bearer s3cret-token")[
-                0
-            ]
+            ask(
+                mcp,
+                method="POST",
+                body=initialize,
+                **ACCEPT,
+                Authorization="Bearer s3cret-token",
+            )[0]
             == 200
         )
         assert ask(f"{url}/metrics")[0] == 401
@@ -221,7 +255,9 @@ def test_http_asks_for_its_token(cli: Cli) -> None:
 def test_http_limits_how_often_a_client_asks(cli: Cli) -> None:
     config = f'[[program]]\nsource = "{cli.idl}"\n[http]\ncalls_per_minute = 3\n'
     with http_server(cli, "--config", cli.write("b.toml", config)) as url:
-        codes = [ask(f"{url}/mcp", method="POST", body=b"{", **ACCEPT)[0] for _ in range(5)]
+        codes = [
+            ask(f"{url}/mcp", method="POST", body=b"{", **ACCEPT)[0] for _ in range(5)
+        ]
         assert codes == [400, 400, 400, 429, 429]
         assert ask(f"{url}/healthz")[0] == 200
 
@@ -250,7 +286,9 @@ def test_a_server_with_an_issuer_is_named_by_its_resource(cli: Cli) -> None:
         "--oauth-resource",
         "https://bridge.example.com/mcp",
     )
-    ran = cli("serve", cli.idl, "--transport", "http", *told, "--print-config", "claude")
+    ran = cli(
+        "serve", cli.idl, "--transport", "http", *told, "--print-config", "claude"
+    )
     entry = json.loads(ran.out)["mcpServers"]["idl2mcp"]
     assert entry == {"type": "http", "url": "https://bridge.example.com/mcp"}
 
@@ -281,7 +319,9 @@ def test_a_server_with_an_issuer_is_named_by_its_resource(cli: Cli) -> None:
         ),
     ],
 )
-def test_an_issuer_that_proves_nothing_is_refused(cli: Cli, table: str, path: str) -> None:
+def test_an_issuer_that_proves_nothing_is_refused(
+    cli: Cli, table: str, path: str
+) -> None:
     config = f'[[program]]\nsource = "{cli.idl}"\n[http.oauth]\n{table}\n'
     ran = cli("serve", "--config", cli.write("b.toml", config), "--transport", "http")
     assert ran.code == 1

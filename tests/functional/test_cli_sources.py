@@ -23,7 +23,11 @@ def test_inspect_says_what_a_program_is(cli: Cli) -> None:
     assert "source (w)" in text.out
     assert "authority (s)" in text.out
     document = cli("inspect", cli.idl, "--json").json
-    assert [i["name"] for i in document["instructions"]] == ["transfer", "approve", "set_owner"]
+    assert [i["name"] for i in document["instructions"]] == [
+        "transfer",
+        "approve",
+        "set_owner",
+    ]
     assert document["errors"] == [
         {"code": 1, "name": "InsufficientFunds", "message": "Insufficient funds"}
     ]
@@ -50,7 +54,10 @@ def test_convert_writes_each_form_as_json(cli: Cli, form: str) -> None:
     elif form == "pages":
         assert all(len(page.encode()) <= 1024 and json.loads(page) for page in document)
     elif form == "mcp":
-        assert document["tools"][0]["inputSchema"]["properties"]["amount"]["type"] == "string"
+        assert (
+            document["tools"][0]["inputSchema"]["properties"]["amount"]["type"]
+            == "string"
+        )
     else:
         assert document["metadata"]["spec"] == "0.1.0"
         cli.write("again.json", document)
@@ -63,7 +70,10 @@ def test_convert_writes_a_file_whole_or_not_at_all(cli: Cli) -> None:
     assert (ran.code, ran.out) == (0, "")
     assert json.loads(out.read_text())["name"] == "token"
     before = out.read_bytes()
-    assert cli("convert", cli.write("bad.json", "{"), "--to", "compact", "--out", out).code == 1
+    assert (
+        cli("convert", cli.write("bad.json", "{"), "--to", "compact", "--out", out).code
+        == 1
+    )
     assert out.read_bytes() == before
     assert sorted(p.name for p in cli.folder.iterdir()) == [
         "bad.json",
@@ -88,7 +98,11 @@ def test_stubs_name_the_module_of_their_file(cli: Cli) -> None:
 
 def test_stubs_as_json(cli: Cli) -> None:
     document = cli("stubs", cli.idl, "--json").json
-    assert (document["program"], document["out"], document["left_out"]) == ("token", None, {})
+    assert (document["program"], document["out"], document["left_out"]) == (
+        "token",
+        None,
+        {},
+    )
     assert "class TokenProgram(Protocol)" in document["stub"]
 
 
@@ -160,7 +174,10 @@ def test_a_path_in_the_document_is_told(cli: Cli) -> None:
     ("second", "says"),
     [
         ({"name": "other", "discriminator": [1, 2, 3, 4, 5, 6, 7, 8]}, "discriminator"),
-        ({"name": "list", "discriminator": list(bytes.fromhex("42195e6a55fd41c0"))}, "list_tools"),
+        (
+            {"name": "list", "discriminator": list(bytes.fromhex("42195e6a55fd41c0"))},
+            "list_tools",
+        ),
     ],
 )
 def test_a_program_whose_instructions_cannot_be_told_apart_is_described_and_not_rendered(
@@ -211,7 +228,8 @@ def test_lint_finds_nothing_wrong_and_something_wrong(cli: Cli) -> None:
     ran = cli("lint", cli.write("bad.json", bad), "--json")
     assert ran.code == 1
     assert any(
-        f["rule"] == "dangling-type" and "args[0]" in f["path"] for f in ran.json["findings"]
+        f["rule"] == "dangling-type" and "args[0]" in f["path"]
+        for f in ran.json["findings"]
     )
 
 
@@ -220,7 +238,9 @@ def test_verify_says_where_two_sources_differ(cli: Cli) -> None:
     changed["instructions"][0]["accounts"][0]["writable"] = False
     changed["instructions"][1]["args"][0]["type"] = "u32"
     del changed["instructions"][2]
-    ran = cli("verify", cli.idl, "--against", cli.write("changed.json", changed), "--json")
+    ran = cli(
+        "verify", cli.idl, "--against", cli.write("changed.json", changed), "--json"
+    )
     assert ran.code == 1
     assert {d["path"] for d in ran.json["differences"]} == {
         "instructions.transfer.accounts.source",
@@ -234,7 +254,10 @@ def test_a_lock_holds_what_was_accepted(cli: Cli) -> None:
     assert cli("verify", cli.idl, "--lock", "token.lock").code == 0
     changed = json.loads(json.dumps(TOKEN_IDL))
     changed["instructions"][0]["discriminator"] = [33]
-    assert cli("verify", cli.write("changed.json", changed), "--lock", "token.lock").code == 1
+    assert (
+        cli("verify", cli.write("changed.json", changed), "--lock", "token.lock").code
+        == 1
+    )
     lock = cli.folder / "token.lock"
     lock.write_text(lock.read_text().replace("0x03", "0x21"))
     ran = cli("verify", cli.idl, "--lock", "token.lock")
@@ -253,7 +276,10 @@ def test_verify_does_not_mind_names_of_helper_types(cli: Cli) -> None:
         body = {"kind": "struct", "fields": [{"name": "x", "type": "u8"}]}
         return spec_idl(instructions=[ix], types=[{"name": name, "type": body}])
 
-    a, b = cli.write("a.json", with_type("Params")), cli.write("b.json", with_type("Options"))
+    a, b = (
+        cli.write("a.json", with_type("Params")),
+        cli.write("b.json", with_type("Options")),
+    )
     assert cli("verify", a, "--against", b).code == 0
 
 
@@ -286,7 +312,9 @@ def test_a_missing_extra_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
     assert "pip install '.[bridge]'" in ran.err
 
 
-def test_a_fault_of_ours_is_told_in_a_sentence(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_ours_is_told_in_a_sentence(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class PanicException(BaseException):
         """As pyo3 names what Rust code panics with."""
 
@@ -326,7 +354,15 @@ def test_every_command_explains_itself(cli: Cli) -> None:
 
 def test_the_process_prints_no_traceback_and_starts_quickly(cli: Cli) -> None:
     env = {k: v for k, v in os.environ.items() if k != "IDL2MCP_DEBUG"}
-    command = [sys.executable, "-X", "importtime", "-m", "idl2mcp", "inspect", "nowhere.json"]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "idl2mcp",
+        "inspect",
+        "nowhere.json",
+    ]
     ran = subprocess.run(
         command, capture_output=True, text=True, cwd=cli.folder, env=env, check=False
     )

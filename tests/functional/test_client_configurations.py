@@ -43,7 +43,10 @@ BEARER: dict[str, Any] = {
     },
     "cursor": {
         "mcpServers": {
-            "idl2mcp": {"url": "URL", "headers": {"Authorization": "Bearer ${env:IDL2MCP_TOKEN}"}}
+            "idl2mcp": {
+                "url": "URL",
+                "headers": {"Authorization": "Bearer ${env:IDL2MCP_TOKEN}"},
+            }
         }
     },
     "vscode": {
@@ -63,10 +66,17 @@ BEARER: dict[str, Any] = {
             }
         },
     },
-    "codex": {"mcp_servers": {"idl2mcp": {"url": "URL", "bearer_token_env_var": "IDL2MCP_TOKEN"}}},
+    "codex": {
+        "mcp_servers": {
+            "idl2mcp": {"url": "URL", "bearer_token_env_var": "IDL2MCP_TOKEN"}
+        }
+    },
     "gemini": {
         "mcpServers": {
-            "idl2mcp": {"httpUrl": "URL", "headers": {"Authorization": "Bearer $IDL2MCP_TOKEN"}}
+            "idl2mcp": {
+                "httpUrl": "URL",
+                "headers": {"Authorization": "Bearer $IDL2MCP_TOKEN"},
+            }
         }
     },
     "windsurf": {
@@ -96,7 +106,9 @@ def untried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(client: str, text: str) -> dict[str, Any]:
-    document: dict[str, Any] = tomllib.loads(text) if client == "codex" else json.loads(text)
+    document: dict[str, Any] = (
+        tomllib.loads(text) if client == "codex" else json.loads(text)
+    )
     return document
 
 
@@ -107,7 +119,10 @@ def entry_of(document: Mapping[str, Any], name: str = "idl2mcp") -> dict[str, An
 
 
 def as_client(
-    client: str, document: Mapping[str, Any], environ: Mapping[str, str], name: str = "idl2mcp"
+    client: str,
+    document: Mapping[str, Any],
+    environ: Mapping[str, str],
+    name: str = "idl2mcp",
 ) -> StdioServerParameters:
     """How *client* starts the server: with its own variables' values, in another folder."""
     entry = entry_of(document, name)
@@ -121,9 +136,15 @@ def as_client(
     for key, value in env.items():
         for variable, secret in environ.items():
             input_id = variable.lower().replace("_", "-")
-            for form in (f"${{{variable}}}", f"${{env:{variable}}}", f"{{env:{variable}}}"):
+            for form in (
+                f"${{{variable}}}",
+                f"${{env:{variable}}}",
+                f"{{env:{variable}}}",
+            ):
                 value = value.replace(form, secret)
-            value = value.replace(f"${{input:{input_id}}}", secret).replace(f"${variable}", secret)
+            value = value.replace(f"${{input:{input_id}}}", secret).replace(
+                f"${variable}", secret
+            )
         env[key] = value
     return StdioServerParameters(
         command=command, args=args, cwd="/", env={**get_default_environment(), **env}
@@ -150,7 +171,9 @@ async def test_each_client_starts_what_is_printed_for_it(
     assert str(cli.folder / "new.json") in parameters.args
     assert not {client, "--print-config", "--name", "play"} & set(parameters.args)
     async with Client(parameters) as session:
-        assert {"transfer", "approve"} <= {t.name for t in (await session.list_tools()).tools}
+        assert {"transfer", "approve"} <= {
+            t.name for t in (await session.list_tools()).tools
+        }
 
 
 @pytest.mark.usefixtures("untried")
@@ -199,7 +222,9 @@ def printed_with_keystore(
         'mode = "send"\nkeystore = "agent.json"\n[[program]]\nsource = "counter"\n'
         '[policy]\nclusters = ["local"]\n'
     )
-    return cli("serve", "--config", cli.write("b.toml", config), "--print-config", client)
+    return cli(
+        "serve", "--config", cli.write("b.toml", config), "--print-config", client
+    )
 
 
 @pytest.mark.parametrize("client", [*BEARER, *STARTERS, "zed"])
@@ -209,7 +234,9 @@ def test_a_token_is_named_and_never_printed(
     monkeypatch.setenv("IDL2MCP_TOKEN", "s3cret-token")
     config = f'[[program]]\nsource = "{cli.idl}"\n[http]\nport = 9999\npath = "/here"\n'
     path = cli.write("b.toml", config)
-    ran = cli("serve", "--config", path, "--transport", "http", "--print-config", client)
+    ran = cli(
+        "serve", "--config", path, "--transport", "http", "--print-config", client
+    )
     assert "s3cret" not in ran.out + ran.err
     if client not in BEARER:
         assert ran.code == 1
@@ -223,13 +250,19 @@ async def test_each_client_reaches_the_url_that_is_printed_for_it(cli: Cli) -> N
     port = free_port()
     args = (cli.idl, "--setup", cli.setup)
     http = ("--transport", "http", "--port", str(port))
-    with http_server_at(port, cli.folder, *args):  # a port in use is that of the server itself
+    with http_server_at(
+        port, cli.folder, *args
+    ):  # a port in use is that of the server itself
         for client in (*BEARER, "zed"):
             ran = cli("serve", *args, *http, "--print-config", client)
             entry = entry_of(read(client, ran.out))
-            url = next(entry[key] for key in ("url", "httpUrl", "serverUrl") if key in entry)
+            url = next(
+                entry[key] for key in ("url", "httpUrl", "serverUrl") if key in entry
+            )
             async with Client(url) as session:
-                assert "transfer" in {t.name for t in (await session.list_tools()).tools}
+                assert "transfer" in {
+                    t.name for t in (await session.list_tools()).tools
+                }
 
 
 def test_two_names_stand_side_by_side_and_a_long_one_is_refused(cli: Cli) -> None:
@@ -245,13 +278,17 @@ def test_a_url_that_may_hold_a_key_is_named_and_never_printed() -> None:
     assert public.env == {"IDL2MCP_URL": "https://api.devnet.solana.com"}
     assert command_of([], keyed).secrets == ("IDL2MCP_URL",)
     assert command_of([], keyed).env == {}
-    assert command_of([], {"IDL2MCP_URL": "https://x.example/v2/0123456789abcdef01"}).secrets
+    assert command_of(
+        [], {"IDL2MCP_URL": "https://x.example/v2/0123456789abcdef01"}
+    ).secrets
     assert command_of([], {"OTEL_EXPORTER_OTLP_HEADERS": "x-key=1"}).secrets
 
 
 def test_the_wallet_has_a_name_of_its_own(cli: Cli) -> None:
     config = 'keystore = "agent.json"\nurl = "http://127.0.0.1:9"\ndatabase = "sqlite://"\nlimits.USDC.per_day = "$1"\n'
-    ran = cli("x402", "wallet", cli.write("wallet.toml", config), "--print-config", "claude")
+    ran = cli(
+        "x402", "wallet", cli.write("wallet.toml", config), "--print-config", "claude"
+    )
     if ran.code == 0:
         assert list(read("claude", ran.out)["mcpServers"]) == ["idl2mcp-wallet"]
     else:
@@ -292,7 +329,11 @@ def test_a_server_that_does_not_start_is_not_installed(cli: Cli) -> None:
 
 
 OURS = {"mcpServers": {"idl2mcp": {"command": "idl2mcp", "args": ["serve", "counter"]}}}
-TABLES = {"mcp_servers": {"idl2mcp": {"command": "idl2mcp", "args": ["serve"], "env": {"A": "b"}}}}
+TABLES = {
+    "mcp_servers": {
+        "idl2mcp": {"command": "idl2mcp", "args": ["serve"], "env": {"A": "b"}}
+    }
+}
 
 WRITTEN = """{
   // my servers

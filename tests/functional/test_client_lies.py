@@ -31,7 +31,9 @@ def test_a_lie_is_a_wrong_answer_or_an_error_of_this_library(
     async def work(url: str) -> str:
         transport = Quick(url, chain)
         try:
-            client = await connect(chain.program.pubkey(), transport, wallet=chain.wallet)
+            client = await connect(
+                chain.program.pubkey(), transport, wallet=chain.wallet
+            )
             job = await client.build("initialize", {"start": "1"}, {})
             await client.simulate(job)
             return client.program.name
@@ -53,7 +55,10 @@ def test_one_endpoints_word_is_not_cached_for_another(
     other.deploy(VAULT_SO.read_bytes())
 
     async def discovered(url: str) -> str:
-        transport, cluster = Quick(url, chain), asyncio.get_running_loop().create_future()
+        transport, cluster = (
+            Quick(url, chain),
+            asyncio.get_running_loop().create_future(),
+        )
         cluster.set_result("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d")
         try:
             found, _ = await SchemaCache(tmp_path).discover(

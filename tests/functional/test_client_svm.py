@@ -36,12 +36,18 @@ async def test_the_whole_life_of_a_counter(svm: SvmTransport) -> None:
 
 
 @pytest.mark.parametrize("program_id", [COUNTER, VAULT], ids=["counter", "vault"])
-def test_a_program_says_of_itself_what_its_spec_says(svm: SvmTransport, program_id: Pubkey) -> None:
+def test_a_program_says_of_itself_what_its_spec_says(
+    svm: SvmTransport, program_id: Pubkey
+) -> None:
     folder = PROGRAMS[program_id].parent
-    assert discover_sync(svm, program_id).program.model == load(folder / "spec.py").model
+    assert (
+        discover_sync(svm, program_id).program.model == load(folder / "spec.py").model
+    )
 
 
-def test_a_program_without_wallet_or_funds_is_listed_all_the_same(svm: SvmTransport) -> None:
+def test_a_program_without_wallet_or_funds_is_listed_all_the_same(
+    svm: SvmTransport,
+) -> None:
     client = connect_sync(COUNTER, svm, wallet=Keypair())
     assert client.program.name == "counter"
     assert len(list_tools_sync(svm, COUNTER)) >= 1

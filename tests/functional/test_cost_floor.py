@@ -29,7 +29,9 @@ def sized_of(
 
 
 @pytest.fixture(params=floor.SIZES, ids=lambda count: f"{count} instructions")
-def sized(request: pytest.FixtureRequest, sized_of: Callable[[int], floor.Sized]) -> floor.Sized:
+def sized(
+    request: pytest.FixtureRequest, sized_of: Callable[[int], floor.Sized]
+) -> floor.Sized:
     """The program of one size."""
     return sized_of(request.param)
 
@@ -91,7 +93,10 @@ def test_build_tells_what_each_choice_of_descriptions_takes(
         )
     for one in sizes:
         for other in sizes:
-            assert abs((sizes[other] - sizes[one]) - (told[one][other] - told[one][one])) <= 16
+            assert (
+                abs((sizes[other] - sizes[one]) - (told[one][other] - told[one][one]))
+                <= 16
+            )
     assert sizes["none"] < sizes["short"] <= sizes["full"]
 
 
@@ -116,15 +121,21 @@ def test_our_programs_are_as_cheap_as_by_hand(plain: dict[str, bytes]) -> None:
 @pytest.mark.slow
 @pytest.mark.rust
 def test_the_page_says_what_is_measured(
-    sized_of: Callable[[int], floor.Sized], plain: dict[str, bytes], no_std_toolchain: Toolchain
+    sized_of: Callable[[int], floor.Sized],
+    plain: dict[str, bytes],
+    no_std_toolchain: Toolchain,
 ) -> None:
     """With the compiler whose files are committed; another one's figures are its own."""
     recorded = json.loads((REPO / "programs/counter/counter.build.json").read_text())
-    if {key: recorded[key] for key in no_std_toolchain.record()} != no_std_toolchain.record():
+    if {
+        key: recorded[key] for key in no_std_toolchain.record()
+    } != no_std_toolchain.record():
         return
     page = cost_page.PAGE.read_text(encoding="utf-8")
     tables = {
         "list_tools": lambda: cost_page.list_tools_table(map(sized_of, floor.SIZES)),
         "programs": lambda: cost_page.programs_table(plain),
     }
-    assert cost_page.filled(page, tables) == page, "run python -m benchmarks.cost_page --write"
+    assert cost_page.filled(page, tables) == page, (
+        "run python -m benchmarks.cost_page --write"
+    )

@@ -27,7 +27,9 @@ class World:
         self.chain = DeployingChain()
         self.chain.program = Keypair.from_seed(bytes([8] * 32))
         self.chain.deploy(COUNTER_SO.read_bytes())
-        client = connect_sync(self.chain.program.pubkey(), self.chain, wallet=self.chain.wallet)
+        client = connect_sync(
+            self.chain.program.pubkey(), self.chain, wallet=self.chain.wallet
+        )
         made = client.build("initialize", {"start": "41"}, {})
         self.signature = client.send([made])
         self.counter = made.accounts[0].pubkey
@@ -82,18 +84,31 @@ def test_an_account_is_read_by_the_schema_of_its_owner(cli: Cli, world: World) -
     ran = cli("account", world.counter, "--url", world.url, "--json")
     assert ran.code == 0, ran.err
     found = ran.json
-    assert (found["program"], found["type"], found["fields"]["count"]) == ("counter", "State", "41")
+    assert (found["program"], found["type"], found["fields"]["count"]) == (
+        "counter",
+        "State",
+        "41",
+    )
     assert found["program_id"] == str(world.chain.program.pubkey())
     named = cli(
-        "account", world.chain.program.pubkey(), world.counter, "--url", world.url, "--json"
+        "account",
+        world.chain.program.pubkey(),
+        world.counter,
+        "--url",
+        world.url,
+        "--json",
     )
     assert named.json["fields"] == found["fields"]
 
 
 def test_accounts_that_need_no_schema_are_told(cli: Cli, world: World) -> None:
-    wallet = cli("account", world.chain.wallet.pubkey(), "--url", world.url, "--json").json
+    wallet = cli(
+        "account", world.chain.wallet.pubkey(), "--url", world.url, "--json"
+    ).json
     assert (wallet["type"], wallet["program"]) == ("wallet", "System")
-    program = cli("account", world.chain.program.pubkey(), "--url", world.url, "--json").json
+    program = cli(
+        "account", world.chain.program.pubkey(), "--url", world.url, "--json"
+    ).json
     assert program["type"] == "program"
     absent = cli("account", Keypair().pubkey(), "--url", world.url, "--json")
     assert (absent.code, absent.json["error"]["reason"]) == (1, "decode_error")
@@ -120,11 +135,15 @@ def assert_explained(found: dict[str, Any]) -> None:
     assert any(call["program"] == "System" for call in row["calls"])
     changes = {change["address"]: change for change in found["balance_changes"]}
     assert len(changes) == 2
-    assert sum(int(change["change"]) for change in changes.values()) == -int(found["fee"])
+    assert sum(int(change["change"]) for change in changes.values()) == -int(
+        found["fee"]
+    )
     assert {change["mint"] for change in changes.values()} == {"SOL"}
 
 
-def test_a_signature_is_explained_by_what_the_chain_knows(cli: Cli, world: World) -> None:
+def test_a_signature_is_explained_by_what_the_chain_knows(
+    cli: Cli, world: World
+) -> None:
     ran = cli("decode", world.signature, "--url", world.url, "--json")
     assert ran.code == 0, ran.err
     assert_explained(ran.json)
@@ -143,7 +162,9 @@ def test_a_signature_is_explained_by_what_the_chain_knows(cli: Cli, world: World
     ],
     ids=["result", "answer", "block", "list"],
 )
-def test_json_of_a_node_is_explained(cli: Cli, world: World, encode: Any, wrap: Any) -> None:
+def test_json_of_a_node_is_explained(
+    cli: Cli, world: World, encode: Any, wrap: Any
+) -> None:
     path = cli.write("landed.json", json.dumps(wrap(encode(world.result)), indent=2))
     ran = cli("decode", f"@{path}", "--url", world.url, "--json")
     assert ran.code == 0, ran.err
@@ -169,7 +190,15 @@ def test_lines_are_explained_one_by_one(cli: Cli, world: World) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[", '{"transaction": 5}', '{"transaction": {"message": {}}}', "[1, 2]", "null", "{}"],
+    [
+        "{",
+        "[",
+        '{"transaction": 5}',
+        '{"transaction": {"message": {}}}',
+        "[1, 2]",
+        "null",
+        "{}",
+    ],
 )
 def test_what_is_no_transaction_is_refused(cli: Cli, text: str) -> None:
     ran = cli("decode", text, "--json")

@@ -192,28 +192,38 @@ def test_the_loader_takes_nothing_for_an_extension(scene: Scene) -> None:
 
     def well(params: list[Any], forward: Callable[[], Any]) -> Any:
         found = forward()
-        if "InvalidInstructionData" not in str(found["value"]["err"]):  # an instruction that it has
+        if "InvalidInstructionData" not in str(
+            found["value"]["err"]
+        ):  # an instruction that it has
             found["value"] |= {"err": None, "logs": []}
         return found
 
     before = scene.chain.held(scene.key)
-    scene.liar.lies = [Lie("getMultipleAccounts", rich), Lie("simulateTransaction", well)]
+    scene.liar.lies = [
+        Lie("getMultipleAccounts", rich),
+        Lie("simulateTransaction", well),
+    ]
     plan, outcome = scene.deploy(VAULT)
     assert plan is not None
     assert plan.extend is not None
     assert plan.growth == 0
     assert isinstance(outcome, McpsolError)
     spent = before - scene.chain.held(scene.key)
-    buffer = scene.chain.held(plan.buffer)  # comes back when the deployment goes on, or by `close`
+    buffer = scene.chain.held(
+        plan.buffer
+    )  # comes back when the deployment goes on, or by `close`
     assert spent - buffer <= plan.fees
-    assert scene.chain.held(programdata_address(scene.chain.program.pubkey())) < scene.chain.rent(
-        45 + len(VAULT)
-    )
+    assert scene.chain.held(
+        programdata_address(scene.chain.program.pubkey())
+    ) < scene.chain.rent(45 + len(VAULT))
 
 
 def message(*transfers: int) -> Message:
     key = Pubkey.new_unique()
-    jobs = [TransferParams(from_pubkey=key, to_pubkey=key, lamports=each) for each in transfers]
+    jobs = [
+        TransferParams(from_pubkey=key, to_pubkey=key, lamports=each)
+        for each in transfers
+    ]
     return Message([transfer(job) for job in jobs], key)
 
 
@@ -235,7 +245,9 @@ def shows(account: Pubkey, elf: bytes, header: int) -> Lie:
 
     def tell(params: list[Any], forward: Callable[[], Any]) -> Any:
         found = forward()
-        if str(account) in params[0] and (row := found["value"][params[0].index(str(account))]):
+        if str(account) in params[0] and (
+            row := found["value"][params[0].index(str(account))]
+        ):
             head = base64.b64decode(row["data"][0])[:header]
             row["data"][0] = base64.b64encode(head + elf).decode()
         return found
@@ -271,7 +283,9 @@ def test_a_program_that_seems_to_have_the_bytes_is_installed_again_before_it_is_
     scene: Scene,
 ) -> None:
     scene.deploy(COUNTER)
-    scene.liar.lies = [shows(programdata_address(scene.chain.program.pubkey()), VAULT, 45)]
+    scene.liar.lies = [
+        shows(programdata_address(scene.chain.program.pubkey()), VAULT, 45)
+    ]
     plan, outcome = scene.deploy(VAULT, final=True, check=False)
     assert plan is not None
     assert plan.action == "upgrade"
@@ -281,7 +295,9 @@ def test_a_program_that_seems_to_have_the_bytes_is_installed_again_before_it_is_
         assert isinstance(outcome, McpsolError)
 
 
-def test_a_buffer_that_the_second_endpoint_does_not_show_makes_nothing_final(scene: Scene) -> None:
+def test_a_buffer_that_the_second_endpoint_does_not_show_makes_nothing_final(
+    scene: Scene,
+) -> None:
     """The node drops one write, says that it landed, and shows it in the buffer."""
     buffer = buffer_address(scene.key, scene.chain.program.pubkey(), VAULT)
     scene.deploy(COUNTER)
@@ -344,7 +360,9 @@ class Deployments(RuleBasedStateMachine):
         final=st.sampled_from([False, False, False, True]),
         check=st.booleans(),
     )
-    def deploy(self, name: str, at: int | None, file: str, final: bool, check: bool) -> None:
+    def deploy(
+        self, name: str, at: int | None, file: str, final: bool, check: bool
+    ) -> None:
         elf = FILES[file]
         if final:
             self.asked_final.add(elf)
@@ -409,7 +427,11 @@ class Deployments(RuleBasedStateMachine):
 
     @invariant()
     def only_what_was_asked_for_is_final(self) -> None:
-        if hasattr(self, "chain") and (found := self.scene.program) and found.authority is None:
+        if (
+            hasattr(self, "chain")
+            and (found := self.scene.program)
+            and found.authority is None
+        ):
             assert any(found.holds(elf) for elf in self.asked_final)
 
     def teardown(self) -> None:
@@ -489,7 +511,9 @@ def test_a_dry_runs_connection_refuses_to_send(cli: Cli, scene: Scene) -> None:
     from mcpsol_py.calls.priority import NO_PRIORITY
 
     key = cli.folder / "k.json"
-    plain = Destination(scene.url, key, None, NO_PRIORITY, None, None, False, True, False)
+    plain = Destination(
+        scene.url, key, None, NO_PRIORITY, None, None, False, True, False
+    )
 
     async def sends(cluster: Any) -> None:
         await cluster.transport.send(None)
@@ -504,7 +528,9 @@ def test_a_buffer_is_closed_by_its_address(command: Command) -> None:
     command.stops_after(9)
     stopped = command("--program-id", program)
     command.stops_after(None)
-    buffer = buffer_address(command.scene.key, command.scene.chain.program.pubkey(), COUNTER)
+    buffer = buffer_address(
+        command.scene.key, command.scene.chain.program.pubkey(), COUNTER
+    )
     assert f"--buffer {buffer}" in stopped.err
     command.so.write_bytes(VAULT)
     assert command("--program-id", program, "--close-buffer").json["lamports"] == 0
@@ -519,7 +545,9 @@ def test_a_cluster_that_is_not_known_is_taken_for_mainnet(command: Command) -> N
     for genesis in (unknown, "", None, 7, MAINNET):
         node.genesis = genesis
         ran = command()
-        assert (ran.code, command.scene.liar.asked["sendTransaction"]) == (1, 0), ran.err
+        assert (ran.code, command.scene.liar.asked["sendTransaction"]) == (1, 0), (
+            ran.err
+        )
         assert "--mainnet" in ran.err
     node.genesis = unknown
     assert command("--genesis", MAINNET).code == 1
@@ -535,7 +563,9 @@ def test_the_second_endpoint_is_of_the_same_cluster(command: Command) -> None:
     assert "another cluster" in ran.err
 
 
-def test_the_second_endpoint_unmasks_a_deployment_that_never_was(command: Command) -> None:
+def test_the_second_endpoint_unmasks_a_deployment_that_never_was(
+    command: Command,
+) -> None:
     """The node takes nothing, and shows what the client wants to see."""
     program = command.cli.folder / "p.json"
     write_key(program, command.scene.chain.program)

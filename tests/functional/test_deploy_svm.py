@@ -54,7 +54,9 @@ def chain() -> DeployingChain:
 # --- what it does and costs ------------------------------------------------------------------------------------------
 
 
-def test_a_deployment_costs_what_the_plan_says_to_the_lamport(chain: DeployingChain) -> None:
+def test_a_deployment_costs_what_the_plan_says_to_the_lamport(
+    chain: DeployingChain,
+) -> None:
     before = chain.held(chain.wallet.pubkey())
     done = chain.deploy(COUNTER)
     program = chain.program.pubkey()
@@ -64,22 +66,34 @@ def test_a_deployment_costs_what_the_plan_says_to_the_lamport(chain: DeployingCh
     assert done.plan.fees == 5000 * (done.plan.writes + retries + 4)
     assert done.plan.chunks >= done.plan.writes, "a chunk of zeros is there already"
     transactions = done.plan.writes + 2
-    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (transactions + 1)
-    assert chain.account(buffer_address(chain.wallet.pubkey(), program, COUNTER)) is None
+    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (
+        transactions + 1
+    )
+    assert (
+        chain.account(buffer_address(chain.wallet.pubkey(), program, COUNTER)) is None
+    )
     assert asyncio.run(discover(chain, program)).program.name == "counter"
 
 
-def test_an_upgrade_keeps_the_id_and_gives_the_buffers_rent_back(chain: DeployingChain) -> None:
+def test_an_upgrade_keeps_the_id_and_gives_the_buffers_rent_back(
+    chain: DeployingChain,
+) -> None:
     first = chain.deploy(VAULT)
     before = chain.held(chain.wallet.pubkey())
     second = chain.deploy(COUNTER)  # smaller: nothing to extend, zeros behind it
-    assert (second.plan.action, second.plan.extend, second.plan.rent) == ("upgrade", None, 0)
+    assert (second.plan.action, second.plan.extend, second.plan.rent) == (
+        "upgrade",
+        None,
+        0,
+    )
     assert second.slot > first.slot
     assert before - chain.held(chain.wallet.pubkey()) == 5000 * (second.plan.writes + 2)
     found = asyncio.run(deployment(chain, chain.program.pubkey()))
     assert found is not None
     assert found.data == COUNTER + bytes(len(VAULT) - len(COUNTER))
-    assert asyncio.run(discover(chain, chain.program.pubkey())).program.name == "counter"
+    assert (
+        asyncio.run(discover(chain, chain.program.pubkey())).program.name == "counter"
+    )
 
 
 def test_a_larger_version_makes_room(chain: DeployingChain) -> None:
@@ -90,7 +104,9 @@ def test_a_larger_version_makes_room(chain: DeployingChain) -> None:
     # LiteSVM has SIMD-0431, by which nothing grows by less than 10 KiB; the cluster was asked for that by simulation.
     assert done.plan.extend[0] in (len(VAULT) - len(COUNTER), 10_240)
     assert done.plan.max_len == len(COUNTER) + done.plan.extend[0] >= len(VAULT)
-    assert done.plan.rent == chain.rent(45 + done.plan.max_len) - chain.rent(45 + len(COUNTER))
+    assert done.plan.rent == chain.rent(45 + done.plan.max_len) - chain.rent(
+        45 + len(COUNTER)
+    )
     assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (
         done.plan.writes + 3
     )
@@ -139,7 +155,9 @@ def test_whatever_is_done_when_the_line_breaks_is_not_done_again(stop: int) -> N
         assert done.plan.writes == all_writes - (taken - 1)
     rent = chain.rent(36) + chain.rent(45 + len(COUNTER))
     transactions = all_writes + 2
-    assert before - chain.held(chain.wallet.pubkey()) == rent + 5000 * (transactions + 1)
+    assert before - chain.held(chain.wallet.pubkey()) == rent + 5000 * (
+        transactions + 1
+    )
 
 
 def test_lost_answers_are_asked_after_and_cost_nothing(chain: DeployingChain) -> None:
@@ -159,7 +177,10 @@ def test_another_file_has_a_buffer_of_its_own(chain: DeployingChain) -> None:
     chain.breaks_after = None
     changed = bytearray(COUNTER)
     changed[-1] ^= 0xFF  # in the section names' end: still a program
-    first, plan = asyncio.run(plan_of(chain, COUNTER)), asyncio.run(plan_of(chain, bytes(changed)))
+    first, plan = (
+        asyncio.run(plan_of(chain, COUNTER)),
+        asyncio.run(plan_of(chain, bytes(changed))),
+    )
     assert first.buffer != plan.buffer
     assert first.writes < plan.writes
     before = chain.held(chain.wallet.pubkey())
@@ -200,15 +221,21 @@ def test_a_buffer_is_closed_with_a_priority_fee(chain: DeployingChain) -> None:
     chain.breaks_after = None
     before, key = chain.held(chain.wallet.pubkey()), chain.wallet
     buffer = buffer_address(key.pubkey(), chain.program.pubkey(), COUNTER)
-    lamports = chain.run(close_buffer(chain, buffer, payer=key, authority=key, price=1_000_000))
+    lamports = chain.run(
+        close_buffer(chain, buffer, payer=key, authority=key, price=1_000_000)
+    )
     assert chain.held(key.pubkey()) == before + lamports - 5000 - MOST_UNITS
 
 
-def test_lamports_sent_to_the_addresses_before_do_not_block_it(chain: DeployingChain) -> None:
+def test_lamports_sent_to_the_addresses_before_do_not_block_it(
+    chain: DeployingChain,
+) -> None:
     """Anyone can send lamports to an address that can be foreseen; create_account would then refuse it for ever."""
     key, program = chain.wallet.pubkey(), chain.program.pubkey()
     for address in (buffer_address(key, program, COUNTER), program):
-        pay = transfer(TransferParams(from_pubkey=key, to_pubkey=address, lamports=10**6))
+        pay = transfer(
+            TransferParams(from_pubkey=key, to_pubkey=address, lamports=10**6)
+        )
         chain.run(Sender(chain, key, [chain.wallet]).one([pay]))
     chain.deploy(COUNTER)
     assert asyncio.run(discover(chain, program)).program.name == "counter"
@@ -220,7 +247,12 @@ def test_lamports_sent_to_the_addresses_before_do_not_block_it(chain: DeployingC
 def refused(chain: DeployingChain, elf: bytes, **changed: object) -> str:
     """The words of a plan that is refused; nothing was sent for it."""
     key, sent = chain.wallet.pubkey(), chain.sent
-    asked = {"program_id": chain.program.pubkey(), "authority": key, "payer": key, **changed}
+    asked = {
+        "program_id": chain.program.pubkey(),
+        "authority": key,
+        "payer": key,
+        **changed,
+    }
     with pytest.raises(DeployRefused) as caught:
         asyncio.run(plan_deployment(chain, elf, **asked))  # type: ignore[arg-type]
     assert chain.sent == sent
@@ -238,13 +270,18 @@ def test_who_may_not_upgrade(chain: DeployingChain) -> None:
 
 def test_addresses_that_are_no_place_for_a_program(chain: DeployingChain) -> None:
     assert "in use" in refused(
-        chain, COUNTER, program_id=Pubkey.from_string("SysvarRent111111111111111111111111111111111")
+        chain,
+        COUNTER,
+        program_id=Pubkey.from_string("SysvarRent111111111111111111111111111111111"),
     )
     old = Pubkey.new_unique()
     chain.set_account(
         old,
         Account(
-            10**9, COUNTER, Pubkey.from_string("BPFLoader2111111111111111111111111111111111"), True
+            10**9,
+            COUNTER,
+            Pubkey.from_string("BPFLoader2111111111111111111111111111111111"),
+            True,
         ),
     )
     assert "does not upgrade" in refused(chain, COUNTER, program_id=old)
@@ -262,9 +299,7 @@ def test_a_payer_who_is_too_poor_is_told_the_sum(chain: DeployingChain) -> None:
     plan = asyncio.run(plan_of(chain, COUNTER))
     chain.wallet = Keypair()
     chain.airdrop(chain.wallet.pubkey(), plan.needed - 1)
-    sums = (
-        f"{plan.rent / 1e9:.9f} SOL of rent that stays, at most {plan.fees / 1e9:.9f} SOL of fees"
-    )
+    sums = f"{plan.rent / 1e9:.9f} SOL of rent that stays, at most {plan.fees / 1e9:.9f} SOL of fees"
     with pytest.raises(DeployRefused, match=re.escape(sums)):
         chain.deploy(COUNTER)
     assert chain.sent == 0
@@ -273,7 +308,9 @@ def test_a_payer_who_is_too_poor_is_told_the_sum(chain: DeployingChain) -> None:
     assert chain.held(chain.wallet.pubkey()) >= chain.rent(0)
 
 
-def test_bytes_that_the_loader_refuses_leave_a_buffer_to_close(chain: DeployingChain) -> None:
+def test_bytes_that_the_loader_refuses_leave_a_buffer_to_close(
+    chain: DeployingChain,
+) -> None:
     elf = b"\x7fELF" + bytes(2000)
     with pytest.raises(ProgramFailed):
         chain.deploy(elf)
@@ -287,11 +324,15 @@ def test_bytes_that_the_loader_refuses_leave_a_buffer_to_close(chain: DeployingC
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.integers(1, 40))
-def test_writing_the_chunks_that_differ_gives_the_file(elf: bytes, there: bytes, size: int) -> None:
+def test_writing_the_chunks_that_differ_gives_the_file(
+    elf: bytes, there: bytes, size: int
+) -> None:
     buffer = bytearray(there[: len(elf)].ljust(len(elf), b"\0"))
     for at, part in chunks(elf, bytes(buffer), size):
         assert 0 < len(part) <= size
-        assert buffer[at : at + len(part)] != part, "nothing is written that is there already"
+        assert buffer[at : at + len(part)] != part, (
+            "nothing is written that is there already"
+        )
         buffer[at : at + len(part)] = part
     assert buffer == elf
     assert chunks(elf, elf, size) == []
@@ -324,10 +365,16 @@ def deploying(cli: Cli, chain: DeployingChain) -> Iterator[Deploying]:
         yield Deploying(cli, chain, node, url)
 
 
-def test_a_run_says_what_it_costs_and_a_dry_run_sends_nothing(deploying: Deploying) -> None:
+def test_a_run_says_what_it_costs_and_a_dry_run_sends_nothing(
+    deploying: Deploying,
+) -> None:
     dry = deploying("--dry-run")
     assert dry.code == 0, dry.err
-    assert (dry.json["action"], dry.json["affordable"], deploying.chain.sent) == ("deploy", True, 0)
+    assert (dry.json["action"], dry.json["affordable"], deploying.chain.sent) == (
+        "deploy",
+        True,
+        0,
+    )
     assert not (deploying.cli.folder / "thing-keypair.json").exists()
     ran = deploying()
     assert ran.code == 0, ran.err
@@ -344,7 +391,9 @@ def test_a_run_says_what_it_costs_and_a_dry_run_sends_nothing(deploying: Deployi
     )
 
 
-def test_a_build_whose_treasury_nobody_owns_says_so_at_every_deploy(deploying: Deploying) -> None:
+def test_a_build_whose_treasury_nobody_owns_says_so_at_every_deploy(
+    deploying: Deploying,
+) -> None:
     """The x402 program as committed has a placeholder for its treasury. A build with a wallet in its place does not."""
     from mcpsol_py.bundled import bundled_so
     from mcpsol_py.x402.chain.program import PROGRAM_ID, TREASURY_OWNER
@@ -355,14 +404,19 @@ def test_a_build_whose_treasury_nobody_owns_says_so_at_every_deploy(deploying: D
     for _ in range(2):
         ran = deploying("--dry-run", "--program-id", PROGRAM_ID)
         assert ran.json["keyless"] == [str(TREASURY_OWNER)]
-        assert f"accounts of {TREASURY_OWNER}, a placeholder: nobody has its key" in ran.err
+        assert (
+            f"accounts of {TREASURY_OWNER}, a placeholder: nobody has its key"
+            in ran.err
+        )
     owned = shipped.replace(bytes(TREASURY_OWNER), bytes(Keypair().pubkey()))
     deploying.so.write_bytes(owned)
     ran = deploying("--dry-run", "--program-id", PROGRAM_ID)
     assert (ran.json["keyless"], "placeholder" in ran.err) == ([], False)
 
 
-def test_an_upgrade_needs_only_the_address_and_the_authority(deploying: Deploying) -> None:
+def test_an_upgrade_needs_only_the_address_and_the_authority(
+    deploying: Deploying,
+) -> None:
     program, authority = Keypair(), Keypair()
     by = ("--authority", deploying.key_file("authority.json", authority))
     first = deploying("--program-id", deploying.key_file("program.json", program), *by)
@@ -372,16 +426,25 @@ def test_an_upgrade_needs_only_the_address_and_the_authority(deploying: Deployin
     assert deploying("--program-id", program.pubkey()).code == 1
     second = deploying("--program-id", program.pubkey(), *by)
     assert second.code == 0, second.err
-    assert (second.json["action"], second.json["list_tools"]["name"]) == ("upgrade", "vault")
+    assert (second.json["action"], second.json["list_tools"]["name"]) == (
+        "upgrade",
+        "vault",
+    )
 
 
 def test_a_first_deployment_by_address_alone_is_refused(deploying: Deploying) -> None:
     ran = deploying("--program-id", Pubkey.new_unique())
-    assert (ran.code, ran.json["error"]["reason"], deploying.chain.sent) == (1, "deploy_refused", 0)
+    assert (ran.code, ran.json["error"]["reason"], deploying.chain.sent) == (
+        1,
+        "deploy_refused",
+        0,
+    )
     assert "its own key" in ran.err
 
 
-def test_mainnet_is_known_by_its_genesis_and_wants_a_word(cli: Cli, chain: DeployingChain) -> None:
+def test_mainnet_is_known_by_its_genesis_and_wants_a_word(
+    cli: Cli, chain: DeployingChain
+) -> None:
     with listening(node := Moving(chain, MAINNET)) as url:
         deploying = Deploying(cli, chain, node, url)
         ran = deploying()
@@ -390,7 +453,9 @@ def test_mainnet_is_known_by_its_genesis_and_wants_a_word(cli: Cli, chain: Deplo
         assert "API-KEY" not in ran.err + ran.out
         assert deploying("--mainnet").code == 0
         record = cli.folder / "thing.build.json"
-        record.write_text(json.dumps({"route": "std", "sha256": sha256(COUNTER).hexdigest()}))
+        record.write_text(
+            json.dumps({"route": "std", "sha256": sha256(COUNTER).hexdigest()})
+        )
         assert "overflow checks" in deploying("--mainnet").err
 
 
@@ -399,7 +464,10 @@ def test_mainnet_is_known_by_its_genesis_and_wants_a_word(cli: Cli, chain: Deplo
     [
         ({"sha256": "00" * 32}, "of another file"),
         (
-            {"sha256": sha256(COUNTER).hexdigest(), "program_id": str(Pubkey.default())},
+            {
+                "sha256": sha256(COUNTER).hexdigest(),
+                "program_id": str(Pubkey.default()),
+            },
             "runs at no other",
         ),
     ],
@@ -428,9 +496,13 @@ def test_a_program_of_the_declared_id_is_deployed_there(deploying: Deploying) ->
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no elf", b"\x7fELF" + bytes(500)], ids=["empty", "text", "a torn ELF"]
+    "content",
+    [b"", b"no elf", b"\x7fELF" + bytes(500)],
+    ids=["empty", "text", "a torn ELF"],
 )
-def test_files_that_are_no_programs_cost_nothing(deploying: Deploying, content: bytes) -> None:
+def test_files_that_are_no_programs_cost_nothing(
+    deploying: Deploying, content: bytes
+) -> None:
     deploying.so.write_bytes(content)
     ran = deploying()
     assert (ran.code, deploying.chain.sent) == (1, 0)
@@ -449,11 +521,21 @@ def test_a_stopped_run_says_how_to_go_on(deploying: Deploying) -> None:
     assert deploying("--close-buffer").json["lamports"] == 0
 
 
-def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(deploying: Deploying) -> None:
+def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(
+    deploying: Deploying,
+) -> None:
     deploying.so.write_bytes(VAULT)  # has more chunks than are sent at once
     deploying.node.stalls = 6
     before = threading.active_count()
-    command = [sys.executable, "-m", "idl2mcp", "deploy", str(deploying.so), "--url", deploying.url]
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "deploy",
+        str(deploying.so),
+        "--url",
+        deploying.url,
+    ]
     process = subprocess.Popen(
         [*command, "--payer", str(deploying.payer)],
         stdout=subprocess.PIPE,
@@ -490,7 +572,10 @@ def test_a_priority_fee_is_paid_and_counted(deploying: Deploying) -> None:
             - deploying.chain.held(deploying.chain.wallet.pubkey())
             - ran.json["rent_lamports"]
         )
-        assert 5000 * ran.json["written"] + 3_500 * 50_000 * ran.json["written"] // 10**6 < spent
+        assert (
+            5000 * ran.json["written"] + 3_500 * 50_000 * ran.json["written"] // 10**6
+            < spent
+        )
         assert spent <= ran.json["fees_lamports"]
 
 
@@ -507,7 +592,11 @@ def test_an_automatic_priority_fee_has_a_limit(
         deploying("--dry-run", "--priority-fee", chosen, *options).json["fees_lamports"]
         for chosen in ("auto", price)
     )
-    assert measured == given > deploying("--dry-run", "--priority-fee", 0).json["fees_lamports"]
+    assert (
+        measured
+        == given
+        > deploying("--dry-run", "--priority-fee", 0).json["fees_lamports"]
+    )
     refused = deploying("--priority-fee", 10**9, *options)
     assert refused.code == 1
     assert "and the limit is" in refused.err
@@ -515,7 +604,9 @@ def test_an_automatic_priority_fee_has_a_limit(
 
 
 @pytest.mark.parametrize("option", ["--payer", "--authority", "--program-id"])
-def test_a_key_that_others_may_read_signs_nothing(deploying: Deploying, option: str) -> None:
+def test_a_key_that_others_may_read_signs_nothing(
+    deploying: Deploying, option: str
+) -> None:
     readable = deploying.key_file("readable.json", deploying.chain.wallet)
     readable.chmod(0o640)
     ran = deploying(option, readable)

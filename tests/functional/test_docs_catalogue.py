@@ -22,7 +22,9 @@ SERVES = "idl2mcp serve"
 
 
 @pytest.fixture
-def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Cli:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IDL2MCP_CACHE", str(tmp_path / "cache"))
     return Cli(tmp_path, capsys)
@@ -82,5 +84,7 @@ def test_the_page_runs(cli: Cli, repo: Path, postgres: str) -> None:
     assert "delegate_stake" in everything
     assert "transfer_checked {'amount': 5, 'decimals': 6}" in everything
     assert "5 of 5 programs" in everything
-    assert " -> nothing" in everything  # the file and the bundled program at this address differ
+    assert (
+        " -> nothing" in everything
+    )  # the file and the bundled program at this address differ
     assert len(ran) >= 12

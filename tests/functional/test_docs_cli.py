@@ -34,7 +34,9 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "command"),
+    list(commands()),
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_each_command_and_each_option_is_on_the_page(
     repo: Path, name: str, command: click.Command
@@ -48,7 +50,10 @@ def test_each_command_and_each_option_is_on_the_page(
 
 
 def test_the_example_of_the_vault_runs_as_it_stands(repo: Path) -> None:
-    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    env = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
     ran = subprocess.run(
         ["sh", "examples/vault.sh"],
         capture_output=True,

@@ -19,7 +19,9 @@ from tests.support.key_files import write_key
 class Scripts:
     """Runs a script of examples/ with a wallet of the chain's."""
 
-    def __init__(self, repo: Path, chain: DeployingChain, url: str, folder: Path) -> None:
+    def __init__(
+        self, repo: Path, chain: DeployingChain, url: str, folder: Path
+    ) -> None:
         self.repo, self.chain = repo, chain
         payer = write_key(folder / "payer.json", chain.wallet)
         self.env = {
@@ -59,7 +61,9 @@ def test_a_program_is_deployed_locked_and_upgraded(scripts: Scripts) -> None:
     assert lines[-1].startswith("redeployed, and the schema changed")
 
 
-def test_an_idl_is_published_and_fetched(scripts: Scripts, program_metadata_so: Path) -> None:
+def test_an_idl_is_published_and_fetched(
+    scripts: Scripts, program_metadata_so: Path
+) -> None:
     scripts.chain.add_program(PROGRAM_METADATA, program_metadata_so)
     scripts.chain.deploy(COUNTER_SO.read_bytes())
     ran = scripts("publish.sh", PROGRAM=str(scripts.chain.program.pubkey()))

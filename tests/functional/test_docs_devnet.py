@@ -50,7 +50,9 @@ class Guide:
     def command(self, start: str) -> str:
         """The one block with a command that starts so."""
         (block,) = (b for b in self.blocks("sh") if f"\n{start}" in f"\n{b}")
-        return "\n".join(line for line in block.splitlines() if not line.startswith("pip "))
+        return "\n".join(
+            line for line in block.splitlines() if not line.startswith("pip ")
+        )
 
     def run(self, start: str) -> str:
         done = subprocess.run(
@@ -98,13 +100,23 @@ def test_the_first_sale(guide: Guide) -> None:
     # Without the second and third step, the shop says what is missing.
     serve = guide.command("idl2mcp serve")
     refused = subprocess.run(
-        ["sh", "-c", serve], capture_output=True, text=True, cwd=guide.folder, env=guide.env
+        ["sh", "-c", serve],
+        capture_output=True,
+        text=True,
+        cwd=guide.folder,
+        env=guide.env,
     )
     assert refused.returncode != 0
     assert "does not exist on this cluster" in refused.stderr
-    guide.cluster.apply({"mints": {"usdc": {"decimals": 6, "address": ids.DEVNET_USDC}}})
+    guide.cluster.apply(
+        {"mints": {"usdc": {"decimals": 6, "address": ids.DEVNET_USDC}}}
+    )
     refused = subprocess.run(
-        ["sh", "-c", serve], capture_output=True, text=True, cwd=guide.folder, env=guide.env
+        ["sh", "-c", serve],
+        capture_output=True,
+        text=True,
+        cwd=guide.folder,
+        env=guide.env,
     )
     merchant = guide.address("merchant")
     create = f"spl-token create-account {ids.DEVNET_USDC} --owner {merchant}"
@@ -116,7 +128,9 @@ def test_the_first_sale(guide: Guide) -> None:
         Pubkey.from_string(guide.address("sponsor")), 1_000_000_000
     )
     owned = {name: {"mint": "@usdc", "owner": guide.address(name)} for name in KEYS}
-    guide.cluster.apply({"tokens": {**owned, "buyer": {**owned["buyer"], "amount": 10_000_000}}})
+    guide.cluster.apply(
+        {"tokens": {**owned, "buyer": {**owned["buyer"], "amount": 10_000_000}}}
+    )
     sell = f"exec {serve.replace('--transport', f'--port {guide.port} --transport')}"
     with subprocess.Popen(
         ["sh", "-c", sell], cwd=guide.folder, env=guide.env, stderr=subprocess.DEVNULL

@@ -85,19 +85,38 @@ ON_CHAIN: dict[str, tuple[str, ...]] = {
     "fetch --history": ("fetch", "ID", "--url", "URL", "--history", "--out", "history"),
     "sign": ("sign", "BLANK", "--signer", "WALLET", "--yes", "--url", "URL"),
     "attack": ("attack", "COUNTER_FOLDER"),
-    "decode --format": ("decode", "counter", "landed.json", "--format", "jsonl", "--out", "rows"),
+    "decode --format": (
+        "decode",
+        "counter",
+        "landed.json",
+        "--format",
+        "jsonl",
+        "--out",
+        "rows",
+    ),
     "demo": ("demo",),
     "wallet new": ("wallet", "new", "agent.json"),
     "wallet show": ("wallet", "show", "agent.json"),
     "audit": ("audit", "audit.jsonl"),
-    "x402 webhooks add": (*("x402", "webhooks", "add"), "https://shop.example.com/hook", *_SHOP),
+    "x402 webhooks add": (
+        *("x402", "webhooks", "add"),
+        "https://shop.example.com/hook",
+        *_SHOP,
+    ),
     "x402 webhooks list": ("x402", "webhooks", "list", *_SHOP),
     "x402 webhooks events": ("x402", "webhooks", "events", *_SHOP),
     "x402 sales": ("x402", "sales", *_SHOP),
     "x402 subscriptions": ("x402", "subscriptions", *_SHOP),
     "x402 prune": ("x402", "prune", "--before", "90d", *_SHOP),
     "x402 erase": ("x402", "erase", "ID", *_SHOP),
-    "x402 history": ("x402", "history", "--wallet", "ID", "--database", "sqlite:///shop.db"),
+    "x402 history": (
+        "x402",
+        "history",
+        "--wallet",
+        "ID",
+        "--database",
+        "sqlite:///shop.db",
+    ),
     "x402 webhooks remove": ("x402", "webhooks", "remove", "1", *_SHOP),
     "x402 backup": ("x402", "backup", "copy.db", "--database", "sqlite:///shop.db"),
     "x402 restore": ("x402", "restore", "copy.db", "--database", "sqlite:///again.db"),
@@ -118,7 +137,9 @@ ELSEWHERE |= {"new", "test", "catalog crawl"}
 FAULTY = {
     "name": "shop",
     "version": "0.1.0",
-    "instructions": [{"name": "buy", "accounts": [], "args": [{"name": "n", "type": "u8"}]}],
+    "instructions": [
+        {"name": "buy", "accounts": [], "args": [{"name": "n", "type": "u8"}]}
+    ],
     "errors": [{"code": [], "name": "Broken"}],
 }
 
@@ -161,11 +182,15 @@ def test_every_row_is_run(page: dict[str, list[str]]) -> None:
 def test_every_command_with_json_has_a_row(page: dict[str, list[str]]) -> None:
     with_json = set(_with_json(cli_command, click.Context(cli_command)))
     assert {
-        name for name in with_json if not any(row.split(" --")[0].startswith(name) for row in page)
+        name
+        for name in with_json
+        if not any(row.split(" --")[0].startswith(name) for row in page)
     } == set()
 
 
-def _with_json(group: click.Group, context: click.Context, head: str = "") -> Iterator[str]:
+def _with_json(
+    group: click.Group, context: click.Context, head: str = ""
+) -> Iterator[str]:
     """Yield the names of the commands that take --json."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -215,7 +240,9 @@ def test_the_output_on_a_chain_has_the_fields_of_its_row(
 
 def _words(cli: Cli, chain: Publishing, url: str) -> dict[str, str]:
     keys = {"WALLET": chain.wallet, "PROGRAM_KEY": Keypair()}
-    files = {name: cli.write(f"{name}.key", list(bytes(key))) for name, key in keys.items()}
+    files = {
+        name: cli.write(f"{name}.key", list(bytes(key))) for name, key in keys.items()
+    }
     for file in files.values():
         Path(file).chmod(0o600)
     payer = chain.wallet.pubkey()
@@ -254,5 +281,7 @@ def _may_be_empty(field: str, found: set[str]) -> bool:
     if not head:  # a list is the whole document
         return not any(path.startswith("[]") for path in found)
     return (
-        "[]" in field and head in found and not any(path.startswith(f"{head}[]") for path in found)
+        "[]" in field
+        and head in found
+        and not any(path.startswith(f"{head}[]") for path in found)
     )

@@ -36,9 +36,13 @@ class Bank:
         self.chain = SvmTransport()
         self.wallet, self.nonce, self.bob = Keypair(), Keypair(), Pubkey.new_unique()
         self.chain.airdrop(self.wallet.pubkey(), 10**10)
-        self.client = SyncProgramClient(ProgramClient(PROGRAM, self.chain, wallet=self.wallet))
+        self.client = SyncProgramClient(
+            ProgramClient(PROGRAM, self.chain, wallet=self.wallet)
+        )
         me = self.wallet.pubkey()
-        self.client.send(create_nonce_account(me, self.nonce.pubkey(), me, RENT), [self.nonce])
+        self.client.send(
+            create_nonce_account(me, self.nonce.pubkey(), me, RENT), [self.nonce]
+        )
         self.chain.expire_blockhash()
 
     @property

@@ -72,7 +72,12 @@ class Swap:
 
     def step(self) -> None:
         r, number = self.r, self.r.randrange(3)
-        offer = at(self.oracle, b"offer", bytes(self.maker.pubkey()), number.to_bytes(8, "little"))
+        offer = at(
+            self.oracle,
+            b"offer",
+            bytes(self.maker.pubkey()),
+            number.to_bytes(8, "little"),
+        )
         vault = at(self.oracle, b"vault", bytes(offer))
         common = {"offer": offer, "vault": vault, "maker": self.maker.pubkey()}
         name = r.choice(["make", "make", "take", "take", "take", "cancel"])
@@ -83,7 +88,9 @@ class Swap:
         """The tokens of a mint, in all accounts."""
         ledger = self.oracle.simulator.ledger
         return sum(
-            int(each.amount) for each in ledger.tokens.values() if str(each.mint) == str(mint)
+            int(each.amount)
+            for each in ledger.tokens.values()
+            if str(each.mint) == str(mint)
         )
 
     def mine(self, owner: Keypair, mint: Pubkey) -> Pubkey:
@@ -110,7 +117,10 @@ class Swap:
             "given_mint": self.given,
             "wanted_mint": wanted,
         }
-        args = {"most": self.r.choice([6, 50, 2**64 - 1]), "least": self.r.choice([0, 5, 31])}
+        args = {
+            "most": self.r.choice([6, 50, 2**64 - 1]),
+            "least": self.r.choice([0, 5, 31]),
+        }
         self.oracle.call("take", accounts, args, self.taker)
 
     def cancel(self, common: dict[str, Pubkey], number: int) -> None:
@@ -154,25 +164,39 @@ class Granting:
         self.oracle.set_clock(unix_timestamp=self.now, slot=5)
         name = r.choice(["give", "release", "release", "finish", "status"])
         vars(Granting)[name](self)
-        tokens = (held(self.oracle, key) for key in (self.source, self.vault, self.purse))
+        tokens = (
+            held(self.oracle, key) for key in (self.source, self.vault, self.purse)
+        )
         assert sum(tokens) == 2**62
 
     def give(self) -> None:
         r = self.r
         start = r.choice([0, self.now, -(2**63), self.now + 5])
-        args: dict[str, Any] = {"total": r.choice([0, 1, 7, 1000, 2**61]), "start": start}
-        args |= {"cliff": start + r.choice([0, 5, 20]), "end": start + r.choice([-1, 0, 20, 100])}
+        args: dict[str, Any] = {
+            "total": r.choice([0, 1, 7, 1000, 2**61]),
+            "start": start,
+        }
+        args |= {
+            "cliff": start + r.choice([0, 5, 20]),
+            "end": start + r.choice([-1, 0, 20, 100]),
+        }
         if r.random() < 0.3:
             args |= {"cliff": self.now, "end": 2**63 - 1}
         args["end"] = max(args["end"], -(2**63))
-        accounts = self.common | {"source": self.source, "grantor": self.grantor.pubkey()}
+        accounts = self.common | {
+            "source": self.source,
+            "grantor": self.grantor.pubkey(),
+        }
         accounts["beneficiary"] = self.beneficiary.pubkey()
         self.oracle.call("give", accounts, args, self.grantor)
 
     def release(self) -> None:
         before = held(self.oracle, self.purse)
         who = self.r.choice([self.beneficiary, self.beneficiary, self.grantor])
-        accounts = self.common | {"destination": self.purse, "beneficiary": who.pubkey()}
+        accounts = self.common | {
+            "destination": self.purse,
+            "beneficiary": who.pubkey(),
+        }
         error = self.oracle.call("release", accounts, {}, who)
         assert who is self.beneficiary or error
         assert held(self.oracle, self.purse) >= before
@@ -206,7 +230,9 @@ class Trading:
         self.wallets = (oracle.wallet(), oracle.wallet())
         self.mints = (oracle.mint(), oracle.mint())
         self.market = at(oracle, b"market", *map(bytes, self.mints))
-        self.vaults = [at(oracle, b"vault", bytes(self.market), bytes(mint)) for mint in self.mints]
+        self.vaults = [
+            at(oracle, b"vault", bytes(self.market), bytes(mint)) for mint in self.mints
+        ]
         self.purses = {
             (owner.pubkey(), i): oracle.tokens(mint, owner.pubkey(), 2**60)
             for owner in self.wallets
@@ -215,12 +241,17 @@ class Trading:
         self.create(dict(zip(("mint_a", "mint_b"), self.mints, strict=True)))
         for owner in self.wallets:
             accounts = {"position": self.position(owner), "market": self.market}
-            oracle.call("open_position", accounts | {"owner": owner.pubkey()}, {}, owner)
+            oracle.call(
+                "open_position", accounts | {"owner": owner.pubkey()}, {}, owner
+            )
 
     def create(self, mints: dict[str, Pubkey]) -> None:
         payer = self.wallets[0]
         market = at(self.oracle, b"market", *map(bytes, mints.values()))
-        vaults = [at(self.oracle, b"vault", bytes(market), bytes(mint)) for mint in mints.values()]
+        vaults = [
+            at(self.oracle, b"vault", bytes(market), bytes(mint))
+            for mint in mints.values()
+        ]
         accounts = mints | {"market": market, "payer": payer.pubkey()}
         accounts |= dict(zip(("vault_a", "vault_b"), vaults, strict=True))
         fee = self.r.choice([0, 30, 1_000])
@@ -230,14 +261,18 @@ class Trading:
         return at(self.oracle, b"position", bytes(self.market), bytes(owner.pubkey()))
 
     def amount(self) -> int:
-        return self.r.choice([0, 1, 2, 10, 1000, self.r.randrange(2**40), 2**61, 2**64 - 1])
+        return self.r.choice(
+            [0, 1, 2, 10, 1000, self.r.randrange(2**40), 2**61, 2**64 - 1]
+        )
 
     def reserves(self) -> tuple[int, int]:
         return held(self.oracle, self.vaults[0]), held(self.oracle, self.vaults[1])
 
     def step(self) -> None:
         owner, other = self.r.sample(self.wallets, 2)
-        name = self.r.choice(["join", "join", "leave", "swap", "swap", "swap", "refused"])
+        name = self.r.choice(
+            ["join", "join", "leave", "swap", "swap", "swap", "refused"]
+        )
         before, shares = self.reserves(), self.shares()
         vars(Trading)[name](self, owner, other)
         after, left = self.reserves(), self.shares()
@@ -263,7 +298,11 @@ class Trading:
 
     def join(self, owner: Keypair, other: Keypair) -> None:
         accounts = self.held_by(owner, ("source_a", "source_b"))
-        args = {"shares": self.amount(), "most_a": self.amount(), "most_b": self.amount()}
+        args = {
+            "shares": self.amount(),
+            "most_a": self.amount(),
+            "most_b": self.amount(),
+        }
         self.oracle.call("join", accounts, args, owner)
 
     def leave(self, owner: Keypair, other: Keypair) -> None:
@@ -289,16 +328,26 @@ class Trading:
 
     def refused(self, owner: Keypair, other: Keypair) -> None:
         """Somebody else's position, and pools that cannot be."""
-        accounts = self.held_by(owner, ("to_a", "to_b")) | {"position": self.position(other)}
+        accounts = self.held_by(owner, ("to_a", "to_b")) | {
+            "position": self.position(other)
+        }
         args = {"shares": 1, "least_a": 0, "least_b": 0}
         assert self.oracle.call("leave", accounts, args, owner) == "WrongAccount"
         new = self.oracle.mint()
         payer = self.wallets[0]
         market = at(self.oracle, b"market", bytes(new), bytes(self.mints[0]))
-        common = {"market": market, "payer": payer.pubkey(), "mint_a": new, "mint_b": self.mints[0]}
+        common = {
+            "market": market,
+            "payer": payer.pubkey(),
+            "mint_a": new,
+            "mint_b": self.mints[0],
+        }
         for name, mint in (("vault_a", new), ("vault_b", self.mints[0])):
             common[name] = at(self.oracle, b"vault", bytes(market), bytes(mint))
-        assert self.oracle.call("create", common, {"fee_bps": 1_001}, payer) == "FeeTooHigh"
+        assert (
+            self.oracle.call("create", common, {"fee_bps": 1_001}, payer)
+            == "FeeTooHigh"
+        )
 
 
 def test_the_pool_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
@@ -343,7 +392,15 @@ class Staked:
     def step(self) -> None:
         self.now += self.r.choice([0, 1, 3, 60, 1_000])
         self.oracle.set_clock(unix_timestamp=self.now, slot=5)
-        names = ["fund", "open_stake", "deposit", "deposit", "withdraw", "claim", "close_stake"]
+        names = [
+            "fund",
+            "open_stake",
+            "deposit",
+            "deposit",
+            "withdraw",
+            "claim",
+            "close_stake",
+        ]
         vars(Staked)[self.r.choice(names)](self)
         self.check()
 
@@ -351,7 +408,9 @@ class Staked:
         """The vaults hold what is staked, and all that the stakers have earned."""
         simulator = self.oracle.simulator
         stakes: list[Any] = [
-            state for state in simulator.ledger.states.values() if type(state).__name__ == "Stake"
+            state
+            for state in simulator.ledger.states.values()
+            if type(state).__name__ == "Stake"
         ]
         pool = simulator.state(self.pool)
         assert sum(int(s.amount) for s in stakes) == int(pool.staked)
@@ -372,7 +431,9 @@ class Staked:
         r = self.r
         who = r.choice([*[self.authority] * 8, self.stakers[0]])
         mint = self.mints["reward_mint"]
-        source = self.source if who is self.authority else self.purses[who.pubkey(), mint]
+        source = (
+            self.source if who is self.authority else self.purses[who.pubkey(), mint]
+        )
         accounts = {"pool": self.pool, "reward_vault": self.vaults["reward_vault"]}
         accounts |= {"source": source, "authority": who.pubkey(), "reward_mint": mint}
         args = {
@@ -386,13 +447,18 @@ class Staked:
         accounts = {"stake": self.stake(who), "pool": self.pool, "owner": who.pubkey()}
         self.oracle.call("open_stake", accounts, {}, who)
 
-    def with_tokens(self, name: str, kind: str, role: str, args: dict[str, Any]) -> None:
+    def with_tokens(
+        self, name: str, kind: str, role: str, args: dict[str, Any]
+    ) -> None:
         """Call an instruction of a stake, sometimes somebody else's."""
         who, other = self.r.sample(self.stakers, 2)
         mint = self.mints[f"{kind}_mint"]
         stake = self.stake(self.r.choice([who] * 9 + [other]))
         accounts = {"stake": stake, "pool": self.pool, "owner": who.pubkey()}
-        accounts |= {f"{kind}_vault": self.vaults[f"{kind}_vault"], f"{kind}_mint": mint}
+        accounts |= {
+            f"{kind}_vault": self.vaults[f"{kind}_vault"],
+            f"{kind}_mint": mint,
+        }
         accounts |= {role: self.purses[who.pubkey(), mint]}
         self.oracle.call(name, accounts, args, who)
 
@@ -436,8 +502,14 @@ class Voting:
         self.wallets = [oracle.wallet() for _ in range(3)]
         creator = self.wallets[0]
         number = r.randrange(2**64)
-        self.safe = at(oracle, b"safe", bytes(creator.pubkey()), number.to_bytes(8, "little"))
-        accounts = {"safe": self.safe, "member": self.member(creator), "creator": creator.pubkey()}
+        self.safe = at(
+            oracle, b"safe", bytes(creator.pubkey()), number.to_bytes(8, "little")
+        )
+        accounts = {
+            "safe": self.safe,
+            "member": self.member(creator),
+            "creator": creator.pubkey(),
+        }
         oracle.call("create", accounts, {"safe_id": number}, creator)
         self.mint = oracle.mint()
         self.tokens = oracle.tokens(self.mint, self.safe, 1_000)
@@ -449,7 +521,15 @@ class Voting:
         return at(self.oracle, b"member", bytes(self.safe), bytes(who.pubkey()))
 
     def step(self) -> None:
-        names = ["propose", "approve", "approve", "approve", "revoke", "carry_out", "carry_out"]
+        names = [
+            "propose",
+            "approve",
+            "approve",
+            "approve",
+            "revoke",
+            "carry_out",
+            "carry_out",
+        ]
         before = held(self.oracle, self.tokens)
         vars(Voting)[self.r.choice(names)](self)
         assert held(self.oracle, self.tokens) <= before
@@ -464,11 +544,19 @@ class Voting:
         action = r.choice([SEND, ADD, ADD, REMOVE, CHANGE, r.randrange(6)])
         wallet = r.choice(self.wallets).pubkey()
         target = self.purse if action == SEND else wallet
-        number = int(self.oracle.simulator.state(self.safe).proposals).to_bytes(8, "little")
+        number = int(self.oracle.simulator.state(self.safe).proposals).to_bytes(
+            8, "little"
+        )
         proposal = at(self.oracle, b"proposal", bytes(self.safe), number)
         accounts = {"proposal": proposal, "safe": self.safe, "member": self.member(who)}
-        args = {"action": action, "target": target, "amount": r.choice([0, 1, 2, 3, 2_000, 2**63])}
-        if not self.oracle.call("propose", accounts | {"wallet": who.pubkey()}, args, who):
+        args = {
+            "action": action,
+            "target": target,
+            "amount": r.choice([0, 1, 2, 3, 2_000, 2**63]),
+        }
+        if not self.oracle.call(
+            "propose", accounts | {"wallet": who.pubkey()}, args, who
+        ):
             self.proposals = [*self.proposals[-3:], (proposal, action, target)]
 
     def vote(self) -> tuple[Keypair, dict[str, Pubkey]] | None:
@@ -485,7 +573,9 @@ class Voting:
         if vote is not None:
             who, accounts = vote
             member = self.member(self.r.choice([who, who, who, self.wallets[0]]))
-            self.oracle.call("approve", accounts | {"safe": self.safe, "member": member}, {}, who)
+            self.oracle.call(
+                "approve", accounts | {"safe": self.safe, "member": member}, {}, who
+            )
 
     def revoke(self) -> None:
         vote = self.vote()
@@ -505,7 +595,11 @@ class Voting:
         member = at(self.oracle, b"member", bytes(self.safe), bytes(target))
         if name == "send":
             destination = r.choice([self.purse, self.purse, self.other])
-            accounts |= {"source": self.tokens, "destination": destination, "mint": self.mint}
+            accounts |= {
+                "source": self.tokens,
+                "destination": destination,
+                "mint": self.mint,
+            }
         elif name == "add_member":
             accounts |= {"member": member, "payer": payer.pubkey()}
         elif name == "remove_member":
@@ -520,7 +614,9 @@ def test_the_multisig_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -
         """A safe with as many members as it can have takes no other."""
         voting = Voting(oracle, r)
         state = oracle.simulator.state(voting.safe)
-        fields = {name: value for name, value in vars(state).items() if name != "members"}
+        fields = {
+            name: value for name, value in vars(state).items() if name != "members"
+        }
         oracle.put_state(voting.safe, "Safe", members=100, **fields)
         creator, other = voting.wallets[0], voting.wallets[1]
         proposal = at(oracle, b"proposal", bytes(voting.safe), bytes(8))
@@ -529,7 +625,9 @@ def test_the_multisig_is_its_spec(tmp_path: Path, no_std_toolchain: Toolchain) -
         args = {"action": ADD, "target": other.pubkey(), "amount": 0}
         assert not oracle.call("propose", common | mine, args, creator)
         approval = at(oracle, b"approval", bytes(proposal), bytes(creator.pubkey()))
-        assert not oracle.call("approve", common | mine | {"approval": approval}, {}, creator)
+        assert not oracle.call(
+            "approve", common | mine | {"approval": approval}, {}, creator
+        )
         new = {"member": voting.member(other), "payer": creator.pubkey()}
         assert oracle.call("add_member", common | new, {}, creator) == "TooManyMembers"
 
@@ -561,13 +659,18 @@ class Bidding:
         }
         self.now = 1_000
         oracle.set_clock(unix_timestamp=self.now, slot=5)
-        self.deposit, self.reserve = r.choice([1, 50, 1_000, 2**41]), r.choice([0, 1, 40])
+        self.deposit, self.reserve = (
+            r.choice([1, 50, 1_000, 2**41]),
+            r.choice([0, 1, 40]),
+        )
         while self.open({"deposit": self.deposit, "reserve": self.reserve, "lot": 77}):
             self.deposit, self.reserve = 1_000, r.choice([0, 40])
 
     def open(self, terms: dict[str, int]) -> str:
         seller, sale_id = self.seller.pubkey(), self.r.randrange(2**64)
-        self.sale = at(self.oracle, b"sale", bytes(seller), sale_id.to_bytes(8, "little"))
+        self.sale = at(
+            self.oracle, b"sale", bytes(seller), sale_id.to_bytes(8, "little")
+        )
         self.vaults = {
             "item_vault": at(self.oracle, b"items", bytes(self.sale)),
             "price_vault": at(self.oracle, b"prices", bytes(self.sale)),
@@ -576,7 +679,11 @@ class Bidding:
         accounts = {"sale": self.sale, "seller": seller, **self.vaults, **mints}
         accounts["source"] = self.purses[seller, self.item_mint]
         times = self.r.choice([(1_100, 1_200)] * 8 + [(1_000, 1_200), (1_100, 1_100)])
-        args = terms | {"sale_id": sale_id, "bids_until": times[0], "shown_until": times[1]}
+        args = terms | {
+            "sale_id": sale_id,
+            "bids_until": times[0],
+            "shown_until": times[1],
+        }
         return self.oracle.call("open", accounts, args, self.seller)
 
     def step(self) -> None:
@@ -591,15 +698,21 @@ class Bidding:
         simulator = self.oracle.simulator
         sale = simulator.state(self.sale)
         bids: list[Any] = [
-            state for state in simulator.ledger.states.values() if type(state).__name__ == "Bid"
+            state
+            for state in simulator.ledger.states.values()
+            if type(state).__name__ == "Bid"
         ]
         deposit = int(sale.deposit)
         owed = sum(deposit for bid in bids if bid.shown)
         highest = int(sale.highest)
         won = any(bid.shown and bid.bidder == sale.winner for bid in bids)
-        owed += (0 if sale.settled else highest + deposit * int(sale.hidden)) - highest * won
+        owed += (
+            0 if sale.settled else highest + deposit * int(sale.hidden)
+        ) - highest * won
         assert held(self.oracle, self.vaults["price_vault"]) == owed
-        assert held(self.oracle, self.vaults["item_vault"]) == (0 if sale.settled else 77)
+        assert held(self.oracle, self.vaults["item_vault"]) == (
+            0 if sale.settled else 77
+        )
 
     def bid_of(self, who: Keypair) -> Pubkey:
         return at(self.oracle, b"bid", bytes(self.sale), bytes(who.pubkey()))
@@ -608,12 +721,19 @@ class Bidding:
         who = self.r.choice(self.bidders)
         amount = self.r.choice([0, 1, 40, 41, self.deposit, self.deposit + 1, 500])
         secret = self.r.randbytes(32)
-        packed = bytes(self.sale) + bytes(who.pubkey()) + amount.to_bytes(8, "little") + secret
+        packed = (
+            bytes(self.sale)
+            + bytes(who.pubkey())
+            + amount.to_bytes(8, "little")
+            + secret
+        )
         mint = self.r.choice([self.price_mint] * 9 + [self.item_mint])
         accounts = {"bid": self.bid_of(who), "sale": self.sale, "bidder": who.pubkey()}
         accounts |= {"price_vault": self.vaults["price_vault"], "price_mint": mint}
         accounts["source"] = self.purses[who.pubkey(), mint]
-        if not self.oracle.call("bid", accounts, {"sealed": sha256(packed).digest()}, who):
+        if not self.oracle.call(
+            "bid", accounts, {"sealed": sha256(packed).digest()}, who
+        ):
             self.bids[who.pubkey()] = amount, secret
 
     def show(self) -> None:
@@ -628,7 +748,12 @@ class Bidding:
         simulator, seller = self.oracle.simulator, self.seller.pubkey()
         winner = Pubkey(bytes(simulator.state(self.sale).winner))
         winner = self.r.choice([winner] * 9 + [self.bidders[0].pubkey()])
-        accounts = {"sale": self.sale, **self.vaults, "seller": seller, "winner": winner}
+        accounts = {
+            "sale": self.sale,
+            **self.vaults,
+            "seller": seller,
+            "winner": winner,
+        }
         accounts |= {"item_mint": self.item_mint, "price_mint": self.price_mint}
         accounts["to_winner"] = self.purses[winner, self.item_mint]
         accounts["to_seller"] = self.purses[seller, self.price_mint]

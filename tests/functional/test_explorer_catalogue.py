@@ -42,7 +42,10 @@ def hostile() -> dict[str, Any]:
 def fill(catalog: Catalog, folder: str) -> None:
     """Two versions on chain that differ, a file that disagrees, a source without an address, and a hostile program."""
     new_instruction = {"name": "refund", "accounts": [], "args": []}
-    older, newer = idl(), idl(version="2", instructions=[*idl()["instructions"], new_instruction])
+    older, newer = (
+        idl(),
+        idl(version="2", instructions=[*idl()["instructions"], new_instruction]),
+    )
     file = idl(instructions=idl()["instructions"][:1])
     catalog.record(
         [
@@ -61,7 +64,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with Catalog.open(str(folder / "catalog.db")) as catalog:
         fill(catalog, str(folder))
         many = [read(idl(f"many{n}", None, version=str(n))) for n in range(120)]
-        catalog.record([NewVersion(one, "file", "many.json", lint=False) for one in many])
+        catalog.record(
+            [NewVersion(one, "file", "many.json", lint=False) for one in many]
+        )
     return type("_Cli", (), {"folder": folder})()
 
 
@@ -100,7 +105,9 @@ def test_the_next_programs_are_others(url: str) -> None:
     more = re.search(r'href="(/catalogue\?[^"]*after=[^"]*)"', first)
     assert more is not None
     second = get(url, unescape(more[1]))
-    keys = [set(re.findall(r'href="/catalogue/([^"]+)"', page)) for page in (first, second)]
+    keys = [
+        set(re.findall(r'href="/catalogue/([^"]+)"', page)) for page in (first, second)
+    ]
     assert keys[0] & keys[1] == set()
     assert len(keys[0]) == 100
     assert len(keys[1]) >= 20
@@ -164,15 +171,18 @@ def test_hostile_text_is_text(url: str) -> None:
     shown = get(url, f"/catalogue/{OTHER}")
     schema = re.search(rf'href="(/catalogue/{OTHER}/[0-9a-f]+)"', shown)
     assert schema is not None
-    for page in (listed, shown, get(url, schema[1]), get(url, "/search?q=script%20alert")):
+    for page in (
+        listed,
+        shown,
+        get(url, schema[1]),
+        get(url, "/search?q=script%20alert"),
+    ):
         assert "<script" not in page
         assert "<img src=x" not in page
         assert "\u202e" not in page
         assert "\x1b" not in page
         assert len(page) < 200_000
-    hostile_query = (
-        "/catalogue?show=%22%3E%3Cscript%3E&category=%22%3E%3Cscript%3E&after=%22%3E%3Cscript%3E"
-    )
+    hostile_query = "/catalogue?show=%22%3E%3Cscript%3E&category=%22%3E%3Cscript%3E&after=%22%3E%3Cscript%3E"
     assert "<script" not in get(url, hostile_query)
 
 
@@ -188,7 +198,10 @@ def test_the_pages_are_in_the_navigation_and_policy_forbids_scripts(url: str) ->
 
     with urlopen(f"{url}/catalogue") as answer:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert '<a href="/catalogue" aria-current="page">Catalogue</a>' in answer.read().decode()
+        assert (
+            '<a href="/catalogue" aria-current="page">Catalogue</a>'
+            in answer.read().decode()
+        )
 
 
 def test_a_bridge_without_a_catalogue_has_no_such_page(tmp_path: Path) -> None:
@@ -222,10 +235,14 @@ PATHS = (
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pages_fit_and_are_accessible(browser: Browser, url: str, width: int, scheme: Any) -> None:
+def test_pages_fit_and_are_accessible(
+    browser: Browser, url: str, width: int, scheme: Any
+) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not installed: `make oracles`")
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
     page: Page = context.new_page()
     for path in (*PATHS, "a schema"):
         if path.startswith("/"):
@@ -242,7 +259,9 @@ def test_pages_fit_and_are_accessible(browser: Browser, url: str, width: int, sc
     context.close()
 
 
-def test_a_person_finds_a_program_and_compares_its_versions(browser: Browser, url: str) -> None:
+def test_a_person_finds_a_program_and_compares_its_versions(
+    browser: Browser, url: str
+) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(url)

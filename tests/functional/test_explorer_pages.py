@@ -60,7 +60,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def url(place: Any) -> Iterator[str]:
-    with http_server(place, "--demo", "many.json", str(place.folder / "token.json")) as found:
+    with http_server(
+        place, "--demo", "many.json", str(place.folder / "token.json")
+    ) as found:
         yield found
 
 
@@ -134,7 +136,9 @@ def test_many_instructions_have_groups_signatures_and_a_filter(url: str) -> None
 
 
 def test_a_filter_is_text(url: str) -> None:
-    page = get(url, "/programs/small?" + urlencode({"show": '"><script>alert(1)</script>'}))
+    page = get(
+        url, "/programs/small?" + urlencode({"show": '"><script>alert(1)</script>'})
+    )
     assert "<script" not in page
 
 
@@ -154,7 +158,9 @@ def test_an_unknown_path_has_a_page(url: str, path: str) -> None:
 def test_programs_get_the_server_s_own_answers(url: str) -> None:
     assert "<html" not in ask(f"{url}/nothing")[1]
     assert "<html" not in ask(f"{url}/mcp", **BROWSER)[1]
-    assert "<html" not in ask(f"{url}/.well-known/oauth-protected-resource", **BROWSER)[1]
+    assert (
+        "<html" not in ask(f"{url}/.well-known/oauth-protected-resource", **BROWSER)[1]
+    )
 
 
 @pytest.mark.parametrize("what", ["", "x", "@nobody", "1" * 44, "5" * 87, "<b>"])
@@ -192,8 +198,13 @@ def test_a_demo_call_is_sent_and_found_again(url: str) -> None:
     found = re.findall(
         r"/account\?program=counter&amp;address=(\w+)", get(url, "/accounts/counter")
     )
-    accounts = [text_of(get(url, f"/lookup?what={address}")).split() for address in set(found)]
-    assert any("count" in words and words[words.index("count") + 1] == "5" for words in accounts)
+    accounts = [
+        text_of(get(url, f"/lookup?what={address}")).split() for address in set(found)
+    ]
+    assert any(
+        "count" in words and words[words.index("count") + 1] == "5"
+        for words in accounts
+    )
     again = form(url, "counter_initialize", **fields, **{"~send": "1"})
     assert "Sent" not in again
     assert "It would fail" in again
@@ -202,7 +213,10 @@ def test_a_demo_call_is_sent_and_found_again(url: str) -> None:
 def test_a_call_that_somebody_else_must_sign_is_not_sent(url: str) -> None:
     stranger = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin"
     page = form(
-        url, "counter_initialize", start="5", **{"accounts.authority": stranger, "~send": "1"}
+        url,
+        "counter_initialize",
+        start="5",
+        **{"accounts.authority": stranger, "~send": "1"},
     )
     assert "Sent" not in page
 
@@ -231,7 +245,9 @@ def test_a_server_that_others_use_or_a_policy_rules_sends_nothing_from_pages(
     cli: Cli, config: str, env: dict[str, str]
 ) -> None:
     with served(cli, config, **env) as url:
-        fields = urlencode({"start": "5", "accounts.authority": "@alice", "~send": "1"}).encode()
+        fields = urlencode(
+            {"start": "5", "accounts.authority": "@alice", "~send": "1"}
+        ).encode()
         headers = {"Content_Type": "application/x-www-form-urlencoded", "Origin": url}
         _, page = ask(
             f"{url}/tools/initialize", method="POST", body=fields,
@@ -254,8 +270,12 @@ def test_a_server_that_others_use_or_a_policy_rules_sends_nothing_from_pages(
         ("rpc", "https://explorer.solana.com/tx/abc?cluster=testnet"),
     ],
 )
-def test_public_clusters_have_links_to_solana_explorer(served_on: str, expected: str) -> None:
-    transport = RpcTransport("https://api.testnet.solana.com") if served_on == "rpc" else None
+def test_public_clusters_have_links_to_solana_explorer(
+    served_on: str, expected: str
+) -> None:
+    transport = (
+        RpcTransport("https://api.testnet.solana.com") if served_on == "rpc" else None
+    )
     program = ServedProgram(load(TOKEN_IDL), None, transport, cluster=served_on)
     assert Site(Bridge([program])).public_page(program, "tx", "abc") == expected
 
@@ -288,8 +308,12 @@ PATHS = ("/", "/programs/small", f"/tools/small_{LONG[:10]}", "/programs/counter
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pages_fit_and_are_accessible(browser: Browser, url: str, width: int, scheme: Any) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_pages_fit_and_are_accessible(
+    browser: Browser, url: str, width: int, scheme: Any
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
     page: Page = context.new_page()
     # The pages forbid scripts, so axe is run by the browser's own tools.
     for path in PATHS:

@@ -53,7 +53,10 @@ def _instruction(number: int, name: str, accounts: str, **args: str) -> dict[str
         flag_names = {"w": "writable", "s": "signer", "?": "optional"}
         row |= {flag_names[flag]: True for flag in flags}
         rows.append(row)
-    fields = [{"name": n, "type": {"option": KEY} if t == "option" else t} for n, t in args.items()]
+    fields = [
+        {"name": n, "type": {"option": KEY} if t == "option" else t}
+        for n, t in args.items()
+    ]
     return {
         "name": name,
         "discriminator": [number],
@@ -92,7 +95,9 @@ TOKEN_IDL: dict[str, Any] = {
             decimals="u8",
         ),
         _instruction(21, "get_account_data_size", "mint") | {"returns": U64},
-        _instruction(23, "amount_to_ui_amount", "mint note:? target_program:?", amount=U64),
+        _instruction(
+            23, "amount_to_ui_amount", "mint note:? target_program:?", amount=U64
+        ),
     ],
     "accounts": [{"name": "TokenAccount", "discriminator": []}],
     "types": [
@@ -118,13 +123,17 @@ FACADE = Pubkey.from_string("Facade1111111111111111111111111111111111111")
 
 
 @pytest.fixture(scope="module")
-def facade(tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain) -> Path:
+def facade(
+    tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
+) -> Path:
     """The facade's .so."""
     crate = tmp_path_factory.mktemp("facades") / "facade" / "token"
     return _built(TOKEN_IDL, str(TOKEN_PROGRAM), crate, no_std_toolchain)
 
 
-def _built(idl: dict[str, Any], program_id: str, crate: Path, toolchain: Toolchain) -> Path:
+def _built(
+    idl: dict[str, Any], program_id: str, crate: Path, toolchain: Toolchain
+) -> Path:
     render(load(idl).model, facade=program_id, out=crate)
     with (crate / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
@@ -142,34 +151,52 @@ class Bank:
         self.facade = self.client(discover_sync(self.svm, FACADE).program, FACADE)
         self.token = self.client(load(TOKEN_IDL), TOKEN_PROGRAM)
         self.mint = self.made(82)
-        args = {"decimals": 6, "mint_authority": self.wallet.pubkey(), "freeze_authority": None}
-        self.facade.send(self.facade.build("initialize_mint2", args, {"mint": self.mint}))
+        args = {
+            "decimals": 6,
+            "mint_authority": self.wallet.pubkey(),
+            "freeze_authority": None,
+        }
+        self.facade.send(
+            self.facade.build("initialize_mint2", args, {"mint": self.mint})
+        )
 
     def client(self, program: Program, program_id: Pubkey) -> SyncProgramClient:
-        return SyncProgramClient(ProgramClient(program, self.svm, program_id, wallet=self.wallet))
+        return SyncProgramClient(
+            ProgramClient(program, self.svm, program_id, wallet=self.wallet)
+        )
 
     def made(self, space: int) -> Pubkey:
         """A new account of the token program, empty."""
         key = Keypair()
         data = (
-            (0).to_bytes(4, "little") + (10**7).to_bytes(8, "little") + space.to_bytes(8, "little")
+            (0).to_bytes(4, "little")
+            + (10**7).to_bytes(8, "little")
+            + space.to_bytes(8, "little")
         )
         metas = [
             AccountMeta(self.wallet.pubkey(), True, True),
             AccountMeta(key.pubkey(), True, True),
         ]
-        self.token.send(Instruction(SYSTEM_PROGRAM, data + bytes(TOKEN_PROGRAM), metas), [key])
+        self.token.send(
+            Instruction(SYSTEM_PROGRAM, data + bytes(TOKEN_PROGRAM), metas), [key]
+        )
         return key.pubkey()
 
     def purse(self, owner: Pubkey, amount: int = 0) -> Pubkey:
         key = self.made(165)
         self.facade.send(
             self.facade.build(
-                "initialize_account3", {"owner": owner}, {"account": key, "mint": self.mint}
+                "initialize_account3",
+                {"owner": owner},
+                {"account": key, "mint": self.mint},
             )
         )
         if amount:
-            accounts = {"mint": self.mint, "account": key, "mint_authority": self.wallet.pubkey()}
+            accounts = {
+                "mint": self.mint,
+                "account": key,
+                "mint_authority": self.wallet.pubkey(),
+            }
             self.facade.send(self.facade.build("mint_to", {"amount": amount}, accounts))
         return key
 
@@ -189,7 +216,9 @@ class Bank:
         outcome: Any = self.svm.svm.send_transaction(transaction)
         failed = hasattr(outcome, "err")
         meta = outcome.meta() if failed else outcome
-        inner = [item.instruction() for part in meta.inner_instructions() for item in part]
+        inner = [
+            item.instruction() for part in meta.inner_instructions() for item in part
+        ]
         return Ran(
             str(outcome.err()) if failed else "",
             list(meta.logs()),
@@ -227,14 +256,18 @@ def bank(facade: Path, request: pytest.FixtureRequest) -> Bank:
 # --- what it says of itself -------------------------------------------------------------------------------------------
 
 
-def test_every_tool_takes_the_program_behind_first_and_clients_fill_it_in(bank: Bank) -> None:
+def test_every_tool_takes_the_program_behind_first_and_clients_fill_it_in(
+    bank: Bank,
+) -> None:
     program = bank.facade.program
     assert program.model.facade_of == str(TOKEN_PROGRAM)
     assert program.instructions == bank.token.program.instructions
     for name in program.instructions:
         first, *rest = program.instruction(name).plan.leaves
         assert first.account.address == str(TOKEN_PROGRAM)
-        assert [leaf.name for leaf in rest] == bank.token.program.instruction(name).accounts
+        assert [leaf.name for leaf in rest] == bank.token.program.instruction(
+            name
+        ).accounts
         assert first.name not in program.instruction(name).must_give()
     # a name that the instruction has already is not taken twice
     assert program.instruction("amount_to_ui_amount").accounts[0] == "target_program_2"
@@ -245,8 +278,12 @@ def test_readers_of_the_pages_alone_know_it_too(bank: Bank) -> None:
     assert json.loads(pages[0])["facade"] == str(TOKEN_PROGRAM)
     lifted = Program.from_pages(pages)
     assert lifted.model.facade_of == str(TOKEN_PROGRAM)
-    assert lifted.instruction("transfer").plan.leaves[0].account.address == str(TOKEN_PROGRAM)
-    tools = {t["name"]: t for t in Reader(lambda cursor: pages[cursor]).program()["tools"]}
+    assert lifted.instruction("transfer").plan.leaves[0].account.address == str(
+        TOKEN_PROGRAM
+    )
+    tools = {
+        t["name"]: t for t in Reader(lambda cursor: pages[cursor]).program()["tools"]
+    }
     assert tools["transfer"]["accounts"][0]["path"] == ["target_program"]
     assert tools["transfer"]["accounts"][0]["address"] == str(TOKEN_PROGRAM)
     # mcpsol's own clients read the tool and its description alone
@@ -279,7 +316,9 @@ def test_tokens_live_through_the_facade(bank: Bank) -> None:
     me, other = bank.wallet.pubkey(), Keypair()
     source, target = bank.purse(me, 500), bank.purse(other.pubkey())
     call = bank.facade.build
-    bank.facade.send(call("transfer", {"amount": 200}, {"source": source, "destination": target}))
+    bank.facade.send(
+        call("transfer", {"amount": 200}, {"source": source, "destination": target})
+    )
     assert (bank.amount(source), bank.amount(target)) == (300, 200)
     accounts = {"source": source, "mint": bank.mint, "destination": target}
     bank.facade.send(call("transfer_checked", {"amount": 50, "decimals": 6}, accounts))
@@ -297,9 +336,13 @@ def test_tokens_live_through_the_facade(bank: Bank) -> None:
     bank.svm.expire_blockhash()
     with pytest.raises(ProgramFailed, match="OwnerMismatch"):
         bank.facade.send(spend, [other])
-    bank.facade.send(call("burn", {"amount": 220}, {"account": source, "mint": bank.mint}))
+    bank.facade.send(
+        call("burn", {"amount": 220}, {"account": source, "mint": bank.mint})
+    )
     before = bank.svm.svm.get_balance(other.pubkey()) or 0
-    bank.facade.send(call("close_account", {}, {"account": source, "destination": other.pubkey()}))
+    bank.facade.send(
+        call("close_account", {}, {"account": source, "destination": other.pubkey()})
+    )
     assert (bank.svm.svm.get_balance(other.pubkey()) or 0) - before == 10**7
     with pytest.raises(
         ProgramFailed, match=f"program {TOKEN_PROGRAM} failed with InsufficientFunds"
@@ -317,9 +360,13 @@ def test_tokens_live_through_the_facade(bank: Bank) -> None:
 
 
 def test_what_the_program_returns_is_left_for_the_caller(bank: Bank) -> None:
-    assert bank.facade.view("get_account_data_size", {}, {"mint": bank.mint}).value == 165
+    assert (
+        bank.facade.view("get_account_data_size", {}, {"mint": bank.mint}).value == 165
+    )
     shown = bank.facade.simulate(
-        bank.facade.build("amount_to_ui_amount", {"amount": 1_234_567}, {"mint": bank.mint})
+        bank.facade.build(
+            "amount_to_ui_amount", {"amount": 1_234_567}, {"mint": bank.mint}
+        )
     )
     assert shown.return_data == b"1.234567"
     assert shown.outcome.return_data is not None
@@ -330,13 +377,21 @@ def test_accounts_and_data_arrive_unchanged(bank: Bank) -> None:
     """Order, repetitions, more accounts than the tool names; and an absent optional one by the id that it knows."""
     me = bank.wallet.pubkey()
     source, target = bank.purse(me, 500), bank.purse(me)
-    more = [AccountMeta(Pubkey.new_unique(), False, False), AccountMeta(source, False, True)]
+    more = [
+        AccountMeta(Pubkey.new_unique(), False, False),
+        AccountMeta(source, False, True),
+    ]
     call = bank.facade.build(
-        "transfer", {"amount": 3}, {"source": source, "destination": target}, remaining=more
+        "transfer",
+        {"amount": 3},
+        {"source": source, "destination": target},
+        remaining=more,
     )
     ran = bank.run(call)
     assert ran.error == ""
-    assert ran.inner == [(TOKEN_PROGRAM, call.data, [m.pubkey for m in call.accounts[1:]])]
+    assert ran.inner == [
+        (TOKEN_PROGRAM, call.data, [m.pubkey for m in call.accounts[1:]])
+    ]
 
     note = Pubkey.new_unique()
     shown = bank.facade.build(
@@ -358,13 +413,16 @@ def test_a_multisigs_members_sign_through_it(bank: Bank) -> None:
     source, target = bank.purse(multisig, 10), bank.purse(multisig)
     signed = [AccountMeta(k.pubkey(), True, False) for k in members[:2]]
     behind, first, second, authority = bank.facade.build(
-        "transfer", {"amount": 4}, {"source": source, "destination": target, "authority": multisig}
+        "transfer",
+        {"amount": 4},
+        {"source": source, "destination": target, "authority": multisig},
     ).accounts
     unsigned = AccountMeta(authority.pubkey, False, False)
     data = b"\x03" + (4).to_bytes(8, "little")
     assert (
         bank.run(
-            Instruction(FACADE, data, [behind, first, second, unsigned, *signed]), *members
+            Instruction(FACADE, data, [behind, first, second, unsigned, *signed]),
+            *members,
         ).error
         == ""
     )
@@ -378,12 +436,19 @@ def test_nothing_is_gained_by_it(bank: Bank) -> None:
     other = Keypair()
     source, target = bank.purse(other.pubkey(), 9), bank.purse(bank.wallet.pubkey())
     call = bank.facade.build(
-        "transfer", {"amount": 9}, {"source": source, "destination": target, "authority": other}
+        "transfer",
+        {"amount": 9},
+        {"source": source, "destination": target, "authority": other},
     )
-    for place, missing in ((3, "MissingRequiredSignature"), (1, "ReadonlyDataModified")):
+    for place, missing in (
+        (3, "MissingRequiredSignature"),
+        (1, "ReadonlyDataModified"),
+    ):
         metas = list(call.accounts)
         signs = place != 3
-        metas[place] = AccountMeta(metas[place].pubkey, signs and metas[place].is_signer, False)
+        metas[place] = AccountMeta(
+            metas[place].pubkey, signs and metas[place].is_signer, False
+        )
         ran = bank.run(Instruction(FACADE, call.data, metas), other)
         assert missing in ran.error
     assert bank.amount(source) == 9
@@ -395,15 +460,22 @@ def test_as_many_accounts_as_a_transaction_can_name(bank: Bank, count: int) -> N
     me = bank.wallet.pubkey()
     source, target = bank.purse(me, 5), bank.purse(me)
     unique = [
-        AccountMeta(Pubkey.new_unique(), False, False) for _ in range(59 if count > 62 else 10)
+        AccountMeta(Pubkey.new_unique(), False, False)
+        for _ in range(59 if count > 62 else 10)
     ]
     rest = [*unique, *(unique[i % len(unique)] for i in range(count - 3 - len(unique)))]
     call = bank.facade.build(
-        "transfer", {"amount": 5}, {"source": source, "destination": target}, remaining=rest
+        "transfer",
+        {"amount": 5},
+        {"source": source, "destination": target},
+        remaining=rest,
     )
     assert len(call.accounts) == count + 1
     direct = bank.token.build(
-        "transfer", {"amount": 0}, {"source": source, "destination": target}, remaining=rest
+        "transfer",
+        {"amount": 0},
+        {"source": source, "destination": target},
+        remaining=rest,
     )
     tables_apart = bank.facade.simulate(direct)
     assert tables_apart.ok, tables_apart.error
@@ -417,7 +489,9 @@ def test_as_many_accounts_as_a_transaction_can_name(bank: Bank, count: int) -> N
 def test_bad_calls_are_refused_by_name(bank: Bank) -> None:
     me = bank.wallet.pubkey()
     source, target = bank.purse(me, 50), bank.purse(me)
-    call = bank.facade.build("transfer", {"amount": 1}, {"source": source, "destination": target})
+    call = bank.facade.build(
+        "transfer", {"amount": 1}, {"source": source, "destination": target}
+    )
 
     def failure(data: bytes, metas: list[AccountMeta]) -> tuple[str, bool]:
         """The error's name, and whether the program behind was called."""
@@ -454,7 +528,9 @@ def test_what_it_costs(bank: Bank, capsys: pytest.CaptureFixture[str]) -> None:
     me = bank.wallet.pubkey()
     source, target = bank.purse(me, 5), bank.purse(me)
     for more in (0, 20):
-        remaining = [AccountMeta(Pubkey.new_unique(), False, False) for _ in range(more)]
+        remaining = [
+            AccountMeta(Pubkey.new_unique(), False, False) for _ in range(more)
+        ]
         units = []
         for client in (bank.facade, bank.token):
             accounts = {"source": source, "destination": target}
@@ -506,13 +582,15 @@ def test_derived_addresses_state_events_and_errors_are_those_of_the_program_behi
     simulation = facade.simulate(facade.build("increment", {"amount": 2}))
     assert simulation.events == (("Changed", {"counter": at, "count": 42}),)
     assert facade.view("decrement", {"amount": 1}).value == 39
-    with pytest.raises(ProgramFailed, match=rf"program {counter.address} failed with Underflow"):
+    with pytest.raises(
+        ProgramFailed, match=rf"program {counter.address} failed with Underflow"
+    ):
         facade.send(facade.build("decrement", {"amount": 41}))
     # by the pages alone, without the stream
     lifted = Program.from_pages(list_tools_sync(svm, FACADE))
-    assert lifted.instruction("increment").build({"amount": 2}, {}, FACADE, wallet) == facade.build(
-        "increment", {"amount": 2}
-    )
+    assert lifted.instruction("increment").build(
+        {"amount": 2}, {}, FACADE, wallet
+    ) == facade.build("increment", {"amount": 2})
 
 
 def test_the_whole_token_program(
@@ -537,14 +615,24 @@ def test_the_whole_token_program(
     for account in (source, target):
         whole.send(
             whole.build(
-                "initializeAccount3", {"owner": multisig}, {"account": account, "mint": bank.mint}
+                "initializeAccount3",
+                {"owner": multisig},
+                {"account": account, "mint": bank.mint},
             )
         )
     mint = {"mint": bank.mint, "token": source, "mintAuthority": bank.wallet}
     whole.send(whole.build("mintTo", {"amount": 70}, mint))
-    keys = {"source": source, "destination": target, "authority": multisig, "multiSigners": members}
+    keys = {
+        "source": source,
+        "destination": target,
+        "authority": multisig,
+        "multiSigners": members,
+    }
     whole.send(whole.build("transfer", {"amount": 30}, keys), members)
-    assert [a["amount"] for a in whole.fetch_many("token", [source, target])] == [40, 30]
+    assert [a["amount"] for a in whole.fetch_many("token", [source, target])] == [
+        40,
+        30,
+    ]
 
 
 def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
@@ -553,11 +641,23 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     assert ran.json["facade_of"] == str(TOKEN_PROGRAM)
     assert 'name = "token-facade"' in (cli.folder / "made/Cargo.toml").read_text()
     assert (
-        cli("render", cli.idl, "--facade", TOKEN_PROGRAM, "--target", "anchor", "--out", "x").code
+        cli(
+            "render",
+            cli.idl,
+            "--facade",
+            TOKEN_PROGRAM,
+            "--target",
+            "anchor",
+            "--out",
+            "x",
+        ).code
         == 2
     )
     other = cli("render", cli.idl, "--facade", TOKEN_2022_PROGRAM, "--out", "other")
-    assert f"another program, {TOKEN_PROGRAM}: the facade calls {TOKEN_2022_PROGRAM}" in other.out
+    assert (
+        f"another program, {TOKEN_PROGRAM}: the facade calls {TOKEN_2022_PROGRAM}"
+        in other.out
+    )
     wrong = cli("render", cli.idl, "--facade", "nonsense", "--out", "x")
     assert wrong.code == 1
     assert "--facade 'nonsense'" in wrong.err
@@ -568,16 +668,26 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     assert same.json["facade_of"] == str(TOKEN_PROGRAM)
     changed = json.loads(json.dumps(TOKEN_IDL))
     changed["instructions"][3]["args"][0]["type"] = "u32"
-    drift = cli("verify", facade, "--against", cli.write("changed.json", changed), "--json")
+    drift = cli(
+        "verify", facade, "--against", cli.write("changed.json", changed), "--json"
+    )
     assert drift.code == 1
-    assert [d["path"] for d in drift.json["differences"]] == ["instructions.transfer.args.amount"]
-    elsewhere = cli.write("elsewhere.json", TOKEN_IDL | {"address": str(TOKEN_2022_PROGRAM)})
+    assert [d["path"] for d in drift.json["differences"]] == [
+        "instructions.transfer.args.amount"
+    ]
+    elsewhere = cli.write(
+        "elsewhere.json", TOKEN_IDL | {"address": str(TOKEN_2022_PROGRAM)}
+    )
     assert "address" in [
         d["path"]
-        for d in cli("verify", facade, "--against", elsewhere, "--json").json["differences"]
+        for d in cli("verify", facade, "--against", elsewhere, "--json").json[
+            "differences"
+        ]
     ]
 
-    accounts = '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'
+    accounts = (
+        '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'
+    )
     call = (
         "call",
         facade,
@@ -592,7 +702,9 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     sent = cli(*call, "--mode", "send", "--json")
     assert sent.code == 0, sent.err
     moved = sorted(
-        c["change"] for c in sent.json["simulation"]["balance_changes"] if c["mint"] != "SOL"
+        c["change"]
+        for c in sent.json["simulation"]["balance_changes"]
+        if c["mint"] != "SOL"
     )
     assert moved == ["-250000", "250000"]
     poor = cli(*call[:4], '{"amount": "99000000000"}', *call[5:], "--json")
@@ -605,7 +717,9 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
 def test_agents_are_not_asked_for_the_program_behind(bank: Bank) -> None:
     for tool in tools(bank.facade.program.model):
         accounts = tool["inputSchema"]["properties"].get("accounts", {})
-        assert not any(name.startswith("target_program") for name in accounts.get("required", []))
+        assert not any(
+            name.startswith("target_program") for name in accounts.get("required", [])
+        )
 
 
 @pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")

@@ -87,7 +87,9 @@ def test_the_programs_of_a_configuration(config: BridgeConfig, files: Path) -> N
     assert vault.lock == files / "vault.lock.json"
 
 
-def test_the_files_of_a_configuration_lie_beside_it(config: BridgeConfig, files: Path) -> None:
+def test_the_files_of_a_configuration_lie_beside_it(
+    config: BridgeConfig, files: Path
+) -> None:
     assert config.keystore == files / "alice.keystore.json"
     assert config.audit == files / "audit.jsonl"
 
@@ -97,7 +99,9 @@ def test_the_policy_of_a_configuration(config: BridgeConfig) -> None:
     policy = Policy.read(config.policy)
     assert policy.clusters == {"devnet", "local"}
     assert policy.programs[0].instructions == {"deposit", "withdraw"}
-    assert dict(policy.limits)["SOL"] == OutflowLimit(10_000_000, 100_000_000, 5_000_000)
+    assert dict(policy.limits)["SOL"] == OutflowLimit(
+        10_000_000, 100_000_000, 5_000_000
+    )
 
 
 def test_the_http_settings_of_a_configuration(config: BridgeConfig) -> None:
@@ -122,4 +126,8 @@ def test_the_configuration_of_an_agents_wallet(
     with ExitStack() as resources:
         tools = open_agent_wallet(files / "agent.toml", resources)
         (limit,) = tools.wallet.settings.limits.assets.values()
-    assert (limit.per_payment, limit.per_session, limit.per_day) == (50_000, 500_000, 1_000_000)
+    assert (limit.per_payment, limit.per_session, limit.per_day) == (
+        50_000,
+        500_000,
+        1_000_000,
+    )

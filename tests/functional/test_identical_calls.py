@@ -106,7 +106,9 @@ async def chain_with_counter() -> tuple[YieldingTransport, ProgramClient, Instru
     return chain, client, await client.build("increment", {"amount": 1})
 
 
-Scenario = Callable[[YieldingTransport, ProgramClient, Instruction], Awaitable[Sequence[Any]]]
+Scenario = Callable[
+    [YieldingTransport, ProgramClient, Instruction], Awaitable[Sequence[Any]]
+]
 
 
 async def one_after_the_other(
@@ -124,7 +126,10 @@ async def at_once(
 async def without_waiting(
     chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
-    return [await client.send(step, confirm=False, skip_preflight=True) for _ in range(CALLS)]
+    return [
+        await client.send(step, confirm=False, skip_preflight=True)
+        for _ in range(CALLS)
+    ]
 
 
 async def synchronously(
@@ -138,20 +143,27 @@ async def synchronously(
 async def several_clients(
     chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
-    clients = [ProgramClient(PROGRAM, chain, COUNTER, wallet=chain.wallet) for _ in range(CALLS)]
+    clients = [
+        ProgramClient(PROGRAM, chain, COUNTER, wallet=chain.wallet)
+        for _ in range(CALLS)
+    ]
     return await asyncio.gather(*(each.send(step) for each in clients))
 
 
 async def in_one_batch(
     chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
-    return await Sender(chain, chain.wallet.pubkey(), [chain.wallet]).many([[step]] * CALLS)
+    return await Sender(chain, chain.wallet.pubkey(), [chain.wallet]).many(
+        [[step]] * CALLS
+    )
 
 
 async def in_several_batches(
     chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
-    senders = [Sender(chain, chain.wallet.pubkey(), [chain.wallet]) for _ in range(CALLS)]
+    senders = [
+        Sender(chain, chain.wallet.pubkey(), [chain.wallet]) for _ in range(CALLS)
+    ]
     return await asyncio.gather(*(each.one([step]) for each in senders))
 
 
@@ -161,7 +173,9 @@ async def as_the_call_command_sends(
     served = ServedProgram(PROGRAM, COUNTER, chain)
     ix, wallet = PROGRAM.instruction("increment"), chain.wallet.pubkey()
     prepared = await prepare(served, ix, {"amount": "1"}, {}, wallet=wallet)
-    return await asyncio.gather(*(send_signed(prepared, [chain.wallet]) for _ in range(CALLS)))
+    return await asyncio.gather(
+        *(send_signed(prepared, [chain.wallet]) for _ in range(CALLS))
+    )
 
 
 async def by_different_ways(
@@ -229,7 +243,9 @@ async def test_an_unknown_transaction_can_be_handed_in_again_and_lands_once() ->
     chain.lost = 1
 
     chain.silent = True
-    with pytest.raises(SendUnknown, match="can still land until block height") as caught:
+    with pytest.raises(
+        SendUnknown, match="can still land until block height"
+    ) as caught:
         await client.send(step)
     chain.silent = False
     assert caught.value.transaction is not None
@@ -288,7 +304,8 @@ def over_rpc(
 def test_clients_with_transports_of_their_own_share_a_node() -> None:
     async def work(url: str, chain: YieldingTransport) -> list[Signature]:
         clients = [
-            await connect(PROGRAM, RpcTransport(url), wallet=chain.wallet) for _ in range(CALLS)
+            await connect(PROGRAM, RpcTransport(url), wallet=chain.wallet)
+            for _ in range(CALLS)
         ]
         step = await begun(clients[0])
         out = await asyncio.gather(*(client.send(step) for client in clients))
@@ -310,7 +327,9 @@ def test_synchronous_clients_in_threads_share_a_node() -> None:
         client = connect_sync(PROGRAM, url, wallet=chain.wallet)
         client.send(client.build("initialize", {"start": 0}))
         step = client.build("increment", {"amount": 1})
-        out = await asyncio.gather(*(asyncio.to_thread(client.send, step) for _ in range(CALLS)))
+        out = await asyncio.gather(
+            *(asyncio.to_thread(client.send, step) for _ in range(CALLS))
+        )
         client.close()
         return out
 

@@ -11,7 +11,9 @@ from tests.functional.svm_node import listening
 from tests.support.publishing import Publishing
 
 
-def test_the_history_becomes_files_that_decode_reads(program_metadata_so: Path, cli: Cli) -> None:
+def test_the_history_becomes_files_that_decode_reads(
+    program_metadata_so: Path, cli: Cli
+) -> None:
     chain = Publishing(program_metadata_so)
     go = {"name": "go", "discriminator": [1] * 8, "accounts": []}
     for version, kind in (("1", "u8"), ("2", "u16")):
@@ -26,7 +28,15 @@ def test_the_history_becomes_files_that_decode_reads(program_metadata_so: Path, 
         chain.new_block(50)
     with listening(Moving(chain)) as url:
         folder = cli.folder / "history"
-        asked = ("fetch", chain.program.pubkey(), "--url", url, "--history", "--out", folder)
+        asked = (
+            "fetch",
+            chain.program.pubkey(),
+            "--url",
+            url,
+            "--history",
+            "--out",
+            folder,
+        )
         ran = cli(*asked, "--json")
         again = cli(*asked)
     assert [row["source"] for row in ran.json["idls"]] == ["Program Metadata"] * 2

@@ -14,9 +14,9 @@ from mcpsol_py.errors import MissingAccount, SourceError
 
 VECTORS = {
     v["name"]: v
-    for v in json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_text())[
-        "addresses"
-    ]
+    for v in json.loads(
+        (Path(__file__).parents[1] / "vectors" / "addresses.json").read_text()
+    )["addresses"]
 }
 POOL = VECTORS["Orca SOL/USDC whirlpool, tick spacing 64"]
 TICKS = VECTORS["tick array of an Orca pool: the start index is decimal text"]
@@ -47,7 +47,9 @@ def test_the_event_authority_of_jupiter(shared_idls: Path) -> None:
 
 def test_the_metadata_of_usdc_by_codamas_seeds(shared_idls: Path) -> None:
     vector = VECTORS["Token Metadata account of USDC"]
-    instruction = load(shared_idls / "codama__mpl_token_metadata.json").instruction("create")
+    instruction = load(shared_idls / "codama__mpl_token_metadata.json").instruction(
+        "create"
+    )
     assert (
         str(instruction.address("metadata", {}, {"mint": vector["seeds"][2]["key"]}))
         == vector["address"]
@@ -56,7 +58,9 @@ def test_the_metadata_of_usdc_by_codamas_seeds(shared_idls: Path) -> None:
 
 def test_the_program_metadata_of_a_program_by_codamas_seeds(shared_idls: Path) -> None:
     program_id = Pubkey.from_string(POOL["program"])
-    instruction = load(shared_idls / "codama__program_metadata.json").instruction("initialize")
+    instruction = load(shared_idls / "codama__program_metadata.json").instruction(
+        "initialize"
+    )
     derived = instruction.address(
         "metadata", {"seed": "idl"}, {"program": program_id, "authority": program_id}
     )
@@ -82,14 +86,22 @@ def test_a_tick_array_whose_number_is_text_needs_the_overlay(shared_idls: Path) 
     args, accounts = known["args"], known["accounts"]
     assert isinstance(args, dict)
     assert isinstance(accounts, dict)
-    bare = load(shared_idls / "anchor__whirlpool.json").instruction("initialize_tick_array")
+    bare = load(shared_idls / "anchor__whirlpool.json").instruction(
+        "initialize_tick_array"
+    )
     assert str(bare.address("tick_array", args, accounts)) != TICKS["address"]
-    program = load(shared_idls / "anchor__whirlpool.json", overlay={**OVERLAY, "known": [known]})
-    derived = program.instruction("initialize_tick_array").address("tick_array", args, accounts)
+    program = load(
+        shared_idls / "anchor__whirlpool.json", overlay={**OVERLAY, "known": [known]}
+    )
+    derived = program.instruction("initialize_tick_array").address(
+        "tick_array", args, accounts
+    )
     assert str(derived) == TICKS["address"]
 
 
-def test_an_overlay_whose_known_address_does_not_come_out_is_refused(shared_idls: Path) -> None:
+def test_an_overlay_whose_known_address_does_not_come_out_is_refused(
+    shared_idls: Path,
+) -> None:
     with pytest.raises(SourceError) as caught:
         load(
             shared_idls / "anchor__whirlpool.json",
@@ -99,7 +111,9 @@ def test_an_overlay_whose_known_address_does_not_come_out_is_refused(shared_idls
     assert TICKS["address"] in str(caught.value)
 
 
-def test_every_derived_account_of_every_idl_says_what_it_needs(shared_idl: Path) -> None:
+def test_every_derived_account_of_every_idl_says_what_it_needs(
+    shared_idl: Path,
+) -> None:
     """Without anything given, each account is filled in or named with the reason; nothing else is raised."""
     program = load(shared_idl)
     reasons: list[tuple[str, MissingAccount]] = []
@@ -112,4 +126,6 @@ def test_every_derived_account_of_every_idl_says_what_it_needs(shared_idl: Path)
                 )
             except MissingAccount as error:
                 reasons.append((name, error))
-    assert [error for name, error in reasons if error.instruction != name or not error.why] == []
+    assert [
+        error for name, error in reasons if error.instruction != name or not error.why
+    ] == []

@@ -14,7 +14,14 @@ from tests.functional.svm_node import listening
 from tests.support.lying_node import LIES, Lie, LyingNode
 
 #: the lies about what a lock records
-TOLD = ("no accounts", "zeros", "another cluster", "no cluster", "simulates well", "many lamports")
+TOLD = (
+    "no accounts",
+    "zeros",
+    "another cluster",
+    "no cluster",
+    "simulates well",
+    "many lamports",
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +46,9 @@ def test_a_lock_of_a_lie_fits_no_honest_answer(
     assert cli("lock", program, "--url", honest, "--out", "honest.lock").code == 0
     with listening(LyingNode(Moving(chain), [Lie(*LIES[name])])) as liar:  # type: ignore[arg-type]
         locked = cli("lock", program, "--url", liar, "--out", "lie.lock", "--json")
-        verified = cli("verify", program, "--lock", "honest.lock", "--url", liar, "--json")
+        verified = cli(
+            "verify", program, "--lock", "honest.lock", "--url", liar, "--json"
+        )
     truth = json.loads((cli.folder / "honest.lock").read_text())["sha256"]
     if locked.code == 0 and locked.json["sha256"] != truth:
         now = cli("verify", program, "--lock", "lie.lock", "--url", honest)

@@ -25,7 +25,9 @@ from tests.functional.svm_node import SvmNode, listening
 #: no mcpsol key, so that what the Anchor part says is what counts
 IDL: dict[str, Any] = {
     key: value
-    for key, value in json.loads((REPO / "programs/counter/idl.json").read_text()).items()
+    for key, value in json.loads(
+        (REPO / "programs/counter/idl.json").read_text()
+    ).items()
     if key != "mcpsol"
 }
 OTHER = "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY"
@@ -47,7 +49,9 @@ def url(chain: DeployingChain) -> Iterator[str]:
         yield url
 
 
-def refusal(source: object, url: str | None, lock: Path, program_id: object = None) -> str:
+def refusal(
+    source: object, url: str | None, lock: Path, program_id: object = None
+) -> str:
     """Why the bridge does not serve *source*; "" if it does."""
     named = None if program_id is None else str(program_id)
     entry = ProgramEntry(str(source), inputs.Chain(url=url, program_id=named), lock)
@@ -106,7 +110,9 @@ def test_a_lock_accepts_no_schema_that_a_signing_bridge_without_one_refuses(
         )
         first, _ = programs.read(entry)
         policy, signer = Policy.read({}, "x"), KeypairSigner(chain.wallet)
-        bridge = Bridge([first], mode="send", signer=signer, audit=AuditLog(), policy=policy)
+        bridge = Bridge(
+            [first], mode="send", signer=signer, audit=AuditLog(), policy=policy
+        )
         cli.write("idl.json", changed)
         now, _ = programs.read(entry)
         bridge.replace(first, now)

@@ -42,7 +42,9 @@ def spec(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A spec that leaves a file when it runs."""
     monkeypatch.setenv("MARK", str(cli.folder / "ran"))
     return Path(
-        cli.write("spec.py", "import os, pathlib; pathlib.Path(os.environ['MARK']).touch()")
+        cli.write(
+            "spec.py", "import os, pathlib; pathlib.Path(os.environ['MARK']).touch()"
+        )
     )
 
 
@@ -52,7 +54,9 @@ def test_each_command_that_reads_a_source_is_tried() -> None:
         name
         for name in COMMANDS
         if (path := COMMANDS_OF_SOURCES / f"{name.replace('-', '_')}.py").is_file()
-        and re.search(r"load_source\(|source_argument|Programs\(|make_bridge", path.read_text())
+        and re.search(
+            r"load_source\(|source_argument|Programs\(|make_bridge", path.read_text()
+        )
     }
     assert reading == set(ARGUMENTS)
 

@@ -16,7 +16,13 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.solana.ids import TOKEN_PROGRAM
-from tests.functional.rendered_chain import PASSED, RenderedProgram, read, signer, written
+from tests.functional.rendered_chain import (
+    PASSED,
+    RenderedProgram,
+    read,
+    signer,
+    written,
+)
 from tests.functional.targets import TARGETS
 from tests.support.vault_chain import mint_data, token_data
 
@@ -37,7 +43,10 @@ class Guild:
     @classmethod
     def start(cls, chain: RenderedProgram) -> Guild:
         guild = cls(chain, Pubkey.new_unique(), Keypair(), Keypair())
-        fields = {"authority": guild.authority.pubkey(), "guardian": guild.guardian.pubkey()}
+        fields = {
+            "authority": guild.authority.pubkey(),
+            "guardian": guild.guardian.pubkey(),
+        }
         chain.put(guild.vault, chain.program.encode_account("Vault", fields))
         return guild
 
@@ -48,7 +57,9 @@ class Guild:
     def absent(self) -> AccountMeta:
         return self.chain.absent
 
-    def call(self, name: str, *metas: AccountMeta, signers: Sequence[Keypair] = ()) -> str:
+    def call(
+        self, name: str, *metas: AccountMeta, signers: Sequence[Keypair] = ()
+    ) -> str:
         return self.chain.call(name, *metas, signers=signers)
 
 
@@ -59,12 +70,17 @@ def guild(
     std_toolchain: Toolchain,
 ) -> Guild:
     folder = tmp_path_factory.mktemp("guild")
-    return Guild.start(RenderedProgram.build(SPEC, request.param, folder, std_toolchain))
+    return Guild.start(
+        RenderedProgram.build(SPEC, request.param, folder, std_toolchain)
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "role", "fault"),
-    [("withdraw", "authority", "ConstraintHasOne"), ("guard", "guardian", "NotGuardian")],
+    [
+        ("withdraw", "authority", "ConstraintHasOne"),
+        ("guard", "guardian", "NotGuardian"),
+    ],
 )
 def test_a_field_must_equal_an_account_that_is_given(
     guild: Guild, name: str, role: str, fault: str
@@ -79,10 +95,14 @@ def test_a_field_must_equal_an_account_that_is_given(
 def test_the_authority_of_a_token_account_cannot_be_left_out(guild: Guild) -> None:
     purse, owner = Pubkey.new_unique(), Keypair()
     guild.put(
-        purse, token_data(Pubkey.new_unique(), owner.pubkey(), 5), Pubkey.from_string(TOKEN_PROGRAM)
+        purse,
+        token_data(Pubkey.new_unique(), owner.pubkey(), 5),
+        Pubkey.from_string(TOKEN_PROGRAM),
     )
     assert guild.call("spend", written(purse), signer(owner), signers=[owner]) == PASSED
-    assert guild.call("spend", written(purse), guild.absent) == "ConstraintAccountIsNone"
+    assert (
+        guild.call("spend", written(purse), guild.absent) == "ConstraintAccountIsNone"
+    )
 
 
 def test_the_mint_and_the_token_program_cannot_be_left_out(guild: Guild) -> None:
@@ -92,8 +112,14 @@ def test_the_mint_and_the_token_program_cannot_be_left_out(guild: Guild) -> None
     guild.put(coin, mint_data(Pubkey.new_unique()), token_program)
     whole = written(purse), read(coin), read(token_program)
     assert guild.call("keep", *whole) == PASSED
-    assert guild.call("keep", whole[0], guild.absent, whole[2]) == "ConstraintAccountIsNone"
-    assert guild.call("keep", whole[0], whole[1], guild.absent) == "ConstraintAccountIsNone"
+    assert (
+        guild.call("keep", whole[0], guild.absent, whole[2])
+        == "ConstraintAccountIsNone"
+    )
+    assert (
+        guild.call("keep", whole[0], whole[1], guild.absent)
+        == "ConstraintAccountIsNone"
+    )
 
 
 def test_the_authority_of_a_mint_cannot_be_left_out(guild: Guild) -> None:
@@ -106,7 +132,9 @@ def test_the_authority_of_a_mint_cannot_be_left_out(guild: Guild) -> None:
 def test_a_token_account_signs_if_it_must(guild: Guild) -> None:
     token_program, purse = Pubkey.from_string(TOKEN_PROGRAM), Keypair()
     guild.put(
-        purse.pubkey(), token_data(Pubkey.new_unique(), Pubkey.new_unique(), 5), token_program
+        purse.pubkey(),
+        token_data(Pubkey.new_unique(), Pubkey.new_unique(), 5),
+        token_program,
     )
     silent = read(purse.pubkey()), read(token_program)
     assert guild.call("carry", *silent) == "AccountNotSigner"
@@ -122,13 +150,19 @@ def test_an_owner_cannot_be_left_out(guild: Guild) -> None:
     assert guild.call("owned", read(thing), guild.absent) == "ConstraintAccountIsNone"
 
 
-def test_an_account_that_exists_already_is_checked_and_a_new_one_is_made(guild: Guild) -> None:
+def test_an_account_that_exists_already_is_checked_and_a_new_one_is_made(
+    guild: Guild,
+) -> None:
     vault, _ = Pubkey.find_program_address([b"one"], guild.chain.address)
     right, stranger = guild.authority, Keypair()
 
     def ensure(payer: Keypair) -> str:
         guild.chain.transport.svm.airdrop(payer.pubkey(), 10**10)
-        metas = written(vault), AccountMeta(payer.pubkey(), True, True), read(Pubkey.default())
+        metas = (
+            written(vault),
+            AccountMeta(payer.pubkey(), True, True),
+            read(Pubkey.default()),
+        )
         return guild.call("ensure", *metas, signers=[payer])
 
     assert ensure(right) == PASSED
@@ -140,7 +174,10 @@ def test_an_account_that_exists_already_is_checked_and_a_new_one_is_made(guild: 
 
 def test_an_optional_vault_is_checked_if_it_is_there(guild: Guild) -> None:
     right, stranger = guild.authority, Keypair()
-    assert guild.call("perhaps", guild.absent, signer(stranger), signers=[stranger]) == PASSED
+    assert (
+        guild.call("perhaps", guild.absent, signer(stranger), signers=[stranger])
+        == PASSED
+    )
     vault = written(guild.vault)
     assert guild.call("perhaps", vault, signer(right), signers=[right]) == PASSED
     fault = guild.call("perhaps", vault, signer(stranger), signers=[stranger])
@@ -156,15 +193,22 @@ def test_a_field_is_compared_with_each_account_that_it_names(guild: Guild) -> No
     assert guild.call("twice", *both, signers=[right]) == PASSED
 
 
-def test_accounts_of_a_group_are_checked_within_it_and_from_outside(guild: Guild) -> None:
+def test_accounts_of_a_group_are_checked_within_it_and_from_outside(
+    guild: Guild,
+) -> None:
     me, other, second = Keypair(), Keypair(), Pubkey.new_unique()
     first = Pubkey.new_unique()
 
     def call(authority: Keypair, guardian: Keypair, at: Pubkey = second) -> str:
-        for key, owner, helper in ((first, authority, other), (second, other, guardian)):
+        for key, owner, helper in (
+            (first, authority, other),
+            (second, other, guardian),
+        ):
             fields = {"authority": owner.pubkey(), "guardian": helper.pubkey()}
             guild.chain.put(key, guild.chain.program.encode_account("Vault", fields))
-        return guild.call("guarded", written(first), signer(me), written(at), signers=[me])
+        return guild.call(
+            "guarded", written(first), signer(me), written(at), signers=[me]
+        )
 
     assert call(me, me) == PASSED
     assert call(other, me) == "ConstraintHasOne"
@@ -177,9 +221,15 @@ def test_every_one_of_many_payers_signs_and_is_writable(guild: Guild) -> None:
     paying = [AccountMeta(each.pubkey(), True, True) for each in payers]
     assert guild.call("collect", vault, *paying, signers=payers) == PASSED
     silent = written(payers[1].pubkey())
-    assert guild.call("collect", vault, paying[0], silent, signers=payers[:1]) == "AccountNotSigner"
+    assert (
+        guild.call("collect", vault, paying[0], silent, signers=payers[:1])
+        == "AccountNotSigner"
+    )
     fixed = signer(payers[1])
-    assert guild.call("collect", vault, paying[0], fixed, signers=payers) == "ConstraintMut"
+    assert (
+        guild.call("collect", vault, paying[0], fixed, signers=payers)
+        == "ConstraintMut"
+    )
 
 
 def test_every_one_of_many_signers_signs(guild: Guild) -> None:
@@ -188,7 +238,10 @@ def test_every_one_of_many_signers_signs(guild: Guild) -> None:
     assert guild.call("vote", vault, *map(signer, voters), signers=voters) == PASSED
     silent = read(voters[1].pubkey())
     mixed = [signer(voters[0]), silent, signer(voters[2])]
-    assert guild.call("vote", vault, *mixed, signers=[voters[0], voters[2]]) == "AccountNotSigner"
+    assert (
+        guild.call("vote", vault, *mixed, signers=[voters[0], voters[2]])
+        == "AccountNotSigner"
+    )
 
 
 def test_every_one_of_many_accounts_is_writable(guild: Guild) -> None:
@@ -201,4 +254,7 @@ def test_no_account_is_dropped(guild: Guild) -> None:
     """The last of 200 accounts does not sign. Anchor and solana-program see it, pinocchio refuses so many."""
     voter, silent = Keypair(), Pubkey.new_unique()
     many = [read(guild.vault), *[signer(voter)] * 198, read(silent)]
-    assert guild.call("vote", *many, signers=[voter]) in ("AccountNotSigner", "TooManyAccounts")
+    assert guild.call("vote", *many, signers=[voter]) in (
+        "AccountNotSigner",
+        "TooManyAccounts",
+    )

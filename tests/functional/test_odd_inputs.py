@@ -51,7 +51,9 @@ def client(wallet: Any = WALLET) -> SyncProgramClient:
 
 def accounts(count: int, *, signer: bool = False) -> list[AccountMeta]:
     return [
-        AccountMeta(Pubkey(bytes([1, number >> 8, number & 255, *bytes(29)])), signer, True)
+        AccountMeta(
+            Pubkey(bytes([1, number >> 8, number & 255, *bytes(29)])), signer, True
+        )
         for number in range(count)
     ]
 
@@ -167,7 +169,9 @@ def test_signatures_that_are_none(text: str) -> None:
         client().transaction_events(text)
 
 
-@pytest.mark.parametrize("chain", [5, None, "nonsense", "http://", "http://127.0.0.1:1", object()])
+@pytest.mark.parametrize(
+    "chain", [5, None, "nonsense", "http://", "http://127.0.0.1:1", object()]
+)
 def test_chains_that_are_none(chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random, "uniform", lambda *_: 0.001)  # between two attempts
     with pytest.raises(McpsolError):
@@ -178,7 +182,9 @@ def test_chains_that_are_none(chain: Any, monkeypatch: pytest.MonkeyPatch) -> No
 def test_outcomes_that_are_contradictory(err: Any) -> None:
     """The status says that it failed; the transaction itself says nothing of the kind."""
     chain = ScriptedTransport(
-        sends=[None], statuses=[Status(True, err)], transactions=[Outcome(logs=("Program log: x",))]
+        sends=[None],
+        statuses=[Status(True, err)],
+        transactions=[Outcome(logs=("Program log: x",))],
     )
     made = SyncProgramClient(ProgramClient(PROGRAM, chain, COUNTER, wallet=WALLET))
     with pytest.raises(McpsolError):
@@ -214,7 +220,12 @@ def test_no_foreign_error_leaves_a_send(
     what: Any, payer: Any, units: Any, fee: Any, table: Any, legacy: bool
 ) -> None:
     tables = [] if table is None else [table]
-    options = {"payer": payer, "compute_units": units, "priority_fee": fee, "legacy": legacy}
+    options = {
+        "payer": payer,
+        "compute_units": units,
+        "priority_fee": fee,
+        "legacy": legacy,
+    }
     only_ours(lambda: CLIENT.send(what, lookup_tables=tables, **options))
     only_ours(lambda: CLIENT.transaction(what, lookup_tables=tables, **options))
     only_ours(lambda: CLIENT.simulate(what, lookup_tables=tables))
@@ -230,7 +241,11 @@ def test_no_foreign_error_leaves_a_send(
 def test_no_foreign_error_leaves_a_build(
     name: str, amount: Any, key: Any, extra: list[Any]
 ) -> None:
-    only_ours(lambda: CLIENT.build(name, {"amount": amount}, {"authority": key}, remaining=extra))
+    only_ours(
+        lambda: CLIENT.build(
+            name, {"amount": amount}, {"authority": key}, remaining=extra
+        )
+    )
     only_ours(lambda: CLIENT.view(name, {"amount": amount}, {"authority": key}))
     only_ours(lambda: CLIENT.fetch("State", key))
 

@@ -45,7 +45,12 @@ from mcpsol_py.deploy.idl_metadata import (
     plan_publication,
     run_publication,
 )
-from mcpsol_py.deploy.program import buffer_address, close_buffer, plan_deployment, run_deployment
+from mcpsol_py.deploy.program import (
+    buffer_address,
+    close_buffer,
+    plan_deployment,
+    run_deployment,
+)
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.program import Program
 from mcpsol_py.program_client import ProgramClient
@@ -61,8 +66,25 @@ MISSING, DEEP = "a key that is left out", "a value of a hundred thousand lists"
 JUNK: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(None, True, -1, 0, 2**64, 2**70, 10**400, 1.5, 1e308, math.nan, math.inf),
-        *("", "é", "x" * 100, "AA==", "=", "\ud800", "9" * 5_000, str(Pubkey.default())),
-        *([], [[]], ["AA=="], [None] * 3, {}, {"Custom": None}, {"InstructionError": []}),
+        *(
+            "",
+            "é",
+            "x" * 100,
+            "AA==",
+            "=",
+            "\ud800",
+            "9" * 5_000,
+            str(Pubkey.default()),
+        ),
+        *(
+            [],
+            [[]],
+            ["AA=="],
+            [None] * 3,
+            {},
+            {"Custom": None},
+            {"InstructionError": []},
+        ),
         *({"err": {}}, MISSING, DEEP),
     ]
 )
@@ -85,7 +107,9 @@ SPOILS: st.SearchStrategy[Spoil] = st.one_of(
     st.builds(
         _over,
         st.integers(0, 400),
-        st.sampled_from([struct.pack("<d", math.nan), b"\xff" * 8, bytes(8), b"\x01", b"\xff" * 4]),
+        st.sampled_from(
+            [struct.pack("<d", math.nan), b"\xff" * 8, bytes(8), b"\x01", b"\xff" * 4]
+        ),
     ),
 )
 
@@ -139,7 +163,9 @@ class OddNode:
         self.answers += 1
         if self.answers - 1 == self.at:
             answer = self._odd(answer)
-        return json.dumps(answer).replace(f'"{DEEP}"', "[" * 10**5 + "]" * 10**5).encode()
+        return (
+            json.dumps(answer).replace(f'"{DEEP}"', "[" * 10**5 + "]" * 10**5).encode()
+        )
 
     def _odd(self, answer: Any) -> Any:
         found = list(places(answer)) if self.spoil is None else datas(answer)
@@ -182,7 +208,13 @@ class World(Publishing):
         self.mint, self.table = Pubkey(bytes([41] * 32)), Pubkey(bytes([42] * 32))
         mint = bytes(36) + (10**9).to_bytes(8, "little") + bytes([6, 1]) + bytes(36)
         self.set_account(self.mint, Account(10**8, mint, TOKEN_PROGRAM))
-        held = bytes(self.mint) + bytes(self.owner) + (7).to_bytes(8, "little") + bytes(36) + b"\1"
+        held = (
+            bytes(self.mint)
+            + bytes(self.owner)
+            + (7).to_bytes(8, "little")
+            + bytes(36)
+            + b"\1"
+        )
         token = associated_token(self.owner, self.mint, TOKEN_PROGRAM)
         self.set_account(token, Account(10**8, held.ljust(165, b"\0"), TOKEN_PROGRAM))
         tables = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
@@ -293,7 +325,11 @@ async def schema(line: Line, world: World) -> None:
 async def publish(line: Line, world: World) -> None:
     key = world.wallet
     plan = await plan_publication(
-        line, document(1_500, 2), program_id=world.id, authority=world.owner, payer=world.owner
+        line,
+        document(1_500, 2),
+        program_id=world.id,
+        authority=world.owner,
+        payer=world.owner,
     )
     await run_publication(line, plan, payer=key, authority=key)
 
@@ -373,7 +409,9 @@ def held_against(world: World, work: Work, node: OddNode) -> None:
 
 
 PROPERTY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 #: Deploying takes a second each time.
 DEAR = settings(PROPERTY, max_examples=20)
@@ -438,7 +476,14 @@ def test_no_command_ends_with_an_internal_error(
         "verify": [program, "--against", "counter"],
         "lock": [program, "--out", "a.lock"],
         "account": [program, str(chain.wallet.pubkey())],
-        "call": [program, "initialize", "--args", '{"start": "1"}', "--wallet", program],
+        "call": [
+            program,
+            "initialize",
+            "--args",
+            '{"start": "1"}',
+            "--wallet",
+            program,
+        ],
         "decode": [program, "00"],
     }[name]
     run = partial(cli, name, *arguments)

@@ -44,7 +44,12 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def host_script() -> str:
     ran = subprocess.run(
-        [node(), "bundle.mjs"], cwd=APPS, capture_output=True, text=True, check=True, timeout=120
+        [node(), "bundle.mjs"],
+        cwd=APPS,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return ran.stdout
 
@@ -61,13 +66,20 @@ class Host:
     """A client with the panel open beside a call of `initialize`, which costs more than is sent without asking."""
 
     def __init__(
-        self, browser: Browser, url: str, script: str, width: int = 800, theme: str = "light"
+        self,
+        browser: Browser,
+        url: str,
+        script: str,
+        width: int = 800,
+        theme: str = "light",
     ) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900})
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(20_000)
         page = '<!doctype html><html lang="en"><title>Host</title><body></body></html>'
-        self.page.route("**/host.html", lambda r: r.fulfill(body=page, content_type="text/html"))
+        self.page.route(
+            "**/host.html", lambda r: r.fulfill(body=page, content_type="text/html")
+        )
         self.requests: list[str] = []
         self.page.goto(f"{url}/host.html")
         self.page.add_script_tag(content=script)
@@ -80,7 +92,9 @@ class Host:
             [f"{url}/mcp", theme],
         )
         self.panel: Frame = self.page.frames[1]
-        expect(self.panel.get_by_role("heading")).to_have_text("Approve this transaction?")
+        expect(self.panel.get_by_role("heading")).to_have_text(
+            "Approve this transaction?"
+        )
 
     def count(self) -> Any:
         """What the chain says of the counter."""
@@ -119,7 +133,9 @@ def test_the_owner_reads_what_is_sent_and_approves_it(host: Host) -> None:
     expect(panel.get_by_role("status")).to_contain_text("sent: ")
     expect(panel.get_by_role("button", name="Approve")).to_be_hidden()
     assert host.count()["total"] == 1
-    host.page.wait_for_function("host.said.context.length === 1")  # what the model learns
+    host.page.wait_for_function(
+        "host.said.context.length === 1"
+    )  # what the model learns
     context = host.page.evaluate("host.said.context")
     assert "sent: " in context[0]["content"][0]["text"]
     again = host.answer(host.result["_meta"]["idl2mcp/approval"])
@@ -148,7 +164,10 @@ HOSTILE = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>\u202e
 
 def test_what_others_wrote_is_text(host: Host) -> None:
     """A program's words, a token's name and a log reach the panel as they are, and stay text."""
-    approval = {**host.result["_meta"]["idl2mcp/approval"], "question": f"{HOSTILE}\n{HOSTILE}"}
+    approval = {
+        **host.result["_meta"]["idl2mcp/approval"],
+        "question": f"{HOSTILE}\n{HOSTILE}",
+    }
     message = {
         "jsonrpc": "2.0",
         "method": "ui/notifications/tool-result",

@@ -86,7 +86,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return seen
 
 
-def test_the_keyring_is_used_before_a_person_is_asked(keystore: Path, asked: list[Path]) -> None:
+def test_the_keyring_is_used_before_a_person_is_asked(
+    keystore: Path, asked: list[Path]
+) -> None:
     keyring.set_keyring(Memory())
     assert passphrases.passphrase(keystore) == "typed by a person"
     passphrases.remember(keystore, ADDRESS, "from the keyring")
@@ -128,7 +130,9 @@ def test_without_terminal_environment_and_keyring_it_says_what_would_do(
     keystore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keyring.set_keyring(fail.Keyring())  # type: ignore[no-untyped-call]  # the library's
-    monkeypatch.setattr(terminal, "TERMINAL", (str(keystore.with_name("no-such-terminal")),))
+    monkeypatch.setattr(
+        terminal, "TERMINAL", (str(keystore.with_name("no-such-terminal")),)
+    )
     with pytest.raises(SourceError) as failed:
         passphrases.passphrase(keystore)
     assert passphrases.VARIABLE in str(failed.value)
@@ -149,7 +153,9 @@ def test_nobody_is_asked_about_a_file_that_cannot_be_used(
     assert asked == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="environment variables are bytes on POSIX only")
+@pytest.mark.skipif(
+    os.name != "posix", reason="environment variables are bytes on POSIX only"
+)
 def test_a_passphrase_that_is_no_text_opens_what_it_sealed(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +174,10 @@ def test_a_wallet_kept_by_the_keyring_opens_without_a_question(cli: Cli) -> None
     (kept,) = ring.kept.values()
     assert len(kept) >= 32
     assert kept not in made.out + made.err
-    assert cli("wallet", "show", "agent.json", "--json").json["address"] == made.json["address"]
+    assert (
+        cli("wallet", "show", "agent.json", "--json").json["address"]
+        == made.json["address"]
+    )
     assert (
         cli("wallet", "new", "agent.json", "--keyring").code == 1
     )  # there already; its passphrase stays

@@ -39,7 +39,15 @@ def test_a_folder_of_blocks_becomes_parquet(
 ) -> None:
     trades = write_blocks(tmp_path / "blocks", 2, 3)
     out = tmp_path / "desk"
-    args = ["decode", idl, str(tmp_path / "blocks"), "--format", "parquet", "--out", str(out)]
+    args = [
+        "decode",
+        idl,
+        str(tmp_path / "blocks"),
+        "--format",
+        "parquet",
+        "--out",
+        str(out),
+    ]
     assert main([*args, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == [
         {"kind": "events", "name": "Traded", "count": trades},
@@ -80,7 +88,15 @@ def test_older_versions_read_their_slots(tmp_path: Path) -> None:
     inputs.write_text("\n".join(json.dumps(transaction(n)) for n in range(10)))
     out = tmp_path / "out.jsonl"
     asked = ["--version", f"{files['1']}@0", "--since", "1005"]
-    args = ["decode", str(files["2"]), str(inputs), "--format", "jsonl", "--out", str(out)]
+    args = [
+        "decode",
+        str(files["2"]),
+        str(inputs),
+        "--format",
+        "jsonl",
+        "--out",
+        str(out),
+    ]
     assert main([*args, *asked]) == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert {(row["slot"] >= 1005, row["version"], row["sure"]) for row in rows} == {
@@ -89,6 +105,8 @@ def test_older_versions_read_their_slots(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("options", [["--format", "jsonl"], ["--out", "x"], ["another"]])
+@pytest.mark.parametrize(
+    "options", [["--format", "jsonl"], ["--out", "x"], ["another"]]
+)
 def test_options_that_do_not_go_together(idl: str, options: list[str]) -> None:
     assert main(["decode", idl, "00", *options]) == 2

@@ -63,7 +63,13 @@ def test_a_killed_worker_loses_and_doubles_nothing(tmp_path: Path, repo: Path) -
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     done = subprocess.run(
-        command, cwd=repo, env=environment, capture_output=True, text=True, check=False, timeout=400
+        command,
+        cwd=repo,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "killed").exists()
@@ -77,6 +83,8 @@ def test_a_killed_worker_loses_and_doubles_nothing(tmp_path: Path, repo: Path) -
     assert duckdb.execute(query).fetchall() == [(trades, trades, total)]
 
 
-if __name__ == "__main__":  # in a process of its own, which Ray ends with all its workers
+if (
+    __name__ == "__main__"
+):  # in a process of its own, which Ray ends with all its workers
     decoders.InstructionDecoder = DiesOnce  # type: ignore[misc]  # what the example imports
     runpy.run_path(EXAMPLE, run_name="__main__")

@@ -47,4 +47,7 @@ def test_a_rebuild_gives_the_committed_bytes(crate: Path, tmp_path: Path) -> Non
 def test_the_record_is_of_the_committed_file(crate: Path) -> None:
 
     recorded = json.loads((crate / f"{crate.name}.build.json").read_text())
-    assert sha256((crate / f"{crate.name}.so").read_bytes()).hexdigest() == recorded["sha256"]
+    assert (
+        sha256((crate / f"{crate.name}.so").read_bytes()).hexdigest()
+        == recorded["sha256"]
+    )

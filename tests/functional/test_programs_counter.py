@@ -89,7 +89,8 @@ def test_another_wallet_is_refused(counted: CounterChain) -> None:
 
 def test_a_read_only_counter_is_refused(counted: CounterChain) -> None:
     counted.fails(
-        "ConstraintMut", call("increment", u64(1), counted.wallet.pubkey(), writable=False)
+        "ConstraintMut",
+        call("increment", u64(1), counted.wallet.pubkey(), writable=False),
     )
 
 
@@ -99,7 +100,9 @@ def test_a_look_alike_of_another_program_is_refused(counted: CounterChain) -> No
     assert genuine is not None
     fake = Pubkey.new_unique()
     counted.svm.set_account(fake, Account(genuine.lamports, genuine.data, SYSTEM))
-    counted.fails("AccountOwnedByWrongProgram", call("increment", u64(1), me, counter=fake))
+    counted.fails(
+        "AccountOwnedByWrongProgram", call("increment", u64(1), me, counter=fake)
+    )
 
 
 def test_state_of_another_type_is_refused(counted: CounterChain) -> None:
@@ -109,11 +112,17 @@ def test_state_of_another_type_is_refused(counted: CounterChain) -> None:
     fake = Pubkey.new_unique()
     data = discriminator("account", "Other") + genuine.data[8:]
     counted.svm.set_account(fake, Account(genuine.lamports, data, PROGRAM))
-    counted.fails("AccountDiscriminatorMismatch", call("increment", u64(1), me, counter=fake))
+    counted.fails(
+        "AccountDiscriminatorMismatch", call("increment", u64(1), me, counter=fake)
+    )
     counted.svm.set_account(fake, Account(genuine.lamports, genuine.data[:48], PROGRAM))
-    counted.fails("AccountDidNotDeserialize", call("increment", u64(1), me, counter=fake))
+    counted.fails(
+        "AccountDidNotDeserialize", call("increment", u64(1), me, counter=fake)
+    )
     counted.svm.set_account(fake, Account(genuine.lamports, b"\x01", PROGRAM))
-    counted.fails("AccountDiscriminatorNotFound", call("increment", u64(1), me, counter=fake))
+    counted.fails(
+        "AccountDiscriminatorNotFound", call("increment", u64(1), me, counter=fake)
+    )
 
 
 def test_a_genuine_state_at_another_address_is_refused(counted: CounterChain) -> None:
@@ -127,16 +136,21 @@ def test_a_genuine_state_at_another_address_is_refused(counted: CounterChain) ->
 
 def test_it_is_created_at_its_address_only(chain: CounterChain) -> None:
     me = chain.wallet.pubkey()
-    chain.fails("ConstraintSeeds", call("initialize", u64(1), me, counter=Pubkey.new_unique()))
+    chain.fails(
+        "ConstraintSeeds", call("initialize", u64(1), me, counter=Pubkey.new_unique())
+    )
 
 
 def test_it_is_not_created_twice(counted: CounterChain) -> None:
     counted.fails(
-        "AccountDiscriminatorAlreadySet", call("initialize", u64(9), counted.wallet.pubkey())
+        "AccountDiscriminatorAlreadySet",
+        call("initialize", u64(9), counted.wallet.pubkey()),
     )
 
 
-def test_a_closed_counter_is_gone_within_the_same_transaction(counted: CounterChain) -> None:
+def test_a_closed_counter_is_gone_within_the_same_transaction(
+    counted: CounterChain,
+) -> None:
     me = counted.wallet.pubkey()
     counted.ok(call("decrement", u64(5), me))
     refund = Instruction(
@@ -145,29 +159,42 @@ def test_a_closed_counter_is_gone_within_the_same_transaction(counted: CounterCh
         [AccountMeta(me, True, True), AccountMeta(counter_of(me), False, True)],
     )
     counted.fails(
-        "AccountNotInitialized", call("close", b"", me), refund, call("increment", u64(1), me)
+        "AccountNotInitialized",
+        call("close", b"", me),
+        refund,
+        call("increment", u64(1), me),
     )
 
 
 @pytest.mark.parametrize(
-    "data", [b"", u64(1)[:7], u64(1) + b"\0", b"\1"], ids=["none", "short", "trailing", "one"]
+    "data",
+    [b"", u64(1)[:7], u64(1) + b"\0", b"\1"],
+    ids=["none", "short", "trailing", "one"],
 )
 def test_arguments_have_their_exact_length(counted: CounterChain, data: bytes) -> None:
-    counted.fails("InstructionDidNotDeserialize", call("increment", data, counted.wallet.pubkey()))
+    counted.fails(
+        "InstructionDidNotDeserialize", call("increment", data, counted.wallet.pubkey())
+    )
 
 
 def test_missing_accounts_are_refused(counted: CounterChain) -> None:
     ix = call("increment", u64(1), counted.wallet.pubkey())
-    counted.fails("AccountNotEnoughKeys", Instruction(PROGRAM, ix.data, ix.accounts[:1]))
+    counted.fails(
+        "AccountNotEnoughKeys", Instruction(PROGRAM, ix.data, ix.accounts[:1])
+    )
 
 
-def test_another_program_does_not_pass_for_the_system_program(chain: CounterChain) -> None:
+def test_another_program_does_not_pass_for_the_system_program(
+    chain: CounterChain,
+) -> None:
     ix = call("initialize", u64(1), chain.wallet.pubkey())
     fake = [*ix.accounts[:2], AccountMeta(PROGRAM, False, False)]
     chain.fails("InvalidProgramId", Instruction(PROGRAM, ix.data, fake))
 
 
-@pytest.mark.parametrize("data", [b"", b"\1\2\3", bytes(8)], ids=["empty", "short", "unknown"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\1\2\3", bytes(8)], ids=["empty", "short", "unknown"]
+)
 def test_an_unknown_instruction_is_refused(chain: CounterChain, data: bytes) -> None:
     chain.fails(
         "InstructionFallbackNotFound",

@@ -38,7 +38,9 @@ def test_tokens_go_in_and_come_out_again(chain: VaultChain) -> None:
 def test_anyone_may_deposit(filled: VaultChain) -> None:
     other = filled.new_wallet()
     purse = filled.new_tokens(filled.mint, other.pubkey(), 50)
-    outcome = filled.ok(filled.deposit(50, depositor=other.pubkey(), source=purse), signers=[other])
+    outcome = filled.ok(
+        filled.deposit(50, depositor=other.pubkey(), source=purse), signers=[other]
+    )
     assert filled.amount(filled.tokens) == 650
     [line] = [line for line in outcome.logs() if line.startswith("Program data: ")]
     expected = (
@@ -63,7 +65,9 @@ def test_a_wrong_authority_is_named_as_such(filled: VaultChain) -> None:
     ix = filled.withdraw(1, authority=thief.pubkey(), destination=pocket)
     filled.fails("WrongAuthority", ix, signers=[thief])
     filled.fails(
-        "AccountNotSigner", filled.withdraw(1, signs=False, destination=pocket), signers=[thief]
+        "AccountNotSigner",
+        filled.withdraw(1, signs=False, destination=pocket),
+        signers=[thief],
     )
 
 
@@ -73,10 +77,14 @@ def test_look_alike_vaults_are_refused(filled: VaultChain) -> None:
     elsewhere = filled.put(genuine.data, PROGRAM)
     filled.fails("ConstraintTokenOwner", filled.withdraw(1, vault=elsewhere))
     own_tokens = filled.new_tokens(filled.mint, elsewhere, 5)
-    filled.fails("ConstraintSeeds", filled.withdraw(1, vault=elsewhere, tokens=own_tokens))
+    filled.fails(
+        "ConstraintSeeds", filled.withdraw(1, vault=elsewhere, tokens=own_tokens)
+    )
     foreign = filled.put(genuine.data, SYSTEM)
     filled.fails("AccountOwnedByWrongProgram", filled.withdraw(1, vault=foreign))
-    other_type = filled.put(discriminator("account", "Deposit") + genuine.data[8:], PROGRAM)
+    other_type = filled.put(
+        discriminator("account", "Deposit") + genuine.data[8:], PROGRAM
+    )
     filled.fails("AccountDiscriminatorMismatch", filled.withdraw(1, vault=other_type))
 
 
@@ -102,13 +110,20 @@ def test_other_mints_are_refused(filled: VaultChain) -> None:
 
 
 def test_the_same_account_twice_is_refused(filled: VaultChain) -> None:
-    filled.fails("ConstraintDuplicateMutableAccount", filled.withdraw(1, destination=filled.tokens))
-    filled.fails("ConstraintDuplicateMutableAccount", filled.deposit(1, source=filled.tokens))
+    filled.fails(
+        "ConstraintDuplicateMutableAccount",
+        filled.withdraw(1, destination=filled.tokens),
+    )
+    filled.fails(
+        "ConstraintDuplicateMutableAccount", filled.deposit(1, source=filled.tokens)
+    )
 
 
 def test_no_other_program_is_called(filled: VaultChain) -> None:
     filled.fails("InvalidProgramId", filled.withdraw(1, token_program=PROGRAM))
-    filled.fails("InvalidProgramId", filled.withdraw(1, token_program=Pubkey.new_unique()))
+    filled.fails(
+        "InvalidProgramId", filled.withdraw(1, token_program=Pubkey.new_unique())
+    )
 
 
 def test_a_vault_is_made_once_and_where_it_belongs(filled: VaultChain) -> None:

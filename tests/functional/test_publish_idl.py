@@ -55,16 +55,21 @@ def test_an_idl_is_created_and_read_back(chain: Publishing, size: int) -> None:
     assert account is not None
     assert account.owner == PROGRAM_METADATA
     assert account.lamports == chain.rent(len(account.data)) == done.plan.rent
-    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * chain.sent
+    assert (
+        before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * chain.sent
+    )
     assert 5000 * chain.sent <= done.plan.fees
     assert chain.plan(text).action == "none"
 
 
 @pytest.mark.parametrize(
-    "after", [SMALL + 40, SMALL - 90, LARGE + 900, LARGE - 900, HUGE + 15_000, HUGE - 900]
+    "after",
+    [SMALL + 40, SMALL - 90, LARGE + 900, LARGE - 900, HUGE + 15_000, HUGE - 900],
 )
 @pytest.mark.parametrize("before", [SMALL, LARGE, HUGE])
-def test_an_idl_is_replaced_at_any_size(chain: Publishing, before: int, after: int) -> None:
+def test_an_idl_is_replaced_at_any_size(
+    chain: Publishing, before: int, after: int
+) -> None:
     chain.publish(document(before))
     chain.sent, money = 0, chain.held(chain.wallet.pubkey())
     old = chain.account(chain.address)
@@ -75,10 +80,18 @@ def test_an_idl_is_replaced_at_any_size(chain: Publishing, before: int, after: i
     new = chain.account(chain.address)
     assert old is not None
     assert new is not None
-    assert new.lamports == chain.rent(len(new.data)) == chain.rent(96 + len(done.plan.packed))
-    assert chain.account(metadata_address(chain.program.pubkey(), "mcpsol-idl-next")) is None
     assert (
-        money - chain.held(chain.wallet.pubkey()) == new.lamports - old.lamports + 5000 * chain.sent
+        new.lamports
+        == chain.rent(len(new.data))
+        == chain.rent(96 + len(done.plan.packed))
+    )
+    assert (
+        chain.account(metadata_address(chain.program.pubkey(), "mcpsol-idl-next"))
+        is None
+    )
+    assert (
+        money - chain.held(chain.wallet.pubkey())
+        == new.lamports - old.lamports + 5000 * chain.sent
     )
     assert 5000 * chain.sent <= done.plan.fees
 
@@ -121,13 +134,17 @@ def test_another_idl_takes_over_a_buffer_and_one_that_is_given_up_is_closed(
         with pytest.raises(TransportError):
             chain.publish(document(size))
         chain.breaks_after = None
-    work = close_buffers(chain, chain.program.pubkey(), payer=chain.wallet, authority=chain.wallet)
+    work = close_buffers(
+        chain, chain.program.pubkey(), payer=chain.wallet, authority=chain.wallet
+    )
     ((address, lamports),) = chain.run(work)
     assert (address, lamports) == (
         chain.address,
         chain.rent(96 + len(chain.plan(document(LARGE)).packed)),
     )
-    assert money - chain.held(chain.wallet.pubkey()) == 5000 * len(chain.executed_since_start())
+    assert money - chain.held(chain.wallet.pubkey()) == 5000 * len(
+        chain.executed_since_start()
+    )
     chain.publish(document(LARGE))
 
 
@@ -157,14 +174,18 @@ def test_who_may_not_publish(chain: Publishing) -> None:
     with pytest.raises(DeployRefused, match="final"):
         chain.plan(
             document(SMALL),
-            program_id=Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"),
+            program_id=Pubkey.from_string(
+                "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+            ),
         )
     chain.publish(document(SMALL))
     account = chain.account(chain.address)
     assert account is not None
     data = bytearray(account.data)
     data[65] = 0
-    chain.set_account(chain.address, Account(account.lamports, bytes(data), account.owner))
+    chain.set_account(
+        chain.address, Account(account.lamports, bytes(data), account.owner)
+    )
     with pytest.raises(DeployRefused, match="immutable"):
         chain.plan(document(SMALL, 2))
 
@@ -204,7 +225,15 @@ class Command:
 
     def publish(self, source: object, *more: object) -> Ran:
         program = self.chain.program.pubkey()
-        common = ("--program", program, "--url", self.url, "--payer", self.payer, "--json")
+        common = (
+            "--program",
+            program,
+            "--url",
+            self.url,
+            "--payer",
+            self.payer,
+            "--json",
+        )
         return self.cli("publish-idl", source, *common, *more)
 
     def fetch(self) -> Ran:
@@ -217,7 +246,9 @@ def command(cli: Cli, chain: Publishing) -> Iterator[Command]:
         yield Command(cli, chain, node, url)
 
 
-def test_a_spec_is_published_as_an_anchor_idl_and_fetched_and_used(command: Command) -> None:
+def test_a_spec_is_published_as_an_anchor_idl_and_fetched_and_used(
+    command: Command,
+) -> None:
     dry = command.publish(REPO / "programs/counter/spec.py", "--dry-run")
     assert dry.code == 0, dry.err
     assert (dry.json["action"], command.chain.sent) == ("create", 0)
@@ -231,9 +262,9 @@ def test_a_spec_is_published_as_an_anchor_idl_and_fetched_and_used(command: Comm
     program, spec = load(idl), load(REPO / "programs/counter/spec.py")
     for ix in spec.model.instructions:
         values = {arg.name: 5 for arg in ix.args}
-        assert program.instruction(ix.name).encode(values) == spec.instruction(ix.name).encode(
-            values
-        )
+        assert program.instruction(ix.name).encode(values) == spec.instruction(
+            ix.name
+        ).encode(values)
     assert command.publish(REPO / "programs/counter/spec.py").json["action"] == "none"
 
 
@@ -251,15 +282,24 @@ def test_real_idls_come_back_byte_for_byte(command: Command, shared_idls: Path) 
         source = shared_idls / f"{name}.json"
         text = source.read_bytes()
         own = load(source).model.address
-        more = ("--anchor",) if own not in (None, str(command.chain.program.pubkey())) else ()
+        more = (
+            ("--anchor",)
+            if own not in (None, str(command.chain.program.pubkey()))
+            else ()
+        )
         if more:
             refused = command.publish(source)
-            assert (refused.code, refused.json["error"]["reason"]) == (1, "deploy_refused")
+            assert (refused.code, refused.json["error"]["reason"]) == (
+                1,
+                "deploy_refused",
+            )
             assert str(own) in refused.err
         ran = command.publish(source, *more)
         assert ran.code == 0, ran.err
         found = asyncio.run(discover(command.chain, command.chain.program.pubkey()))
-        assert found.source == "list_tools", "the program's own word comes before its IDL account"
+        assert found.source == "list_tools", (
+            "the program's own word comes before its IDL account"
+        )
         if not more:
             assert command.chain.published() == json.loads(text)
 
@@ -294,7 +334,15 @@ def test_the_command_on_a_cluster_without_the_program_exits_3(cli: Cli) -> None:
         payer = write_key(cli.folder / "payer.json", chain.wallet)
         program = chain.program.pubkey()
         ran = cli(
-            "publish-idl", "counter", "--program", program, "--url", url, "--payer", payer, "--json"
+            "publish-idl",
+            "counter",
+            "--program",
+            program,
+            "--url",
+            url,
+            "--payer",
+            payer,
+            "--json",
         )
     assert ran.code == 3
     assert ran.json["error"]["reason"] == "no_program"

@@ -47,7 +47,9 @@ def publish(
                 payer=key.pubkey(),
             )
             second = chain if check else None
-            done = await run_publication(transport, plan, payer=key, authority=key, check=second)
+            done = await run_publication(
+                transport, plan, payer=key, authority=key, check=second
+            )
             return plan, done
         except McpsolError as error:
             return plan, error
@@ -61,7 +63,9 @@ def publish(
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize("name", sorted(LIES))
-def test_no_lie_costs_more_than_was_shown(chain: Publishing, name: str, size: int) -> None:
+def test_no_lie_costs_more_than_was_shown(
+    chain: Publishing, name: str, size: int
+) -> None:
     """One after another on one chain, so that each begins with what the lies before it left."""
     method, tell = LIES[name]
     seeds: dict[int | None, int] = {None: 1, 5: 2} if size == LARGE else {None: 1}
@@ -85,7 +89,9 @@ def test_nothing_is_lost_after_all_lies(chain: Publishing) -> None:
         assert chain.held(metadata_address(chain.program.pubkey(), seed)) == 0
 
 
-def test_an_outcome_that_only_one_endpoint_shows_is_not_reported(chain: Publishing) -> None:
+def test_an_outcome_that_only_one_endpoint_shows_is_not_reported(
+    chain: Publishing,
+) -> None:
     text = document(SMALL, 99)
     address = str(chain.address)
 

@@ -11,7 +11,13 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.solana.ids import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
-from tests.functional.rendered_chain import PASSED, RenderedProgram, read, signer, written
+from tests.functional.rendered_chain import (
+    PASSED,
+    RenderedProgram,
+    read,
+    signer,
+    written,
+)
 from tests.functional.targets import TARGETS
 from tests.support.vault_chain import mint_data, token_data
 
@@ -48,11 +54,16 @@ def test_a_text_of_up_to_32_bytes_is_a_seed(odd: RenderedProgram, length: int) -
     title, writer = b"x" * length, Keypair()
     page, _ = Pubkey.find_program_address([b"page", title], odd.address)
     data = struct.pack("<I", length) + title
-    assert odd.call("titled", read(page), signer(writer), data=data, signers=[writer]) == PASSED
+    assert (
+        odd.call("titled", read(page), signer(writer), data=data, signers=[writer])
+        == PASSED
+    )
 
 
 @pytest.mark.parametrize("length", [33, 64, 200])
-def test_a_longer_text_is_refused(odd: RenderedProgram, length: int, target: str) -> None:
+def test_a_longer_text_is_refused(
+    odd: RenderedProgram, length: int, target: str
+) -> None:
     """Anchor gives the seed to the SVM, which stops the program."""
     writer = Keypair()
     page, _ = Pubkey.find_program_address([b"page", b"x" * 32], odd.address)

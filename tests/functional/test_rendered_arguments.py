@@ -140,7 +140,9 @@ def test_every_argument_comes_back_as_it_was_encoded(idl: Path, tmp_path: Path) 
             for wrong in (data + b"\0", data[:-1]):
                 lines.append(f"{i} {wrong.hex()}")
                 wanted.append(
-                    wrong.hex() if decodes(codec, ix.discriminator.value[:skip] + wrong) else "no"
+                    wrong.hex()
+                    if decodes(codec, ix.discriminator.value[:skip] + wrong)
+                    else "no"
                 )
                 names.append(ix.name)
     if idl.stem in NOTHING_CALLED:

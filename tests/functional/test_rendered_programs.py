@@ -19,7 +19,13 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.codec.discriminator import best_match
-from mcpsol_py.errors import CodecError, EncodeError, MissingAccount, NotUsable, PdaError
+from mcpsol_py.errors import (
+    CodecError,
+    EncodeError,
+    MissingAccount,
+    NotUsable,
+    PdaError,
+)
 from mcpsol_py.model.check import unusable
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.model.types import Struct
@@ -72,7 +78,9 @@ class Differential:
     def expected(self, name: str, data: bytes) -> Answer | None:
         """What the program must answer to *data*; None where Python takes it for another instruction's."""
         ix = self.program.instruction(name)
-        skip = len(ix.model.discriminator.value) if ix.model.discriminator.consumed else 0
+        skip = (
+            len(ix.model.discriminator.value) if ix.model.discriminator.consumed else 0
+        )
         found = self.meant(data)
         if found is None:
             return Answer(None, UNKNOWN)
@@ -87,7 +95,12 @@ class Differential:
             return Answer(None, WRONG)
 
     def compare(
-        self, what: str, name: str, data: bytes, metas: list[AccountMeta], wanted: Answer | None
+        self,
+        what: str,
+        name: str,
+        data: bytes,
+        metas: list[AccountMeta],
+        wanted: Answer | None,
     ) -> None:
         if wanted is None:
             self.count["not compared"] += 1
@@ -95,7 +108,9 @@ class Differential:
         self.count[what] += 1
         found = self.echo.call(data, metas)
         if found != wanted:
-            self.bad.append(f"{what}: {name} {data.hex()[:400]}: program {found}, Python {wanted}")
+            self.bad.append(
+                f"{what}: {name} {data.hex()[:400]}: program {found}, Python {wanted}"
+            )
 
     def instruction(self, name: str) -> None:
         ix = self.program.instruction(name)
@@ -105,7 +120,9 @@ class Differential:
             try:
                 args = self.own(ix, self.values.from_seed(node, seed))
                 data = ix.encode(args)
-                metas = plausible_accounts(ix, args, self.echo.id, rng, optional=seed % 2 == 0)
+                metas = plausible_accounts(
+                    ix, args, self.echo.id, rng, optional=seed % 2 == 0
+                )
             except (NoValue, CodecError):
                 self.count["no value"] += 1
                 continue
@@ -115,7 +132,9 @@ class Differential:
                 continue
             self.compare("valid", name, data, metas, self.expected(name, data))
             for wrong in cuts(data, rng):
-                self.compare("cut or longer", name, wrong, metas, self.expected(name, wrong))
+                self.compare(
+                    "cut or longer", name, wrong, metas, self.expected(name, wrong)
+                )
             for _ in range(6 if data else 0):
                 changed = bytearray(data)
                 changed[rng.randrange(len(data))] ^= rng.randint(1, 255)
@@ -133,14 +152,20 @@ class Differential:
         own: dict[str, Any] = ix.decode(bytes(data))
         return own
 
-    def changed(self, name: str, data: bytes, metas: list[AccountMeta], *, optional: bool) -> None:
+    def changed(
+        self, name: str, data: bytes, metas: list[AccountMeta], *, optional: bool
+    ) -> None:
         """Data that may mean something else now, with the accounts of what it means."""
         wanted = self.expected(name, data)
         if wanted is not None and wanted.error == ECHOED:
             ix = self.program.instruction(name)
             try:
                 metas = plausible_accounts(
-                    ix, ix.decode(data), self.echo.id, random.Random(name), optional=optional
+                    ix,
+                    ix.decode(data),
+                    self.echo.id,
+                    random.Random(name),
+                    optional=optional,
                 )
             except (PdaError, MissingAccount):
                 wanted = None
@@ -158,20 +183,34 @@ class Differential:
             ix.plan.leaves
         ):  # else they would stand for the absent ones that are left out
             signs = "signer" in remaining_flags(ix.model).each
-            more = [AccountMeta(Pubkey(rng.randbytes(32)), signs, True) for _ in range(3)]
+            more = [
+                AccountMeta(Pubkey(rng.randbytes(32)), signs, True) for _ in range(3)
+            ]
             self.compare("more accounts", name, data, [*metas, *more], good)
             if signs:
                 silent = AccountMeta(more[1].pubkey, False, True)
                 unsigned = [*metas, more[0], silent, more[2]]
                 refused = Answer(None, "AccountNotSigner")
-                self.compare("a further account that does not sign", name, data, unsigned, refused)
+                self.compare(
+                    "a further account that does not sign",
+                    name,
+                    data,
+                    unsigned,
+                    refused,
+                )
         once = Counter(str(m.pubkey) for m in metas)
         for place, leaf in enumerate(ix.plan.leaves):
-            if place >= len(metas) or once[str(metas[place].pubkey)] > 1 or leaf.account.optional:
+            if (
+                place >= len(metas)
+                or once[str(metas[place].pubkey)] > 1
+                or leaf.account.optional
+            ):
                 continue
             meta = metas[place]
 
-            def asked(what: str, error: str, changed: AccountMeta, place: int = place) -> None:
+            def asked(
+                what: str, error: str, changed: AccountMeta, place: int = place
+            ) -> None:
                 given = [*metas[:place], changed, *metas[place + 1 :]]
                 self.compare(what, name, data, given, Answer(None, error))
 
@@ -183,17 +222,30 @@ class Differential:
                 )
             if leaf.account.writable:
                 asked(
-                    "not writable", "ConstraintMut", AccountMeta(meta.pubkey, meta.is_signer, False)
+                    "not writable",
+                    "ConstraintMut",
+                    AccountMeta(meta.pubkey, meta.is_signer, False),
                 )
             if leaf.account.address is not None:
-                other = AccountMeta(Pubkey(rng.randbytes(32)), meta.is_signer, meta.is_writable)
+                other = AccountMeta(
+                    Pubkey(rng.randbytes(32)), meta.is_signer, meta.is_writable
+                )
                 asked("another address", "ConstraintAddress", other)
         needed = max(
-            (i + 1 for i, leaf in enumerate(ix.plan.leaves) if not leaf.account.optional), default=0
+            (
+                i + 1
+                for i, leaf in enumerate(ix.plan.leaves)
+                if not leaf.account.optional
+            ),
+            default=0,
         )
         if needed:
             self.compare(
-                "too few", name, data, metas[: needed - 1], Answer(None, "AccountNotEnoughKeys")
+                "too few",
+                name,
+                data,
+                metas[: needed - 1],
+                Answer(None, "AccountNotEnoughKeys"),
             )
 
 
@@ -220,7 +272,7 @@ def test_a_skeleton_takes_what_clients_of_the_original_send(
     idl: Path, tmp_path: Path, no_std_toolchain: Toolchain
 ) -> None:
     ran = run(idl, tmp_path, no_std_toolchain)
-    assert ran.count["valid"] or ran.count["no value"] == ran.count["instructions"] * SEEDS, (
-        ran.count
-    )
+    assert (
+        ran.count["valid"] or ran.count["no value"] == ran.count["instructions"] * SEEDS
+    ), ran.count
     assert not ran.bad, f"{len(ran.bad)} of {ran.echo.calls}: {ran.bad[:3]}"

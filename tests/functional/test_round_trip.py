@@ -36,7 +36,9 @@ NOT_ON_PAGES = ("account-type", "event", "error", "address", "docs")
 def served(so: Path, model: ProgramModel) -> tuple[list[bytes], list[bytes]]:
     """The JSON pages and the stream pages that a compiled program answers in an SVM with all features."""
     chain = SvmTransport(features="all")
-    program_id = Pubkey.from_string(model.address) if model.address else Keypair().pubkey()
+    program_id = (
+        Pubkey.from_string(model.address) if model.address else Keypair().pubkey()
+    )
     chain.add_program(program_id, so)
     pages = discover_sync(chain, program_id, all_pages=True).pages
     json_pages = [page for page in pages if page[:1] == b"{"]
@@ -55,7 +57,9 @@ def comes_back(so: Path, model: ProgramModel) -> None:
     assert differences(facts(whole), facts(model)) == []
     plain = lift(json_pages)
     assert differences(facts(plain), facts(model), NOT_ON_PAGES) == []
-    assert [ix.docs for ix in plain.instructions] == [_one(ix.docs) for ix in model.instructions]
+    assert [ix.docs for ix in plain.instructions] == [
+        _one(ix.docs) for ix in model.instructions
+    ]
     assert input_schemas(plain) == input_schemas(model)
 
 
@@ -66,7 +70,10 @@ def _one(docs: tuple[str, ...]) -> tuple[str, ...]:
 
 def input_schemas(model: ProgramModel) -> dict[str, Any]:
     """What each instruction's tool takes, without what is said of its parts."""
-    return {tool["name"]: bare(tool["inputSchema"]) for tool in tools(replace(model, accounts=()))}
+    return {
+        tool["name"]: bare(tool["inputSchema"])
+        for tool in tools(replace(model, accounts=()))
+    }
 
 
 def bare(schema: Any) -> Any:
@@ -75,7 +82,9 @@ def bare(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        key: {k: bare(v) for k, v in value.items()} if key == "properties" else bare(value)
+        key: {k: bare(v) for k, v in value.items()}
+        if key == "properties"
+        else bare(value)
         for key, value in schema.items()
         if key != "description"
     }
@@ -93,7 +102,9 @@ def test_a_committed_program_comes_back(name: str) -> None:
 def test_it_comes_back_from_the_other_targets(
     name: str, target: str, std_toolchain: Toolchain
 ) -> None:
-    comes_back(built(target, name, std_toolchain), read(REPO / "programs" / name / "spec.py"))
+    comes_back(
+        built(target, name, std_toolchain), read(REPO / "programs" / name / "spec.py")
+    )
 
 
 IDLS = (
@@ -114,7 +125,9 @@ def test_a_program_rendered_from_an_idl_comes_back(
         pytest.skip(SHARED_IDLS_ABSENT)
     model = read(files[name])
     folder = tmp_path / "crate"
-    write_plan(plan(crate_view(model)), folder, "", handlers="src/processor", formatted=False)
+    write_plan(
+        plan(crate_view(model)), folder, "", handlers="src/processor", formatted=False
+    )
     with (folder / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     comes_back(built_crate(folder, no_std_toolchain), model)
@@ -125,7 +138,10 @@ def test_a_program_rendered_from_an_idl_comes_back(
 def test_pages_lifted_and_written_again_are_the_same_bytes(model: ProgramModel) -> None:
     pages = page_set(model)
     again = page_set(lift(pages.json_pages, pages.stream_pages))
-    assert (again.json_pages, again.stream_pages) == (pages.json_pages, pages.stream_pages)
+    assert (again.json_pages, again.stream_pages) == (
+        pages.json_pages,
+        pages.stream_pages,
+    )
 
 
 @pytest.mark.parametrize("form", ["compact", "verbose"])

@@ -45,9 +45,14 @@ instructions = ["*"]
 def test_a_policy_that_allows_less_than_it_seems_is_said_in_one_place(cli: Cli) -> None:
     told = cli("serve", "--config", cli.write("bridge.toml", POLICY)).err
     _, _, findings = told.partition("look at:\n")
-    assert "counter has no instruction 'incremnt'. Did you mean 'increment'?" in findings
+    assert (
+        "counter has no instruction 'incremnt'. Did you mean 'increment'?" in findings
+    )
     assert "'decrement'" not in findings
-    assert f"it allows calls of {TOKEN_IDL['address']}, which is not served here" in findings
+    assert (
+        f"it allows calls of {TOKEN_IDL['address']}, which is not served here"
+        in findings
+    )
     assert "it does not list vault" in findings
     assert "counter is on local, and calls on devnet alone are allowed" in findings
     assert findings.index("serving ") > findings.index("vault is on local")
@@ -76,7 +81,9 @@ def test_a_port_that_is_taken_is_said_before_anything_else(cli: Cli) -> None:
         ran = cli("serve", "--demo", "--transport", "http", "--port", port)
         wallet = cli("x402", "facilitator", "--port", port)
     assert ran.code == wallet.code == 1
-    assert ran.err.startswith(f"Error: cannot listen on 127.0.0.1, port {port}: Address already")
+    assert ran.err.startswith(
+        f"Error: cannot listen on 127.0.0.1, port {port}: Address already"
+    )
     assert "--port" in ran.err
     assert "serving" not in ran.err
     assert "facilitator on" not in wallet.err
@@ -104,7 +111,9 @@ def silent() -> Iterator[str]:
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pty")
 
 
-def test_ctrl_c_ends_a_server_on_a_terminal_that_waits_for_a_client(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_server_on_a_terminal_that_waits_for_a_client(
+    tmp_path: Path,
+) -> None:
     with Terminal("serve", "--demo", folder=tmp_path) as terminal:
         terminal.expect("This is a terminal")
         terminal.expect("Ctrl-C ends it.")
@@ -139,7 +148,9 @@ def test_ctrl_c_ends_a_call_while_a_node_is_silent(tmp_path: Path) -> None:
     (tmp_path / "token.json").write_text(json.dumps(TOKEN_IDL))
     with (
         silent() as node,
-        Terminal("serve", "token.json", "--url", node, *http(), folder=tmp_path) as terminal,
+        Terminal(
+            "serve", "token.json", "--url", node, *http(), folder=tmp_path
+        ) as terminal,
     ):
         url = served_at(terminal)
         session = initialized(url)
@@ -181,7 +192,9 @@ def initialized(url: str) -> str:
         "clientInfo": {"name": "test", "version": "1"},
     }
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    with urlopen(Request(f"{url}/mcp", json.dumps(body).encode(), HEADERS), timeout=20) as answer:
+    with urlopen(
+        Request(f"{url}/mcp", json.dumps(body).encode(), HEADERS), timeout=20
+    ) as answer:
         answer.read()
         return str(answer.headers["mcp-session-id"])
 
@@ -196,7 +209,9 @@ def opened(
     method = "POST" if body else "GET"
     if body:
         lines["Content-Length"] = str(len(body))
-    head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items())
+    head = f"{method} {path} HTTP/1.1\r\n" + "".join(
+        f"{k}: {v}\r\n" for k, v in lines.items()
+    )
     with socket.create_connection((host, int(port)), 20) as connection:
         connection.sendall(head.encode() + b"\r\n" + (body or b""))
         time.sleep(0.3)  # until the server runs it

@@ -37,7 +37,9 @@ def entry(folder: Path) -> dict[str, Any]:
 # --- server.json
 
 
-def test_the_entry_is_of_this_package_and_version(repo: Path, entry: dict[str, Any]) -> None:
+def test_the_entry_is_of_this_package_and_version(
+    repo: Path, entry: dict[str, Any]
+) -> None:
     project = tomllib.loads((repo / "pyproject.toml").read_text())["project"]
     (package,) = entry["packages"]
     assert package["identifier"] == project["name"]
@@ -59,7 +61,9 @@ def test_its_variables_are_documented_and_secrets_are_marked(
     variables = entry["packages"][0]["environmentVariables"]
     for variable in variables:
         assert f"`{variable['name']}`" in known
-    assert next(v for v in variables if v["name"] == "IDL2MCP_URL")["isSecret"]  # it may hold a key
+    assert next(v for v in variables if v["name"] == "IDL2MCP_URL")[
+        "isSecret"
+    ]  # it may hold a key
 
 
 async def test_the_command_of_the_entry_starts_a_server(
@@ -68,9 +72,9 @@ async def test_the_command_of_the_entry_starts_a_server(
     """What `uvx mcpsol-py …` runs is the script of that name."""
     scripts = entry_points(group="console_scripts")
     (package,) = entry["packages"]
-    assert {one.value for one in scripts if one.name in (package["identifier"], "idl2mcp")} == {
-        "idl2mcp.cli:main"
-    }
+    assert {
+        one.value for one in scripts if one.name in (package["identifier"], "idl2mcp")
+    } == {"idl2mcp.cli:main"}
     args: list[str] = []
     for one in package["packageArguments"]:
         value = one.get("value", one.get("default"))
@@ -91,7 +95,9 @@ def steps(text: str) -> list[tuple[str, str]]:
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
 
 
-def test_the_container_copies_what_the_package_is_made_of(repo: Path, folder: Path) -> None:
+def test_the_container_copies_what_the_package_is_made_of(
+    repo: Path, folder: Path
+) -> None:
     text = (folder / "Containerfile").read_text()
     copied = [
         word
@@ -102,11 +108,18 @@ def test_the_container_copies_what_the_package_is_made_of(repo: Path, folder: Pa
     assert all((repo / word).exists() for word in copied)
     project = tomllib.loads((repo / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    needed = {*wheel["packages"], *wheel.get("force-include", {}), "pyproject.toml", "README.md"}
+    needed = {
+        *wheel["packages"],
+        *wheel.get("force-include", {}),
+        "pyproject.toml",
+        "README.md",
+    }
     assert needed <= set(copied)
     extras = re.search(r'"\.\[([\w,]+)\]"', text)
     assert extras is not None
-    assert set(extras[1].split(",")) <= project["project"]["optional-dependencies"].keys()
+    assert (
+        set(extras[1].split(",")) <= project["project"]["optional-dependencies"].keys()
+    )
 
 
 def test_the_container_runs_without_root_and_without_secrets(folder: Path) -> None:
@@ -114,13 +127,19 @@ def test_the_container_runs_without_root_and_without_secrets(folder: Path) -> No
     names = [name for name, _ in found]
     assert names.index("USER") < names.index("ENTRYPOINT")
     assert dict(found)["USER"] != "root"
-    assert not any("TOKEN" in rest or "PASSPHRASE" in rest for name, rest in found if name != "CMD")
+    assert not any(
+        "TOKEN" in rest or "PASSPHRASE" in rest for name, rest in found if name != "CMD"
+    )
 
 
-def test_the_command_and_the_health_check_of_the_container_work(cli: Cli, folder: Path) -> None:
+def test_the_command_and_the_health_check_of_the_container_work(
+    cli: Cli, folder: Path
+) -> None:
     found = dict(steps((folder / "Containerfile").read_text()))
     config = cli.write("bridge.toml", CONFIG)
-    words = [config if w == "/config/bridge.toml" else w for w in json.loads(found["CMD"])]
+    words = [
+        config if w == "/config/bridge.toml" else w for w in json.loads(found["CMD"])
+    ]
     assert words[0] == "serve"
     port = free_port()
     with http_server_at(port, cli.folder, *words[1:], IDL2MCP_TOKEN="s3cret-token"):
@@ -137,7 +156,9 @@ def test_the_command_and_the_health_check_of_the_container_work(cli: Cli, folder
 
 
 def test_the_command_of_the_unit_works(cli: Cli, folder: Path) -> None:
-    found = re.search(r"^ExecStart=(.*)$", (folder / "idl2mcp.service").read_text(), re.MULTILINE)
+    found = re.search(
+        r"^ExecStart=(.*)$", (folder / "idl2mcp.service").read_text(), re.MULTILINE
+    )
     assert found is not None
     config = cli.write("bridge.toml", CONFIG)
     words = shlex.split(found[1].replace("/etc/idl2mcp/bridge.toml", config))
@@ -148,7 +169,9 @@ def test_the_command_of_the_unit_works(cli: Cli, folder: Path) -> None:
         assert ask(f"http://127.0.0.1:{port}/healthz")[0] == 200
 
 
-def test_systemd_takes_the_unit_and_finds_it_confined(folder: Path, tmp_path: Path) -> None:
+def test_systemd_takes_the_unit_and_finds_it_confined(
+    folder: Path, tmp_path: Path
+) -> None:
     analyze = shutil.which("systemd-analyze")
     text = (folder / "idl2mcp.service").read_text()
     assert "DynamicUser=yes" in text

@@ -77,10 +77,16 @@ class Desk:
     def blockhash(self) -> Hash:
         return self.svm.svm.latest_blockhash()
 
-    def pays(self, *payers: Keypair, lamports: int = SOL, blockhash: Hash | None = None) -> str:
+    def pays(
+        self, *payers: Keypair, lamports: int = SOL, blockhash: Hash | None = None
+    ) -> str:
         """A transaction in which each of *payers* pays the shop. The first pays the fee."""
         moves = [
-            transfer(TransferParams(from_pubkey=p.pubkey(), to_pubkey=SHOP, lamports=lamports))
+            transfer(
+                TransferParams(
+                    from_pubkey=p.pubkey(), to_pubkey=SHOP, lamports=lamports
+                )
+            )
             for p in payers
         ]
         return self.made(moves, payers[0].pubkey(), blockhash)
@@ -139,7 +145,9 @@ def test_what_a_bridge_hands_out_is_shown_signed_and_sent(desk: Desk) -> None:
         *("call", COUNTER, "initialize", "--url", desk.url, "--args", '{"start": "5"}'),
         *("--accounts", who, "--mode", "build", "--json"),
     )
-    ran = desk(built.json["transaction"], "--signer", desk.alice, "--send", "--yes", "--json")
+    ran = desk(
+        built.json["transaction"], "--signer", desk.alice, "--send", "--yes", "--json"
+    )
     assert ran.code == 0, ran.err
     assert "counter · initialize" in ran.err
     assert "start = 5" in ran.err
@@ -156,7 +164,9 @@ def test_what_a_bridge_hands_out_is_shown_signed_and_sent(desk: Desk) -> None:
 def test_without_send_it_is_only_signed(desk: Desk) -> None:
     ran = desk(desk.pays(ALICE), "--signer", desk.alice, "--yes")
     assert ran.code == 0, ran.err
-    assert all(VersionedTransaction.from_bytes(base64.b64decode(ran.out)).verify_with_results())
+    assert all(
+        VersionedTransaction.from_bytes(base64.b64decode(ran.out)).verify_with_results()
+    )
     assert f"leaves {ALICE.pubkey()}: 1.000005 SOL" in ran.err
     assert (desk.sent, desk.has(SHOP)) == (0, 0)
     sent = desk(ran.out.strip(), "--send", "--yes")
@@ -165,7 +175,9 @@ def test_without_send_it_is_only_signed(desk: Desk) -> None:
     assert desk.has(SHOP) == SOL
 
 
-@pytest.mark.parametrize("form", ["base58", "base64", "text", "bytes", "result", "tool", "stdin"])
+@pytest.mark.parametrize(
+    "form", ["base58", "base64", "text", "bytes", "result", "tool", "stdin"]
+)
 def test_a_transaction_comes_in_any_form(
     desk: Desk, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +199,16 @@ def test_a_transaction_comes_in_any_form(
 
 @pytest.mark.parametrize(
     "content",
-    ["", "zz", "{}", '{"transaction": 5}', "[1]", "{", b"\xff\xfe", "A" * (1 << 20) + "A"],
+    [
+        "",
+        "zz",
+        "{}",
+        '{"transaction": 5}',
+        "[1]",
+        "{",
+        b"\xff\xfe",
+        "A" * (1 << 20) + "A",
+    ],
 )
 def test_what_is_no_transaction_is_refused(desk: Desk, content: str | bytes) -> None:
     ran = desk(desk.cli.write("tx", content), "--signer", desk.alice, "--yes")
@@ -209,13 +230,21 @@ def test_each_signer_adds_a_signature_and_the_last_one_sends(desk: Desk) -> None
     assert first.code == 0, first.err
     assert first.json["missing_signatures"] == [str(BOB.pubkey())]
     assert f"it still needs the signatures of {BOB.pubkey()}" in first.err
-    assert [row["state"] for row in first.json["signatures"]] == ["signs here", "missing"]
+    assert [row["state"] for row in first.json["signatures"]] == [
+        "signs here",
+        "missing",
+    ]
     early = desk(first.json["transaction"], "--send", "--yes")
     assert early.code == 1
     assert f"cannot be sent before {BOB.pubkey()}" in early.err
-    second = desk(first.json["transaction"], "--signer", desk.bob, "--send", "--yes", "--json")
+    second = desk(
+        first.json["transaction"], "--signer", desk.bob, "--send", "--yes", "--json"
+    )
     assert second.code == 0, second.err
-    assert [row["state"] for row in second.json["signatures"]] == ["signed", "signs here"]
+    assert [row["state"] for row in second.json["signatures"]] == [
+        "signed",
+        "signs here",
+    ]
     assert [row["wallet"] for row in second.json["effects"]] == [str(BOB.pubkey())]
     assert desk.has(SHOP) == 2 * SOL
 
@@ -229,13 +258,20 @@ def test_all_signers_at_once(desk: Desk) -> None:
 def test_a_signer_that_is_not_asked_for_is_refused(desk: Desk) -> None:
     ran = desk(desk.pays(ALICE), "--signer", desk.bob, "--yes", "--json")
     assert (ran.code, ran.json["error"]["reason"]) == (1, "cannot_sign")
-    assert f"does not need {BOB.pubkey()}; it needs signatures of {ALICE.pubkey()}" in ran.err
+    assert (
+        f"does not need {BOB.pubkey()}; it needs signatures of {ALICE.pubkey()}"
+        in ran.err
+    )
 
 
-def test_a_transaction_that_was_changed_after_a_signature_is_refused(desk: Desk) -> None:
+def test_a_transaction_that_was_changed_after_a_signature_is_refused(
+    desk: Desk,
+) -> None:
     signed = desk(desk.pays(ALICE, BOB), "--signer", desk.alice, "--yes", "--json").json
     raw = VersionedTransaction.from_bytes(base64.b64decode(signed["transaction"]))
-    other = VersionedTransaction.from_bytes(base64.b64decode(desk.pays(ALICE, BOB, lamports=2)))
+    other = VersionedTransaction.from_bytes(
+        base64.b64decode(desk.pays(ALICE, BOB, lamports=2))
+    )
     swapped = VersionedTransaction.populate(other.message, raw.signatures)
     text = base64.b64encode(bytes(swapped)).decode()
     for options in (("--signer", desk.bob), ("--signer", desk.bob, "--send")):
@@ -276,7 +312,9 @@ def test_an_empty_blockhash_is_filled_in_silently(desk: Desk) -> None:
     assert "no blockhash yet" in offline.err
 
 
-def test_a_durable_nonce_outlives_blockhashes_and_is_renewed_unsigned(desk: Desk) -> None:
+def test_a_durable_nonce_outlives_blockhashes_and_is_renewed_unsigned(
+    desk: Desk,
+) -> None:
     nonce, me = Keypair(), ALICE.pubkey()
     create = create_nonce_account(me, nonce.pubkey(), me, 2_000_000)
     keys = [write_key(desk.cli.folder / "nonce.json", nonce), desk.alice]
@@ -374,7 +412,9 @@ def test_a_signer_that_cannot_be_used_is_refused_in_plain_words(
 def test_a_signing_service_signs_for_the_one_who_is_missing(desk: Desk) -> None:
     def signs(asked: dict[str, Any]) -> tuple[int, Any]:
         key = {str(k.pubkey()): k for k in (ALICE, BOB)}[asked["address"]]
-        return 200, {"signature": str(key.sign_message(base64.b64decode(asked["message"])))}
+        return 200, {
+            "signature": str(key.sign_message(base64.b64decode(asked["message"])))
+        }
 
     with service(signs, []) as there:
         alone = desk(desk.pays(ALICE), "--signer", there, "--send", "--yes")
@@ -387,7 +427,10 @@ def test_a_signing_service_signs_for_the_one_who_is_missing(desk: Desk) -> None:
         both = desk(desk.pays(ALICE, BOB), *options, "--send", "--yes")
         assert both.code == 0, both.err
         beside = ("--signer", desk.alice, "--signer", there)
-        assert desk(desk.pays(ALICE, BOB, lamports=5), *beside, "--send", "--yes").code == 0
+        assert (
+            desk(desk.pays(ALICE, BOB, lamports=5), *beside, "--send", "--yes").code
+            == 0
+        )
     assert desk.has(SHOP) == 3 * SOL + 10
 
 
@@ -409,7 +452,9 @@ def token_account(desk: Desk) -> tuple[str, Pubkey]:
     return desk.made([make], ALICE.pubkey()), address
 
 
-def test_what_costs_more_after_the_answer_is_asked_again(desk: Desk, answers: list[Any]) -> None:
+def test_what_costs_more_after_the_answer_is_asked_again(
+    desk: Desk, answers: list[Any]
+) -> None:
     from mcpsol_py.solana.tokens import Mint, TokenAccount
 
     desk.svm.set_account(MINT, Account(SOL, Mint(decimals=6).to_bytes(), TOKEN_PROGRAM))
@@ -459,7 +504,9 @@ def test_power_that_is_given_away_is_said(desk: Desk) -> None:
             AccountMeta(ALICE.pubkey(), True, False),
         ],
     )
-    ran = desk(desk.made([approve], ALICE.pubkey()), "--signer", desk.alice, "--yes", "--json")
+    ran = desk(
+        desk.made([approve], ALICE.pubkey()), "--signer", desk.alice, "--yes", "--json"
+    )
     assert ran.code == 0, ran.err
     (said,) = ran.json["effects"][0]["gives_power_away"]
     assert str(BOB.pubkey()) in said
@@ -473,7 +520,9 @@ def test_no_is_no(desk: Desk, answers: list[Any]) -> None:
     assert desk.sent == 0
 
 
-def test_without_a_terminal_it_needs_yes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_it_needs_yes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(terminal, "is_there", lambda: False)
     ran = desk(desk.pays(ALICE), "--signer", desk.alice, "--send")
     assert ran.code == 2
@@ -499,7 +548,17 @@ def test_options_that_do_nothing_are_usage_errors(
 
 def test_what_would_fail_is_explained_and_not_signed(desk: Desk) -> None:
     who = json.dumps({"authority": str(ALICE.pubkey())})
-    made = ("call", COUNTER, "increment", "--url", desk.url, "--accounts", who, "--mode", "build")
+    made = (
+        "call",
+        COUNTER,
+        "increment",
+        "--url",
+        desk.url,
+        "--accounts",
+        who,
+        "--mode",
+        "build",
+    )
     text = desk.cli(*made, "--args", '{"amount": "5"}', "--json").json["transaction"]
     ran = desk(text, "--signer", desk.alice, "--send", "--yes", "--json")
     assert (ran.code, ran.json["error"]["reason"]) == (3, "program_failed")
@@ -511,20 +570,30 @@ def test_what_would_fail_is_explained_and_not_signed(desk: Desk) -> None:
 def test_an_unknown_program_is_shown_as_bytes(desk: Desk) -> None:
     from mcpsol_py.solana.addresses import MEMO_PROGRAM
 
-    memo = Instruction(MEMO_PROGRAM, b"hello", [AccountMeta(ALICE.pubkey(), True, False)])
-    ran = desk(desk.made([memo], ALICE.pubkey()), "--signer", desk.alice, "--yes", "--json")
+    memo = Instruction(
+        MEMO_PROGRAM, b"hello", [AccountMeta(ALICE.pubkey(), True, False)]
+    )
+    ran = desk(
+        desk.made([memo], ALICE.pubkey()), "--signer", desk.alice, "--yes", "--json"
+    )
     assert ran.code == 0, ran.err
     (row,) = ran.json["instructions"]
     assert row["data"] == "0x" + b"hello".hex()
 
 
-@pytest.mark.parametrize("url", [None, "http://127.0.0.1:9"], ids=["alone", "beside a url"])
+@pytest.mark.parametrize(
+    "url", [None, "http://127.0.0.1:9"], ids=["alone", "beside a url"]
+)
 def test_the_local_cluster_signs_by_name(
     cli: Cli, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local = ("--setup", cli.setup, "--ledger", "ledger.json")
     token = ("call", cli.idl, "transfer", *local, "--args", '{"amount": "5"}', "--json")
-    accounts = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
+    accounts = {
+        "source": "@alice_usdc",
+        "destination": "@bob_usdc",
+        "authority": "@alice",
+    }
     built = cli(*token, "--accounts", json.dumps(accounts), "--mode", "build")
     assert built.code == 0, built.err
     if url is not None:
@@ -537,7 +606,9 @@ def test_the_local_cluster_signs_by_name(
     assert ran.json["instructions"][0]["args"] == {"amount": "5"}
     monkeypatch.delenv("IDL2MCP_URL", raising=False)
     after = cli(*token, "--accounts", json.dumps(accounts))
-    before = [change["before"] for change in after.json["simulation"]["balance_changes"]]
+    before = [
+        change["before"] for change in after.json["simulation"]["balance_changes"]
+    ]
     assert "999995" in before
 
 
@@ -549,7 +620,9 @@ def budget(text: str) -> list[bytes]:
     message = VersionedTransaction.from_bytes(base64.b64decode(text)).message
     keys = message.account_keys
     return [
-        bytes(ix.data) for ix in message.instructions if keys[ix.program_id_index] == COMPUTE_BUDGET
+        bytes(ix.data)
+        for ix in message.instructions
+        if keys[ix.program_id_index] == COMPUTE_BUDGET
     ]
 
 
@@ -569,7 +642,9 @@ def test_a_priority_fee_is_added_within_its_limit(
         {"slot": 1, "prioritizationFee": 1_000_000}
     ]
     before = desk.has(ALICE.pubkey())
-    ran = desk(desk.pays(ALICE), "--signer", desk.alice, *options, "--send", "--yes", "--json")
+    ran = desk(
+        desk.pays(ALICE), "--signer", desk.alice, *options, "--send", "--yes", "--json"
+    )
     assert ran.code == 0, ran.err
     spent = before - desk.has(ALICE.pubkey()) - SOL - 5_000
     assert spent <= paid
@@ -584,7 +659,9 @@ def test_a_priority_fee_replaces_the_one_that_is_there(desk: Desk) -> None:
             set_compute_unit_price(77),
             request_heap_frame(65_536),
             set_compute_unit_limit(9_000),
-            transfer(TransferParams(from_pubkey=ALICE.pubkey(), to_pubkey=SHOP, lamports=SOL)),
+            transfer(
+                TransferParams(from_pubkey=ALICE.pubkey(), to_pubkey=SHOP, lamports=SOL)
+            ),
         ],
         ALICE.pubkey(),
     )
@@ -603,8 +680,12 @@ def test_a_priority_fee_changes_nothing_that_is_signed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_a_fee_above_the_limit_is_refused_wherever_it_comes_from(desk: Desk, signed: bool) -> None:
-    move = transfer(TransferParams(from_pubkey=ALICE.pubkey(), to_pubkey=SHOP, lamports=SOL))
+def test_a_fee_above_the_limit_is_refused_wherever_it_comes_from(
+    desk: Desk, signed: bool
+) -> None:
+    move = transfer(
+        TransferParams(from_pubkey=ALICE.pubkey(), to_pubkey=SHOP, lamports=SOL)
+    )
     dear = [set_compute_unit_limit(1_000_000), set_compute_unit_price(2_000_000), move]
     text = desk.made(dear, ALICE.pubkey()) if signed else desk.pays(ALICE)
     options = () if signed else ("--priority-fee", 10**12)
@@ -633,7 +714,9 @@ def test_call_takes_the_same_options(desk: Desk) -> None:
     assert sent.code == 0, sent.err
     for text in ("-1", "much", "1.5", str(2**64)):
         assert desk.cli(*base, "--priority-fee", text).code == 2
-    offline = desk.cli("call", desk.cli.idl, "transfer", "--mode", "build", "--priority-fee", 5)
+    offline = desk.cli(
+        "call", desk.cli.idl, "transfer", "--mode", "build", "--priority-fee", 5
+    )
     assert offline.code == 2
     assert "needs a chain" in offline.err
 
@@ -654,7 +737,9 @@ def test_call_takes_the_same_options(desk: Desk) -> None:
     ],
     ids=["y", "yes", "enter", "no", "ctrl-c", "ctrl-d"],
 )
-def test_the_question_at_a_terminal(desk: Desk, typed: str, code: int, shops: int) -> None:
+def test_the_question_at_a_terminal(
+    desk: Desk, typed: str, code: int, shops: int
+) -> None:
     command = ("sign", "-", "--signer", desk.alice, "--url", desk.url, "--send")
     text = desk.pays(ALICE)
     with Terminal(*command, folder=desk.cli.folder, piped=text) as shown:

@@ -53,7 +53,10 @@ def test_every_word_runs(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
     found = discover_sync(transport, at).program
     assert found.model.instructions == model.instructions
     assert found.model.types == model.types
-    assert (found.model.errors, found.model.constants) == (model.errors, model.constants)
+    assert (found.model.errors, found.model.constants) == (
+        model.errors,
+        model.constants,
+    )
 
     admin = Keypair()
     transport.airdrop(admin.pubkey())
@@ -75,13 +78,17 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
     searched = r'(Mut\[\s*TokenAccount,\s*seeds\(b"tokens", "vault")(\),\s*token\()'
     text, count = re.subn(searched, r'\1, bump="tokens_bump"\2', text)
     assert count == 2
-    text, count = re.subn(r"amount: u64(,\s*\) ->)", r"amount: u64, tokens_bump: u8\1", text)
+    text, count = re.subn(
+        r"amount: u64(,\s*\) ->)", r"amount: u64, tokens_bump: u8\1", text
+    )
     assert count == 2
     (tmp_path / "spec.py").write_text(text, encoding="utf-8")
     model = read_spec(tmp_path / "spec.py")
     render(model, out=tmp_path)
     shutil.copytree(
-        REPO / "programs/vault/src/processor", tmp_path / "src/processor", dirs_exist_ok=True
+        REPO / "programs/vault/src/processor",
+        tmp_path / "src/processor",
+        dirs_exist_ok=True,
     )
     so = build_program(tmp_path).so
     report = attack_program(Program(model), so.read_bytes())
@@ -89,7 +96,9 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
     # The vault is created with its canonical bump, so nobody can have one at the bump that an argument names.
     bumps = [result for result in report.results if result.kind == "other-bump"]
     assert {one.got for one in bumps if one.verdict != "open"} == {"ConstraintSeeds"}
-    assert all("which the argument names" in one.what for one in bumps if one.verdict == "open")
+    assert all(
+        "which the argument names" in one.what for one in bumps if one.verdict == "open"
+    )
     chain = vault.VaultChain(so)
     chain.ok(chain.initialize())
     deposit = Program(model).instruction("deposit")
@@ -100,11 +109,15 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
         "depositor": chain.me,
     }
     filled_in = deposit.build({"amount": 5}, accounts, program_id=vault.PROGRAM)
-    bump = Pubkey.find_program_address([b"tokens", bytes(chain.vault)], vault.PROGRAM)[1]
+    bump = Pubkey.find_program_address([b"tokens", bytes(chain.vault)], vault.PROGRAM)[
+        1
+    ]
     assert deposit.decode(filled_in.data) == {"amount": 5, "tokens_bump": bump}
     units = chain.ok(filled_in).compute_units_consumed()
     other = Instruction(
-        vault.PROGRAM, deposit.encode({"amount": 5, "tokens_bump": bump - 1}), filled_in.accounts
+        vault.PROGRAM,
+        deposit.encode({"amount": 5, "tokens_bump": bump - 1}),
+        filled_in.accounts,
     )
     assert failure(chain.run(other)) == "ConstraintSeeds"
 

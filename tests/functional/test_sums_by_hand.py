@@ -39,7 +39,9 @@ pub fn process(_accounts: &mut Accounts, args: &Args) -> Result<u64, ProgramErro
 
 @pytest.mark.slow
 @pytest.mark.rust
-def test_a_sum_that_does_not_fit_ends_the_call(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+def test_a_sum_that_does_not_fit_ends_the_call(
+    tmp_path: Path, no_std_toolchain: Toolchain
+) -> None:
     spec = tmp_path / "spec.py"
     spec.write_text(SPEC, encoding="utf-8")
     program = load(spec)
@@ -65,4 +67,6 @@ def test_each_target_checks_sums(target: str, tmp_path: Path) -> None:
     spec = tmp_path / "spec.py"
     spec.write_text(SPEC, encoding="utf-8")
     render_crate(load(spec), target=target, out=tmp_path / "sums", source="spec.py")
-    assert "overflow-checks = true" in (tmp_path / "sums/Cargo.toml").read_text(encoding="utf-8")
+    assert "overflow-checks = true" in (tmp_path / "sums/Cargo.toml").read_text(
+        encoding="utf-8"
+    )

@@ -48,7 +48,9 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
         yield stack
 
 
-async def test_solana_py_reads_and_sends(world: World, url: str, stack: AsyncExitStack) -> None:
+async def test_solana_py_reads_and_sends(
+    world: World, url: str, stack: AsyncExitStack
+) -> None:
     client = await stack.enter_async_context(AsyncClient(url))
     alice = keypair(7)
     assert await client.is_connected()
@@ -56,7 +58,9 @@ async def test_solana_py_reads_and_sends(world: World, url: str, stack: AsyncExi
     assert (await client.get_balance(alice.pubkey())).value == 10**9
     recent = (await client.get_latest_blockhash()).value
     move = transfer(
-        TransferParams(from_pubkey=alice.pubkey(), to_pubkey=keypair(8).pubkey(), lamports=10**7)
+        TransferParams(
+            from_pubkey=alice.pubkey(), to_pubkey=keypair(8).pubkey(), lamports=10**7
+        )
     )
     message = MessageV0.try_compile(alice.pubkey(), [move], [], recent.blockhash)
     assert (await client.get_fee_for_message(message)).value == 5000
@@ -80,9 +84,13 @@ async def test_solana_py_lists_token_accounts(
     client = await stack.enter_async_context(AsyncClient(url))
     payer = world.payer.pubkey()
     at = associated_token_address(payer, USDC, TOKEN_PROGRAM)
-    assert (await client.get_token_account_balance(at)).value.amount == str(world.balance)
+    assert (await client.get_token_account_balance(at)).value.amount == str(
+        world.balance
+    )
     assert (await client.get_token_account_balance(at)).value.ui_amount_string == "1"
-    found = (await client.get_token_accounts_by_owner(payer, TokenAccountOpts(mint=USDC))).value
+    found = (
+        await client.get_token_accounts_by_owner(payer, TokenAccountOpts(mint=USDC))
+    ).value
     assert [row.pubkey for row in found] == [at]
     rows = (
         await client.get_program_accounts(
@@ -99,7 +107,8 @@ def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
         {**world.requirements().model_dump(by_alias=True), "network": chain.network}
     )
     payment = PaymentPayload(
-        payload=ExactClient(world.payer, chain).create_payment_payload(asked), accepted=asked
+        payload=ExactClient(world.payer, chain).create_payment_payload(asked),
+        accepted=asked,
     )
     wire = bytes(read_transaction(payment.payload["transaction"]))
     assert chain.find(wire).state == "unknown"
@@ -128,14 +137,19 @@ def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
         (b'{"id":1,"method":"getBalance","params":["no key"]}', -32602),
         (b'{"id":1,"method":"getBalance","params":{"key":1}}', -32601),
         (b'{"id":1,"method":"sendTransaction","params":["!!"]}', -32602),
-        (b'{"id":1,"method":"sendTransaction","params":["AAAA",{"encoding":"base64"}]}', -32602),
+        (
+            b'{"id":1,"method":"sendTransaction","params":["AAAA",{"encoding":"base64"}]}',
+            -32602,
+        ),
         (
             b'{"id":1,"method":"requestAirdrop","params":["11111111111111111111111111111111",1]}',
             -32600,
         ),
     ],
 )
-def test_what_cannot_be_answered_is_an_error_of_the_protocol(body: bytes, code: int) -> None:
+def test_what_cannot_be_answered_is_an_error_of_the_protocol(
+    body: bytes, code: int
+) -> None:
     answer = json.loads(SvmNode(SvmTransport()).respond(body))
     assert answer["error"]["code"] == code
 
@@ -143,7 +157,10 @@ def test_what_cannot_be_answered_is_an_error_of_the_protocol(body: bytes, code: 
 def test_a_batch_is_answered_one_by_one() -> None:
     node = SvmNode(SvmTransport())
     key = str(Pubkey.default())
-    body = [{"id": 1, "method": "getHealth"}, {"id": 2, "method": "getBalance", "params": [key]}]
+    body = [
+        {"id": 1, "method": "getHealth"},
+        {"id": 2, "method": "getBalance", "params": [key]},
+    ]
     answers = json.loads(node.respond(json.dumps(body).encode()))
     assert answers[0]["result"] == "ok"
     assert answers[1]["id"] == 2
@@ -156,7 +173,9 @@ async def test_the_balances_around_a_transaction_are_the_same_over_json_rpc(
     payer, far, where = world.payer, keypair(9).pubkey(), keypair(10).pubkey()
     world.transport.airdrop(payer.pubkey())
     header = (1).to_bytes(4, "little") + (2**64 - 1).to_bytes(8, "little")
-    world.set_account(where, header.ljust(56, b"\0") + bytes(far), ADDRESS_LOOKUP_TABLE_PROGRAM)
+    world.set_account(
+        where, header.ljust(56, b"\0") + bytes(far), ADDRESS_LOOKUP_TABLE_PROGRAM
+    )
     world.svm.warp_to_slot(10)
     source = associated_token_address(payer.pubkey(), USDC, TOKEN_PROGRAM)
     target = associated_token_address(world.payee.pubkey(), USDC, TOKEN_PROGRAM)
@@ -166,12 +185,16 @@ async def test_the_balances_around_a_transaction_are_the_same_over_json_rpc(
         bytes([3]) + (20).to_bytes(8, "little"),
         [*metas, AccountMeta(payer.pubkey(), True, False)],
     )
-    sol = transfer(TransferParams(from_pubkey=payer.pubkey(), to_pubkey=far, lamports=10**6))
+    sol = transfer(
+        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=far, lamports=10**6)
+    )
     table = AddressLookupTableAccount(where, [far])
     message = MessageV0.try_compile(
         payer.pubkey(), [sol, tokens], [table], world.svm.latest_blockhash()
     )
-    signature, refused = await world.transport.send(VersionedTransaction(message, [payer]))
+    signature, refused = await world.transport.send(
+        VersionedTransaction(message, [payer])
+    )
     assert refused is None
     here = await world.transport.transaction(signature)
     rpc = RpcTransport(url)
@@ -184,6 +207,8 @@ async def test_the_balances_around_a_transaction_are_the_same_over_json_rpc(
     assert there.balances == here.balances
     before, after = here.balances.before, here.balances.after
     assert (before[far].lamports, after[far].lamports) == (0, 10**6)
-    assert before[payer.pubkey()].lamports - after[payer.pubkey()].lamports == 10**6 + 5000
+    assert (
+        before[payer.pubkey()].lamports - after[payer.pubkey()].lamports == 10**6 + 5000
+    )
     assert before[source].token == TokenBalance(USDC, payer.pubkey(), world.balance)
     assert after[target].token == TokenBalance(USDC, world.payee.pubkey(), 20)

@@ -95,7 +95,9 @@ def events(outcome: TransactionMetadata) -> Iterator[bytes]:
 
 def test_a_counter_lives_from_creation_to_close(counted: Counted) -> None:
     outcome = counted.ok(counted.call("initialize", u64(5)))
-    _, bump = Pubkey.find_program_address([b"counter", bytes(counted.me)], counter.PROGRAM)
+    _, bump = Pubkey.find_program_address(
+        [b"counter", bytes(counted.me)], counter.PROGRAM
+    )
     changed = counter.discriminator("event", "Changed") + bytes(counted.counter)
     assert counted.state() == (counted.me, 5, bump)
     assert list(events(outcome)) == [changed + u64(5)]
@@ -129,9 +131,16 @@ def test_tokens_go_in_and_come_out_again(filled: Filled) -> None:
     assert filled.state() == (filled.me, filled.mint, 0, 0, filled.bump)
     made = filled.svm.get_account(filled.tokens)
     assert made is not None
-    assert (made.owner, made.data[:64]) == (vault.TOKEN, bytes(filled.mint) + bytes(filled.vault))
+    assert (made.owner, made.data[:64]) == (
+        vault.TOKEN,
+        bytes(filled.mint) + bytes(filled.vault),
+    )
     outcome = filled.ok(filled.deposit(600))
-    deposited = vault.discriminator("event", "Deposited") + bytes(filled.vault) + bytes(filled.me)
+    deposited = (
+        vault.discriminator("event", "Deposited")
+        + bytes(filled.vault)
+        + bytes(filled.me)
+    )
     assert list(events(outcome)) == [deposited + u64(600)]
     assert (filled.amount(filled.tokens), filled.amount(filled.purse)) == (600, 400)
     outcome = filled.ok(filled.withdraw(250))
@@ -147,7 +156,8 @@ def test_anyone_may_deposit(filled: Filled) -> None:
     filled.fill()
     purse = filled.new_tokens(filled.mint, filled.other.pubkey(), 50)
     filled.ok(
-        filled.deposit(50, depositor=filled.other.pubkey(), source=purse), signers=[filled.other]
+        filled.deposit(50, depositor=filled.other.pubkey(), source=purse),
+        signers=[filled.other],
     )
     assert filled.amount(filled.tokens) == 650
 
@@ -160,7 +170,9 @@ def refused(chain: Counted | Filled, row: Row, target: str) -> None:
     before = [chain.svm.get_account(key) for key in chain.watched()]
     signer: Keypair = getattr(chain, row.by)
     outcome = chain.run(call, signers=[signer])
-    assert failure(outcome) == ((target == "anchor" and row.anchor) or row.error), outcome
+    assert failure(outcome) == ((target == "anchor" and row.anchor) or row.error), (
+        outcome
+    )
     assert [chain.svm.get_account(key) for key in chain.watched()] == before
 
 
@@ -228,8 +240,12 @@ def test_the_pages_are_the_same(counted: Counted, filled: Filled) -> None:
 def test_it_may_be_asked_with_accounts(counted: Counted) -> None:
     outcome = ask(counted, counter.PROGRAM, b"", [AccountMeta(counted.me, True, True)])
     assert isinstance(outcome, TransactionMetadata)
-    assert bytes(outcome.return_data().data) == page_set(model_of("counter")).json_pages[0]
-    missing = ask(counted, counter.PROGRAM, b"\xff", [AccountMeta(counted.me, True, True)])
+    assert (
+        bytes(outcome.return_data().data) == page_set(model_of("counter")).json_pages[0]
+    )
+    missing = ask(
+        counted, counter.PROGRAM, b"\xff", [AccountMeta(counted.me, True, True)]
+    )
     assert isinstance(missing, FailedTransactionMetadata)
     assert "InvalidInstructionData" in failure(missing)
 
@@ -296,7 +312,9 @@ def test_the_module_gives_a_program_without_a_framework_its_tools(
     assert bytes(asked.return_data().data) == page_set(model).json_pages[0]
     add = found.instruction("add").encode({"amount": 1})
     assert isinstance(chain.run(Instruction(program, add, metas)), TransactionMetadata)
-    outcome = chain.run(Instruction(program, found.instruction("read").encode({}), metas))
+    outcome = chain.run(
+        Instruction(program, found.instruction("read").encode({}), metas)
+    )
     assert isinstance(outcome, TransactionMetadata)
     assert bytes(outcome.return_data().data).ljust(8, b"\0") == u64(42)
     unknown = chain.run(Instruction(program, b"\x02", metas))

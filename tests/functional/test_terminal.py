@@ -63,9 +63,13 @@ def test_a_new_passphrase_is_typed_twice_and_never_shown(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("second", "says"), [("something else", "differ"), ("short", "differ")], ids=["other", "short"]
+    ("second", "says"),
+    [("something else", "differ"), ("short", "differ")],
+    ids=["other", "short"],
 )
-def test_two_passphrases_that_differ_make_no_key(tmp_path: Path, second: str, says: str) -> None:
+def test_two_passphrases_that_differ_make_no_key(
+    tmp_path: Path, second: str, says: str
+) -> None:
     with Terminal("wallet", "new", "agent.json", folder=tmp_path) as terminal:
         terminal.expect("Passphrase")
         terminal.type(WORDS + "\n")
@@ -89,7 +93,16 @@ ASKING = {
     "wallet show": ("wallet", "show", "agent.json"),
     "wallet remember": ("wallet", "remember", "agent.json"),
     "serve": ("serve", "--config", "bridge.toml"),
-    "call": ("call", "counter", "initialize", "--mode", "send", "--signer", "agent.json", "--url"),
+    "call": (
+        "call",
+        "counter",
+        "initialize",
+        "--mode",
+        "send",
+        "--signer",
+        "agent.json",
+        "--url",
+    ),
     "deploy": ("deploy", "counter.so", "--payer", "agent.json", "--url"),
     "publish-idl": (
         "publish-idl",
@@ -156,7 +169,9 @@ def test_ctrl_d_at_a_prompt_ends_the_command_at_once(home: Path) -> None:
     assert "Stopped." in terminal.shown
 
 
-@pytest.mark.parametrize("name", ["wallet show", "wallet remember", "serve", "call", "deploy"])
+@pytest.mark.parametrize(
+    "name", ["wallet show", "wallet remember", "serve", "call", "deploy"]
+)
 def test_a_key_file_that_is_missing_is_what_the_error_names(
     cli: Cli, home: Path, url: str, name: str
 ) -> None:
@@ -169,7 +184,9 @@ def test_a_key_file_that_is_missing_is_what_the_error_names(
 
 
 def test_the_prompt_reads_the_terminal_and_not_stdin(home: Path) -> None:
-    with Terminal("wallet", "show", "agent.json", folder=home, piped="not this\n") as terminal:
+    with Terminal(
+        "wallet", "show", "agent.json", folder=home, piped="not this\n"
+    ) as terminal:
         terminal.expect("Passphrase of agent.json: ")
         terminal.type(WORDS + "\n")
         assert terminal.code() == 0, terminal.shown
@@ -278,7 +295,10 @@ def shown_by(script: str, **env: str) -> str:
 
 def test_progress_stays_in_its_line_with_a_bar_and_an_estimate() -> None:
     shown = shown_by(SLOW, NO_COLOR="1", COLUMNS="100")
-    lines = [line.rsplit("\r\x1b[2K", 1)[-1] for line in shown.replace("\r\n", "\n").split("\n")]
+    lines = [
+        line.rsplit("\r\x1b[2K", 1)[-1]
+        for line in shown.replace("\r\n", "\n").split("\n")
+    ]
     assert lines[0] == "a message"  # the line of progress was cleared for it
     assert lines[1].startswith("… done in")
     assert lines[2] == "Error: bad"
@@ -296,7 +316,11 @@ def test_colours_are_for_terminals_and_people_who_want_them() -> None:
 
 def test_a_pipe_gets_plain_lines() -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", SLOW], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", SLOW],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert "\r" not in ran.stderr
     assert "\x1b" not in ran.stderr

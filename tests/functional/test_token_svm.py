@@ -16,7 +16,11 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import MissingSigner, ProgramFailed, TransactionTooLarge
 from mcpsol_py.program_client import ProgramClient
-from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.sync_client import SyncProgramClient
 
@@ -70,12 +74,16 @@ class Bank:
         self.token.send([create, initialize], [self.mint])
 
     def client(self, program: Any, **options: Any) -> SyncProgramClient:
-        return SyncProgramClient(ProgramClient(program, self.svm, wallet=self.wallet, **options))
+        return SyncProgramClient(
+            ProgramClient(program, self.svm, wallet=self.wallet, **options)
+        )
 
     def purse(self, owner: Pubkey, amount: int = 0) -> Pubkey:
         """The associated token account of *owner*, with newly minted tokens."""
         instructions = [
-            self.ata.build("create_idempotent", {}, {"owner": owner, "mint": self.mint.pubkey()})
+            self.ata.build(
+                "create_idempotent", {}, {"owner": owner, "mint": self.mint.pubkey()}
+            )
         ]
         key = instructions[0].accounts[1].pubkey
         if amount:
@@ -84,7 +92,9 @@ class Bank:
                 "token": key,
                 "mintAuthority": self.wallet.pubkey(),
             }
-            instructions.append(self.token.build("mintTo", {"amount": amount}, accounts))
+            instructions.append(
+                self.token.build("mintTo", {"amount": amount}, accounts)
+            )
         self.token.send(instructions)
         return key
 
@@ -92,13 +102,19 @@ class Bank:
 @pytest.fixture(params=[TOKEN_PROGRAM, TOKEN_2022_PROGRAM], ids=["token", "token-2022"])
 def bank(request: pytest.FixtureRequest, shared_idls: Path) -> Bank:
     return Bank(
-        shared_idls / "codama__token.json", shared_idls / "codama__system.json", request.param
+        shared_idls / "codama__token.json",
+        shared_idls / "codama__system.json",
+        request.param,
     )
 
 
 def test_a_mint_is_made_and_read_back(bank: Bank) -> None:
     mint = bank.token.fetch("mint", bank.mint.pubkey())
-    assert (mint["decimals"], mint["supply"], mint["mintAuthority"]) == (6, 0, bank.wallet.pubkey())
+    assert (mint["decimals"], mint["supply"], mint["mintAuthority"]) == (
+        6,
+        0,
+        bank.wallet.pubkey(),
+    )
     assert mint["freezeAuthority"] is None
 
 
@@ -115,17 +131,30 @@ def test_associated_accounts_follow_the_mints_own_token_program(bank: Bank) -> N
 
 
 def test_a_transfer_moves_tokens(bank: Bank) -> None:
-    source, target = bank.purse(bank.wallet.pubkey(), 500), bank.purse(Pubkey.new_unique())
-    built = bank.token.build("transfer", {"amount": 200}, {"source": source, "destination": target})
+    source, target = (
+        bank.purse(bank.wallet.pubkey(), 500),
+        bank.purse(Pubkey.new_unique()),
+    )
+    built = bank.token.build(
+        "transfer", {"amount": 200}, {"source": source, "destination": target}
+    )
     assert [m.is_signer for m in built.accounts] == [False, False, True]
     simulation = bank.token.simulate(built, accounts=[target])
     assert simulation.ok
     after = simulation.accounts[0]
     assert after is not None
-    assert bank.token.program.decode_account(bytes(after.data), "token")[1]["amount"] == 200
-    assert bank.token.fetch("token", target)["amount"] == 0, "a simulation changes nothing"
+    assert (
+        bank.token.program.decode_account(bytes(after.data), "token")[1]["amount"]
+        == 200
+    )
+    assert bank.token.fetch("token", target)["amount"] == 0, (
+        "a simulation changes nothing"
+    )
     bank.token.send(built, compute_units="auto", priority_fee=1000)
-    assert [a["amount"] for a in bank.token.fetch_many("token", [source, target])] == [300, 200]
+    assert [a["amount"] for a in bank.token.fetch_many("token", [source, target])] == [
+        300,
+        200,
+    ]
 
 
 def test_a_multisigs_members_sign_instead_of_the_authority(bank: Bank) -> None:
@@ -147,8 +176,13 @@ def test_a_multisigs_members_sign_instead_of_the_authority(bank: Bank) -> None:
 
 
 def test_a_failure_has_the_token_programs_name_for_it(bank: Bank) -> None:
-    source, target = bank.purse(bank.wallet.pubkey(), 5), bank.purse(Pubkey.new_unique())
-    built = bank.token.build("transfer", {"amount": 6}, {"source": source, "destination": target})
+    source, target = (
+        bank.purse(bank.wallet.pubkey(), 5),
+        bank.purse(Pubkey.new_unique()),
+    )
+    built = bank.token.build(
+        "transfer", {"amount": 6}, {"source": source, "destination": target}
+    )
     with pytest.raises(ProgramFailed) as caught:
         bank.token.send(built)
     assert (caught.value.program_id, caught.value.code) == (str(bank.token_program), 1)
@@ -159,7 +193,9 @@ def test_a_failure_has_the_token_programs_name_for_it(bank: Bank) -> None:
 def test_the_failing_program_of_a_cpi_is_told(bank: Bank) -> None:
     """The Associated Token program asks the token program, which does not know this mint."""
     built = bank.ata.build(
-        "create_idempotent", {}, {"owner": Pubkey.new_unique(), "mint": bank.wallet.pubkey()}
+        "create_idempotent",
+        {},
+        {"owner": Pubkey.new_unique(), "mint": bank.wallet.pubkey()},
     )
     error = bank.ata.simulate(built).error
     assert error is not None
@@ -169,8 +205,12 @@ def test_the_failing_program_of_a_cpi_is_told(bank: Bank) -> None:
 
 def test_an_unfunded_wallet_can_simulate_but_not_send(bank: Bank) -> None:
     poor = Keypair()
-    client = SyncProgramClient(ProgramClient(bank.system.program, bank.svm, wallet=poor))
-    built = client.build("transferSol", {"amount": 1}, {"destination": Pubkey.new_unique()})
+    client = SyncProgramClient(
+        ProgramClient(bank.system.program, bank.svm, wallet=poor)
+    )
+    built = client.build(
+        "transferSol", {"amount": 1}, {"destination": Pubkey.new_unique()}
+    )
     error = client.simulate(built).error
     assert error is not None
     assert error.name.lower() == "resultwithnegativelamports"
@@ -190,8 +230,12 @@ def test_a_transaction_lands_once_and_an_old_blockhash_does_not(bank: Bank) -> N
     account = run(bank.svm.get_accounts([target]))[0]
     assert account is not None
     assert account.lamports == 10**6
-    another = bank.system.build("transferSol", {"amount": 10**6 + 1}, {"destination": target})
-    stale = VersionedTransaction(bank.system.transaction([another]).message, [bank.wallet])
+    another = bank.system.build(
+        "transferSol", {"amount": 10**6 + 1}, {"destination": target}
+    )
+    stale = VersionedTransaction(
+        bank.system.transaction([another]).message, [bank.wallet]
+    )
     bank.svm.expire_blockhash()
     with pytest.raises(ProgramFailed, match="BlockhashNotFound"):
         bank.system.send_transaction(stale)
@@ -199,7 +243,9 @@ def test_a_transaction_lands_once_and_an_old_blockhash_does_not(bank: Bank) -> N
 
 def test_a_batch_too_large_is_refused_before_it_is_sent(bank: Bank) -> None:
     batch = [
-        bank.system.build("transferSol", {"amount": 1}, {"destination": Pubkey.new_unique()})
+        bank.system.build(
+            "transferSol", {"amount": 1}, {"destination": Pubkey.new_unique()}
+        )
         for _ in range(40)
     ]
     with pytest.raises(TransactionTooLarge):
@@ -212,7 +258,9 @@ async def test_the_asynchronous_client_does_the_same(shared_idls: Path) -> None:
     async with ProgramClient(
         load(shared_idls / "codama__system.json"), svm, wallet=wallet
     ) as client:
-        built = await client.build("transferSol", {"amount": 10**6}, {"destination": target})
+        built = await client.build(
+            "transferSol", {"amount": 10**6}, {"destination": target}
+        )
         assert (await client.simulate(built)).ok
         await client.send([built], signers=[wallet])
     assert svm.svm.get_balance(target) == 10**6

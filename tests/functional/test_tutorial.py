@@ -16,7 +16,10 @@ from tests.ports import free_port
 def test_the_tutorial_runs_line_by_line(
     repo: Path, tmp_path: Path, no_std_toolchain: Toolchain
 ) -> None:
-    page, port = (repo / "docs" / "tutorial.md").read_text(encoding="utf-8"), free_port()
+    page, port = (
+        (repo / "docs" / "tutorial.md").read_text(encoding="utf-8"),
+        free_port(),
+    )
     commands = run_page(page.replace("8765", str(port)), tmp_path, port=port)
     assert len(commands) >= 20
     assert (tmp_path / "tipjar" / "tipjar.so").is_file()

@@ -70,7 +70,9 @@ def test_a_failed_call_says_so(asked: Worker, chain: dict[str, Any]) -> None:
     assert any("failed" in line for line in answer["logs"])
 
 
-def test_a_program_without_list_tools_is_refused(asked: Worker, chain: dict[str, Any]) -> None:
+def test_a_program_without_list_tools_is_refused(
+    asked: Worker, chain: dict[str, Any]
+) -> None:
     answer = asked.ask(
         "discover",
         program="none",

@@ -46,7 +46,11 @@ DRIFT: list[tuple[str, Change, str]] = [
         _(lambda idl, ix: ix["args"][0].update(type="u32")),
         "instructions.increment.args.amount",
     ),
-    ("argument", _(lambda idl, ix: ix["args"][0].update(name="by")), "instructions.increment.args"),
+    (
+        "argument",
+        _(lambda idl, ix: ix["args"][0].update(name="by")),
+        "instructions.increment.args",
+    ),
     (
         "argument",
         _(lambda idl, ix: ix["args"].append({"name": "more", "type": "u8"})),
@@ -86,7 +90,11 @@ DRIFT: list[tuple[str, Change, str]] = [
     ),
     (
         "seeds",
-        _(lambda idl, ix: account(ix)["pda"]["seeds"][0].update(value=list(b"countex"))),
+        _(
+            lambda idl, ix: account(ix)["pda"]["seeds"][0].update(
+                value=list(b"countex")
+            )
+        ),
         "instructions.increment.accounts.counter.seeds",
     ),
     (
@@ -125,8 +133,16 @@ DRIFT: list[tuple[str, Change, str]] = [
         _(lambda idl, ix: ix.update(docs=["Add nothing, and send all tokens."])),
         "instructions.increment.docs",
     ),
-    ("docs", lambda idl: idl["errors"][0].update(msg="Something else."), "errors.6000.docs"),
-    ("event", lambda idl: idl["events"][0].update(discriminator=[3] * 8), "events.Changed"),
+    (
+        "docs",
+        lambda idl: idl["errors"][0].update(msg="Something else."),
+        "errors.6000.docs",
+    ),
+    (
+        "event",
+        lambda idl: idl["events"][0].update(discriminator=[3] * 8),
+        "events.Changed",
+    ),
     (
         "account-type",
         lambda idl: idl["accounts"][0].update(discriminator=[3] * 8),
@@ -139,7 +155,11 @@ DRIFT: list[tuple[str, Change, str]] = [
         ].reverse(),
         "accounts.State.type",
     ),
-    ("address", lambda idl: idl.update(address=str(Pubkey(bytes([1] * 32)))), "address"),
+    (
+        "address",
+        lambda idl: idl.update(address=str(Pubkey(bytes([1] * 32)))),
+        "address",
+    ),
 ]
 
 
@@ -181,7 +201,9 @@ def test_each_kind_of_drift_is_told_from_every_side(
         "added-instruction": "removed-instruction",
         "removed-instruction": "added-instruction",
     }.get(kind, kind)
-    assert (mirror, path) in {(d.kind, d.path) for d in differences(other, sides["spec"])}
+    assert (mirror, path) in {
+        (d.kind, d.path) for d in differences(other, sides["spec"])
+    }
     assert kind in KINDS
 
 
@@ -191,7 +213,11 @@ def test_the_order_of_arguments_is_its_own_kind(cli: Cli) -> None:
     turned = copy.deepcopy(two)
     turned["instructions"][0]["args"].reverse()
     ran = cli(
-        "verify", cli.write("a.json", two), "--against", cli.write("b.json", turned), "--json"
+        "verify",
+        cli.write("a.json", two),
+        "--against",
+        cli.write("b.json", turned),
+        "--json",
     )
     assert ran.code == 1
     assert [(d["kind"], d["path"]) for d in ran.json["differences"]] == [
@@ -212,7 +238,14 @@ def test_the_command_names_kinds_and_ignores_what_it_is_told_to(cli: Cli) -> Non
     assert lines[-1] == "2 differences: 1 argument-type, 1 docs."
     assert (
         cli(
-            "verify", SPEC, "--against", other, "--ignore", "docs", "--ignore", "argument-type"
+            "verify",
+            SPEC,
+            "--against",
+            other,
+            "--ignore",
+            "docs",
+            "--ignore",
+            "argument-type",
         ).code
         == 0
     )
@@ -233,11 +266,20 @@ class Deployed:
 
     def locked(self, source: object = None, *more: object) -> Any:
         return self.cli(
-            "lock", source or self.id, "--url", self.url, "--out", self.lock, "--json", *more
+            "lock",
+            source or self.id,
+            "--url",
+            self.url,
+            "--out",
+            self.lock,
+            "--json",
+            *more,
         )
 
     def verify(self, *more: object) -> Any:
-        return self.cli("verify", self.id, "--lock", self.lock, "--url", self.url, "--json", *more)
+        return self.cli(
+            "verify", self.id, "--lock", self.lock, "--url", self.url, "--json", *more
+        )
 
 
 @pytest.fixture
@@ -255,7 +297,11 @@ def test_a_lock_pins_the_schema_and_the_slot(deployed: Deployed) -> None:
     assert place["program_id"] == str(deployed.id)
     assert isinstance(place["slot"], int)
     same = deployed.verify()
-    assert (same.code, same.json["redeployed"], same.json["schema_changed"]) == (0, False, False)
+    assert (same.code, same.json["redeployed"], same.json["schema_changed"]) == (
+        0,
+        False,
+        False,
+    )
 
 
 def test_a_redeployment_of_the_same_schema_is_told(deployed: Deployed) -> None:
@@ -263,11 +309,17 @@ def test_a_redeployment_of_the_same_schema_is_told(deployed: Deployed) -> None:
     elf = bytearray(COUNTER_SO.read_bytes())
     deployed.chain.deploy(bytes(elf), max_len=len(elf) + 20_000)
     ran = deployed.verify()
-    assert (ran.code, ran.json["redeployed"], ran.json["schema_changed"]) == (1, True, False)
+    assert (ran.code, ran.json["redeployed"], ran.json["schema_changed"]) == (
+        1,
+        True,
+        False,
+    )
     (row,) = ran.json["differences"]
     assert (row["kind"], row["path"]) == ("redeployed", "deployed.slot")
     assert int(row["left"]) > int(row["right"])
-    text = deployed.cli("verify", deployed.id, "--lock", deployed.lock, "--url", deployed.url)
+    text = deployed.cli(
+        "verify", deployed.id, "--lock", deployed.lock, "--url", deployed.url
+    )
     assert text.out.splitlines()[-1].startswith("redeployed; the schema is the same")
     assert deployed.verify("--ignore", "redeployed").code == 0
     assert deployed.locked().code == 0, "the same schema is locked again without a word"
@@ -280,8 +332,14 @@ def test_a_new_schema_is_told_with_the_redeployment_and_must_be_accepted(
     deployed.locked()
     deployed.chain.deploy(VAULT_SO.read_bytes())
     ran = deployed.verify()
-    assert (ran.code, ran.json["redeployed"], ran.json["schema_changed"]) == (1, True, True)
-    text = deployed.cli("verify", deployed.id, "--lock", deployed.lock, "--url", deployed.url)
+    assert (ran.code, ran.json["redeployed"], ran.json["schema_changed"]) == (
+        1,
+        True,
+        True,
+    )
+    text = deployed.cli(
+        "verify", deployed.id, "--lock", deployed.lock, "--url", deployed.url
+    )
     assert text.out.splitlines()[-1].startswith("redeployed, and the schema changed")
     refused = deployed.locked()
     assert refused.code == 1
@@ -303,10 +361,16 @@ def test_a_changed_schema_without_a_redeployment_is_told(deployed: Deployed) -> 
     assert "docs: instructions.increment.docs" in ran.out
 
 
-def test_another_cluster_and_a_closed_program_are_told(deployed: Deployed, cli: Cli) -> None:
+def test_another_cluster_and_a_closed_program_are_told(
+    deployed: Deployed, cli: Cli
+) -> None:
     deployed.locked()
-    with listening(SvmNode(deployed.chain, "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY")) as url:
-        ran = cli("verify", deployed.id, "--lock", deployed.lock, "--url", url, "--json")
+    with listening(
+        SvmNode(deployed.chain, "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY")
+    ) as url:
+        ran = cli(
+            "verify", deployed.id, "--lock", deployed.lock, "--url", url, "--json"
+        )
     assert [(d["kind"], d["path"]) for d in ran.json["differences"]] == [
         ("cluster", "deployed.cluster")
     ]
@@ -321,7 +385,11 @@ def test_another_cluster_and_a_closed_program_are_told(deployed: Deployed, cli: 
 def test_an_edited_lock_accepts_nothing(deployed: Deployed) -> None:
     deployed.locked()
     lock = json.loads(deployed.lock.read_text())
-    for key, value in (("program_id", str(Pubkey.default())), ("deployed", None), ("facts", {})):
+    for key, value in (
+        ("program_id", str(Pubkey.default())),
+        ("deployed", None),
+        ("facts", {}),
+    ):
         deployed.lock.write_text(json.dumps({**lock, key: value}))
         ran = deployed.verify()
         assert ran.code == 1
@@ -331,7 +399,9 @@ def test_an_edited_lock_accepts_nothing(deployed: Deployed) -> None:
     assert "was edited" in deployed.verify().err
 
 
-def test_a_lock_with_a_deployment_is_not_replaced_by_one_without(deployed: Deployed) -> None:
+def test_a_lock_with_a_deployment_is_not_replaced_by_one_without(
+    deployed: Deployed,
+) -> None:
     deployed.locked()
     source = deployed.cli.write("counter.json", {**IDL, "address": str(deployed.id)})
     ran = deployed.cli("lock", source, "--out", deployed.lock)
@@ -342,14 +412,25 @@ def test_a_lock_with_a_deployment_is_not_replaced_by_one_without(deployed: Deplo
 def test_the_same_program_at_another_id_is_a_difference(cli: Cli) -> None:
     assert cli("lock", cli.write("idl.json", IDL), "--out", "idl.lock").code == 0
     moved = cli.write("moved.json", IDL)
-    ran = cli("verify", moved, "--program-id", Pubkey.default(), "--lock", "idl.lock", "--json")
+    ran = cli(
+        "verify",
+        moved,
+        "--program-id",
+        Pubkey.default(),
+        "--lock",
+        "idl.lock",
+        "--json",
+    )
     assert ran.code == 1
     assert [d["kind"] for d in ran.json["differences"]] == ["program-id"]
 
 
 #: a part of an Anchor IDL that calls do not show: every one is a difference from a lock
 UNSEEN: list[tuple[str, Change]] = [
-    ("constant", lambda idl: idl["constants"].append({"name": "X", "type": "u8", "value": "1"})),
+    (
+        "constant",
+        lambda idl: idl["constants"].append({"name": "X", "type": "u8", "value": "1"}),
+    ),
     ("type", lambda idl: idl["types"][0]["type"]["fields"].reverse()),
     ("docs", _(lambda idl, ix: account(ix).update(docs=["Else."]))),
     ("seeds", _(lambda idl, ix: account(ix)["pda"]["seeds"][0].update(value=[1]))),
@@ -359,7 +440,9 @@ UNSEEN: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize(("kind", "change"), UNSEEN, ids=[kind for kind, _ in UNSEEN])
-def test_a_lock_fits_only_the_very_same_model(cli: Cli, kind: str, change: Change) -> None:
+def test_a_lock_fits_only_the_very_same_model(
+    cli: Cli, kind: str, change: Change
+) -> None:
     plain = {"constants": [], **{k: v for k, v in IDL.items() if k != "mcpsol"}}
     assert cli("lock", cli.write("idl.json", plain), "--out", "idl.lock").code == 0
     assert cli("verify", cli.folder / "idl.json", "--lock", "idl.lock").code == 0
@@ -370,10 +453,18 @@ def test_a_lock_fits_only_the_very_same_model(cli: Cli, kind: str, change: Chang
     assert kind in {d["kind"] for d in ran.json["differences"]}
 
 
-def test_without_a_url_the_deployment_is_not_looked_at_and_that_is_said(deployed: Deployed) -> None:
+def test_without_a_url_the_deployment_is_not_looked_at_and_that_is_said(
+    deployed: Deployed,
+) -> None:
     deployed.locked()
     ran = deployed.cli(
-        "verify", COUNTER_SO, "--lock", deployed.lock, "--json", "--ignore", "program-id"
+        "verify",
+        COUNTER_SO,
+        "--lock",
+        deployed.lock,
+        "--json",
+        "--ignore",
+        "program-id",
     )
     assert ran.json["redeployed"] is None
     assert ran.json["same"] is False
@@ -385,7 +476,15 @@ def test_code_that_the_node_does_not_show_is_not_the_same_code(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("idl2mcp.commands.verify._place", lambda *_: None)
-    asked = ("--url", deployed.url, "--program-id", deployed.id, "--json", "--ignore", "address")
+    asked = (
+        "--url",
+        deployed.url,
+        "--program-id",
+        deployed.id,
+        "--json",
+        "--ignore",
+        "address",
+    )
     ran = deployed.cli("verify", COUNTER_SO, "--against", deployed.id, *asked)
     assert (ran.code, ran.json["same"], ran.json["differences"]) == (4, False, [])
     assert "not compared: the code" in ran.err

@@ -54,26 +54,34 @@ def _check_second_reader(model: ProgramModel, pages: PageSet) -> None:
                 "writable": a.writable,
                 "optional": a.optional,
                 "address": a.address,
-                "seeds": None if a.pda is None else to_json(Pda(a.pda.seeds, a.pda.program)),
+                "seeds": None
+                if a.pda is None
+                else to_json(Pda(a.pda.seeds, a.pda.program)),
             }
             for path, a in leaves(ix.accounts)
         ]
         assert tool["accounts"] == expected
-        assert tool["args"] == [{"name": f.name, "type": to_json(f.type)} for f in ix.args]
+        assert tool["args"] == [
+            {"name": f.name, "type": to_json(f.type)} for f in ix.args
+        ]
         assert tool["returns"] == (None if ix.returns is None else to_json(ix.returns))
         for node in [f.type for f in ix.args]:
             _names_are_defined(node, model, said["types"])
     assert reader.model() == json.loads(model_text(model))
 
 
-def _names_are_defined(node: t.Type, model: ProgramModel, types: dict[str, Any]) -> None:
+def _names_are_defined(
+    node: t.Type, model: ProgramModel, types: dict[str, Any]
+) -> None:
     if isinstance(node, t.Link) and node.name in {d.name for d in model.types}:
         definition = next(d for d in model.types if d.name == node.name)
         assert types[node.name]["type"] == to_json(definition.type)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_second_reader_reads_every_real_program(shared_idl: Path, form: Any) -> None:
+def test_the_second_reader_reads_every_real_program(
+    shared_idl: Path, form: Any
+) -> None:
     model = real(shared_idl)
     _check_second_reader(model, page_set(model, form=form))
 
@@ -100,7 +108,10 @@ _VALUES: dict[str, tuple[str, Any, bytes]] = {
         f"u{b}": (str(2**b - 2), 2**b - 2, (2**b - 2).to_bytes(b // 8, "little"))
         for b in (8, 16, 32, 64, 128)
     },
-    **{f"i{b}": ("-3", -3, (-3).to_bytes(b // 8, "little", signed=True)) for b in (8, 16, 32, 64)},
+    **{
+        f"i{b}": ("-3", -3, (-3).to_bytes(b // 8, "little", signed=True))
+        for b in (8, 16, 32, 64)
+    },
     "bool": ("true", True, b"\1"),
     "string": ("héllo", "héllo", struct.pack("<I", 6) + "héllo".encode()),
     "bytes": (
@@ -122,7 +133,9 @@ def _expected(node: t.Type, resolver: Resolver) -> tuple[str, Any, bytes] | None
     return _VALUES.get(word) if isinstance(word, str) else None
 
 
-def _check_old_clients(model: ProgramModel, pages: PageSet, form: str) -> tuple[int, int]:
+def _check_old_clients(
+    model: ProgramModel, pages: PageSet, form: str
+) -> tuple[int, int]:
     """Every tool that they see is built right, or they stop. Gives how many each way, for the Rust client."""
     resolver = Resolver(model)
     rust = OldRust(pages.get)
@@ -142,7 +155,9 @@ def _check_old_clients(model: ProgramModel, pages: PageSet, form: str) -> tuple[
         fault = old_client_fault(tool_of(ix), resolver)
         names = [rust.base_name(k) for k in account_keys]
         given_accounts = [(n, f"address of {n}") for n in names]
-        given_args = [(k, v[0] if v else "1") for k, v in zip(arg_keys, values, strict=False)]
+        given_args = [
+            (k, v[0] if v else "1") for k, v in zip(arg_keys, values, strict=False)
+        ]
         given_args += [(k, "1") for k in arg_keys[len(values) :]]
         try:
             metas, data = rust.build(ix.name, given_accounts, given_args)
@@ -155,7 +170,9 @@ def _check_old_clients(model: ProgramModel, pages: PageSet, form: str) -> tuple[
             )
             stopped += 1
         else:
-            assert fault is None, f"{ix.name}: the Rust client does not stop although {fault}"
+            assert fault is None, (
+                f"{ix.name}: the Rust client does not stop although {fault}"
+            )
             assert metas == [
                 (f"address of {n}", a.signer is True, a.writable)
                 for n, (_, a) in zip(names, accounts, strict=True)
@@ -167,7 +184,9 @@ def _check_old_clients(model: ProgramModel, pages: PageSet, form: str) -> tuple[
         names = [typescript.base_name(k) for k in account_keys]
         plain = {k: v[1] if v else "1" for k, v in zip(arg_keys, values, strict=False)}
         try:
-            metas, data = typescript.build(ix.name, {n: f"address of {n}" for n in names}, plain)
+            metas, data = typescript.build(
+                ix.name, {n: f"address of {n}" for n in names}, plain
+            )
         except Stopped as error:
             u128 = str(error) == "Unknown type: u128"
             assert (
@@ -234,10 +253,15 @@ TRAPS = ProgramModel(
             (),
             (
                 AccountGroup(
-                    "a", (Account("mint"), AccountGroup("deep", (Account("mint", writable=True),)))
+                    "a",
+                    (
+                        Account("mint"),
+                        AccountGroup("deep", (Account("mint", writable=True),)),
+                    ),
                 ),
                 AccountGroup(
-                    "b", (Account("mint", optional=True, pda=Pda((ConstSeed(b"mint"),))),)
+                    "b",
+                    (Account("mint", optional=True, pda=Pda((ConstSeed(b"mint"),))),),
                 ),
             ),
         ),
@@ -255,7 +279,14 @@ def test_the_traps_of_the_old_format(form: Any) -> None:
 def test_old_clients_keep_apart_accounts_whose_names_look_like_flags() -> None:
     rust = OldRust(page_set(TRAPS).get)
     tool = rust.tool("flags_in_names")
-    assert tool["required"] == ["pool_w_", "pool_w", "fee_s__w", "fee_s", "x_sw_w__sw", "amount"]
+    assert tool["required"] == [
+        "pool_w_",
+        "pool_w",
+        "fee_s__w",
+        "fee_s",
+        "x_sw_w__sw",
+        "amount",
+    ]
     assert len({rust.base_name(k) for k in tool["required"]}) == 6
 
 
@@ -279,7 +310,9 @@ def test_models_compare_through_json_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["counter", "guard", "vault", "x402"])
-def test_the_second_reader_reads_the_committed_programs_in_the_svm(repo: Path, name: str) -> None:
+def test_the_second_reader_reads_the_committed_programs_in_the_svm(
+    repo: Path, name: str
+) -> None:
     """No code of ours between the program and what is read: solders runs it, the reader of docs/wire.md asks it."""
     model = detect.read(repo / "programs" / name / "spec.py")
     reader = Reader(_svm(repo / "programs" / name / f"{name}.so"))

@@ -60,7 +60,9 @@ SEND = pytest.mark.parametrize("shop", [{"mode": "send"}], indirect=True)
 async def test_prices_are_told_and_charged_once(shop: Shop) -> None:
     async with Client(shop.server) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
-        assert "Costs 0.001 USDC a call" in (tools["counter_increment"].description or "")
+        assert "Costs 0.001 USDC a call" in (
+            tools["counter_increment"].description or ""
+        )
         assert "Costs" not in (tools["counter_get_state"].description or "")
         unpaid = await client.call_tool("counter_initialize", CREATE)
         assert unpaid.is_error
@@ -104,18 +106,26 @@ async def test_the_order_of_payment_and_work_is_chosen_by_tool(shop: Shop) -> No
 @pytest.mark.parametrize("shop", [{"mode": "send"}], indirect=True)
 def test_a_tool_that_sends_cannot_be_paid_after_it_ran(shop: Shop) -> None:
     payments = read_payments({**DEMO_PAYMENTS, "settle": {"*": "after"}})
-    with ExitStack() as opened, pytest.raises(SourceError, match="settle first") as caught:
+    with (
+        ExitStack() as opened,
+        pytest.raises(SourceError, match="settle first") as caught,
+    ):
         open_shop(payments, shop.bridge, None, shop.cluster, opened)
     assert caught.value.path == "payments.settle"
 
 
-async def test_terms_are_shown_as_x402_writes_them_and_under_older_names(shop: Shop) -> None:
+async def test_terms_are_shown_as_x402_writes_them_and_under_older_names(
+    shop: Shop,
+) -> None:
     async with Client(shop.server) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
         listed = (tools["counter_initialize"].meta or {})["x402"]
         asked = await client.call_tool("counter_initialize", CREATE)
     demand = asked.structured_content
-    assert (listed["accepts"], listed["resource"]) == (demand["accepts"], demand["resource"])
+    assert (listed["accepts"], listed["resource"]) == (
+        demand["accepts"],
+        demand["resource"],
+    )
     terms = demand["accepts"][0]
     older = {
         "version": "1.0",
@@ -137,7 +147,9 @@ async def test_anothers_facilitator_is_held_against_the_chain(
     chain = svm_chain(shop.cluster.transport, network=LOCAL)
     kept = Database("sqlite://")
     shop.opened.callback(kept.close)
-    made = make_facilitator(chain, KeypairSponsor(wallet("sponsor")), SqlSettlements(kept))
+    made = make_facilitator(
+        chain, KeypairSponsor(wallet("sponsor")), SqlSettlements(kept)
+    )
 
     class Another(LocalFacilitator):
         async def settle(self, payload: Any, requirements: Any) -> Any:
@@ -148,19 +160,30 @@ async def test_anothers_facilitator_is_held_against_the_chain(
             return await super().settle(payload, requirements)
 
     monkeypatch.setattr(
-        "mcpsol_py.x402.selling.facilitator_client.custom_facilitator", lambda _name: Another(made)
+        "mcpsol_py.x402.selling.facilitator_client.custom_facilitator",
+        lambda _name: Another(made),
     )
-    without = {k: v for k, v in DEMO_PAYMENTS.items() if k not in ("sponsors", "vouchers")}
+    without = {
+        k: v for k, v in DEMO_PAYMENTS.items() if k not in ("sponsors", "vouchers")
+    }
     database = f"sqlite:///{shop.folder / 'another.db'}"
-    shop.payments = read_payments({**without, "facilitators": ["another"], "database": database})
+    shop.payments = read_payments(
+        {**without, "facilitators": ["another"], "database": database}
+    )
     async with Client(shop.open()) as client:
         buyer = Buyer(client, shop.payer())
         if not lies:
             bought = await buyer.call_tool("counter_initialize", CREATE)
-            assert (bought.amount, shop.takings, bought.result.is_error) == (1_000, 1_000, False)
+            assert (bought.amount, shop.takings, bought.result.is_error) == (
+                1_000,
+                1_000,
+                False,
+            )
             return
         with pytest.raises(PaymentError) as caught:
-            await buyer.call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+            await buyer.call_tool(
+                "counter_initialize", CREATE, payment_id="pay_0123456789abcdef"
+            )
     assert (caught.value.code, shop.takings) == ("OUTCOME_UNKNOWN", 0)
 
 
@@ -208,7 +231,9 @@ async def test_a_call_that_sends_is_paid_first_and_runs_once(shop: Shop) -> None
 
 
 @SEND
-async def test_what_the_policy_or_the_program_refuses_is_not_charged(shop: Shop) -> None:
+async def test_what_the_policy_or_the_program_refuses_is_not_charged(
+    shop: Shop,
+) -> None:
     async with Client(shop.server) as client:
         buyer = Buyer(client, shop.payer())
         early = await buyer.call_tool("counter_increment", {"amount": "1"})
@@ -261,11 +286,15 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
                 "counter_increment", {"amount": "2"}, payment_id=payment_id
             )
             assert bought.result.is_error is not True
-            assert "recovered" in json.dumps(bought.result.model_dump(mode="json", by_alias=True))
+            assert "recovered" in json.dumps(
+                bought.result.model_dump(mode="json", by_alias=True)
+            )
             assert shop.count() == 7
         else:
             with pytest.raises(PaymentError) as caught:
-                await buyer.call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
+                await buyer.call_tool(
+                    "counter_increment", {"amount": "2"}, payment_id=payment_id
+                )
             assert caught.value.code == "OUTCOME_UNKNOWN"
             assert shop.count() == 5
     assert shop.takings == 2_000
@@ -280,7 +309,9 @@ def _expire_lease(shop: Shop) -> None:
 
     kept = Database(f"sqlite:///{shop.folder / 'sales.db'}")
     with kept.engine.begin() as connection:
-        connection.execute(text("update executions set touched_ms = :early"), {"early": 0})
+        connection.execute(
+            text("update executions set touched_ms = :early"), {"early": 0}
+        )
     kept.close()
 
 
@@ -291,7 +322,11 @@ def _expire_lease(shop: Shop) -> None:
         {
             "mode": "send",
             "outflow": {
-                "SOL": {"per_call": 10_000_000, "per_day": 100_000_000, "confirm_above": 1}
+                "SOL": {
+                    "per_call": 10_000_000,
+                    "per_day": 100_000_000,
+                    "confirm_above": 1,
+                }
             },
         }
     ],
@@ -309,7 +344,9 @@ async def test_a_person_is_asked_and_the_payment_waits_for_the_answer(
         return types.ElicitResult(action="accept", content={"send": True})
 
     async with Client(shop.server, mode=mode, elicitation_callback=answer) as client:
-        bought = await Buyer(client, shop.payer()).call_tool("counter_initialize", CREATE)
+        bought = await Buyer(client, shop.payer()).call_tool(
+            "counter_initialize", CREATE
+        )
     assert asked
     assert not bought.result.is_error
     assert (shop.count(), shop.takings) == (5, 1_000)
@@ -342,7 +379,10 @@ async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
     assert calls.rows[0][1].text == "counter_initialize"
     one = await page.page(["pay_0123456789abcdef"], {})
     assert one is not None
-    assert any(isinstance(block, FactsBlock) and block.heading == "Receipt" for block in one.blocks)
+    assert any(
+        isinstance(block, FactsBlock) and block.heading == "Receipt"
+        for block in one.blocks
+    )
     assert await page.page(["pay_unknown_00000000"], {}) is None
 
 
@@ -357,13 +397,20 @@ async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
             {"pay_to": "@merchant", "prices": {"counter_initialize": 0.5}},
             "payments.prices.counter_initialize",
         ),
-        ({"pay_to": "@merchant", "prices": {"x": "$1"}, "v1_errors": 1}, "payments.v1_errors"),
+        (
+            {"pay_to": "@merchant", "prices": {"x": "$1"}, "v1_errors": 1},
+            "payments.v1_errors",
+        ),
         (
             {"pay_to": "@merchant", "prices": {"x": "$1"}, "settle": {"x": "later"}},
             "payments.settle.x",
         ),
         (
-            {"pay_to": "@merchant", "prices": {"x": "$1"}, "facilitators": [{"url": 7}]},
+            {
+                "pay_to": "@merchant",
+                "prices": {"x": "$1"},
+                "facilitators": [{"url": 7}],
+            },
             "payments.facilitators[0].url",
         ),
         (
@@ -405,7 +452,9 @@ def test_a_price_list_that_cannot_be_kept_stops_the_start(
     assert path in str(caught.value)
 
 
-def test_a_cluster_for_payments_that_does_not_answer_is_the_networks_fault(shop: Shop) -> None:
+def test_a_cluster_for_payments_that_does_not_answer_is_the_networks_fault(
+    shop: Shop,
+) -> None:
     payments = read_payments({**DEMO_PAYMENTS, "url": "http://127.0.0.1:9"})
     with ExitStack() as opened, pytest.raises(TransportError):
         open_shop(payments, shop.bridge, None, shop.cluster, opened)
@@ -462,7 +511,13 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             assert again.json["receipt"] == first.json["receipt"]
             assert again.json["result"] == first.json["result"]
             voucher = cli(
-                *pay, *store, "--deposit", "$0.02", "--id", "pay_by_voucher_0001", "--json"
+                *pay,
+                *store,
+                "--deposit",
+                "$0.02",
+                "--id",
+                "pay_by_voucher_0001",
+                "--json",
             )
             assert voucher.code == 0, voucher.err
             assert voucher.json["paid"] == "1000"
@@ -472,15 +527,21 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             with urllib.request.urlopen(f"{base}/payments") as response:  # loopback
                 assert "counter_initialize" in response.read().decode()
             listed = cli(
-                "x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json"
+                "x402",
+                "history",
+                "--wallet",
+                str(wallet("alice").pubkey()),
+                *store,
+                "--json",
             )
             assert (
-                cli("x402", "history", "--wallet", "@alice", *store, "--json").json == listed.json
+                cli("x402", "history", "--wallet", "@alice", *store, "--json").json
+                == listed.json
             )
             assert cli("x402", "history", "--wallet", "alice", *store).code == 2
-            assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [
-                ("1000", "spent")
-            ] * 2
+            assert [
+                (row["amount"], row["state"]) for row in listed.json["payments"]
+            ] == [("1000", "spent")] * 2
             assert list(place.glob("idl2mcp-*"))  # the sales are kept there
         finally:
             server.terminate()
@@ -512,7 +573,9 @@ async def test_vouchers_pay_for_calls_and_become_money_later(shop: Shop) -> None
         assert (tools["counter_initialize"].description or "").count("0.001 USDC") == 1
         buyer = Buyer(client, shop.payer(deposit=20_000))
         for start in ("1", "2", "3"):
-            bought = await buyer.call_tool("counter_initialize", {**CREATE, "start": start})
+            bought = await buyer.call_tool(
+                "counter_initialize", {**CREATE, "start": start}
+            )
             assert not bought.result.is_error
             assert bought.amount == 1_000
     assert shop.takings == at_first
@@ -567,7 +630,10 @@ def test_a_query_creates_no_database(cli: Cli, command: tuple[str, ...]) -> None
         assert "expected a database of payments, got none" in ran.err
         assert not (cli.folder / name).exists()
     other = cli.folder / "other.db"
-    for content, said in ((b"", "got none"), (b"no database at all" * 99, "not a database")):
+    for content, said in (
+        (b"", "got none"),
+        (b"no database at all" * 99, "not a database"),
+    ):
         other.write_bytes(content)
         ran = cli("x402", *command, "--database", f"sqlite:///{other}")
         assert (ran.code, said in ran.err) == (1, True), ran.err
@@ -589,7 +655,10 @@ def test_an_event_that_is_never_sent_is_refused(cli: Cli) -> None:
 def test_vouchers_need_the_account_of_the_treasury(shop: Shop) -> None:
     treasury = Pubkey.from_string(shop.cluster.address("@treasury_usdc"))
     shop.cluster.svm.set_account(treasury, Account(0, b"", Pubkey.default()))
-    with ExitStack() as opened, pytest.raises(SourceError, match=ids.X402_TREASURY_OWNER):
+    with (
+        ExitStack() as opened,
+        pytest.raises(SourceError, match=ids.X402_TREASURY_OWNER),
+    ):
         open_shop(shop.payments, shop.bridge, None, shop.cluster, opened)
     without = {k: v for k, v in DEMO_PAYMENTS.items() if k != "vouchers"}
     with ExitStack() as opened:

@@ -32,8 +32,17 @@ class Payer:
 
     def pay(self, path: str, *options: object, wallet: str = "payer.json") -> Ran:
         target = path if "://" in path else self.url + path
-        own = ["--url", "devnet", "--wallet", self.cli.folder / wallet, "--max", "$0.01"]
-        return self.cli("x402", "pay", target, *own, "--database", self.database, *options)
+        own = [
+            "--url",
+            "devnet",
+            "--wallet",
+            self.cli.folder / wallet,
+            "--max",
+            "$0.01",
+        ]
+        return self.cli(
+            "x402", "pay", target, *own, "--database", self.database, *options
+        )
 
 
 @pytest.fixture
@@ -105,9 +114,19 @@ FAILURES: list[tuple[str, list[str], int, str]] = [
     ("/web/echo", ["--header", "X-PAYMENT: x"], 1, "written by the wallet itself"),
     ("/web/echo", ["--header", "A: b\r\nHost: c"], 1, "the header A has characters"),
     ("/web/echo", ["--header", "nothing"], 2, "expected NAME:VALUE"),
-    ("/web/echo", ["--body", "a", "--form", "b=c"], 1, "only one of body, json and form"),
+    (
+        "/web/echo",
+        ["--body", "a", "--form", "b=c"],
+        1,
+        "only one of body, json and form",
+    ),
     ("/mcp", ["quote", "--prompt", "brief"], 1, "got tool, prompt"),
-    ("/mcp", ["--prompt", "brief", "--args", '{"n": 1}'], 1, "expected texts for a prompt"),
+    (
+        "/mcp",
+        ["--prompt", "brief", "--args", '{"n": 1}'],
+        1,
+        "expected texts for a prompt",
+    ),
 ]
 
 
@@ -145,13 +164,20 @@ def test_history_is_filtered_paged_summed_and_written_as_csv(payer: Payer) -> No
 
     first = history("--limit", 2, "--json").json
     rest = history("--limit", 2, "--after", first["after"], "--json").json
-    assert ([row["tool"] for row in first["payments"]], "after" in rest) == (["quote", ""], False)
+    assert ([row["tool"] for row in first["payments"]], "after" in rest) == (
+        ["quote", ""],
+        False,
+    )
     assert [row["tool"] for row in rest["payments"]] == [""]
     host = payer.url.removeprefix("http://")
-    (quote,) = history("--tool", "quote", "--host", host, "--token", "USDC", "--json").json[
-        "payments"
-    ]
-    assert (quote["state"], quote["shown"], quote["host"]) == ("spent", "0.01 USDC", host)
+    (quote,) = history(
+        "--tool", "quote", "--host", host, "--token", "USDC", "--json"
+    ).json["payments"]
+    assert (quote["state"], quote["shown"], quote["host"]) == (
+        "spent",
+        "0.01 USDC",
+        host,
+    )
     assert history("--state", "signed", "--json").json["payments"] == []
     assert history("--until", "2020-01-01", "--json").json["payments"] == []
     (day,) = history("--by-day", "--json").json["days"]
@@ -179,19 +205,32 @@ def test_a_ceiling_is_paid_and_what_was_used_is_booked(
     shop = tmp_path / "shop"
     shop.mkdir()
     store = Store(shop, "upto", used=300)
-    store.world.later(int(time.time()) - store.world.now)  # the command has this machine's clock
-    monkeypatch.setattr("idl2mcp.x402.buying.open_chain", lambda _url: store.world.chain)
+    store.world.later(
+        int(time.time()) - store.world.now
+    )  # the command has this machine's clock
+    monkeypatch.setattr(
+        "idl2mcp.x402.buying.open_chain", lambda _url: store.world.chain
+    )
     monkeypatch.setattr("mcpsol_py.client.keys._N", 1 << 10)
     monkeypatch.setattr("mcpsol_py.client.keys._N_MIN", 1 << 10)
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", PASSPHRASE)
     create_keystore(tmp_path / "payer.json", store.world.payer, PASSPHRASE)
     kept = ["--database", f"sqlite:///{tmp_path / 'payments.db'}"]
     own = ["--url", "devnet", "--wallet", tmp_path / "payer.json", *kept, "--json"]
-    with listening_app(store.serve().streamable_http_app(streamable_http_path="/mcp")) as url:
+    with listening_app(
+        store.serve().streamable_http_app(streamable_http_path="/mcp")
+    ) as url:
         too_little = cli("x402", "pay", f"{url}/mcp", "quote", *own, "--max", "$0.0009")
         paid = cli("x402", "pay", f"{url}/mcp", "quote", *own, "--max", "$0.001")
-    assert (too_little.code, "one payment may take at most 900" in too_little.err) == (1, True)
-    assert (paid.code, paid.json["paid"], paid.json["receipt"]["amount"]) == (0, "300", "300")
+    assert (too_little.code, "one payment may take at most 900" in too_little.err) == (
+        1,
+        True,
+    )
+    assert (paid.code, paid.json["paid"], paid.json["receipt"]["amount"]) == (
+        0,
+        "300",
+        "300",
+    )
     wallet = ["--wallet", store.world.payer.pubkey(), *kept]
     (row,) = cli("x402", "history", *wallet, "--json").json["payments"]
     assert (row["state"], row["amount"]) == ("spent", "300")

@@ -49,10 +49,13 @@ async def test_parallel_calls_of_one_wallet_take_turns(store: Store) -> None:
     async with Client(store.serve()) as client:
         buyer = Buyer(client, store.payer(budget))
         outcomes = await asyncio.gather(
-            *(buyer.call_tool("quote", {"n": n}) for n in range(8)), return_exceptions=True
+            *(buyer.call_tool("quote", {"n": n}) for n in range(8)),
+            return_exceptions=True,
         )
     paid = [o for o in outcomes if not isinstance(o, BaseException)]
-    assert [o.code for o in outcomes if isinstance(o, PaymentError)] == ["BUDGET_EXCEEDED"] * 3
+    assert [o.code for o in outcomes if isinstance(o, PaymentError)] == [
+        "BUDGET_EXCEEDED"
+    ] * 3
     assert (len(paid), len(store.runs), store.charged) == (5, 5, 5_000)
 
 
@@ -72,7 +75,9 @@ async def test_a_wallet_that_lost_an_answer_goes_on(tmp_path: Path) -> None:
     store = Store(tmp_path, "batch-settlement")
     paid_calls, offer = store.paid_calls(), store.offer()
     assert isinstance(
-        await paid_calls.call(offer, await store.payment("pay_lost_000000001"), {}, store.run),
+        await paid_calls.call(
+            offer, await store.payment("pay_lost_000000001"), {}, store.run
+        ),
         Answer,
     )
     budget = store.budget()
@@ -99,7 +104,11 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> No
     elsewhere = await store.paid_calls().call(offer, moved, {"a": 1}, store.run)
     assert isinstance(first, Answer)
     assert isinstance(again, Answer)
-    assert (again.repeated, again.result, again.receipt) == (True, first.result, first.receipt)
+    assert (again.repeated, again.result, again.receipt) == (
+        True,
+        first.result,
+        first.receipt,
+    )
     assert isinstance(other, Refused)
     assert not isinstance(elsewhere, Answer)
     assert (len(store.runs), store.charged) == (1, 1_000)
@@ -108,14 +117,18 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> No
 async def test_replicas_that_get_one_call_at_once_serve_it_once(store: Store) -> None:
     offer, payment = store.offer(), await store.payment()
     gates = [store.paid_calls(wait=5.0, lease=30.0) for _ in range(6)]
-    replies = await asyncio.gather(*(g.call(offer, payment, {}, store.run) for g in gates))
+    replies = await asyncio.gather(
+        *(g.call(offer, payment, {}, store.run) for g in gates)
+    )
     assert all(isinstance(r, Answer) for r in replies)
     assert (len(store.runs), store.charged) == (1, 1_000)
 
 
 async def test_one_voucher_for_two_calls_at_once_pays_for_one(tmp_path: Path) -> None:
     store = Store(tmp_path, "batch-settlement")
-    await store.paid_calls().call(store.offer(), await store.payment(None), {}, store.run)
+    await store.paid_calls().call(
+        store.offer(), await store.payment(None), {}, store.run
+    )
     store.client.channels.confirmed(store.client.channels.all()[0].channel_id, 1_000)
     payments = []
     for n in range(4):
@@ -170,7 +183,9 @@ async def test_the_used_part_of_a_ceiling_is_charged(
 
 
 def wallet(store: Store, budget: Budget, patience: float = 2.0) -> CallPayer:
-    store.world.later(int(time.time()) - store.world.now)  # the wallet has this machine's clock
+    store.world.later(
+        int(time.time()) - store.world.now
+    )  # the wallet has this machine's clock
     return wallet_payer(
         store.world.payer, store.world.chain, budget, store.wallet, patience=patience
     )
@@ -184,7 +199,9 @@ async def test_a_wallet_pays_a_ceiling_and_books_what_was_used(tmp_path: Path) -
         for n in range(2):
             bought = await buyer.call_tool("quote", {"n": n})
             assert bought.amount == 300
-        with pytest.raises(PaymentError) as caught:  # 600 are spent, and the ceiling is 1,000
+        with pytest.raises(
+            PaymentError
+        ) as caught:  # 600 are spent, and the ceiling is 1,000
             await buyer.call_tool("quote", {"n": 2})
     assert caught.value.code == "BUDGET_EXCEEDED"
     assert [(row.state, row.amount) for row in budget.history()] == [("spent", 300)] * 2
@@ -220,14 +237,17 @@ async def test_ceilings_at_once_stay_within_the_balance(tmp_path: Path) -> None:
     async with Client(store.serve()) as client:
         buyer = Buyer(client, wallet(store, store.budget()))
         outcomes = await asyncio.gather(
-            *(buyer.call_tool("quote", {"n": n}) for n in range(4)), return_exceptions=True
+            *(buyer.call_tool("quote", {"n": n}) for n in range(4)),
+            return_exceptions=True,
         )
     refused = [one.code for one in outcomes if isinstance(one, PaymentError)]
     assert set(refused) <= {"INSUFFICIENT_FUNDS"}
     assert store.world.held[1] == 1_000 * (4 - len(refused)) <= 2_500
 
 
-async def test_a_ceiling_counts_in_full_until_its_channel_is_closed(tmp_path: Path) -> None:
+async def test_a_ceiling_counts_in_full_until_its_channel_is_closed(
+    tmp_path: Path,
+) -> None:
     """The seller stops while its tool runs. What it may still take stays reserved, and its close is booked."""
     store = Store(tmp_path, "upto", used=400)
     budget, offer = store.budget(SpendingLimit(per_day=5_000)), store.offer()
@@ -251,10 +271,14 @@ async def test_a_ceiling_counts_in_full_until_its_channel_is_closed(tmp_path: Pa
     with pytest.raises(PaymentError) as caught:
         await payer.call(ask, {}, "mcp://tool/quote")
     assert caught.value.code == "OUTCOME_UNKNOWN"
-    assert await reconcile(budget, store.world.chain) == 0  # it landed, and may take 1,000
+    assert (
+        await reconcile(budget, store.world.chain) == 0
+    )  # it landed, and may take 1,000
     assert budget.remaining(str(USDC)).day == 4_000
     await asyncio.sleep(0.06)
-    assert isinstance(await store.paid_calls().call(offer, payments[0], {}, store.run), Answer)
+    assert isinstance(
+        await store.paid_calls().call(offer, payments[0], {}, store.run), Answer
+    )
     assert await reconcile(budget, store.world.chain) == 1
     assert budget.remaining(str(USDC)).day == 4_600
 
@@ -262,7 +286,9 @@ async def test_a_ceiling_counts_in_full_until_its_channel_is_closed(tmp_path: Pa
 async def test_more_than_the_ceiling_is_never_charged(tmp_path: Path) -> None:
     store = Store(tmp_path, "upto", used=1_001)
     with pytest.raises(PaymentError) as caught:
-        await store.paid_calls().call(store.offer(), await store.payment(), {}, store.run)
+        await store.paid_calls().call(
+            store.offer(), await store.payment(), {}, store.run
+        )
     assert caught.value.code == "charge_over_ceiling"
     assert store.world.held == (store.world.balance, 0)
 
@@ -354,7 +380,10 @@ async def test_a_refund_is_no_call(tmp_path: Path) -> None:
     assert isinstance(reply, Answer)
     assert reply.receipt is not None
     assert reply.receipt.amount == "9000"
-    assert (len(store.runs), store.world.held) == (1, (store.world.balance - 1_000, 1_000))
+    assert (len(store.runs), store.world.held) == (
+        1,
+        (store.world.balance - 1_000, 1_000),
+    )
     late = await store.payment("pay_after_closing_1")
     assert late.payload["type"] == "voucher"  # this wallet was not told yet
     refused = await store.paid_calls().call(store.offer(), late, {}, store.run)

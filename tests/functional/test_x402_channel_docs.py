@@ -25,7 +25,9 @@ from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from tests.unit.x402.channel_payments import ChannelWorld
 from tests.unit.x402.payments import USDC, keypair
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/x402-channels.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/x402-channels.md").read_text(
+    encoding="utf-8"
+)
 
 
 def test_the_pages_code_runs() -> None:

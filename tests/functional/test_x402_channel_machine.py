@@ -28,7 +28,11 @@ from x402 import x402FacilitatorSync, x402ResourceServer
 from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    SignatureStatus,
+)
 from mcpsol_py.x402.channels.redeem import redeem
 from mcpsol_py.x402.channels.voucher import sign_voucher
 from mcpsol_py.x402.facilitator import LocalFacilitator
@@ -60,7 +64,9 @@ DECOYS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "a word": lambda payload: {"note": "x"},
     "a transfer": lambda payload: {"transaction": "AA=="},
     "another opening": lambda payload: {"openTransaction": "AA=="},
-    "a voucher": lambda payload: {"voucher": {"channelId": "x", "maxClaimableAmount": "1"}},
+    "a voucher": lambda payload: {
+        "voucher": {"channelId": "x", "maxClaimableAmount": "1"}
+    },
     "a voucher's signature": lambda payload: {"voucherSignature": "1" * 64},
     "a claim": lambda payload: {"type": "claim"},
     "a deposit": lambda payload: {"type": "deposit"},
@@ -72,8 +78,12 @@ DECOYS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "zeros before the sum": lambda payload: {
         "voucher": {**payload.get("voucher", {}), "maxClaimableAmount": "01000"}
     },
-    "an expiry": lambda payload: {"voucher": {**payload.get("voucher", {}), "expiresAt": 9}},
-    "more in the voucher": lambda payload: {"voucher": {**payload.get("voucher", {}), "n": "1"}},
+    "an expiry": lambda payload: {
+        "voucher": {**payload.get("voucher", {}), "expiresAt": 9}
+    },
+    "more in the voucher": lambda payload: {
+        "voucher": {**payload.get("voucher", {}), "n": "1"}
+    },
 }
 
 
@@ -105,7 +115,9 @@ class Merchant(BatchShop):
         facilitator = x402FacilitatorSync()
         facilitator.register([DEVNET], self.desk)
         settlements, kept = SqlSettlements(database), SponsoredChannels(database)
-        facilitator.register([DEVNET], world.upto(settlements=settlements, channels=kept))
+        facilitator.register(
+            [DEVNET], world.upto(settlements=settlements, channels=kept)
+        )
         self.core = x402ResourceServer(LocalFacilitator(facilitator))
         self.core.register(DEVNET, self.scheme)
         self.core.register(DEVNET, world.upto_server())
@@ -143,7 +155,9 @@ class ChannelSellerMachine(RuleBasedStateMachine):
     @rule()
     def replicas_start(self) -> None:
         """New processes: nothing is kept but what is in the database."""
-        self.merchants = {name: Merchant(self.world, self.database, name) for name in TENANTS}
+        self.merchants = {
+            name: Merchant(self.world, self.database, name) for name in TENANTS
+        }
 
     # --- the node
 
@@ -166,7 +180,11 @@ class ChannelSellerMachine(RuleBasedStateMachine):
             return SignatureStatus("unknown")
         return self.status(signature)
 
-    @rule(mood=st.sampled_from(["well"] * 4 + ["deaf", "behind", "falls behind", "loses answers"]))
+    @rule(
+        mood=st.sampled_from(
+            ["well"] * 4 + ["deaf", "behind", "falls behind", "loses answers"]
+        )
+    )
     def node_changes(self, mood: str) -> None:
         self.mood = mood
 
@@ -206,18 +224,29 @@ class ChannelSellerMachine(RuleBasedStateMachine):
         self.payments.append(signed(fresh.create_payment_payload(terms), terms))
         self.buyer = fresh
 
-    @rule(n=indexes, sum_=st.sampled_from([1, 500, 999, 1_000, 2_000, 2_000, 3_000, 9_000, 11_000]))
+    @rule(
+        n=indexes,
+        sum_=st.sampled_from([1, 500, 999, 1_000, 2_000, 2_000, 3_000, 9_000, 11_000]),
+    )
     def buyer_signs_any_sum(self, n: int, sum_: int) -> None:
         """A voucher for any sum of any channel, as only its payer can sign it."""
-        opened = [one for one in self.payments if "channelConfig" in one.payment.payload]
+        opened = [
+            one for one in self.payments if "channelConfig" in one.payment.payload
+        ]
         payload = opened[n % len(opened)].payment.payload
         channel = payload["voucher"]["channelId"]
         voucher = {
             **payload["voucher"],
             "maxClaimableAmount": str(sum_),
-            "signature": sign_voucher(self.world.payer, Pubkey.from_string(channel), sum_),
+            "signature": sign_voucher(
+                self.world.payer, Pubkey.from_string(channel), sum_
+            ),
         }
-        plain = {"type": "voucher", "channelConfig": payload["channelConfig"], "voucher": voucher}
+        plain = {
+            "type": "voucher",
+            "channelConfig": payload["channelConfig"],
+            "voucher": voucher,
+        }
         self.payments.append(signed(plain, self.terms("batch-settlement")))
 
     @rule(n=indexes)
@@ -227,9 +256,15 @@ class ChannelSellerMachine(RuleBasedStateMachine):
         if rows:
             known = rows[n % len(rows)]
             opened = [one.key for one in self.payments]
-            index = next(i for i, key in enumerate(opened) if key.startswith(known.channel_id))
-            vouchers = [one for one in self.payments if "channelConfig" in one.payment.payload]
-            self.buyer_signs_any_sum(vouchers.index(self.payments[index]), known.charged + PRICE)
+            index = next(
+                i for i, key in enumerate(opened) if key.startswith(known.channel_id)
+            )
+            vouchers = [
+                one for one in self.payments if "channelConfig" in one.payment.payload
+            ]
+            self.buyer_signs_any_sum(
+                vouchers.index(self.payments[index]), known.charged + PRICE
+            )
 
     # --- calls
 
@@ -244,7 +279,9 @@ class ChannelSellerMachine(RuleBasedStateMachine):
 
         core = self.merchants[tenant].core
         executions = Executions(self.database, tenant)
-        calls = RepeatedCalls(core, executions, landed=landed, lease=0.05, wait=0.0, fault=crash)
+        calls = RepeatedCalls(
+            core, executions, landed=landed, lease=0.05, wait=0.0, fault=crash
+        )
         calls.wallet = self.world.payer
         return calls
 
@@ -268,7 +305,9 @@ class ChannelSellerMachine(RuleBasedStateMachine):
             if works in PARTS:
                 run.charge(PARTS[works])
             if works != "fails":
-                self.used[one.key] += PARTS.get(works, PRICE) if one.is_ceiling else PRICE
+                self.used[one.key] += (
+                    PARTS.get(works, PRICE) if one.is_ceiling else PRICE
+                )
             return {"content": f"answer {tenant} {args}"}, works == "fails"
 
         payload = {**one.payment.payload, **DECOYS[decoy](one.payment.payload)}
@@ -287,7 +326,9 @@ class ChannelSellerMachine(RuleBasedStateMachine):
             if isinstance(reply, Answer):
                 assert not thief, "a stranger got an answer"
                 assert reply.result["content"] == f"answer {tenant} {args}"
-                if not (reply.repeated and name):  # else it was bought by that name's first payment
+                if not (
+                    reply.repeated and name
+                ):  # else it was bought by that name's first payment
                     self.note(one, f"{tenant} {args} {name}", reply)
 
     def note(self, one: Signed, call: str, reply: Answer) -> None:
@@ -310,7 +351,14 @@ class ChannelSellerMachine(RuleBasedStateMachine):
     tenants = st.sampled_from(TENANTS)
     names = st.sampled_from(["none", "new", "old"])
 
-    @rule(n=indexes, tenant=tenants, args=st.integers(0, 1), named=names, works=WORKS, fault=FAULTS)
+    @rule(
+        n=indexes,
+        tenant=tenants,
+        args=st.integers(0, 1),
+        named=names,
+        works=WORKS,
+        fault=FAULTS,
+    )
     def buyer_calls(
         self, n: int, tenant: str, args: int, named: str, works: str, fault: str
     ) -> None:
@@ -326,22 +374,30 @@ class ChannelSellerMachine(RuleBasedStateMachine):
         asyncio.run(self.call(*self.last, works=works, fault=fault))
 
     @rule(n=indexes, tenant=tenants, decoy=st.sampled_from(list(DECOYS)), named=names)
-    def buyer_changes_the_payload(self, n: int, tenant: str, decoy: str, named: str) -> None:
+    def buyer_changes_the_payload(
+        self, n: int, tenant: str, decoy: str, named: str
+    ) -> None:
         asyncio.run(self.call(self.pick(n), tenant, 0, self.name(named), decoy=decoy))
 
     @rule(n=indexes, tenant=tenants, other=tenants, args=st.integers(0, 1), named=names)
-    def calls_at_once(self, n: int, tenant: str, other: str, args: int, named: str) -> None:
+    def calls_at_once(
+        self, n: int, tenant: str, other: str, args: int, named: str
+    ) -> None:
         async def all_of_them() -> None:
             one = self.pick(n)
             calls = [(tenant, 0), (other, args), (tenant, 0), (other, 1 - args)]
-            await asyncio.gather(*(self.call(one, t, a, self.name(named)) for t, a in calls))
+            await asyncio.gather(
+                *(self.call(one, t, a, self.name(named)) for t, a in calls)
+            )
 
         asyncio.run(all_of_them())
 
     @rule(n=indexes, tenant=tenants, turns=st.integers(0, 40))
     def buyer_hangs_up(self, n: int, tenant: str, turns: int) -> None:
         async def leave() -> None:
-            task = asyncio.ensure_future(self.call(self.pick(n), tenant, 0, self.name("new")))
+            task = asyncio.ensure_future(
+                self.call(self.pick(n), tenant, 0, self.name("new"))
+            )
             await asyncio.sleep(turns / 1_000)
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -393,7 +449,9 @@ class ChannelSellerMachine(RuleBasedStateMachine):
     @invariant()
     def what_was_answered_is_the_payees(self) -> None:
         ceilings = {one.key for one in self.payments if one.is_ceiling}
-        landed = sum(sum(self.bought[key].values()) for key in ceilings & self.bought.keys())
+        landed = sum(
+            sum(self.bought[key].values()) for key in ceilings & self.bought.keys()
+        )
         assert self.payee_holds >= landed
         answered: Counter[str] = Counter()
         for key in self.bought.keys() - ceilings:
@@ -411,7 +469,9 @@ class ChannelSellerMachine(RuleBasedStateMachine):
     @invariant()
     def nobody_is_charged_for_what_was_not_used(self) -> None:
         ceilings = sum(self.used[one.key] for one in self.payments if one.is_ceiling)
-        channels = {one.key.split(":")[0] for one in self.payments if not one.is_ceiling}
+        channels = {
+            one.key.split(":")[0] for one in self.payments if not one.is_ceiling
+        }
         charged = sum(self.record(c).charged for c in channels if self.is_known(c))
         assert self.payee_holds <= ceilings + charged
 

@@ -58,7 +58,11 @@ def voucher(
 
 
 def settled(chain: X402Chain, channel: Pubkey, cumulative: int) -> None:
-    chain.ok(voucher(chain, channel, cumulative), chain.settle(channel), signers=[chain.relay])
+    chain.ok(
+        voucher(chain, channel, cumulative),
+        chain.settle(channel),
+        signers=[chain.relay],
+    )
 
 
 class TestLife:
@@ -68,7 +72,9 @@ class TestLife:
         entries = [(friend, 2_500)]
         ix, channel = both.open(recipients=entries)
         outcome = both.ok(ix, signers=[both.relay, both.payer])
-        assert both.events(outcome) == [("Opened", {"channel": channel, "open_slot": 10_000})]
+        assert both.events(outcome) == [
+            ("Opened", {"channel": channel, "open_slot": 10_000})
+        ]
         data = both.data(channel)
         assert data is not None
         bump = Pubkey.find_program_address(
@@ -105,7 +111,9 @@ class TestLife:
 
         for cumulative in (1_000, 2_500, 4_001):
             outcome = both.ok(
-                voucher(both, channel, cumulative), both.settle(channel), signers=[both.relay]
+                voucher(both, channel, cumulative),
+                both.settle(channel),
+                signers=[both.relay],
             )
             assert both.events(outcome) == [
                 ("Settled", {"channel": channel, "settled": cumulative})
@@ -113,7 +121,11 @@ class TestLife:
         both.ok(both.distribute(channel, entries), signers=[both.relay])
         assert both.amount(both.ata(friend)) == 1_000  # a quarter, rounded down
         assert both.amount(both.ata(both.payee.pubkey())) == 3_000
-        both.refused("NothingToDistribute", both.distribute(channel, entries), signers=[both.relay])
+        both.refused(
+            "NothingToDistribute",
+            both.distribute(channel, entries),
+            signers=[both.relay],
+        )
 
         both.ok(
             voucher(both, channel, 4_004),
@@ -136,17 +148,25 @@ class TestLife:
         assert both.amount(both.ata(both.payee.pubkey())) == 3_003
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 4_004
         assert both.data(escrow) is None
-        assert (both.svm.get_balance(both.relay.pubkey()) or 0) > before  # the escrow's rent
+        assert (
+            both.svm.get_balance(both.relay.pubkey()) or 0
+        ) > before  # the escrow's rent
         assert both.state(channel)["status"] == 3
 
-        both.refused("ChannelCloseTooEarly", both.reclaim(channel), signers=[both.payee])
+        both.refused(
+            "ChannelCloseTooEarly", both.reclaim(channel), signers=[both.payee]
+        )
         both.set_time(T0, 10_000 + WINDOW)
-        both.refused("ChannelCloseTooEarly", both.reclaim(channel), signers=[both.payee])
+        both.refused(
+            "ChannelCloseTooEarly", both.reclaim(channel), signers=[both.payee]
+        )
         both.set_time(T0, 10_000 + WINDOW + 1)
         both.ok(both.reclaim(channel), signers=[both.payee])
         assert both.data(channel) is None
 
-    def test_dust_of_division_goes_to_the_treasury_at_the_end(self, chain: X402Chain) -> None:
+    def test_dust_of_division_goes_to_the_treasury_at_the_end(
+        self, chain: X402Chain
+    ) -> None:
         friends = [Keypair().pubkey() for _ in range(3)]
         for friend in friends:
             chain.purse(friend, 0)
@@ -165,15 +185,21 @@ class TestLife:
         channel = both.opened()
         settled(both, channel, 400)
         both.ok(both.request_close(channel), signers=[both.relay, both.payer])
-        assert both.view("channel_status", {}, {"channel": channel})["seal_at"] == T0 + 900
+        assert (
+            both.view("channel_status", {}, {"channel": channel})["seal_at"] == T0 + 900
+        )
         both.set_time(T0 + 899)
-        both.refused("SealGracePeriodNotElapsed", both.seal(channel), signers=[both.relay])
+        both.refused(
+            "SealGracePeriodNotElapsed", both.seal(channel), signers=[both.relay]
+        )
         both.set_time(T0 + 900)
         both.ok(both.seal(channel), signers=[both.relay])
         both.ok(both.withdraw_payer(channel), signers=[both.relay, both.payer])
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 400
         both.refused(
-            "PayerAlreadyWithdrawn", both.withdraw_payer(channel), signers=[both.relay, both.payer]
+            "PayerAlreadyWithdrawn",
+            both.withdraw_payer(channel),
+            signers=[both.relay, both.payer],
         )
         both.ok(both.distribute(channel), signers=[both.relay])
         assert both.amount(both.ata(both.payee.pubkey())) == 400
@@ -226,7 +252,9 @@ class TestVouchers:
         chain.refused("VoucherWatermarkNotMonotonic", *pair, signers=[chain.relay])
         lower = (voucher(chain, channel, 499), chain.settle(channel))
         chain.refused("VoucherWatermarkNotMonotonic", *lower, signers=[chain.relay])
-        chain.refused("VoucherWatermarkNotMonotonic", *pair, *pair, signers=[chain.relay])
+        chain.refused(
+            "VoucherWatermarkNotMonotonic", *pair, *pair, signers=[chain.relay]
+        )
         zero = (voucher(chain, channel, 0), chain.settle(channel))
         chain.refused("VoucherWatermarkNotMonotonic", *zero, signers=[chain.relay])
 
@@ -242,7 +270,12 @@ class TestVouchers:
     def test_signed_by_another_key(self, chain: X402Chain) -> None:
         channel = chain.opened()
         forged = voucher(chain, channel, 5, signer=chain.payee)
-        chain.refused("VoucherSignerMismatch", forged, chain.settle(channel), signers=[chain.relay])
+        chain.refused(
+            "VoucherSignerMismatch",
+            forged,
+            chain.settle(channel),
+            signers=[chain.relay],
+        )
 
     def test_a_session_key_signs_instead_of_the_payer(self, chain: X402Chain) -> None:
         session = Keypair()
@@ -254,7 +287,9 @@ class TestVouchers:
             signers=[chain.relay],
         )
         chain.ok(
-            voucher(chain, channel, 5, signer=session), chain.settle(channel), signers=[chain.relay]
+            voucher(chain, channel, 5, signer=session),
+            chain.settle(channel),
+            signers=[chain.relay],
         )
 
     def test_the_very_second_of_expiry(self, chain: X402Chain) -> None:
@@ -279,8 +314,12 @@ class TestVouchers:
         for magic in (b"\x56\x02", b"\x00\x01"):
             message = magic + x402.voucher_bytes(channel, 5)[2:]
             signature = bytes(chain.payer.sign_message(message))
-            forged = x402.ed25519_instruction(bytes(chain.payer.pubkey()), signature, message)
-            chain.refused("VoucherBadMagic", forged, chain.settle(channel), signers=[chain.relay])
+            forged = x402.ed25519_instruction(
+                bytes(chain.payer.pubkey()), signature, message
+            )
+            chain.refused(
+                "VoucherBadMagic", forged, chain.settle(channel), signers=[chain.relay]
+            )
 
     def test_no_ed25519_instruction_or_not_right_before(self, chain: X402Chain) -> None:
         channel = chain.opened()
@@ -292,12 +331,18 @@ class TestVouchers:
             [proof, between, settle],
             [between, settle],
         ):
-            chain.refused("MissingEd25519Verification", *instructions, signers=[chain.relay])
+            chain.refused(
+                "MissingEd25519Verification", *instructions, signers=[chain.relay]
+            )
 
-    def test_a_wrong_signature_never_reaches_the_program(self, chain: X402Chain) -> None:
+    def test_a_wrong_signature_never_reaches_the_program(
+        self, chain: X402Chain
+    ) -> None:
         channel = chain.opened()
         message = x402.voucher_bytes(channel, 5)
-        forged = x402.ed25519_instruction(bytes(chain.payer.pubkey()), bytes(64), message)
+        forged = x402.ed25519_instruction(
+            bytes(chain.payer.pubkey()), bytes(64), message
+        )
         outcome = chain.run(forged, chain.settle(channel), signers=[chain.relay])
         assert isinstance(outcome, FailedTransactionMetadata)
         assert "InstructionError" in repr(outcome.err())
@@ -324,7 +369,11 @@ class TestVouchers:
         here = 0xFFFF
         # the payer's key stands where it should, but the thief's, behind, is what was verified
         behind = (
-            head((48, here), (162, here), (112, 50, here)) + payer_key + theirs + good + thief_key
+            head((48, here), (162, here), (112, 50, here))
+            + payer_key
+            + theirs
+            + good
+            + thief_key
         )
         # the same with the key in another instruction: the first one, which has it at 16
         carrier = voucher(chain, channel, 10_000, signer=thief)
@@ -332,10 +381,26 @@ class TestVouchers:
         # index 1 means itself too, but is not the one layout
         itself = head((48, 0), (16, 0), (112, 50, 0)) + thief_key + theirs + good
         two = head((48, here), (16, here), (112, 50, here), count=2) + payer_key
-        padded = head((48, here), (16, here), (112, 50, here), pad=1) + thief_key + theirs + good
-        longer = head((48, here), (16, here), (112, 50, here)) + thief_key + theirs + good + b"\0"
+        padded = (
+            head((48, here), (16, here), (112, 50, here), pad=1)
+            + thief_key
+            + theirs
+            + good
+        )
+        longer = (
+            head((48, here), (16, here), (112, 50, here))
+            + thief_key
+            + theirs
+            + good
+            + b"\0"
+        )
         short_message = bytes(thief.sign_message(good[:49]))
-        shorter = head((48, here), (16, here), (112, 49, here)) + thief_key + short_message + good
+        shorter = (
+            head((48, here), (16, here), (112, 49, here))
+            + thief_key
+            + short_message
+            + good
+        )
         for data, before in (
             (behind, []),
             (across, [carrier]),
@@ -345,8 +410,12 @@ class TestVouchers:
             (shorter, []),
         ):
             instructions = [*before, Instruction(ed, data, []), chain.settle(channel)]
-            chain.refused("MalformedEd25519Instruction", *instructions, signers=[chain.relay])
-        outcome = chain.run(Instruction(ed, two, []), chain.settle(channel), signers=[chain.relay])
+            chain.refused(
+                "MalformedEd25519Instruction", *instructions, signers=[chain.relay]
+            )
+        outcome = chain.run(
+            Instruction(ed, two, []), chain.settle(channel), signers=[chain.relay]
+        )
         assert isinstance(outcome, FailedTransactionMetadata)
         assert "Error" in repr(outcome.err())
         assert chain.state(channel)["settled"] == 0
@@ -359,7 +428,10 @@ class TestVouchers:
         assert "Error" in repr(outcome.err())
         view = chain.ix("channel_status", {}, {"channel": channel})
         chain.refused(
-            "MissingEd25519Verification", view, chain.settle(channel), signers=[chain.relay]
+            "MissingEd25519Verification",
+            view,
+            chain.settle(channel),
+            signers=[chain.relay],
         )
 
     def test_a_forged_sysvar(self, chain: X402Chain) -> None:
@@ -371,8 +443,15 @@ class TestVouchers:
             + struct.pack("<H", len(proof.data))
             + bytes(proof.data)
         )
-        forged = struct.pack("<HHH", 2, 6, 6 + len(body)) + body + body + struct.pack("<H", 1)
-        fake = chain.put(forged, Pubkey.from_string("Sysvar1111111111111111111111111111111111111"))
+        forged = (
+            struct.pack("<HHH", 2, 6, 6 + len(body))
+            + body
+            + body
+            + struct.pack("<H", 1)
+        )
+        fake = chain.put(
+            forged, Pubkey.from_string("Sysvar1111111111111111111111111111111111111")
+        )
         ix = chain.settle(channel, instructions_sysvar=fake)
         chain.refused("AccountSysvarMismatch", ix, signers=[chain.relay])
         chain.refused("AccountSysvarMismatch", proof, ix, signers=[chain.relay])
@@ -402,7 +481,9 @@ class TestOpenRefused:
             ),
         ],
     )
-    def test_arguments(self, chain: X402Chain, error: str, changed: dict[str, Any]) -> None:
+    def test_arguments(
+        self, chain: X402Chain, error: str, changed: dict[str, Any]
+    ) -> None:
         ix, channel = chain.open(**changed)
         chain.refused(error, ix, signers=[chain.relay, chain.payer])
         assert chain.data(channel) is None
@@ -416,8 +497,14 @@ class TestOpenRefused:
         cases: list[tuple[str, dict[str, Any]]] = [
             ("PayerPayeeMustDiffer", {"payee": chain.payer.pubkey()}),
             ("ChannelAddressMismatch", {"channel": Keypair().pubkey()}),
-            ("PayerAccountMismatch", {"payer_token_account": chain.ata(chain.payee.pubkey())}),
-            ("ChannelAccountMismatch", {"channel_token_account": chain.ata(chain.payee.pubkey())}),
+            (
+                "PayerAccountMismatch",
+                {"payer_token_account": chain.ata(chain.payee.pubkey())},
+            ),
+            (
+                "ChannelAccountMismatch",
+                {"channel_token_account": chain.ata(chain.payee.pubkey())},
+            ),
             ("InvalidMintTokenProgram", {"token_program": ID}),
             ("MintAccountMismatch", {"mint": chain.put(mint_data(), ID)}),
             ("InvalidEventAuthority", {"event_authority": Keypair().pubkey()}),
@@ -435,12 +522,16 @@ class TestOpenRefused:
                 for i, m in enumerate(ix.accounts)
             ]
             call = Instruction(ix.program_id, bytes(ix.data), metas)
-            chain.refused("MissingRequiredSignature", call, signers=[chain.new_wallet(), signer])
+            chain.refused(
+                "MissingRequiredSignature", call, signers=[chain.new_wallet(), signer]
+            )
 
     def test_a_channel_is_not_opened_twice(self, chain: X402Chain) -> None:
         ix, _ = chain.open()
         chain.ok(ix, signers=[chain.relay, chain.payer])
-        chain.refused("AccountDiscriminatorAlreadySet", ix, signers=[chain.relay, chain.payer])
+        chain.refused(
+            "AccountDiscriminatorAlreadySet", ix, signers=[chain.relay, chain.payer]
+        )
 
     def test_a_closed_channel_is_not_opened_again(self, chain: X402Chain) -> None:
         """Its address needs its open slot, which is too long ago once the account is gone."""
@@ -448,11 +539,16 @@ class TestOpenRefused:
         chain.ok(ix, signers=[chain.relay, chain.payer])
         chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
         chain.ok(chain.distribute(channel), signers=[chain.relay])
-        chain.refused("AccountDiscriminatorAlreadySet", ix, signers=[chain.relay, chain.payer])
+        chain.refused(
+            "AccountDiscriminatorAlreadySet", ix, signers=[chain.relay, chain.payer]
+        )
         chain.set_time(T0, 10_000 + WINDOW + 1)
         # closed and opened again in one transaction
         chain.refused(
-            "OpenSlotOutOfWindow", chain.reclaim(channel), ix, signers=[chain.relay, chain.payer]
+            "OpenSlotOutOfWindow",
+            chain.reclaim(channel),
+            ix,
+            signers=[chain.relay, chain.payer],
         )
         chain.ok(chain.reclaim(channel), signers=[chain.relay])
         chain.refused("OpenSlotOutOfWindow", ix, signers=[chain.relay, chain.payer])
@@ -504,12 +600,18 @@ class TestOpenRefused:
             chain.mint,
         )
         ix, _ = chain.open()
-        chain.refused("MalformedMintTokenExtensions", ix, signers=[chain.relay, chain.payer])
+        chain.refused(
+            "MalformedMintTokenExtensions", ix, signers=[chain.relay, chain.payer]
+        )
 
     @pytest.mark.parametrize("number", [18, 20, 22])
     def test_mint_extensions_that_are_taken(self, number: int) -> None:
         chain = X402Chain(TOKEN_2022_PROGRAM)
-        chain.put(extended(mint_data(), 1, [(number, bytes(64))]), TOKEN_2022_PROGRAM, chain.mint)
+        chain.put(
+            extended(mint_data(), 1, [(number, bytes(64))]),
+            TOKEN_2022_PROGRAM,
+            chain.mint,
+        )
         channel = chain.opened()
         assert chain.amount(chain.ata(channel)) == 10_000
 
@@ -531,10 +633,14 @@ class TestOpenRefused:
 
     def test_a_payers_account_with_a_guard(self) -> None:
         chain = X402Chain(TOKEN_2022_PROGRAM)
-        data = extended(token_data(chain.mint, chain.payer.pubkey(), 50_000), 2, [(11, b"\1")])
+        data = extended(
+            token_data(chain.mint, chain.payer.pubkey(), 50_000), 2, [(11, b"\1")]
+        )
         chain.put(data, TOKEN_2022_PROGRAM, chain.ata(chain.payer.pubkey()))
         ix, _ = chain.open()
-        chain.refused("InvalidPayerTokenExtensions", ix, signers=[chain.relay, chain.payer])
+        chain.refused(
+            "InvalidPayerTokenExtensions", ix, signers=[chain.relay, chain.payer]
+        )
 
 
 #: Calls on a channel, by name, as lists of instructions.
@@ -542,7 +648,10 @@ CALLS: dict[str, Callable[[X402Chain, Pubkey], list[Instruction]]] = {
     "settle": lambda c, at: [voucher(c, at, 10), c.settle(at)],
     "top_up": lambda c, at: [c.top_up(at, 1)],
     "settle_and_seal": lambda c, at: [c.settle_and_seal(at)],
-    "settle_and_seal by voucher": lambda c, at: [voucher(c, at, 10), c.settle_and_seal(at, 1)],
+    "settle_and_seal by voucher": lambda c, at: [
+        voucher(c, at, 10),
+        c.settle_and_seal(at, 1),
+    ],
     "request_close": lambda c, at: [c.request_close(at)],
     "seal": lambda c, at: [c.seal(at)],
     "withdraw_payer": lambda c, at: [c.withdraw_payer(at)],
@@ -551,7 +660,10 @@ CALLS: dict[str, Callable[[X402Chain, Pubkey], list[Instruction]]] = {
 }
 #: (status, call, error)
 NOT_ALLOWED = [
-    *(("open", call, "InvalidChannelStatus") for call in ("seal", "withdraw_payer", "reclaim")),
+    *(
+        ("open", call, "InvalidChannelStatus")
+        for call in ("seal", "withdraw_payer", "reclaim")
+    ),
     ("open", "distribute", "NothingToDistribute"),
     *(
         ("closing", call, "InvalidChannelStatus")
@@ -583,7 +695,9 @@ NOT_ALLOWED = [
     ("distributed", "distribute", "ChannelNotDistributable"),
 ]
 #: What a stranger signs in another's place, by the error.
-CALLS_OF_OTHERS: dict[str, list[Callable[[X402Chain, Pubkey, Keypair], Instruction]]] = {
+CALLS_OF_OTHERS: dict[
+    str, list[Callable[[X402Chain, Pubkey, Keypair], Instruction]]
+] = {
     "InvalidChannelPayer": [
         lambda c, at, thief: c.request_close(at, payer=thief),
         lambda c, at, thief: c.top_up(
@@ -593,20 +707,30 @@ CALLS_OF_OTHERS: dict[str, list[Callable[[X402Chain, Pubkey, Keypair], Instructi
     "InvalidChannelPayee": [lambda c, at, thief: c.settle_and_seal(at, payee=thief)],
 }
 #: Distributions into a stranger's pocket, by the error.
-FALSE_DISTRIBUTIONS: dict[str, Callable[[X402Chain, Pubkey, Keypair, Pubkey], Instruction]] = {
+FALSE_DISTRIBUTIONS: dict[
+    str, Callable[[X402Chain, Pubkey, Keypair, Pubkey], Instruction]
+] = {
     "InvalidChannelPayer": lambda c, at, thief, pocket: c.distribute(
         at, payer=thief, payer_token_account=pocket
     ),
-    "InvalidChannelRentPayer": lambda c, at, thief, _: c.distribute(at, rent_payer=thief),
-    "PayeeAccountMismatch": lambda c, at, _, pocket: c.distribute(at, payee_token_account=pocket),
+    "InvalidChannelRentPayer": lambda c, at, thief, _: c.distribute(
+        at, rent_payer=thief
+    ),
+    "PayeeAccountMismatch": lambda c, at, _, pocket: c.distribute(
+        at, payee_token_account=pocket
+    ),
     "TreasuryAccountMismatch": lambda c, at, _, pocket: c.distribute(
         at, treasury_token_account=pocket
     ),
     "ChannelAccountMismatch": lambda c, at, _, pocket: c.distribute(
         at, channel_token_account=pocket
     ),
-    "InvalidDistributionHash": lambda c, at, thief, _: c.distribute(at, [(thief.pubkey(), 10_000)]),
-    "RecipientAccountCountMismatch": lambda c, at, _, pocket: c.distribute(at, tails=[pocket]),
+    "InvalidDistributionHash": lambda c, at, thief, _: c.distribute(
+        at, [(thief.pubkey(), 10_000)]
+    ),
+    "RecipientAccountCountMismatch": lambda c, at, _, pocket: c.distribute(
+        at, tails=[pocket]
+    ),
 }
 
 
@@ -634,10 +758,14 @@ class TestStatesRefused:
         thief = chain.new_wallet()
         chain.purse(thief.pubkey(), 100)
         for call in CALLS_OF_OTHERS[error]:
-            chain.refused(error, call(chain, channel, thief), signers=[chain.relay, thief])
+            chain.refused(
+                error, call(chain, channel, thief), signers=[chain.relay, thief]
+            )
 
     @pytest.mark.parametrize("error", FALSE_DISTRIBUTIONS)
-    def test_a_distribution_goes_nowhere_else(self, chain: X402Chain, error: str) -> None:
+    def test_a_distribution_goes_nowhere_else(
+        self, chain: X402Chain, error: str
+    ) -> None:
         channel = chain.opened()
         thief = chain.new_wallet()
         pocket = chain.purse(thief.pubkey(), 100)
@@ -646,7 +774,9 @@ class TestStatesRefused:
         chain.refused(error, call, signers=[chain.relay])
 
     @pytest.mark.parametrize("error", ["InvalidChannelPayer", "PayerAccountMismatch"])
-    def test_what_is_left_goes_to_the_payer_alone(self, chain: X402Chain, error: str) -> None:
+    def test_what_is_left_goes_to_the_payer_alone(
+        self, chain: X402Chain, error: str
+    ) -> None:
         channel = chain.opened()
         thief = chain.new_wallet()
         pocket = chain.purse(thief.pubkey(), 100)
@@ -683,9 +813,13 @@ class TestStatesRefused:
             chain.purse(key, 0)
         channel = chain.opened(recipients=entries)
         settled(chain, channel, 100)
-        swapped = chain.distribute(channel, entries, tails=[chain.ata(two), chain.ata(one)])
+        swapped = chain.distribute(
+            channel, entries, tails=[chain.ata(two), chain.ata(one)]
+        )
         chain.refused("RecipientAccountMismatch", swapped, signers=[chain.relay])
-        twice = chain.distribute(channel, entries, tails=[chain.ata(one), chain.ata(one)])
+        twice = chain.distribute(
+            channel, entries, tails=[chain.ata(one), chain.ata(one)]
+        )
         chain.refused("RecipientAccountMismatch", twice, signers=[chain.relay])
         chain.refused(
             "InvalidDistributionHash",
@@ -693,7 +827,9 @@ class TestStatesRefused:
             signers=[chain.relay],
         )
         chain.ok(chain.distribute(channel, entries), signers=[chain.relay])
-        assert [chain.amount(chain.ata(k)) for k in (one, two, chain.payee.pubkey())] == [
+        assert [
+            chain.amount(chain.ata(k)) for k in (one, two, chain.payee.pubkey())
+        ] == [
             50,
             10,
             40,
@@ -717,17 +853,26 @@ class TestStatesRefused:
             ("AccountDidNotDeserialize", data[:255]),
         ):
             fake = chain.put(changed, ID)
-            chain.refused(error, voucher(chain, fake, 5), chain.settle(fake), signers=[chain.relay])
+            chain.refused(
+                error,
+                voucher(chain, fake, 5),
+                chain.settle(fake),
+                signers=[chain.relay],
+            )
         # a copy of a channel at another address cannot sign for anything
         copy = chain.put(data[:3] + b"\1" + data[4:], ID)
         chain.refused(
-            "ChannelAddressMismatch", chain.withdraw_payer(copy), signers=[chain.relay, chain.payer]
+            "ChannelAddressMismatch",
+            chain.withdraw_payer(copy),
+            signers=[chain.relay, chain.payer],
         )
 
     def test_top_up_edges(self, chain: X402Chain) -> None:
         channel = chain.opened()
         chain.refused(
-            "DepositMustBeNonZero", chain.top_up(channel, 0), signers=[chain.relay, chain.payer]
+            "DepositMustBeNonZero",
+            chain.top_up(channel, 0),
+            signers=[chain.relay, chain.payer],
         )
         chain.refused(
             "TopUpDepositOverflow",
@@ -792,8 +937,13 @@ def spoil(chain: X402Chain, owner: Pubkey, reason: str, amount: int = 0) -> None
 def create_account(chain: X402Chain, owner: Pubkey) -> Instruction:
     """The instruction by which anyone creates the token account of *owner*, and pays its rent."""
     keys = [(chain.relay.pubkey(), True, True), (chain.ata(owner), False, True)]
-    keys += [(k, False, False) for k in (owner, chain.mint, SYSTEM_PROGRAM, chain.token_program)]
-    return Instruction(ASSOCIATED_TOKEN_PROGRAM, b"\1", [AccountMeta(*key) for key in keys])
+    keys += [
+        (k, False, False)
+        for k in (owner, chain.mint, SYSTEM_PROGRAM, chain.token_program)
+    ]
+    return Instruction(
+        ASSOCIATED_TOKEN_PROGRAM, b"\1", [AccountMeta(*key) for key in keys]
+    )
 
 
 class TestUnusableAccounts:
@@ -802,22 +952,32 @@ class TestUnusableAccounts:
     in the audited program."""
 
     @pytest.mark.parametrize("who", ["payee", "recipient"])
-    def test_anyone_can_create_a_missing_account_first(self, both: X402Chain, who: str) -> None:
+    def test_anyone_can_create_a_missing_account_first(
+        self, both: X402Chain, who: str
+    ) -> None:
         absent, other = Keypair().pubkey(), Keypair().pubkey()
         both.purse(other, 0)
         parties: dict[str, Any] = {"payee": absent} if who == "payee" else {}
-        entries = [(other, 5_000)] if who == "payee" else [(absent, 1_000), (other, 4_000)]
+        entries = (
+            [(other, 5_000)] if who == "payee" else [(absent, 1_000), (other, 4_000)]
+        )
         channel = both.opened(recipients=entries, **parties)
         settled(both, channel, 1_000)
         pay_out = both.distribute(channel, entries, **parties)
-        error = "InvalidPayeeTokenAccount" if who == "payee" else "InvalidRecipientTokenAccount"
+        error = (
+            "InvalidPayeeTokenAccount"
+            if who == "payee"
+            else "InvalidRecipientTokenAccount"
+        )
         both.refused(error, pay_out, signers=[both.relay])
         both.ok(create_account(both, absent), pay_out, signers=[both.relay])
         assert both.amount(both.ata(absent)) == (500 if who == "payee" else 100)
         assert both.amount(both.ata(x402.TREASURY_OWNER)) == 0
 
     @pytest.mark.parametrize("reason", UNUSABLE)
-    @pytest.mark.parametrize("sole", [[], [(Pubkey(b"r" * 32), 10_000)]], ids=["payee", "entry"])
+    @pytest.mark.parametrize(
+        "sole", [[], [(Pubkey(b"r" * 32), 10_000)]], ids=["payee", "entry"]
+    )
     def test_a_share_that_keeps_nobody_waiting_stays(
         self, chain: X402Chain, reason: str, sole: list[tuple[Pubkey, int]]
     ) -> None:
@@ -858,7 +1018,9 @@ class TestUnusableAccounts:
         ) in chain.events(outcome)
 
     @pytest.mark.parametrize("reason", [*UNUSABLE, "ClosedOrMalformed"])
-    def test_a_refund_waits_for_the_payers_account(self, both: X402Chain, reason: str) -> None:
+    def test_a_refund_waits_for_the_payers_account(
+        self, both: X402Chain, reason: str
+    ) -> None:
         """The payee is paid, the channel stays sealed, and the payer gets its rest once its account works."""
         payer, payee = both.payer.pubkey(), both.payee.pubkey()
         channel = both.opened()
@@ -869,10 +1031,15 @@ class TestUnusableAccounts:
         assert both.events(outcome) == [
             ("Distributed", {"channel": channel, "watermark": 400, "drained": False})
         ]
-        assert (both.amount(both.ata(payee)), both.amount(both.ata(channel))) == (400, 9_600)
+        assert (both.amount(both.ata(payee)), both.amount(both.ata(channel))) == (
+            400,
+            9_600,
+        )
         assert both.state(channel)["status"] == 1
         error = (
-            "InvalidPayerTokenAccount" if reason == "ClosedOrMalformed" else "PayerAccountMismatch"
+            "InvalidPayerTokenAccount"
+            if reason == "ClosedOrMalformed"
+            else "PayerAccountMismatch"
         )
         both.refused(error, both.distribute(channel), signers=[both.relay])
         both.purse(payer, 0)
@@ -899,7 +1066,9 @@ class TestUnusableAccounts:
         chain.ok(chain.distribute(channel), signers=[chain.relay])
         assert chain.state(channel)["status"] == 3
 
-    def test_a_payees_frozen_account_does_not_keep_the_refund(self, chain: X402Chain) -> None:
+    def test_a_payees_frozen_account_does_not_keep_the_refund(
+        self, chain: X402Chain
+    ) -> None:
         payer, payee = chain.payer.pubkey(), chain.payee.pubkey()
         channel = chain.opened()
         settled(chain, channel, 400)
@@ -907,7 +1076,9 @@ class TestUnusableAccounts:
         spoil(chain, payee, "NotInitialized")
         chain.ok(chain.distribute(channel), signers=[chain.relay])
         assert chain.amount(chain.ata(payer)) == 1_000_000 - 400
-        chain.refused("PayeeAccountMismatch", chain.distribute(channel), signers=[chain.relay])
+        chain.refused(
+            "PayeeAccountMismatch", chain.distribute(channel), signers=[chain.relay]
+        )
         chain.refused(
             "PayerAlreadyWithdrawn",
             chain.withdraw_payer(channel),
@@ -946,7 +1117,9 @@ class TestUnusableAccounts:
         spoil(chain, x402.TREASURY_OWNER, "ClosedOrMalformed")
         pay_out = chain.distribute(channel, entries)
         chain.refused("InvalidTreasuryTokenAccount", pay_out, signers=[chain.relay])
-        chain.ok(create_account(chain, x402.TREASURY_OWNER), pay_out, signers=[chain.relay])
+        chain.ok(
+            create_account(chain, x402.TREASURY_OWNER), pay_out, signers=[chain.relay]
+        )
         assert chain.amount(chain.ata(x402.TREASURY_OWNER)) == 100
 
     def test_dust_that_nobody_can_take_waits(self, chain: X402Chain) -> None:
@@ -954,14 +1127,18 @@ class TestUnusableAccounts:
         channel = chain.opened()
         settled(chain, channel, 10_000)
         chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
-        chain.put(token_data(chain.mint, channel, 10_005), TOKEN_PROGRAM, chain.ata(channel))
+        chain.put(
+            token_data(chain.mint, channel, 10_005), TOKEN_PROGRAM, chain.ata(channel)
+        )
         for owner in (x402.TREASURY_OWNER, chain.payer.pubkey()):
             spoil(chain, owner, "ClosedOrMalformed")
         chain.ok(chain.distribute(channel), signers=[chain.relay])
         assert chain.amount(chain.ata(chain.payee.pubkey())) == 10_000
         assert chain.state(channel)["status"] == 1
         chain.refused(
-            "InvalidTreasuryTokenAccount", chain.distribute(channel), signers=[chain.relay]
+            "InvalidTreasuryTokenAccount",
+            chain.distribute(channel),
+            signers=[chain.relay],
         )
         chain.purse(chain.payer.pubkey(), 0)
         chain.ok(chain.distribute(channel), signers=[chain.relay])
@@ -980,7 +1157,9 @@ class TestUnusableAccounts:
         sums = ("status", "settled", "payout_watermark", "payer_withdrawn_at")
         assert [state[name] for name in sums] == [3, 250, 100, 0]
 
-    def test_shares_that_are_rounded_to_nothing_count_as_paid(self, chain: X402Chain) -> None:
+    def test_shares_that_are_rounded_to_nothing_count_as_paid(
+        self, chain: X402Chain
+    ) -> None:
         one, two = Keypair().pubkey(), Keypair().pubkey()
         entries = [(one, 4_000), (two, 3_000)]
         for owner in (one, two):
@@ -1007,21 +1186,33 @@ class TestManyRecipients:
         assert chain.amount(chain.ata(chain.payee.pubkey())) == 10_000 - 3_200
         more = [*entries, (Keypair().pubkey(), 100)]
         one_more = chain.open(salt=8, recipients=more)[0]
-        chain.refused("InvalidRecipientCount", one_more, signers=[chain.relay, chain.payer])
+        chain.refused(
+            "InvalidRecipientCount", one_more, signers=[chain.relay, chain.payer]
+        )
 
-    def test_how_many_recipients_one_transaction_carries(self, chain: X402Chain) -> None:
+    def test_how_many_recipients_one_transaction_carries(
+        self, chain: X402Chain
+    ) -> None:
         """1,232 bytes, with all accounts that do not sign in a lookup table. A channel of 28 can be opened so, but only
         a program's call can distribute it (docs/x402-program.md)."""
 
-        def fits(build: Callable[[list[tuple[Pubkey, int]]], Instruction], payer: Pubkey) -> int:
+        def fits(
+            build: Callable[[list[tuple[Pubkey, int]]], Instruction], payer: Pubkey
+        ) -> int:
             most = 0
             while True:
                 ix = build([(Keypair().pubkey(), 100) for _ in range(most + 1)])
                 table = AddressLookupTableAccount(
-                    Keypair().pubkey(), [m.pubkey for m in ix.accounts if not m.is_signer]
+                    Keypair().pubkey(),
+                    [m.pubkey for m in ix.accounts if not m.is_signer],
                 )
                 message = MessageV0.try_compile(payer, [ix], [table], Hash.default())
-                if len(bytes(message)) + 1 + 64 * message.header.num_required_signatures > 1232:
+                if (
+                    len(bytes(message))
+                    + 1
+                    + 64 * message.header.num_required_signatures
+                    > 1232
+                ):
                     return most
                 most += 1
 
@@ -1030,7 +1221,12 @@ class TestManyRecipients:
         assert fits(lambda entries: chain.distribute(channel, entries), relay) == 27
         assert fits(lambda entries: chain.open(recipients=entries)[0], relay) == 25
         assert (
-            fits(lambda entries: chain.open(recipients=entries, rent_payer=chain.payer)[0], payer)
+            fits(
+                lambda entries: chain.open(recipients=entries, rent_payer=chain.payer)[
+                    0
+                ],
+                payer,
+            )
             == 28
         )
 
@@ -1047,7 +1243,9 @@ class TestByTheAuditedProgramsClient:
     def call(
         self, audited: Any, name: str, args: Any, accounts: Any, remaining: Any = ()
     ) -> Instruction:
-        given = {k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()}
+        given = {
+            k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()
+        }
         built = audited.instruction(name).build(
             args, given, program_id=ID, remaining=list(remaining)
         )
@@ -1095,14 +1293,19 @@ class TestByTheAuditedProgramsClient:
             if bytes(i.instruction().data)[:1] == b"\xe4"
         ]
         assert (
-            audited.decode_event(inner[8:]) == ("opened", {"channel": channel, "openSlot": 10_000})
+            audited.decode_event(inner[8:])
+            == ("opened", {"channel": channel, "openSlot": 10_000})
             or audited.decode_event(inner[8:])[1]
         )
         data = chain.data(channel)
         assert data is not None
         name, state = audited.decode_account(data)
         assert name == "channel"
-        assert (state["deposit"], state["payer"], state["openSlot"]) == (5_000, payer, 10_000)
+        assert (state["deposit"], state["payer"], state["openSlot"]) == (
+            5_000,
+            payer,
+            10_000,
+        )
         top_up = self.call(
             audited,
             "topUp",
@@ -1117,7 +1320,10 @@ class TestByTheAuditedProgramsClient:
         )
         chain.ok(top_up, signers=[chain.relay, chain.payer])
         settle = self.call(
-            audited, "settle", {}, {"channel": channel, "instructionsSysvar": INSTRUCTIONS}
+            audited,
+            "settle",
+            {},
+            {"channel": channel, "instructionsSysvar": INSTRUCTIONS},
         )
         chain.ok(voucher(chain, channel, 3_000), settle, signers=[chain.relay])
         distribute = self.call(
@@ -1138,8 +1344,13 @@ class TestByTheAuditedProgramsClient:
             [AccountMeta(chain.ata(friend), False, True)],
         )
         chain.ok(distribute, signers=[chain.relay])
-        assert (chain.amount(chain.ata(friend)), chain.amount(chain.ata(payee))) == (300, 2_700)
-        request = self.call(audited, "requestClose", {}, {"payer": payer, "channel": channel})
+        assert (chain.amount(chain.ata(friend)), chain.amount(chain.ata(payee))) == (
+            300,
+            2_700,
+        )
+        request = self.call(
+            audited, "requestClose", {}, {"payer": payer, "channel": channel}
+        )
         chain.ok(request, signers=[chain.relay, chain.payer])
         sealing = self.call(
             audited,
@@ -1147,7 +1358,9 @@ class TestByTheAuditedProgramsClient:
             {"settleAndSealArgs": {"hasVoucher": 1}},
             {"payee": payee, "channel": channel, "instructionsSysvar": INSTRUCTIONS},
         )
-        chain.ok(voucher(chain, channel, 4_000), sealing, signers=[chain.relay, chain.payee])
+        chain.ok(
+            voucher(chain, channel, 4_000), sealing, signers=[chain.relay, chain.payee]
+        )
         withdraw = self.call(
             audited,
             "withdrawPayer",
@@ -1163,13 +1376,20 @@ class TestByTheAuditedProgramsClient:
         chain.ok(withdraw, signers=[chain.relay, chain.payer])
         assert chain.amount(source) == 1_000_000 - 4_000
         chain.ok(distribute, signers=[chain.relay])
-        assert (chain.amount(chain.ata(friend)), chain.amount(chain.ata(payee))) == (400, 3_600)
+        assert (chain.amount(chain.ata(friend)), chain.amount(chain.ata(payee))) == (
+            400,
+            3_600,
+        )
         chain.set_time(T0, 20_000)
-        reclaim = self.call(audited, "reclaim", {}, {"channel": channel, "rentPayer": chain.relay})
+        reclaim = self.call(
+            audited, "reclaim", {}, {"channel": channel, "rentPayer": chain.relay}
+        )
         chain.ok(reclaim, signers=[chain.relay])
         assert chain.data(channel) is None
 
-    def test_sealing_after_the_grace_period(self, chain: X402Chain, audited: Any) -> None:
+    def test_sealing_after_the_grace_period(
+        self, chain: X402Chain, audited: Any
+    ) -> None:
         channel = chain.opened()
         chain.ok(chain.request_close(channel), signers=[chain.relay, chain.payer])
         seal = self.call(audited, "seal", {}, {"channel": channel})

@@ -18,19 +18,26 @@ def test_each_figure_is_within_its_bar(no_std_toolchain: Toolchain) -> None:
     rows = bench_x402_program.measure()
     assert not [row for row in rows if not row.holds]
     named = {row.what for row in rows}
-    assert {"pay", "settle", "list_tools, first page, above the syscall", "program"} <= named
+    assert {
+        "pay",
+        "settle",
+        "list_tools, first page, above the syscall",
+        "program",
+    } <= named
 
 
 def test_each_instruction_is_measured_and_each_change_of_state_emits_an_event() -> None:
     calls = bench_x402_program.life()
-    assert {call.instruction for call in calls} == {ix.name for ix in spec().model.instructions} - {
-        "emit_event"
-    }
+    assert {call.instruction for call in calls} == {
+        ix.name for ix in spec().model.instructions
+    } - {"emit_event"}
     for call in calls:
         assert bool(call.events) == (call.instruction not in VIEWS), call
     # PayoutRedirected needs an account that cannot be paid: test_x402_channels.py, TestUnusableAccounts.
     emitted = {event for call in calls for event in call.events}
-    assert emitted == {event.name for event in spec().model.events} - {"PayoutRedirected"}
+    assert emitted == {event.name for event in spec().model.events} - {
+        "PayoutRedirected"
+    }
 
 
 def test_views_answer_and_need_no_key() -> None:

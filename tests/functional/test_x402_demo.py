@@ -20,7 +20,11 @@ def test_a_payment_a_channel_and_a_subscription_through_the_tools(cli: Cli) -> N
     assert channel["shop"] == 2500 + 4500
     subscription = steps["x402: a subscription, and two charges"]
     assert subscription["shop"] == [7000 + 900, 7000 + 1800]
-    assert (subscription["charges"], subscription["state"], subscription["early_is_error"]) == (
+    assert (
+        subscription["charges"],
+        subscription["state"],
+        subscription["early_is_error"],
+    ) == (
         2,
         "Active",
         True,

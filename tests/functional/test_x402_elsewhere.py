@@ -30,7 +30,11 @@ class Elsewhere:
         self.transport.add_program(self.address, elf())
         for wallet in (self.people.payer, self.people.payee, self.people.relay):
             self.transport.svm.airdrop(wallet.pubkey(), 10**10)
-        owners = self.people.payer.pubkey(), self.people.payee.pubkey(), x402.TREASURY_OWNER
+        owners = (
+            self.people.payer.pubkey(),
+            self.people.payee.pubkey(),
+            x402.TREASURY_OWNER,
+        )
         for key in (self.people.mint, *map(self.people.ata, owners)):
             account = self.people.svm.get_account(key)
             assert account is not None
@@ -74,9 +78,15 @@ def elsewhere() -> Elsewhere:
 
 
 async def test_a_channels_whole_life(elsewhere: Elsewhere) -> None:
-    client, people, parties = await elsewhere.client(), elsewhere.people, elsewhere.parties
+    client, people, parties = (
+        await elsewhere.client(),
+        elsewhere.people,
+        elsewhere.parties,
+    )
     opening = await client.build("open", OPEN, parties)
-    accounts = dict(zip(client.program.instruction("open").accounts, opening.accounts, strict=True))
+    accounts = dict(
+        zip(client.program.instruction("open").accounts, opening.accounts, strict=True)
+    )
     assert accounts["self_program"].pubkey == elsewhere.address
     assert accounts["event_authority"].pubkey == x402.event_authority(elsewhere.address)
     channel = accounts["channel"].pubkey
@@ -95,14 +105,18 @@ async def test_a_channels_whole_life(elsewhere: Elsewhere) -> None:
     )
     known = client.program.instruction("distribute").accounts
     named = {name: key for name, key in parties.items() if name in known}
-    paying = await client.build("distribute", {"recipients": []}, {"channel": channel, **named})
+    paying = await client.build(
+        "distribute", {"recipients": []}, {"channel": channel, **named}
+    )
     await client.send([paying], signers=[people.relay])
     state = elsewhere.transport.svm.get_account(people.ata(parties["payee"]))
     assert state is not None
     assert int.from_bytes(bytes(state.data)[64:72], "little") == 4_000
 
 
-async def test_a_stranger_in_the_programs_place_is_refused(elsewhere: Elsewhere) -> None:
+async def test_a_stranger_in_the_programs_place_is_refused(
+    elsewhere: Elsewhere,
+) -> None:
     client = await elsewhere.client()
     given = {**elsewhere.parties, "self_program": x402.PROGRAM_ID}
     wrong = await client.build("open", OPEN, given)

@@ -26,7 +26,9 @@ async def test_the_paid_bridge_charges_what_its_example_says(repo: Path) -> None
             open_shop(plan.payments, bridge, None, loaded[0].cluster, opened).paid
         )
         async with Client(server) as client:
-            told = {t.name: t.description or "" for t in (await client.list_tools()).tools}
+            told = {
+                t.name: t.description or "" for t in (await client.list_tools()).tools
+            }
             assert "Costs 0.001 USDC or 0.001 USDG a call" in told["increment"]
             assert "Costs 0.0005 USDC a call" in told["initialize"]
             assert "Costs" not in told["get_state"]
@@ -39,7 +41,10 @@ def test_the_wallet_of_the_example_is_read(repo: Path, tmp_path: Path) -> None:
         file = tmp_path / "wallet.toml"
         file.write_text(text.replace('"devnet"', f'"{url}"'))
         limits = open_agent_wallet(file, opened).wallet.settings.limits
-        assert (limits.assets[str(USDC)].per_payment, limits.assets[str(USDC)].per_day) == (
+        assert (
+            limits.assets[str(USDC)].per_payment,
+            limits.assets[str(USDC)].per_day,
+        ) == (
             100_000,
             5_000_000,
         )

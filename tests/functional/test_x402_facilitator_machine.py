@@ -101,7 +101,9 @@ class Facilitator(httpx.AsyncBaseTransport, httpx.BaseTransport):
             self.world.chain, KeypairSponsor(self.sponsor), settlements, timeout=0.2
         )
         self.app = httpx.ASGITransport(app=facilitator_app(made))
-        self.kinds = made.get_supported().model_dump_json(by_alias=True, exclude_none=True)
+        self.kinds = made.get_supported().model_dump_json(
+            by_alias=True, exclude_none=True
+        )
 
     @property
     def address(self) -> str:
@@ -129,7 +131,9 @@ class Facilitator(httpx.AsyncBaseTransport, httpx.BaseTransport):
         step = request.url.path.strip("/")
         mood = self.mood(step)
         self.steady &= mood != "cannot be reached"
-        if mood != "cannot be reached":  # a payment for a facilitator that is not known goes to all
+        if (
+            mood != "cannot be reached"
+        ):  # a payment for a facilitator that is not known goes to all
             self.shown |= {terms["extra"]["feePayer"]} & self.known
         _fail(mood, request)
         if self.chokes and terms["amount"] == STRANGERS_AMOUNT:
@@ -146,7 +150,9 @@ class Facilitator(httpx.AsyncBaseTransport, httpx.BaseTransport):
         body = orjson.loads((await self.honest(request)).content)
         return _answer(request, 200, **{**body, **values})
 
-    async def refuses(self, request: httpx.Request, status: int = 400) -> httpx.Response:
+    async def refuses(
+        self, request: httpx.Request, status: int = 400
+    ) -> httpx.Response:
         return _answer(request, status, success=False, isValid=False, **REASONS)
 
     async def settles_and_refuses(self, request: httpx.Request) -> httpx.Response:
@@ -161,7 +167,9 @@ class Facilitator(httpx.AsyncBaseTransport, httpx.BaseTransport):
         self.later.append(request)
         raise httpx.ReadTimeout("slow", request=request)
 
-    async def settles_later_and_refuses_a_repeat(self, request: httpx.Request) -> httpx.Response:
+    async def settles_later_and_refuses_a_repeat(
+        self, request: httpx.Request
+    ) -> httpx.Response:
         if request.content in [one.content for one in self.later]:
             return await self.refuses(request)
         return await self.settles_later(request)
@@ -334,7 +342,9 @@ class FacilitatorMachine(RuleBasedStateMachine):
     async def signed(self, fee_payer: str, name: str = "") -> PaymentPayload:
         payment = self.world.pay(self.world.requirements(feePayer=fee_payer))
         name = name or f"pay_{len(self.payments):016}"
-        payment.extensions = {"payment-identifier": {"info": {"required": False, "id": name}}}
+        payment.extensions = {
+            "payment-identifier": {"info": {"required": False, "id": name}}
+        }
         self.payments.append(payment)
         return payment
 
@@ -345,7 +355,9 @@ class FacilitatorMachine(RuleBasedStateMachine):
         if isinstance(reply, Answer):
             assert reply.receipt is not None
             assert reply.receipt.payer == str(self.world.payer.pubkey())
-            assert reply.receipt.transaction in map(str, self.world.transport.executed())
+            assert reply.receipt.transaction in map(
+                str, self.world.transport.executed()
+            )
             self.answered.add(key)
         elif isinstance(reply, PaymentRequiredReply) and reply.failed is not None:
             self.failed.add(key)
@@ -356,7 +368,9 @@ class FacilitatorMachine(RuleBasedStateMachine):
     @rule(broadcasts=st.booleans())
     def a_buyer_pays(self, broadcasts: bool) -> None:
         async def pay() -> None:
-            await self.pay(await self.signed(await self.demanded()), broadcasts=broadcasts)
+            await self.pay(
+                await self.signed(await self.demanded()), broadcasts=broadcasts
+            )
 
         asyncio.run(pay())
 
@@ -392,7 +406,9 @@ class FacilitatorMachine(RuleBasedStateMachine):
         terms = self.world.requirements(int(STRANGERS_AMOUNT), feePayer=fee_payer)
         offer = self.shop.offer(terms={"amount": int(STRANGERS_AMOUNT)})
 
-        payment = PaymentPayload(payload=stranger.create_payment_payload(terms), accepted=terms)
+        payment = PaymentPayload(
+            payload=stranger.create_payment_payload(terms), accepted=terms
+        )
         self.world.give(keypair(77).pubkey(), 0)
 
         async def pay() -> None:
@@ -425,7 +441,9 @@ class FacilitatorMachine(RuleBasedStateMachine):
         first.moods["settle"] = [f"refuses at {status}"]
 
         async def pay() -> None:
-            reply = await self.pay(await self.signed(first.address), broadcasts=broadcasts)
+            reply = await self.pay(
+                await self.signed(first.address), broadcasts=broadcasts
+            )
             assert isinstance(reply, PaymentRequiredReply)
             assert reply.reason == REASONS["errorReason"]
 
@@ -460,7 +478,9 @@ class FacilitatorMachine(RuleBasedStateMachine):
             await self.refresh()
             for payment in self.payments:
                 reply = await self.pay(payment)
-                if payment_key(payment) not in self.failed and isinstance(reply, Refused):
+                if payment_key(payment) not in self.failed and isinstance(
+                    reply, Refused
+                ):
                     reply = await self.pay(payment)
                 assert isinstance(reply, Answer) == self.is_landed(payment), reply
 
@@ -472,7 +492,8 @@ class FacilitatorMachine(RuleBasedStateMachine):
         wanted = message_hash(read_transaction(payment.payload["transaction"]))
         executed = self.world.transport.executed()
         return any(
-            message_hash(sent) == wanted and self.world.transport._landed[signature].err is None
+            message_hash(sent) == wanted
+            and self.world.transport._landed[signature].err is None
             for signature, sent in executed.items()
         )
 

@@ -15,7 +15,12 @@ import pytest
 from solders.keypair import Keypair
 from solders.signature import Signature
 from x402 import x402ResourceServer
-from x402.schemas import PaymentPayload, SettleResponse, SupportedResponse, VerifyResponse
+from x402.schemas import (
+    PaymentPayload,
+    SettleResponse,
+    SupportedResponse,
+    VerifyResponse,
+)
 from x402.schemas.v1 import PaymentPayloadV1
 
 from mcpsol_py.errors import PaymentError
@@ -159,7 +164,9 @@ async def test_the_first_facilitator_is_preferred(market: Market) -> None:
     assert "verify" not in market.second.asked
 
 
-async def test_one_that_is_dead_at_the_start_is_used_when_it_comes_back(tmp_path: Path) -> None:
+async def test_one_that_is_dead_at_the_start_is_used_when_it_comes_back(
+    tmp_path: Path,
+) -> None:
     market = Market(tmp_path, first_is_dead=True)
     assert await market.ask() == market.second.address
     assert isinstance(await market.pay(market.payment(market.second.address)), Answer)
@@ -248,7 +255,9 @@ async def test_a_refusal_after_the_lost_answer_of_an_earlier_request_is_open(
 
     async def refuse(payload: Any, requirements: Any) -> SettleResponse:
         why = "insufficient_funds"
-        return SettleResponse(success=False, error_reason=why, transaction="", network=DEVNET)
+        return SettleResponse(
+            success=False, error_reason=why, transaction="", network=DEVNET
+        )
 
     market.first.broken, market.first.settle = {}, refuse  # type: ignore[method-assign]
     pending = await market.pay(payment)
@@ -284,17 +293,26 @@ async def test_neither_of_two_that_are_dead_sells_anything(market: Market) -> No
     await market.time_passes()
     reply = await market.pay(market.payment(market.first.address))
     assert isinstance(reply, PaymentRequiredReply)
-    assert (reply.reason, market.shop.runs, market.shop.paid) == ("unexpected_verify_error", [], 0)
+    assert (reply.reason, market.shop.runs, market.shop.paid) == (
+        "unexpected_verify_error",
+        [],
+        0,
+    )
 
 
 @pytest.mark.parametrize("fee_payer", [None, "", "x", 7, ["a"], "0" * 44, {"a": 1}])
-def test_a_facilitator_without_a_real_fee_payer_is_not_used(market: Market, fee_payer: Any) -> None:
+def test_a_facilitator_without_a_real_fee_payer_is_not_used(
+    market: Market, fee_payer: Any
+) -> None:
     class Liar(Switched):
         def get_supported(self) -> SupportedResponse:
             kind = {"x402Version": 2, "scheme": "exact", "network": DEVNET}
             extra = {"extra": {"feePayer": fee_payer}}
             return SupportedResponse.model_validate(
-                {"kinds": [{**kind, **extra}], "signers": {"solana:*": [str(fee_payer)]}}
+                {
+                    "kinds": [{**kind, **extra}],
+                    "signers": {"solana:*": [str(fee_payer)]},
+                }
             )
 
     with pytest.raises(PaymentError, match="no kind of payment with a fee payer"):
@@ -341,11 +359,16 @@ async def test_a_lie_in_the_answer_of_a_settlement_is_not_believed(
     seen = witness_of(market.shop.world.chain)(payment)
     assert seen is not None
     payer = str(market.shop.world.payer.pubkey())
-    assert (reply.receipt.transaction, reply.receipt.network) == (seen.signature, DEVNET)
+    assert (reply.receipt.transaction, reply.receipt.network) == (
+        seen.signature,
+        DEVNET,
+    )
     assert (reply.receipt.payer, reply.receipt.amount) == (payer, None)
     assert len(reply.receipt.model_dump_json()) < 20_000
     kept = Receipts(market.shop.database).history()
-    assert [(r.amount, r.payer, r.signature) for r in kept] == [(10_000, payer, seen.signature)]
+    assert [(r.amount, r.payer, r.signature) for r in kept] == [
+        (10_000, payer, seen.signature)
+    ]
 
 
 async def test_without_a_witness_a_success_without_a_transaction_is_not_known(
@@ -362,7 +385,9 @@ async def test_without_a_witness_a_success_without_a_transaction_is_not_known(
     assert reply.code == "settlement_pending"
 
 
-async def test_a_payer_that_a_facilitator_makes_up_gets_no_stored_answer(market: Market) -> None:
+async def test_a_payer_that_a_facilitator_makes_up_gets_no_stored_answer(
+    market: Market,
+) -> None:
     thief = Keypair()
     honest = market.first.verify
 
@@ -383,7 +408,9 @@ async def test_a_payer_that_a_facilitator_makes_up_gets_no_stored_answer(market:
 
 
 def old_form(payment: PaymentPayload) -> PaymentPayloadV1:
-    return PaymentPayloadV1(scheme="exact", network="solana-devnet", payload=payment.payload)
+    return PaymentPayloadV1(
+        scheme="exact", network="solana-devnet", payload=payment.payload
+    )
 
 
 async def test_a_payment_of_version_1_goes_to_the_facilitator_that_it_was_signed_for(
@@ -394,7 +421,9 @@ async def test_a_payment_of_version_1_goes_to_the_facilitator_that_it_was_signed
     assert "verify" not in market.first.asked
 
 
-async def test_a_version_that_no_facilitator_supports_is_refused(market: Market) -> None:
+async def test_a_version_that_no_facilitator_supports_is_refused(
+    market: Market,
+) -> None:
     class Newer(Switched):
         def get_supported(self) -> SupportedResponse:
             supported = super().get_supported()

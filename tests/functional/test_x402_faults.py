@@ -24,7 +24,11 @@ from mcpsol_py.x402.buying.paying import reconcile
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator import LocalFacilitator, facilitator_app, make_facilitator
+from mcpsol_py.x402.facilitator import (
+    LocalFacilitator,
+    facilitator_app,
+    make_facilitator,
+)
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
@@ -91,7 +95,9 @@ class Through:
         self.asked += 1
         if not self._settles:
             claimed = str(Signature.new_unique())
-            return SettleResponse(success=True, transaction=claimed, network=DEVNET, payer="x")
+            return SettleResponse(
+                success=True, transaction=claimed, network=DEVNET, payer="x"
+            )
         return self._settled(await self.local.settle(payload, requirements))
 
 
@@ -101,16 +107,22 @@ def calls_over(shop: Shop, endpoint: Any, **options: Any) -> PaidCalls:
     server.initialize()
 
     def landed(signature: str) -> bool | None:
-        return {"landed": True, "failed": False}.get(shop.world.chain.status(signature).state)
+        return {"landed": True, "failed": False}.get(
+            shop.world.chain.status(signature).state
+        )
 
     executions = Executions(shop.database)
-    calls = RepeatedCalls(server, executions, lease=30.0, wait=0.0, landed=landed, **options)
+    calls = RepeatedCalls(
+        server, executions, lease=30.0, wait=0.0, landed=landed, **options
+    )
     calls.wallet = shop.world.payer
     return calls
 
 
 class TestFacilitator:
-    async def test_a_facilitator_that_times_out_after_broadcasting(self, shop: Shop) -> None:
+    async def test_a_facilitator_that_times_out_after_broadcasting(
+        self, shop: Shop
+    ) -> None:
         """The first try lands and its answer is lost; the second finds a duplicate. Nobody pays twice, nobody is sent
         away: the same payment again gets the answer and the receipt."""
         through = Through(shop)
@@ -128,14 +140,20 @@ class TestFacilitator:
         paid_calls, payment = calls_over(shop, several), shop.payment()
         first = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(first, Refused)
-        assert (first.code, shop.paid, through.asked) == ("settlement_pending", 10_000, 2)
+        assert (first.code, shop.paid, through.asked) == (
+            "settlement_pending",
+            10_000,
+            2,
+        )
         again = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(again, Answer)
         assert again.receipt is not None
         assert again.receipt.success
         assert (len(shop.runs), shop.paid) == (1, 10_000)
 
-    async def test_a_facilitator_that_says_paid_when_it_is_not(self, shop: Shop) -> None:
+    async def test_a_facilitator_that_says_paid_when_it_is_not(
+        self, shop: Shop
+    ) -> None:
         paid_calls = calls_over(
             shop, Through(shop, settles=False), witness=witness_of(shop.world.chain)
         )
@@ -154,7 +172,11 @@ class TestFacilitator:
     async def test_a_facilitator_that_says_unpaid_when_it_is(self, shop: Shop) -> None:
         def denies(answer: SettleResponse) -> SettleResponse:
             return answer.model_copy(
-                update={"success": False, "error_reason": "transaction_failed", "transaction": ""}
+                update={
+                    "success": False,
+                    "error_reason": "transaction_failed",
+                    "transaction": "",
+                }
             )
 
         paid_calls = calls_over(
@@ -164,7 +186,11 @@ class TestFacilitator:
         assert isinstance(reply, Answer)
         assert reply.receipt is not None
         status = shop.world.chain.status(reply.receipt.transaction)
-        assert (reply.receipt.success, status.state, shop.paid) == (True, "landed", 10_000)
+        assert (reply.receipt.success, status.state, shop.paid) == (
+            True,
+            "landed",
+            10_000,
+        )
 
     @pytest.mark.parametrize(
         ("reason", "code"),
@@ -190,7 +216,10 @@ class TestFacilitator:
                 )
 
         witness = witness_of(shop.world.chain)
-        paid_calls, payment = calls_over(shop, Hasty(shop), witness=witness), shop.payment()
+        paid_calls, payment = (
+            calls_over(shop, Hasty(shop), witness=witness),
+            shop.payment(),
+        )
         first = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert getattr(first, "code", None) == code
         if code is None:
@@ -231,13 +260,17 @@ class TestFacilitator:
         budget = budget_of(shop, tmp_path)
         async with Client(dishonest(shop, steals)) as client:
             with pytest.raises(PaymentError) as caught:
-                await buyer_of(client, shop, budget).call_tool("quote", {}, payment_id=ID)
+                await buyer_of(client, shop, budget).call_tool(
+                    "quote", {}, payment_id=ID
+                )
         assert caught.value.code == "SETTLEMENT_FAILED"
         assert await reconcile(budget, shop.world.chain) == 1
         assert [r.state for r in budget.history()] == ["spent"]
         assert shop.paid == 10_000
 
-    async def test_a_facilitator_that_says_valid_of_what_is_not(self, shop: Shop) -> None:
+    async def test_a_facilitator_that_says_valid_of_what_is_not(
+        self, shop: Shop
+    ) -> None:
         """A forged payment that it calls valid runs the tool; it settles nowhere, so the result is withheld."""
 
         def flatters(answer: VerifyResponse) -> VerifyResponse:
@@ -283,7 +316,9 @@ class TestPayments:
     @pytest.mark.parametrize(
         "what", ["replayed", "altered", "expired", "underpaid", "overpaid", "elsewhere"]
     )
-    async def test_payments_that_do_not_pay_run_nothing(self, shop: Shop, what: str) -> None:
+    async def test_payments_that_do_not_pay_run_nothing(
+        self, shop: Shop, what: str
+    ) -> None:
         world, offer = shop.world, shop.offer()
         payment, expected = shop.payment(), "?"
         if what == "replayed":
@@ -300,7 +335,9 @@ class TestPayments:
             world.svm.expire_blockhash()
             expected = "transaction_simulation_failed"
         elif what in ("underpaid", "overpaid"):
-            other = world.pay(world.requirements(9_999 if what == "underpaid" else 10_001))
+            other = world.pay(
+                world.requirements(9_999 if what == "underpaid" else 10_001)
+            )
             payment.payload = other.payload
             expected = f"{PREFIX}_amount_{'insufficient' if what == 'underpaid' else 'mismatch'}"
         else:
@@ -336,7 +373,8 @@ class TestPayments:
                 world, normal(world, mint=keypair(9).pubkey()), world.requirements()
             ).payload
         said = [
-            await shop.paid_calls().call(shop.offer(), p, {}, shop.run) for p in (openly, hidden)
+            await shop.paid_calls().call(shop.offer(), p, {}, shop.run)
+            for p in (openly, hidden)
         ]
         reasons = [r.reason for r in said if isinstance(r, PaymentRequiredReply)]
         wanted = "mint_mismatch" if what == "mint" else "recipient_mismatch"
@@ -349,7 +387,9 @@ class TestMegabytes:
 
     @pytest.mark.parametrize("form", ["object", "text", "transaction", "extension"])
     async def test_in_a_request(self, shop: Shop, form: str) -> None:
-        payment: Any = shop.payment().model_dump(by_alias=True, exclude_none=True, mode="json")
+        payment: Any = shop.payment().model_dump(
+            by_alias=True, exclude_none=True, mode="json"
+        )
         if form == "object":
             payment["payload"]["more"] = MEGABYTE
         elif form == "transaction":
@@ -363,19 +403,31 @@ class TestMegabytes:
             result = await client.call_tool("quote", {}, meta=meta)
         assert result.is_error
         assert len(str(result)) < 20_000
-        assert (shop.runs, shop.paid, Executions(shop.database).history()) == ([], 0, [])
+        assert (shop.runs, shop.paid, Executions(shop.database).history()) == (
+            [],
+            0,
+            [],
+        )
 
     async def test_in_a_demand(self, shop: Shop, tmp_path: Path) -> None:
         """The buyer signs nothing for terms of that size, whichever field they fill."""
         for change in ({"memo": MEGABYTE}, {"feePayer": MEGABYTE}):
             terms = shop.world.requirements(**change)  # type: ignore[arg-type]  # extra fields by name
 
-            async def call_tool(ctx: Any, params: Any, terms: Any = terms) -> types.CallToolResult:
+            async def call_tool(
+                ctx: Any, params: Any, terms: Any = terms
+            ) -> types.CallToolResult:
                 required = (
-                    shop.offer().payment_required("pay").model_copy(update={"accepts": [terms]})
+                    shop.offer()
+                    .payment_required("pay")
+                    .model_copy(update={"accepts": [terms]})
                 )
-                body = required.model_dump(by_alias=True, exclude_none=True, mode="json")
-                return types.CallToolResult(content=[], structured_content=body, is_error=True)
+                body = required.model_dump(
+                    by_alias=True, exclude_none=True, mode="json"
+                )
+                return types.CallToolResult(
+                    content=[], structured_content=body, is_error=True
+                )
 
             budget = budget_of(shop, tmp_path)
             async with Client(
@@ -393,7 +445,9 @@ class TestMegabytes:
             world.chain, KeypairSponsor(world.sponsor), SqlSettlements(shop.database)
         )
         transport = httpx.ASGITransport(facilitator_app(core))
-        async with httpx.AsyncClient(transport=transport, base_url="http://f") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://f"
+        ) as client:
             answer = await client.post(
                 "/verify", content=b'{"paymentPayload": "' + MEGABYTE.encode() + b'"}'
             )
@@ -421,14 +475,18 @@ class TestMegabytes:
 
 
 async def _no_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[types.Tool(name="quote", input_schema={"type": "object"})])
+    return types.ListToolsResult(
+        tools=[types.Tool(name="quote", input_schema={"type": "object"})]
+    )
 
 
 class TestClocks:
     """Five minutes apart, either way."""
 
     @pytest.mark.parametrize("off", [-300, 300])
-    def test_a_transfer_knows_no_clock(self, off: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_transfer_knows_no_clock(
+        self, off: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         import time
 
         world = World()
@@ -440,7 +498,9 @@ class TestClocks:
     @pytest.mark.parametrize(
         ("off", "reason"), [(-300, "payload_expired"), (300, "payload_not_yet_active")]
     )
-    def test_a_ceiling_is_refused_before_it_is_escrowed(self, off: int, reason: str) -> None:
+    def test_a_ceiling_is_refused_before_it_is_escrowed(
+        self, off: int, reason: str
+    ) -> None:
         world = ChannelWorld()
         ahead = ChannelWorld.__new__(ChannelWorld)
         ahead.__dict__.update(world.__dict__, now=world.now + off)
@@ -462,7 +522,9 @@ class TestClocks:
         for _ in range(3):
             await buyer.pay()
         refused = await refund(buyer, batch)
-        assert refused.error_reason == "invalid_batch_settlement_svm_close_authorization"
+        assert (
+            refused.error_reason == "invalid_batch_settlement_svm_close_authorization"
+        )
         batch.scheme._clock = world.clock
         # What was held for the refund that failed is free again.
         assert (await refund(buyer, batch)).success
@@ -475,16 +537,22 @@ async def test_a_price_raised_again_and_again_is_paid_at_the_first_price_or_not_
     price = [10_000]
     seen: list[Any] = []
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         seen.append(dict(params.meta or {}).get(PAYMENT_META))
         required = shop.offer(terms={"amount": price[0]}).payment_required("more")
         price[0] *= 10
         body = required.model_dump(by_alias=True, exclude_none=True, mode="json")
         text = types.TextContent(type="text", text=orjson.dumps(body).decode())
-        return types.CallToolResult(content=[text], structured_content=body, is_error=True)
+        return types.CallToolResult(
+            content=[text], structured_content=body, is_error=True
+        )
 
     budget = budget_of(shop, tmp_path)
-    async with Client(Server("shop", on_list_tools=_no_tools, on_call_tool=call_tool)) as client:
+    async with Client(
+        Server("shop", on_list_tools=_no_tools, on_call_tool=call_tool)
+    ) as client:
         buyer = buyer_of(client, shop, budget)
         for _ in range(2):
             with pytest.raises(PaymentError) as caught:
@@ -499,10 +567,16 @@ async def test_states_of_a_status_that_never_comes(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The node answers, and never says how it ended: pending, for as long as its blockhash lives."""
-    monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
+    monkeypatch.setattr(
+        shop.world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
     replies = []
     for _ in range(2):
-        replies.append(await shop.paid_calls().call(shop.offer(), shop.payment(), {}, shop.run))
+        replies.append(
+            await shop.paid_calls().call(shop.offer(), shop.payment(), {}, shop.run)
+        )
         await asyncio.sleep(0.06)
-    assert all(isinstance(r, Refused) and r.code == "settlement_pending" for r in replies)
+    assert all(
+        isinstance(r, Refused) and r.code == "settlement_pending" for r in replies
+    )
     assert len(shop.runs) == 1

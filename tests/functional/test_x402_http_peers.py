@@ -82,7 +82,10 @@ class Town:
         self.middleman: Middleman = opened.enter_context(meddling())
         self.peers: dict[str, PeerProcess] = {}
         self.shops: dict[tuple[str, str], str] = {}
-        sponsor, settlements = KeypairSponsor(wallet("sponsor")), SqlSettlements(self._database())
+        sponsor, settlements = (
+            KeypairSponsor(wallet("sponsor")),
+            SqlSettlements(self._database()),
+        )
         ours = make_facilitator(self.chain, sponsor, settlements)
         self.facilitator = opened.enter_context(listening_app(facilitator_app(ours)))
         self.shop = self.shop_with(self.facilitator)
@@ -117,12 +120,16 @@ class Town:
         """The URL of the package's shop, which settles with our facilitator."""
         if (registry, package) not in self.shops:
             terms = {"facilitator": self.facilitator, "pay_to": self.merchant}
-            self.shops[registry, package] = self.peer(registry).ask("sell", package, **terms)
+            self.shops[registry, package] = self.peer(registry).ask(
+                "sell", package, **terms
+            )
         return self.shops[registry, package]
 
     def their_facilitator(self, registry: str, package: str) -> str:
         node = {"rpc": self.rpc, "websocket": self.websocket}
-        return str(self.peer(registry).ask("facilitate", package, **node, seed=seed("sponsor")))
+        return str(
+            self.peer(registry).ask("facilitate", package, **node, seed=seed("sponsor"))
+        )
 
     def wrongly(self, mode: str, shop: str) -> tuple[str, str]:
         """(the shop's URL, the node's URL) at which an honest buyer pays wrongly."""
@@ -130,9 +137,15 @@ class Town:
             return shop, self.middleman.before(self.rpc, mode)
         return self.middleman.before(shop, mode), self.rpc
 
-    def buy_with(self, registry: str, package: str, shop: str, rpc: str = "") -> dict[str, Any]:
+    def buy_with(
+        self, registry: str, package: str, shop: str, rpc: str = ""
+    ) -> dict[str, Any]:
         """What the package's buyer gets from GET *shop*/forecast."""
-        asked = {"url": f"{shop}/forecast", "rpc": rpc or self.rpc, "seed": seed("alice")}
+        asked = {
+            "url": f"{shop}/forecast",
+            "rpc": rpc or self.rpc,
+            "seed": seed("alice"),
+        }
         told: dict[str, Any] = self.peer(registry).ask("buy", package, **asked)
         return told
 
@@ -145,7 +158,9 @@ class Town:
         payer = wallet_payer(wallet("alice"), chain, budget, kept, patience=5.0)
         try:
             async with httpx.AsyncClient(timeout=60) as client:
-                bought = await HttpBuyer(client, payer).request("GET", f"{url}/forecast")
+                bought = await HttpBuyer(client, payer).request(
+                    "GET", f"{url}/forecast"
+                )
             await reconcile(budget, chain)
             booked = budget.get(str(bought.payment_id))
             return bought, booked.state if booked is not None else ""
@@ -192,7 +207,9 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
 
 
 def each(packages: Mapping[str, tuple[str, ...]]) -> pytest.MarkDecorator:
-    pairs = [(registry, package) for registry in REGISTRIES for package in packages[registry]]
+    pairs = [
+        (registry, package) for registry in REGISTRIES for package in packages[registry]
+    ]
     return pytest.mark.parametrize(
         ("registry", "package"), pairs, ids=[f"{r}: {p}" for r, p in pairs]
     )
@@ -211,7 +228,10 @@ THEIR_REASONS = {
     "expired": ("PAYMENT_REJECTED", "simulation_failed"),
 }
 #: The same when the facilitator is another one, in a pattern.
-FACILITATORS_REASONS = {"underpaid": "(?i)amount", "expired": "(?i)blockhash ?not ?found"}
+FACILITATORS_REASONS = {
+    "underpaid": "(?i)amount",
+    "expired": "(?i)blockhash ?not ?found",
+}
 
 
 @each(BUYERS)
@@ -236,7 +256,9 @@ def test_our_shop_refuses_their_wrong_payment_with_a_reason(
 
 
 @each(SELLERS)
-async def test_our_buyer_pays_their_shop(town: Town, registry: str, package: str) -> None:
+async def test_our_buyer_pays_their_shop(
+    town: Town, registry: str, package: str
+) -> None:
     before = town.takings
     bought, state = await town.buy(town.their_shop(registry, package))
     assert (bought.result.status_code, bought.result.text) == (200, "sunny")
@@ -277,7 +299,9 @@ async def test_their_facilitator_settles_for_our_shop(
         assert caught.value.code == "PAYMENT_REJECTED"
 
 
-async def test_a_facilitator_of_version_1_settles_payments_without_a_memo(town: Town) -> None:
+async def test_a_facilitator_of_version_1_settles_payments_without_a_memo(
+    town: Town,
+) -> None:
     """Behind a shop of version 1. It takes exactly three instructions, and our payments have a memo as their nonce."""
     with at_one_url(town.rpc, town.websocket) as node:
         peer, sponsor = town.peer("npm"), seed("sponsor")

@@ -61,7 +61,10 @@ class Scene:
         self.chain = rpc_chain(self.rpc)
         opened.callback(self.chain.close)
         self.peer: PeerProcess = opened.enter_context(running_peer("npm"))
-        sponsor, settlements = KeypairSponsor(self.world.sponsor), SqlSettlements(self._database())
+        sponsor, settlements = (
+            KeypairSponsor(self.world.sponsor),
+            SqlSettlements(self._database()),
+        )
         desk = UptoFacilitator(self.chain, sponsor, AUDITED, settlements, poll=0.01)
         ours = make_facilitator(self.chain, sponsor, settlements, channels=[desk])
         self.facilitator = opened.enter_context(listening_app(facilitator_app(ours)))
@@ -95,7 +98,9 @@ class Scene:
         limits = SpendingLimits({str(USDC): SpendingLimit(per_payment=MOST)})
         budget = Budget(self._database(), address, limits, session="upto")
         signer = x402Client().register(DEVNET, client)
-        paying = CallPayer(signer, budget, proofs={"upto": client.charged}, patience=5.0)
+        paying = CallPayer(
+            signer, budget, proofs={"upto": client.charged}, patience=5.0
+        )
         async with httpx.AsyncClient(timeout=60) as http:
             bought = await HttpBuyer(http, paying).request("GET", f"{shop}/forecast")
         assert bought.result.text == "sunny"
@@ -122,14 +127,20 @@ def test_their_fetch_pays_our_shop(scene: Scene) -> None:
     asked: dict[str, Any] = {"rpc": scene.rpc, "seed": (b"\1" * 32).hex()}
     told = scene.peer.ask("buy", "@x402/fetch", url=f"{shop}/forecast", **asked)
     assert (told["status"], told["body"]) == (200, "sunny"), told
-    assert (told["receipt"]["success"], told["receipt"]["amount"]) == (True, str(CHARGE))
+    assert (told["receipt"]["success"], told["receipt"]["amount"]) == (
+        True,
+        str(CHARGE),
+    )
     assert is_charged(scene, before)
 
 
 @pytest.mark.parametrize("package", ["@x402/express", "@x402/hono"])
 async def test_our_buyer_pays_their_shop(scene: Scene, package: str) -> None:
     before = scene.world.held
-    terms = {"facilitator": scene.facilitator, "pay_to": str(scene.world.payee.pubkey())}
+    terms = {
+        "facilitator": scene.facilitator,
+        "pay_to": str(scene.world.payee.pubkey()),
+    }
     upto = {"scheme": "upto", "authorizer": (b"\4" * 32).hex(), "charge": str(CHARGE)}
     shop = scene.peer.ask("sell", package, **terms, **upto)
     assert await scene.buy(shop) == CHARGE

@@ -71,7 +71,9 @@ class Machine(RuleBasedStateMachine):
         outcome = self.chain.run(*instructions, signers=[self.chain.relay, *signers])
         found = None
         if not isinstance(outcome, TransactionMetadata):
-            names = re.findall(r"Program log: (\w+) \(\d+\)", "\n".join(outcome.meta().logs()))
+            names = re.findall(
+                r"Program log: (\w+) \(\d+\)", "\n".join(outcome.meta().logs())
+            )
             found = names[0] if names else str(outcome.err())
         assert found == expected, (found, expected)
         kind = self.done.setdefault(str(found), 0)
@@ -115,15 +117,26 @@ class Channel:
         return self.closing_at + self.grace
 
 
-ENTRIES: tuple[list[tuple[int, int]], ...] = ([], [(0, 10_000)], [(0, 1), (1, 3_333)], [(1, 5_000)])
+ENTRIES: tuple[list[tuple[int, int]], ...] = (
+    [],
+    [(0, 10_000)],
+    [(0, 1), (1, 3_333)],
+    [(1, 5_000)],
+)
 
 
 #: What the program says to a token account of this owner that is missing or frozen.
 ERRORS = {
     "payer": {"missing": "InvalidPayerTokenAccount", "frozen": "PayerAccountMismatch"},
     "payee": {"missing": "InvalidPayeeTokenAccount", "frozen": "PayeeAccountMismatch"},
-    "friend": {"missing": "InvalidRecipientTokenAccount", "frozen": "RecipientAccountMismatch"},
-    "treasury": {"missing": "InvalidTreasuryTokenAccount", "frozen": "TreasuryAccountMismatch"},
+    "friend": {
+        "missing": "InvalidRecipientTokenAccount",
+        "frozen": "RecipientAccountMismatch",
+    },
+    "treasury": {
+        "missing": "InvalidTreasuryTokenAccount",
+        "frozen": "TreasuryAccountMismatch",
+    },
 }
 GONE = Account(0, b"", Pubkey.default())
 
@@ -168,12 +181,18 @@ class ChannelMachine(Machine):
         entries=st.sampled_from(ENTRIES),
         age=st.sampled_from([-1, 0, 1, WINDOW, WINDOW + 1]),
     )
-    def open(self, deposit: int, grace: int, entries: list[tuple[int, int]], age: int) -> None:
+    def open(
+        self, deposit: int, grace: int, entries: list[tuple[int, int]], age: int
+    ) -> None:
         self.salt += 1
         slot = self.chain.slot - age
         listed = [(self.friends[i], bps) for i, bps in entries]
         ix, key = self.chain.open(
-            salt=self.salt, deposit=deposit, grace_period=grace, open_slot=slot, recipients=listed
+            salt=self.salt,
+            deposit=deposit,
+            grace_period=grace,
+            open_slot=slot,
+            recipients=listed,
         )
         expected = None
         if deposit == 0:
@@ -236,10 +255,15 @@ class ChannelMachine(Machine):
     def settle_well(self, index: int, rest: int) -> None:
         c = self.pick(index)
         if c.status == "open" and c.settled < c.deposit:
-            self.settle(index, c.settled + max(1, (c.deposit - c.settled) // rest), 0, True)
+            self.settle(
+                index, c.settled + max(1, (c.deposit - c.settled) // rest), 0, True
+            )
 
     @any_channel
-    @rule(index=st.integers(0, 9), amount=st.one_of(st.integers(0, 500), st.just(2**64 - 1)))
+    @rule(
+        index=st.integers(0, 9),
+        amount=st.one_of(st.integers(0, 500), st.just(2**64 - 1)),
+    )
     def top_up(self, index: int, amount: int) -> None:
         c = self.pick(index)
         expected = None
@@ -256,7 +280,9 @@ class ChannelMachine(Machine):
         elif amount > self.balance["payer"]:
             self.poor(self.chain.top_up(c.key, amount))
             return
-        if self.call(expected, self.chain.top_up(c.key, amount), signers=[self.chain.payer]):
+        if self.call(
+            expected, self.chain.top_up(c.key, amount), signers=[self.chain.payer]
+        ):
             c.deposit += amount
             self.move("payer", c.name, amount)
 
@@ -264,8 +290,12 @@ class ChannelMachine(Machine):
     @rule(index=st.integers(0, 9))
     def request_close(self, index: int) -> None:
         c = self.pick(index)
-        expected = self.gone(c) or (None if c.status == "open" else "InvalidChannelStatus")
-        if self.call(expected, self.chain.request_close(c.key), signers=[self.chain.payer]):
+        expected = self.gone(c) or (
+            None if c.status == "open" else "InvalidChannelStatus"
+        )
+        if self.call(
+            expected, self.chain.request_close(c.key), signers=[self.chain.payer]
+        ):
             c.status, c.closing_at = "closing", self.now
 
     @any_channel
@@ -295,7 +325,9 @@ class ChannelMachine(Machine):
         proof, expected = self.voucher(c, cumulative, life, right)
         if not with_one:
             expected = None
-        in_time = c.status == "open" or (c.status == "closing" and self.now < c.deadline)
+        in_time = c.status == "open" or (
+            c.status == "closing" and self.now < c.deadline
+        )
         if not in_time:
             expected = self.gone(c) or "InvalidChannelStatus"
         instructions = [proof] if with_one else []
@@ -316,7 +348,9 @@ class ChannelMachine(Machine):
             expected = "PayerAlreadyWithdrawn"
         elif expected is None:
             expected = self.payer_flaw
-        if self.call(expected, self.chain.withdraw_payer(c.key), signers=[self.chain.payer]):
+        if self.call(
+            expected, self.chain.withdraw_payer(c.key), signers=[self.chain.payer]
+        ):
             c.withdrawn = True
             self.move(c.name, "payer", c.deposit - c.settled)
 
@@ -333,10 +367,15 @@ class ChannelMachine(Machine):
         parts = [(f"friend {i}", bps) for i, bps in c.entries]
         parts.append(("payee", 10_000 - sum(bps for _, bps in c.entries)))
         shares = {
-            name: c.settled * bps // 10_000 - c.watermark * bps // 10_000 for name, bps in parts
+            name: c.settled * bps // 10_000 - c.watermark * bps // 10_000
+            for name, bps in parts
         }
         owed = 0 if c.withdrawn or c.status != "sealed" else c.deposit - c.settled
-        rest = self.balance[c.name] - sum(shares.values()) - owed if c.status == "sealed" else 0
+        rest = (
+            self.balance[c.name] - sum(shares.values()) - owed
+            if c.status == "sealed"
+            else 0
+        )
         held = self.held(shares)
         sinks = ["treasury", "payer"]
         refund_waits = bool(owed) and "payer" in self.unusable
@@ -355,8 +394,14 @@ class ChannelMachine(Machine):
         if pays_refund:
             self.move(c.name, "payer", owed)
         if c.status == "sealed" and not waits:
-            self.move(c.name, next((s for s in sinks if s not in self.unusable), "payer"), rest)
-            c.status = "gone" if self.chain.slot > c.open_slot + WINDOW else "distributed"
+            self.move(
+                c.name,
+                next((s for s in sinks if s not in self.unusable), "payer"),
+                rest,
+            )
+            c.status = (
+                "gone" if self.chain.slot > c.open_slot + WINDOW else "distributed"
+            )
             return
         c.watermark = c.watermark if held else c.settled
         c.withdrawn = c.withdrawn or pays_refund
@@ -364,10 +409,13 @@ class ChannelMachine(Machine):
     def held(self, shares: dict[str, int]) -> str | None:
         """Why no share can be paid now: an account is missing, nobody else waits, or the treasury cannot take one."""
         flaws = {
-            n: self.unusable[n] for n, amount in shares.items() if amount and n in self.unusable
+            n: self.unusable[n]
+            for n, amount in shares.items()
+            if amount and n in self.unusable
         }
         kinds = {
-            n: ERRORS["payee" if n == "payee" else "friend"][flaw] for n, flaw in flaws.items()
+            n: ERRORS["payee" if n == "payee" else "friend"][flaw]
+            for n, flaw in flaws.items()
         }
         missing = [kinds[n] for n in shares if flaws.get(n) == "missing"]
         if missing or not flaws:
@@ -444,7 +492,9 @@ class ChannelMachine(Machine):
                 assert self.chain.data(c.key) is None
                 continue
             state = self.chain.state(c.key)
-            assert ["open", "sealed", "closing", "distributed"][state["status"]] == c.status
+            assert ["open", "sealed", "closing", "distributed"][
+                state["status"]
+            ] == c.status
             assert (state["deposit"], state["settled"], state["payout_watermark"]) == (
                 c.deposit,
                 c.settled,
@@ -503,17 +553,30 @@ class Subscription:
 
     def count(self, start: int) -> None:
         self.charges += 1
-        self.last_price, self.paid_from, self.due = self.price, start, start + self.period
+        self.last_price, self.paid_from, self.due = (
+            self.price,
+            start,
+            start + self.period,
+        )
 
 
 class SubscriptionMachine(Machine):
     def __init__(self) -> None:
         super().__init__()
-        terms = [(100, 1_000, 0, 300, 5), (7, 50, 20, 50, 12), (30_000, 10_000, 500, 10, 3)]
+        terms = [
+            (100, 1_000, 0, 300, 5),
+            (7, 50, 20, 50, 12),
+            (30_000, 10_000, 500, 10, 3),
+        ]
         self.plans = []
         for i, (price, period, trial, grace, most) in enumerate(terms):
             key = self.chain.plan(
-                i, price=price, period=period, trial=trial, grace=grace, max_charges=most
+                i,
+                price=price,
+                period=period,
+                trial=trial,
+                grace=grace,
+                max_charges=most,
             )
             self.plans.append(Plan(key, price, period, trial, grace, most))
         self.subscriptions: dict[int, Subscription] = {}
@@ -534,7 +597,11 @@ class SubscriptionMachine(Machine):
     def key(self, i: int) -> Pubkey:
         return x402.subscription_address(self.plans[i].key, self.chain.payer.pubkey())
 
-    @rule(i=index, periods=st.integers(0, 13), honest=st.sampled_from([True, True, True, False]))
+    @rule(
+        i=index,
+        periods=st.integers(0, 13),
+        honest=st.sampled_from([True, True, True, False]),
+    )
     def subscribe(self, i: int, periods: int, honest: bool) -> None:
         plan = self.plans[i]
         price = plan.price if honest else plan.price - 1
@@ -556,7 +623,12 @@ class SubscriptionMachine(Machine):
         ix = self.chain.subscribe(plan.key, periods, price=price, period=plan.period)
         if self.call(expected, ix, signers=[self.chain.payer]):
             s = Subscription(
-                self.key(i), plan.price, plan.period, plan.grace, periods, self.now + plan.trial
+                self.key(i),
+                plan.price,
+                plan.period,
+                plan.grace,
+                periods,
+                self.now + plan.trial,
             )
             if not plan.trial:
                 s.count(self.now)
@@ -623,8 +695,14 @@ class SubscriptionMachine(Machine):
     @rule(i=index)
     def cancel(self, i: int) -> None:
         s = self.subscriptions.get(i)
-        expected = "SubscriptionCancelled" if s and s.cancelled and not s.left else self.absent(i)
-        if self.call(expected, self.chain.cancel(self.key(i)), signers=[self.chain.payer]):
+        expected = (
+            "SubscriptionCancelled"
+            if s and s.cancelled and not s.left
+            else self.absent(i)
+        )
+        if self.call(
+            expected, self.chain.cancel(self.key(i)), signers=[self.chain.payer]
+        ):
             assert s is not None
             s.cancelled = True
             if not self.foreign:
@@ -647,13 +725,19 @@ class SubscriptionMachine(Machine):
         if s is not None:
             if s.paid_from and self.now < s.due:
                 refund = -(
-                    -s.last_price * (s.due - max(self.now, s.paid_from)) // (s.due - s.paid_from)
+                    -s.last_price
+                    * (s.due - max(self.now, s.paid_from))
+                    // (s.due - s.paid_from)
                 )
             if s.cancelled:
                 expected = "SubscriptionCancelled"
             elif refund > self.balance["payee"]:
                 expected = "BalanceTooSmall"
-        if self.call(expected, self.chain.merchant_cancel(self.key(i)), signers=[self.chain.payee]):
+        if self.call(
+            expected,
+            self.chain.merchant_cancel(self.key(i)),
+            signers=[self.chain.payee],
+        ):
             assert s is not None
             s.cancelled, s.due = True, min(s.due, self.now)
             self.move("payee", "payer", refund)
@@ -694,7 +778,9 @@ class SubscriptionMachine(Machine):
         """As its own Approve or Revoke would: subscriptions must cope."""
         self.foreign, self.allowed = what == "foreign", 0
         more: dict[str, Any] = (
-            {"delegate": self.chain.relay.pubkey(), "delegated": 1} if self.foreign else {}
+            {"delegate": self.chain.relay.pubkey(), "delegated": 1}
+            if self.foreign
+            else {}
         )
         self.chain.purse(self.chain.payer.pubkey(), self.balance["payer"], **more)
 
@@ -712,7 +798,9 @@ class SubscriptionMachine(Machine):
             }
         self.chain.purse(self.chain.payer.pubkey(), amount, **more)
 
-    @rule(seconds=st.sampled_from([1, 20, 49, 50, 299, 300, 999, 1_000, 5_000, 100_000]))
+    @rule(
+        seconds=st.sampled_from([1, 20, 49, 50, 299, 300, 999, 1_000, 5_000, 100_000])
+    )
     def time_passes(self, seconds: int) -> None:
         self.chain.set_time(self.now + seconds)
 
@@ -731,7 +819,11 @@ class SubscriptionMachine(Machine):
                 s.charges,
                 s.most,
             )
-            assert (state["due_at"], state["paid_from"], state["cancelled_at"] != 0) == (
+            assert (
+                state["due_at"],
+                state["paid_from"],
+                state["cancelled_at"] != 0,
+            ) == (
                 s.due,
                 s.paid_from,
                 s.cancelled,
@@ -786,7 +878,9 @@ class PayMachine(Machine):
     def new_id(self, life: int) -> None:
         if len(self.ids) < 8:
             expires = self.now + life
-            self.ids.append(Terms(x402.payment_id(expires, str(len(self.ids))), expires))
+            self.ids.append(
+                Terms(x402.payment_id(expires, str(len(self.ids))), expires)
+            )
 
     @precondition(lambda self: bool(self.ids))
     @rule(
@@ -882,6 +976,8 @@ def test_the_program_is_as_its_model(machine: type[Machine]) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
-    print(f"{machine.__name__}: {machine.steps} calls; {dict(sorted(machine.done.items()))}")
+    print(
+        f"{machine.__name__}: {machine.steps} calls; {dict(sorted(machine.done.items()))}"
+    )
     assert machine.steps >= (10_000 if FULL else 100)
     assert machine.done.get("None", 0) > 5, "hardly anything went through"

@@ -31,7 +31,9 @@ class Mirrored:
         self.chain = X402Chain()
         self.svm = svm_chain(self.chain.svm)
         self.database = Database(f"sqlite:///{folder / 'payments.db'}")
-        self.book = SubscriptionStore(self.database, clock_ms=lambda: self.chain.now * 1000)
+        self.book = SubscriptionStore(
+            self.database, clock_ms=lambda: self.chain.now * 1000
+        )
         self.on_chain = OnChain(self.svm, fresh=0.0)
         self.plan: SubscriptionPlan = self.book.add_plan(self.offered("pro", 1, **plan))
         self.wallet = str(self.chain.payer.pubkey())
@@ -47,7 +49,9 @@ class Mirrored:
         by_key = {k.pubkey(): k for k in keys}
         message = parsed.message
         signers = message.account_keys[: message.header.num_required_signatures]
-        signatures = [by_key[key].sign_message(to_bytes_versioned(message)) for key in signers]
+        signatures = [
+            by_key[key].sign_message(to_bytes_versioned(message)) for key in signers
+        ]
         return VersionedTransaction.populate(message, signatures)
 
     def subscribe(self) -> Any:
@@ -59,7 +63,9 @@ class Mirrored:
         return self.on_chain.track(self.book, self.plan, self.wallet)
 
     def worker(self) -> Charging:
-        collectors = {DEVNET: (self.on_chain, OnChainCollector(self.on_chain, self.chain.relay))}
+        collectors = {
+            DEVNET: (self.on_chain, OnChainCollector(self.on_chain, self.chain.relay))
+        }
         settlements = SqlSettlements(self.database)
         return Charging(
             self.book,
@@ -107,13 +113,17 @@ def test_its_whole_life(mirrored: Mirrored) -> None:
     assert mirrored.state(made) == ("active", "Active")
     mirrored.chain.set_time(T0 + 2_000)
     # somebody else charges first: anyone may
-    mirrored.chain.ok(mirrored.chain.charge(_key(made.address)), signers=[mirrored.chain.relay])
+    mirrored.chain.ok(
+        mirrored.chain.charge(_key(made.address)), signers=[mirrored.chain.relay]
+    )
     assert mirrored.worker().run_due() == 0
     assert mirrored.state(made) == ("active", "Active")
     mirrored.chain.set_time(T0 + 3_000)
     mirrored.worker().run_due()
     assert mirrored.state(made) == ("expired", "Expired")
-    assert mirrored.chain.amount(mirrored.chain.ata(mirrored.chain.payee.pubkey())) == 300
+    assert (
+        mirrored.chain.amount(mirrored.chain.ata(mirrored.chain.payee.pubkey())) == 300
+    )
 
 
 def test_calls_are_granted_within_the_quota(mirrored: Mirrored) -> None:
@@ -133,7 +143,9 @@ def test_calls_are_granted_within_the_quota(mirrored: Mirrored) -> None:
     assert use() is not None
 
 
-def test_the_subscriber_cancels_and_changes_by_transactions_to_sign(mirrored: Mirrored) -> None:
+def test_the_subscriber_cancels_and_changes_by_transactions_to_sign(
+    mirrored: Mirrored,
+) -> None:
     made = mirrored.subscribe()
     mirrored.book.add_plan(mirrored.offered("big", 2, price=500, period=2_000))
     unsigned = mirrored.on_chain.change(made, mirrored.book.plan("big"), periods=4)
@@ -143,7 +155,9 @@ def test_the_subscriber_cancels_and_changes_by_transactions_to_sign(mirrored: Mi
     assert mirrored.state(made) == ("active", "Active")
     mirrored.chain.set_time(T0 + 1_000)
     assert mirrored.worker().run_due() == 1
-    assert mirrored.chain.amount(mirrored.chain.ata(mirrored.chain.payee.pubkey())) == 600
+    assert (
+        mirrored.chain.amount(mirrored.chain.ata(mirrored.chain.payee.pubkey())) == 600
+    )
     unsigned = mirrored.on_chain.cancel(mirrored.on_chain.refresh(mirrored.book, made))
     mirrored.svm.send(bytes(mirrored.signed(unsigned, mirrored.chain.payer)))
     assert mirrored.state(made) == ("cancelled", "Cancelled")
@@ -181,9 +195,16 @@ def test_the_tools_speak_of_them_too(mirrored: Mirrored) -> None:
     arguments = {"planId": "pro", "walletAddress": mirrored.wallet}
     first = asyncio.run(tools.call("subscribe", arguments, {}))["structuredContent"]
     assert "subscription" not in first
-    mirrored.svm.send(bytes(mirrored.signed(first["transaction"], mirrored.chain.payer)))
+    mirrored.svm.send(
+        bytes(mirrored.signed(first["transaction"], mirrored.chain.payer))
+    )
     second = asyncio.run(tools.call("subscribe", arguments, {}))["structuredContent"]
-    assert (second["subscription"]["status"], second["subscription"]["callsLeft"]) == ("active", 2)
+    assert (second["subscription"]["status"], second["subscription"]["callsLeft"]) == (
+        "active",
+        2,
+    )
     asked = {"subscriptionId": second["subscription"]["id"]}
-    checked = asyncio.run(tools.call("check_subscription", asked, {}))["structuredContent"]
+    checked = asyncio.run(tools.call("check_subscription", asked, {}))[
+        "structuredContent"
+    ]
     assert checked["subscription"]["address"] == asked["subscriptionId"]

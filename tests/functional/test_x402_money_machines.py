@@ -102,7 +102,9 @@ class Node(SvmTransport):
         self._awake()
         found = await self.world.transport.history(key, limit=limit)
         if self.mood == "behind":
-            seen = tuple(entry for entry in found.entries if entry.signature in self.old)
+            seen = tuple(
+                entry for entry in found.entries if entry.signature in self.old
+            )
             return History(seen, complete=True)
         return History((), complete=False) if self.mood == "forgetful" else found
 
@@ -137,20 +139,28 @@ class BuyerMachine(RuleBasedStateMachine):
         """A new process of the wallet."""
         limits = SpendingLimits({str(USDC): SpendingLimit(per_session=LIMIT)})
         wallet = str(self.world.payer.pubkey())
-        self.budget = Budget(self.database, wallet, limits, session="one", clock_ms=self.clock_ms)
-        self.payer = CallPayer(self.signer, self.budget, patience=0.0, wallet=self.world.payer)
+        self.budget = Budget(
+            self.database, wallet, limits, session="one", clock_ms=self.clock_ms
+        )
+        self.payer = CallPayer(
+            self.signer, self.budget, patience=0.0, wallet=self.world.payer
+        )
 
     # --- the seller
 
     def ask(self, price: int, behaviour: str) -> Callable[..., Any]:
         def demand(amount: int) -> AskOutcome[str]:
-            required = PaymentRequired(accepts=[self.world.requirements(amount)], error="pay")
+            required = PaymentRequired(
+                accepts=[self.world.requirements(amount)], error="pay"
+            )
             return AskOutcome(demand=Demand(required))
 
         async def ask(payment: Any, dialect: Any) -> AskOutcome[str]:
             if payment is None:
                 return demand(price)
-            self.held[message_hash(read_transaction(payment.payload["transaction"]))] = payment
+            self.held[
+                message_hash(read_transaction(payment.payload["transaction"]))
+            ] = payment
             if behaviour == "crash":
                 raise Crash
             if behaviour == "takes it":
@@ -169,23 +179,41 @@ class BuyerMachine(RuleBasedStateMachine):
         return ask
 
     behaviours = st.sampled_from(
-        ["answers", "takes it", "lies", "asks more", "asks again", "refuses", "is silent", "crash"]
+        [
+            "answers",
+            "takes it",
+            "lies",
+            "asks more",
+            "asks again",
+            "refuses",
+            "is silent",
+            "crash",
+        ]
     )
 
-    @rule(price=st.sampled_from(PRICES), behaviour=behaviours, again=st.booleans(), n=indexes)
+    @rule(
+        price=st.sampled_from(PRICES),
+        behaviour=behaviours,
+        again=st.booleans(),
+        n=indexes,
+    )
     def call(self, price: int, behaviour: str, again: bool, n: int) -> None:
         """A new call, or one whose id was used before."""
         self.calls += not again
         call_id = f"pay_{n % max(self.calls, 1) if again else self.calls:016}"
         asyncio.run(self.outcome(self.ask(price, behaviour), call_id))
 
-    @rule(prices=st.lists(st.sampled_from(PRICES), min_size=2, max_size=4), behaviour=behaviours)
+    @rule(
+        prices=st.lists(st.sampled_from(PRICES), min_size=2, max_size=4),
+        behaviour=behaviours,
+    )
     def calls_at_once(self, prices: list[int], behaviour: str) -> None:
         async def all_of_them() -> None:
             self.calls += 1
             ids = [f"pay_{self.calls:08}_{n // 2:07}" for n in range(len(prices))]
             asks = [
-                self.outcome(self.ask(p, behaviour), i) for p, i in zip(prices, ids, strict=True)
+                self.outcome(self.ask(p, behaviour), i)
+                for p, i in zip(prices, ids, strict=True)
             ]
             await asyncio.gather(*asks)
 
@@ -198,11 +226,15 @@ class BuyerMachine(RuleBasedStateMachine):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(self.signer, "create_payment_payload", _dies)
             patch.setattr(self.budget, "abandon", lambda _id: None)
-            asyncio.run(self.outcome(self.ask(price, "answers"), f"pay_{self.calls:016}"))
+            asyncio.run(
+                self.outcome(self.ask(price, "answers"), f"pay_{self.calls:016}")
+            )
 
     async def outcome(self, ask: Callable[..., Any], call_id: str) -> None:
         with contextlib.suppress(PaymentError, ChainUnavailable, Crash):
-            await self.payer.call(ask, {"id": call_id}, "https://seller.test/x", payment_id=call_id)
+            await self.payer.call(
+                ask, {"id": call_id}, "https://seller.test/x", payment_id=call_id
+            )
 
     @rule(n=indexes)
     @precondition(lambda self: bool(self.held))
@@ -228,7 +260,9 @@ class BuyerMachine(RuleBasedStateMachine):
     def clock_is_set_back(self, hours: int) -> None:
         self.set_back += hours * 3_600
 
-    @rule(later=st.sampled_from([0, 200, 4_000]), mood=st.sampled_from(["", "", *MOODS]))
+    @rule(
+        later=st.sampled_from([0, 200, 4_000]), mood=st.sampled_from(["", "", *MOODS])
+    )
     def wallet_reconciles(self, later: int, mood: str) -> None:
         self.time_passes(later)
         self.node.mood = mood or self.node.mood
@@ -240,7 +274,9 @@ class BuyerMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_can_land_that_is_not_booked(self) -> None:
         rows = self.budget.history(10_000)
-        booked = {row.payment_key: row for row in rows if row.state in ("signed", "spent")}
+        booked = {
+            row.payment_key: row for row in rows if row.state in ("signed", "spent")
+        }
         landed, now = landed_messages(self.world), self.world.svm.latest_blockhash()
         dangerous = 0
         for key, payment in self.held.items():
@@ -250,7 +286,11 @@ class BuyerMachine(RuleBasedStateMachine):
                 assert row is not None, "a payment that may land was given back"
                 assert row.amount >= int(payment.accepted.amount)
                 dangerous += int(payment.accepted.amount)
-        assert dangerous <= sum(row.amount for row in rows if row.state != "released") <= LIMIT
+        assert (
+            dangerous
+            <= sum(row.amount for row in rows if row.state != "released")
+            <= LIMIT
+        )
         assert self.world.tokens(self.world.payee.pubkey()) <= LIMIT
 
     @invariant()
@@ -322,7 +362,11 @@ class SellerMachine(RuleBasedStateMachine):
             return SignatureStatus("unknown")
         return self.status(signature)
 
-    @rule(mood=st.sampled_from(["well"] * 3 + ["deaf", "behind", "falls behind", "loses answers"]))
+    @rule(
+        mood=st.sampled_from(
+            ["well"] * 3 + ["deaf", "behind", "falls behind", "loses answers"]
+        )
+    )
     def node_changes(self, mood: str) -> None:
         self.mood = mood
 
@@ -371,7 +415,9 @@ class SellerMachine(RuleBasedStateMachine):
         self.note(payment, reply, f"{tenant} {args}", thief=thief)
         return reply
 
-    def note(self, payment: PaymentPayload, reply: Reply, call: str, *, thief: bool) -> None:
+    def note(
+        self, payment: PaymentPayload, reply: Reply, call: str, *, thief: bool
+    ) -> None:
         key = payment_key(payment)
         if isinstance(reply, Answer):
             assert not thief, "a stranger got an answer"
@@ -404,7 +450,9 @@ class SellerMachine(RuleBasedStateMachine):
     def two_calls_at_once(self, n: int, tenant: str, other: str, args: int) -> None:
         async def both() -> None:
             payment = self.pick(n)
-            await asyncio.gather(self.call(payment, tenant, 0), self.call(payment, other, args))
+            await asyncio.gather(
+                self.call(payment, tenant, 0), self.call(payment, other, args)
+            )
 
         asyncio.run(both())
 
@@ -428,7 +476,9 @@ class SellerMachine(RuleBasedStateMachine):
         if not landed:
             return
         payment = landed[n % len(landed)]
-        for paid_call in self.ran_for.get(payment_key(payment), set()) if same else set():
+        for paid_call in (
+            self.ran_for.get(payment_key(payment), set()) if same else set()
+        ):
             tenant, args = paid_call.split()[0], int(paid_call.split()[1])
         asyncio.run(self.call(payment, tenant, args, thief=True))
 

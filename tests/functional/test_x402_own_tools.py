@@ -70,10 +70,18 @@ def test_the_commands_of_the_page(facilitator: str, cli: Cli) -> None:
     command = [str(EXAMPLES / "server.py")]
     with running(command, port, cli.folder, FACILITATOR=facilitator, PORT=str(port)):
         pay = ["x402", "pay", f"http://127.0.0.1:{port}/mcp", "forecast", "--args"]
-        pay += ['{"city": "Bern"}', *buying(facilitator), "--database", "sqlite:///purse.db"]
+        pay += [
+            '{"city": "Bern"}',
+            *buying(facilitator),
+            "--database",
+            "sqlite:///purse.db",
+        ]
         bought = cli(*pay, "--id", "pay_own_tools_0001", "--json")
         assert bought.code == 0, bought.err
-        assert (bought.json["paid"], bought.json["receipt"]["success"]) == ("1000", True)
+        assert (bought.json["paid"], bought.json["receipt"]["success"]) == (
+            "1000",
+            True,
+        )
         assert "sunny" in json.dumps(bought.json["result"])
         again = cli(*pay, "--id", "pay_own_tools_0001", "--json")
         assert (again.json["paid"], again.json["repeated"]) == ("0", True)
@@ -87,13 +95,24 @@ def test_the_web_app_of_the_page(
     facilitator: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port()
-    command = ["-m", "uvicorn", "--app-dir", str(EXAMPLES), "web:app", "--port", str(port)]
+    command = [
+        "-m",
+        "uvicorn",
+        "--app-dir",
+        str(EXAMPLES),
+        "web:app",
+        "--port",
+        str(port),
+    ]
     with running(command, port, cli.folder, FACILITATOR=facilitator):
         url = f"http://127.0.0.1:{port}/forecast/Bern"
         assert httpx.get(url).status_code == 402
         bought = cli("x402", "pay", url, *buying(facilitator), "--json")
         assert bought.code == 0, bought.err
-        assert (bought.json["paid"], "sunny" in json.dumps(bought.json)) == ("1000", True)
+        assert (bought.json["paid"], "sunny" in json.dumps(bought.json)) == (
+            "1000",
+            True,
+        )
 
 
 def test_the_example_pays_the_merchant_of_the_play_money_chain() -> None:
@@ -106,11 +125,15 @@ def test_the_example_pays_the_merchant_of_the_play_money_chain() -> None:
 
 def test_server_json_describes_the_example() -> None:
     """By the rules of the registry's schema of 2025-12-11 and of its publishing guide."""
-    document: dict[str, Any] = json.loads((EXAMPLES / "server.json").read_text(encoding="utf-8"))
+    document: dict[str, Any] = json.loads(
+        (EXAMPLES / "server.json").read_text(encoding="utf-8")
+    )
     assert document["$schema"].endswith("/2025-12-11/server.schema.json")
     assert re.fullmatch(r"[a-zA-Z0-9.-]{1,100}/[a-zA-Z0-9._-]{1,99}", document["name"])
     assert 1 <= len(document["description"]) <= 100
     assert re.fullmatch(r"\d+\.\d+\.\d+", document["version"])
     (remote,) = document["remotes"]
     assert (remote["type"], remote["url"][:8]) == ("streamable-http", "https://")
-    assert list(document["_meta"]) == ["io.modelcontextprotocol.registry/publisher-provided"]
+    assert list(document["_meta"]) == [
+        "io.modelcontextprotocol.registry/publisher-provided"
+    ]

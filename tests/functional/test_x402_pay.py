@@ -73,7 +73,9 @@ def test_a_payment_moves_the_amount_and_leaves_a_receipt(both: X402Chain) -> Non
     )
 
 
-def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: X402Chain) -> None:
+def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(
+    both: X402Chain,
+) -> None:
     ix = both.pay()
     both.ok(ix, signers=[both.relay, both.payer])
     stored = both.data(receipt_of(ix))
@@ -86,19 +88,27 @@ def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: X402Ch
 
 
 @pytest.mark.parametrize("changed", [{"amount": 1001}, {"call_hash": bytes(32)}])
-def test_an_id_cannot_be_used_for_something_else(chain: X402Chain, changed: dict[str, Any]) -> None:
+def test_an_id_cannot_be_used_for_something_else(
+    chain: X402Chain, changed: dict[str, Any]
+) -> None:
     chain.ok(chain.pay(), signers=[chain.relay, chain.payer])
-    chain.refused("PaymentIdReused", chain.pay(**changed), signers=[chain.relay, chain.payer])
+    chain.refused(
+        "PaymentIdReused", chain.pay(**changed), signers=[chain.relay, chain.payer]
+    )
 
 
-def test_a_delegate_of_another_mint_does_not_take_the_receipts_address(both: X402Chain) -> None:
+def test_a_delegate_of_another_mint_does_not_take_the_receipts_address(
+    both: X402Chain,
+) -> None:
     """An agent may spend a worthless token of the payer. It pays one under an id that the payer is about to use."""
     agent = both.new_wallet()
     worthless = both.put(mint_data(), both.token_program)
     allowed: dict[str, Any] = {"delegate": agent.pubkey(), "delegated": 5}
     both.purse(both.payer.pubkey(), 5, worthless, **allowed)
     both.purse(both.payee.pubkey(), 0, worthless)
-    both.ok(both.pay(signer=agent, mint=worthless, amount=1), signers=[both.relay, agent])
+    both.ok(
+        both.pay(signer=agent, mint=worthless, amount=1), signers=[both.relay, agent]
+    )
     both.ok(both.pay(), signers=[both.relay, both.payer])
     assert both.amount(both.ata(both.payee.pubkey())) == 1000
 
@@ -112,7 +122,10 @@ def test_a_stranger_cannot_use_up_an_id(chain: X402Chain) -> None:
     """Receipts stand under payer and payee too: a payment of another payer under the same id is another payment."""
     other = chain.new_wallet()
     chain.purse(other.pubkey(), 5)
-    chain.ok(chain.pay(signer=other, payer=other.pubkey(), amount=1), signers=[chain.relay, other])
+    chain.ok(
+        chain.pay(signer=other, payer=other.pubkey(), amount=1),
+        signers=[chain.relay, other],
+    )
     chain.ok(chain.pay(), signers=[chain.relay, chain.payer])
     assert chain.amount(chain.ata(chain.payee.pubkey())) == 1001
 
@@ -122,10 +135,14 @@ def test_the_owner_pays_the_rent_too(chain: X402Chain) -> None:
     assert chain.amount(chain.ata(chain.payee.pubkey())) == 1000
 
 
-def test_payment_and_the_call_it_is_for_stand_or_fall_together(chain: X402Chain) -> None:
+def test_payment_and_the_call_it_is_for_stand_or_fall_together(
+    chain: X402Chain,
+) -> None:
     too_much = transfer(
         TransferParams(
-            from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=2**63
+            from_pubkey=chain.payer.pubkey(),
+            to_pubkey=chain.payee.pubkey(),
+            lamports=2**63,
         )
     )
     pay = chain.pay()
@@ -134,7 +151,9 @@ def test_payment_and_the_call_it_is_for_stand_or_fall_together(chain: X402Chain)
     assert chain.amount(chain.ata(chain.payer.pubkey())) == before
     assert chain.data(receipt_of(pay)) is None
     little = transfer(
-        TransferParams(from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=1)
+        TransferParams(
+            from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=1
+        )
     )
     chain.ok(pay, little, signers=[chain.relay, chain.payer])
 
@@ -159,14 +178,22 @@ class TestDelegates:
 
     def test_a_stranger_is_no_delegate(self, chain: X402Chain) -> None:
         thief = chain.new_wallet()
-        chain.refused("NotOwnerNorDelegate", chain.pay(signer=thief), signers=[chain.relay, thief])
-        chain.purse(chain.payer.pubkey(), 5000, delegate=chain.relay.pubkey(), delegated=5000)
-        chain.refused("NotOwnerNorDelegate", chain.pay(signer=thief), signers=[chain.relay, thief])
+        chain.refused(
+            "NotOwnerNorDelegate", chain.pay(signer=thief), signers=[chain.relay, thief]
+        )
+        chain.purse(
+            chain.payer.pubkey(), 5000, delegate=chain.relay.pubkey(), delegated=5000
+        )
+        chain.refused(
+            "NotOwnerNorDelegate", chain.pay(signer=thief), signers=[chain.relay, thief]
+        )
 
     def test_a_revoked_delegate(self, chain: X402Chain) -> None:
         agent = chain.new_wallet()
         chain.purse(chain.payer.pubkey(), 5000, delegate=agent.pubkey(), delegated=0)
-        chain.refused("AllowanceTooSmall", chain.pay(signer=agent), signers=[chain.relay, agent])
+        chain.refused(
+            "AllowanceTooSmall", chain.pay(signer=agent), signers=[chain.relay, agent]
+        )
 
 
 Changed = Callable[[X402Chain], dict[str, Any]]
@@ -179,7 +206,9 @@ def pocket(chain: X402Chain) -> Pubkey:
 
 def loose(chain: X402Chain) -> Pubkey:
     """A token account of the payee that is not the associated one."""
-    return chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), chain.token_program)
+    return chain.put(
+        token_data(chain.mint, chain.payee.pubkey(), 0), chain.token_program
+    )
 
 
 def other_tokens(chain: X402Chain) -> Pubkey:
@@ -215,11 +244,16 @@ class TestRefused:
             ("PaymentExpired", {"expires_at": -(2**63)}),
             ("ExpiryTooFar", {"expires_at": T0 + 2_592_001}),
             ("ExpiryTooFar", {"expires_at": 2**63 - 1}),
-            ("PaymentIdWithoutExpiry", {"payment_id": x402.payment_id(T0 + 61, "invoice 1")}),
+            (
+                "PaymentIdWithoutExpiry",
+                {"payment_id": x402.payment_id(T0 + 61, "invoice 1")},
+            ),
             ("PaymentIdWithoutExpiry", {"payment_id": bytes(32)}),
         ],
     )
-    def test_arguments(self, chain: X402Chain, error: str, changed: dict[str, Any]) -> None:
+    def test_arguments(
+        self, chain: X402Chain, error: str, changed: dict[str, Any]
+    ) -> None:
         chain.refused(error, chain.pay(**changed), signers=[chain.relay, chain.payer])
 
     def test_the_very_second_of_expiry(self, chain: X402Chain) -> None:
@@ -236,7 +270,9 @@ class TestRefused:
             chain.pay(payee=chain.payer.pubkey()),
             signers=[chain.relay, chain.payer],
         )
-        second = chain.put(token_data(chain.mint, chain.payer.pubkey(), 5000), chain.token_program)
+        second = chain.put(
+            token_data(chain.mint, chain.payer.pubkey(), 5000), chain.token_program
+        )
         chain.refused(
             "SelfPayment",
             chain.pay(payee=chain.payer.pubkey(), source=second),
@@ -251,22 +287,30 @@ class TestRefused:
     def test_a_mint_of_the_other_token_program(self, chain: X402Chain) -> None:
         mint = chain.put(mint_data(), TOKEN_2022_PROGRAM)
         chain.refused(
-            "AccountOwnedByWrongProgram", chain.pay(mint=mint), signers=[chain.relay, chain.payer]
+            "AccountOwnedByWrongProgram",
+            chain.pay(mint=mint),
+            signers=[chain.relay, chain.payer],
         )
 
     def test_look_alikes(self, chain: X402Chain) -> None:
         """Accounts with the right bytes that another program owns, and a token account that claims to be a mint."""
         signers = [chain.relay, chain.payer]
         fake = chain.put(token_data(chain.mint, chain.payer.pubkey(), 10**9), ID)
-        chain.refused("AccountOwnedByWrongProgram", chain.pay(source=fake), signers=signers)
+        chain.refused(
+            "AccountOwnedByWrongProgram", chain.pay(source=fake), signers=signers
+        )
         fake_mint = chain.put(mint_data(), ID)
-        chain.refused("AccountOwnedByWrongProgram", chain.pay(mint=fake_mint), signers=signers)
+        chain.refused(
+            "AccountOwnedByWrongProgram", chain.pay(mint=fake_mint), signers=signers
+        )
         chain.refused(
             "AccountDidNotDeserialize",
             chain.pay(mint=chain.ata(chain.payer.pubkey())),
             signers=signers,
         )
-        chain.refused("AccountDidNotDeserialize", chain.pay(source=chain.mint), signers=signers)
+        chain.refused(
+            "AccountDidNotDeserialize", chain.pay(source=chain.mint), signers=signers
+        )
 
     def test_frozen_accounts(self, chain: X402Chain) -> None:
         chain.purse(chain.payer.pubkey(), 5000, state=2)
@@ -283,23 +327,31 @@ class TestRefused:
                 for i, m in enumerate(ix.accounts)
             ]
             call = Instruction(ix.program_id, bytes(ix.data), metas)
-            chain.refused("AccountNotSigner", call, signers=[chain.new_wallet(), signer])
+            chain.refused(
+                "AccountNotSigner", call, signers=[chain.new_wallet(), signer]
+            )
 
     def test_the_payees_account_must_exist(self, chain: X402Chain) -> None:
         nobody = Keypair().pubkey()
         chain.refused(
-            "AccountNotInitialized", chain.pay(payee=nobody), signers=[chain.relay, chain.payer]
+            "AccountNotInitialized",
+            chain.pay(payee=nobody),
+            signers=[chain.relay, chain.payer],
         )
 
     def test_data_of_another_length(self, chain: X402Chain) -> None:
         ix = chain.pay()
         for data in (bytes(ix.data)[:-1], bytes(ix.data) + b"\0"):
             cut = Instruction(ix.program_id, data, list(ix.accounts))
-            chain.refused("InstructionDidNotDeserialize", cut, signers=[chain.relay, chain.payer])
+            chain.refused(
+                "InstructionDidNotDeserialize", cut, signers=[chain.relay, chain.payer]
+            )
 
 
 @pytest.mark.parametrize("lamports", [1, 10**9])
-def test_lamports_at_the_receipts_address_hinder_nobody(chain: X402Chain, lamports: int) -> None:
+def test_lamports_at_the_receipts_address_hinder_nobody(
+    chain: X402Chain, lamports: int
+) -> None:
     ix = chain.pay()
     chain.svm.set_account(receipt_of(ix), Account(lamports, b"", Pubkey.default()))
     chain.ok(ix, signers=[chain.relay, chain.payer])
@@ -313,12 +365,16 @@ class TestCloseReceipt:
         ix = chain.pay()
         chain.ok(ix, signers=[chain.relay, chain.payer])
         receipt = receipt_of(ix)
-        close = chain.ix("close_receipt", {}, {"receipt": receipt, "rent_payer": chain.relay})
+        close = chain.ix(
+            "close_receipt", {}, {"receipt": receipt, "rent_payer": chain.relay}
+        )
         stranger = chain.new_wallet()
         chain.set_time(T0 + 60 + 604_800 - 1)
         chain.refused("ReceiptRetained", close, signers=[stranger])
         chain.set_time(T0 + 60 + 604_800)
-        thief = chain.ix("close_receipt", {}, {"receipt": receipt, "rent_payer": stranger})
+        thief = chain.ix(
+            "close_receipt", {}, {"receipt": receipt, "rent_payer": stranger}
+        )
         chain.refused("NotReceiptRentPayer", thief, signers=[stranger])
         before = chain.svm.get_balance(chain.relay.pubkey()) or 0
         rent = chain.svm.get_balance(receipt) or 0
@@ -332,10 +388,14 @@ class TestCloseReceipt:
 
     def test_another_account_is_no_receipt(self, chain: X402Chain) -> None:
         plan = chain.put(b"\x20" + bytes(98), ID)
-        close = chain.ix("close_receipt", {}, {"receipt": plan, "rent_payer": chain.relay})
+        close = chain.ix(
+            "close_receipt", {}, {"receipt": plan, "rent_payer": chain.relay}
+        )
         chain.refused("AccountDiscriminatorMismatch", close, signers=[chain.relay])
         fake = chain.put(b"\x10" + bytes(225), TOKEN_PROGRAM)
-        close = chain.ix("close_receipt", {}, {"receipt": fake, "rent_payer": chain.relay})
+        close = chain.ix(
+            "close_receipt", {}, {"receipt": fake, "rent_payer": chain.relay}
+        )
         chain.refused("AccountOwnedByWrongProgram", close, signers=[chain.relay])
 
 
@@ -348,7 +408,11 @@ EXTENSIONS: dict[str, tuple[int, bytes, str | None]] = {
     "non-transferable": (9, b"", "UnsupportedMintExtension"),
     "interest-bearing": (10, bytes(52), None),
     "permanent delegate": (12, b"\7" * 32, None),
-    "transfer hook with a program": (14, bytes(32) + b"\7" * 32, "UnsupportedMintExtension"),
+    "transfer hook with a program": (
+        14,
+        bytes(32) + b"\7" * 32,
+        "UnsupportedMintExtension",
+    ),
     "transfer hook without one": (14, bytes(64), None),
     "confidential transfer fee": (16, bytes(129), None),
     "metadata pointer": (18, bytes(64), None),
@@ -363,8 +427,12 @@ EXTENSIONS: dict[str, tuple[int, bytes, str | None]] = {
 def test_mint_extensions_are_taken_or_refused_on_purpose(name: str) -> None:
     chain = X402Chain(TOKEN_2022_PROGRAM)
     number, value, error = EXTENSIONS[name]
-    chain.put(extended(mint_data(), 1, [(number, value)]), TOKEN_2022_PROGRAM, chain.mint)
-    account_side = {1: [(2, bytes(8))], 14: [(15, b"\0")], 26: [(27, b"")]}.get(number, [])
+    chain.put(
+        extended(mint_data(), 1, [(number, value)]), TOKEN_2022_PROGRAM, chain.mint
+    )
+    account_side = {1: [(2, bytes(8))], 14: [(15, b"\0")], 26: [(27, b"")]}.get(
+        number, []
+    )
     for owner, amount in ((chain.payer.pubkey(), 5000), (chain.payee.pubkey(), 0)):
         data = token_data(chain.mint, owner, amount)
         data = extended(data, 2, [(7, b""), *account_side])

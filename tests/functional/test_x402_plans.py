@@ -18,7 +18,12 @@ from mcpsol_py.errors import SourceError
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
 from mcpsol_py.x402.protocol.networks import LOCAL
-from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.protocol.proof import (
+    SIGN_IN_WITH_X,
+    proof_meta,
+    request_mark,
+    sign_proof,
+)
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.store import SubscriptionStore
@@ -45,7 +50,9 @@ class Club(Shop):
             "database": f"sqlite:///{self.folder / 'sales.db'}",
             "plans": PLANS,
         }
-        self.payments = read_payments({**table, "domain": "demo.example", "collector": "@sponsor"})
+        self.payments = read_payments(
+            {**table, "domain": "demo.example", "collector": "@sponsor"}
+        )
         server = make_server(self.bridge)
         opened = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
         assert opened.subscriptions is not None
@@ -62,7 +69,9 @@ def club(tmp_path: Path) -> Iterator[Club]:
 
 
 def wire(result: Any) -> dict[str, Any]:
-    body: dict[str, Any] = result.model_dump(by_alias=True, exclude_none=True, mode="json")
+    body: dict[str, Any] = result.model_dump(
+        by_alias=True, exclude_none=True, mode="json"
+    )
     return body
 
 
@@ -79,14 +88,17 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
         extension = demand.required.extensions[SIGN_IN_WITH_X]  # type: ignore[union-attr,index]  # version 2 has them
         payer = club.payer()
         joined = await Buyer(client, payer).call_tool(
-            "subscribe", {"planId": "pro", "walletAddress": str(wallet("alice").pubkey())}
+            "subscribe",
+            {"planId": "pro", "walletAddress": str(wallet("alice").pubkey())},
         )
         assert joined.amount == 50_000
         assert club.takings == 50_000
 
         def proof() -> Any:
             uri = extension["info"]["uri"]
-            mark = request_mark(uri, {"tool": "counter_initialize", "arguments": CREATE})
+            mark = request_mark(
+                uri, {"tool": "counter_initialize", "arguments": CREATE}
+            )
             signed = sign_proof(
                 wallet("alice"),
                 extension["info"],
@@ -97,14 +109,20 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
             return proof_meta(signed)
 
         for used in (1, 2):
-            answered = wire(await client.call_tool("counter_initialize", CREATE, meta=proof()))
+            answered = wire(
+                await client.call_tool("counter_initialize", CREATE, meta=proof())
+            )
             assert not answered.get("isError"), answered
-            told = answered["_meta"][RESPONSE_META]["extensions"]["subscription"]["info"]
+            told = answered["_meta"][RESPONSE_META]["extensions"]["subscription"][
+                "info"
+            ]
             assert (told["plan"], told["used"], told["quota"]) == ("pro", used, 2)
         over = wire(await client.call_tool("counter_initialize", CREATE, meta=proof()))
         assert read_demand(over) is not None  # used up: paid by the call from here on
         vault = wire(await client.call_tool("vault_deposit", {}))
-        assert SIGN_IN_WITH_X not in (vault.get("structuredContent") or {}).get("extensions", {})
+        assert SIGN_IN_WITH_X not in (vault.get("structuredContent") or {}).get(
+            "extensions", {}
+        )
     assert club.takings == 50_000
 
 
@@ -113,7 +131,10 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
     [
         ({}, "payments.plans"),
         ([{"id": "a", "price": "$1"}], "payments.plans[0].period"),
-        ([{"id": "a", "price": "$1", "period": "monthly", "qota": 1}], "payments.plans[0].qota"),
+        (
+            [{"id": "a", "price": "$1", "period": "monthly", "qota": 1}],
+            "payments.plans[0].qota",
+        ),
         (
             [{"id": "a", "price": "$1", "period": "monthly", "quota": "many"}],
             "payments.plans[0].quota",
@@ -143,15 +164,25 @@ def test_a_worker_delivers_what_waits_and_says_so(tmp_path: Path, cli: Cli) -> N
     assert outcome.json["done"] == {"default:webhooks": 0, "default:pending": 0}
     database = Database(url)
     (delivery,) = Webhooks(database).deliveries()
-    assert (delivery.attempts, delivery.state, delivery.error) == (1, "pending", "ConnectError")
+    assert (delivery.attempts, delivery.state, delivery.error) == (
+        1,
+        "pending",
+        "ConnectError",
+    )
     database.close()
 
 
-def test_a_merchant_looks_after_events_and_subscribers(tmp_path: Path, cli: Cli) -> None:
+def test_a_merchant_looks_after_events_and_subscribers(
+    tmp_path: Path, cli: Cli
+) -> None:
     url = f"sqlite:///{tmp_path / 'sales.db'}"
     at = ("--database", url)
-    assert cli("x402", "webhooks", "add", "http://127.0.0.1:9/", *at).code == 1  # https is wanted
-    made = cli("x402", "webhooks", "add", "http://127.0.0.1:9/", "--allow-http", *at, "--json").json
+    assert (
+        cli("x402", "webhooks", "add", "http://127.0.0.1:9/", *at).code == 1
+    )  # https is wanted
+    made = cli(
+        "x402", "webhooks", "add", "http://127.0.0.1:9/", "--allow-http", *at, "--json"
+    ).json
     assert made["secret"].startswith("whsec_")
     shown = cli("x402", "webhooks", "list", *at)
     assert made["id"] in shown.out
@@ -159,11 +190,15 @@ def test_a_merchant_looks_after_events_and_subscribers(tmp_path: Path, cli: Cli)
     database = Database(url)
     book = SubscriptionStore(database)
     alice = str(wallet("alice").pubkey())
-    book.add_plan(SubscriptionPlan("pro", "Pro", LOCAL, alice, alice, 5, "monthly", quota=3))
+    book.add_plan(
+        SubscriptionPlan("pro", "Pro", LOCAL, alice, alice, 5, "monthly", quota=3)
+    )
     book.pay("pro", alice, "pay_1", "sig")
     (event,) = cli("x402", "webhooks", "events", *at, "--json").json
     assert (event["type"], event["state"]) == ("subscription.opened", "pending")
-    assert cli("x402", "webhooks", "again", event["id"], *at).code == 2  # it is not dead
+    assert (
+        cli("x402", "webhooks", "again", event["id"], *at).code == 2
+    )  # it is not dead
     hooks = Webhooks(database)
     hooks.give_up(hooks.deliveries()[0], "gone")
     assert cli("x402", "webhooks", "again", event["id"], *at).code == 0

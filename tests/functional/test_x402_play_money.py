@@ -33,7 +33,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 def ran(*command: str) -> dict[str, Any]:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
@@ -57,7 +59,11 @@ def test_the_typescript_sdk_pays_and_kit_waits_for_confirmations(demo: int) -> N
         *call,
     )
     paid, confirmed = told["paid"], told["confirmed"]
-    assert (paid["network"], paid["isError"], paid["receipt"]["success"]) == (DEVNET, False, True)
+    assert (paid["network"], paid["isError"], paid["receipt"]["success"]) == (
+        DEVNET,
+        False,
+        True,
+    )
     # Twice the same airdrop, less the fee of a transaction.
     assert confirmed["balance"] == 2 * 3_000_000_000 - 5_000
     assert 1 < confirmed["slot"] <= confirmed["slotNow"]
@@ -85,5 +91,9 @@ def test_the_python_sdk_pays(demo: int) -> None:
         "counter_initialize",
         json.dumps(CREATE),
     )
-    assert (told["isError"], told["paid"], told["receipt"]["success"]) == (False, True, True)
+    assert (told["isError"], told["paid"], told["receipt"]["success"]) == (
+        False,
+        True,
+        True,
+    )
     assert told["receipt"]["network"] == DEVNET

@@ -129,10 +129,18 @@ async def test_tools_are_sold(
         assert (unpaid.is_error, runs) == (True, [])
         assert unpaid.structured_content["accepts"][0]["amount"] == str(PRICE)
         buys = await buyer(client, shop, tmp_path)
-        first = await buys.call_tool("forecast", {"city": "Bern"}, payment_id="pay_forecast_0001")
-        again = await buys.call_tool("forecast", {"city": "Bern"}, payment_id="pay_forecast_0001")
+        first = await buys.call_tool(
+            "forecast", {"city": "Bern"}, payment_id="pay_forecast_0001"
+        )
+        again = await buys.call_tool(
+            "forecast", {"city": "Bern"}, payment_id="pay_forecast_0001"
+        )
         assert text_of(first.result) == "sunny in Bern"
-        assert (again.result.content, shop.paid, runs) == (first.result.content, PRICE, ["Bern"])
+        assert (again.result.content, shop.paid, runs) == (
+            first.result.content,
+            PRICE,
+            ["Bern"],
+        )
         hourly = await buys.call_tool("hourly", {"city": "Thun"})
         assert (hourly.result.structured_content, shop.paid) == ({"9": 12}, 2 * PRICE)
         assert text_of(await client.call_tool("free", {})) == "free"
@@ -157,12 +165,16 @@ async def test_a_tool_that_fails_costs_nothing_unless_it_is_paid_first(
         assert (ordered.result.is_error, shop.paid, runs) == (True, PRICE, ["Bern"])
 
 
-async def test_the_list_shows_prices(server: Server, sell_it: Callable[..., Storefront]) -> None:
+async def test_the_list_shows_prices(
+    server: Server, sell_it: Callable[..., Storefront]
+) -> None:
     weather(server, [])
     sell_it(server)
     async with Client(_mcp(server)) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert "Costs 0.001 USDC or 0.002 USDG a call" in (tools["hourly"].description or "")
+    assert "Costs 0.001 USDC or 0.002 USDG a call" in (
+        tools["hourly"].description or ""
+    )
     assert tools["forecast"].input_schema["required"] == ["city"]
     assert "Costs" not in (tools["free"].description or "")
     assert tools["forecast"].meta is not None
@@ -197,7 +209,9 @@ async def test_the_other_order_of_decorators_sells_too(
     assert runs == []
 
 
-async def test_a_server_that_was_not_given_to_sell_gives_nothing_away(server: Server) -> None:
+async def test_a_server_that_was_not_given_to_sell_gives_nothing_away(
+    server: Server,
+) -> None:
     runs: list[str] = []
     weather(server, runs)
     async with Client(_mcp(server)) as client:
@@ -305,16 +319,19 @@ async def test_routes_are_sold(
         assert (await client.get("/weather/health")).json() == "free"
         unpaid = await client.get("/weather/Bern")
         assert (unpaid.status_code, runs) == (402, [])
-        assert unpaid.json()["accepts"][0]["resource"] == "https://shop.example/weather/{city}"
+        assert (
+            unpaid.json()["accepts"][0]["resource"]
+            == "https://shop.example/weather/{city}"
+        )
         buys = HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path)))
         url = "http://shop.test/weather/Bern"
         first = await buys.request("GET", url, payment_id="pay_weather_00001")
         again = await buys.request("GET", url, payment_id="pay_weather_00001")
         assert first.result.json() == again.result.json() == {"city": "Bern"}
         assert (runs, shop.paid) == (["Bern"], PRICE)
-        assert (await buys.request("GET", "http://shop.test/inner/Thun")).result.json() == {
-            "city": "Thun"
-        }
+        assert (
+            await buys.request("GET", "http://shop.test/inner/Thun")
+        ).result.json() == {"city": "Thun"}
         failed = await buys.request("GET", "http://shop.test/thread")
         assert (failed.result.status_code, shop.paid) == (404, 2 * PRICE)
 
@@ -337,7 +354,10 @@ async def test_routes_are_sold(
     ],
 )
 async def test_no_way_to_a_sold_endpoint_is_free(
-    web: tuple[Any, list[str]], sell_it: Callable[..., Storefront], method: str, path: str
+    web: tuple[Any, list[str]],
+    sell_it: Callable[..., Storefront],
+    method: str,
+    path: str,
 ) -> None:
     app, runs = web
     sell_it(app)
@@ -364,7 +384,9 @@ async def test_the_official_http_client_pays(
     signer = x402Client()
     signer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
     transport = x402AsyncTransport(signer, httpx.ASGITransport(app=app))
-    async with httpx.AsyncClient(transport=transport, base_url="http://shop.test") as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://shop.test"
+    ) as client:
         assert (await client.get("/weather/Bern")).json() == {"city": "Bern"}
     assert (runs, shop.paid) == (["Bern"], PRICE)
 
@@ -383,10 +405,18 @@ async def test_the_official_http_client_pays(
 def test_wrong_settings_are_refused_at_the_start(
     shop: Shop, tmp_path: Path, options: dict[str, Any], code: str
 ) -> None:
-    good: dict[str, Any] = {"pay_to": str(shop.world.payee.pubkey()), "sponsor": shop.world.sponsor}
+    good: dict[str, Any] = {
+        "pay_to": str(shop.world.payee.pubkey()),
+        "sponsor": shop.world.sponsor,
+    }
     database = f"sqlite:///{tmp_path / 'none.db'}"
     with pytest.raises(PaymentError) as caught:
-        sell(MCPServer("s"), chain=shop.world.chain, database=database, **(good | options))
+        sell(
+            MCPServer("s"),
+            chain=shop.world.chain,
+            database=database,
+            **(good | options),
+        )
     assert caught.value.code == code
     assert not (tmp_path / "none.db").exists()
 
@@ -410,7 +440,9 @@ def test_other_things_are_not_sold() -> None:
         sell(object(), pay_to="x")
 
 
-def test_a_wrong_price_stops_the_start_of_an_app(sell_it: Callable[..., Storefront]) -> None:
+def test_a_wrong_price_stops_the_start_of_an_app(
+    sell_it: Callable[..., Storefront],
+) -> None:
     @paid("$0.0000001")
     async def endpoint(request: Request) -> JSONResponse:
         return JSONResponse({})
@@ -519,7 +551,10 @@ def test_a_facilitator_is_known_by_name(
 ) -> None:
     monkeypatch.delenv("CDP_API_KEY_ID", raising=False)
     payee, kept = str(shop.world.payee.pubkey()), f"sqlite:///{tmp_path / 'sales.db'}"
-    for named, words in (("cdp", "CDP_API_KEY_ID"), ("cpd", "expected a URL or one of cdp")):
+    for named, words in (
+        ("cdp", "CDP_API_KEY_ID"),
+        ("cpd", "expected a URL or one of cdp"),
+    ):
         with pytest.raises(PaymentError, match=words):
             sell(
                 MCPServer("x"),

@@ -33,7 +33,15 @@ prices = {{ "*" = "$0.001" }}
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a facilitator with a chain of its own."""
     port = free_port(2)
-    command = [sys.executable, "-m", "idl2mcp", "x402", "facilitator", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "x402",
+        "facilitator",
+        "--port",
+        str(port),
+    ]
     with subprocess.Popen(
         command, cwd=tmp_path_factory.mktemp("live"), stderr=subprocess.DEVNULL
     ) as process:
@@ -65,14 +73,26 @@ def config(cli: Cli, live: str, *facilitators: str, pay_to: str = "merchant") ->
     return cli.write("b.toml", text)
 
 
-def test_a_dead_facilitator_is_told_and_the_other_one_settles(cli: Cli, live: str) -> None:
+def test_a_dead_facilitator_is_told_and_the_other_one_settles(
+    cli: Cli, live: str
+) -> None:
     dead, port = f"http://127.0.0.1:{free_port()}", free_port(2)
-    with http_server_at(port, cli.folder, "--config", config(cli, live, dead, live)) as url:
+    with http_server_at(
+        port, cli.folder, "--config", config(cli, live, dead, live)
+    ) as url:
         told = (cli.folder / "stderr.txt").read_text()
         assert f"facilitator {dead}: warning: does not answer" in told
         assert f"facilitator {live}: answers" in told
         pay = ("x402", "pay", f"{url}/mcp", "initialize", "--args", json.dumps(CREATE))
-        common = ("--url", f"{live}/rpc", "--wallet", "@alice", "--max", "$0.01", "--json")
+        common = (
+            "--url",
+            f"{live}/rpc",
+            "--wallet",
+            "@alice",
+            "--max",
+            "$0.01",
+            "--json",
+        )
         paid = cli(*pay, *common, "--database", "sqlite:///purse.db")
         assert (paid.code, paid.json["paid"]) == (0, "1000"), paid.err
 
@@ -85,13 +105,23 @@ def test_no_facilitator_that_answers_stops_the_start(cli: Cli, live: str) -> Non
     assert "Traceback" not in ran.err
 
 
-def test_a_payee_without_an_account_on_the_cluster_stops_the_start(cli: Cli, live: str) -> None:
-    ran = cli("serve", "--config", config(cli, live, live, pay_to="nobody"), "--transport", "http")
+def test_a_payee_without_an_account_on_the_cluster_stops_the_start(
+    cli: Cli, live: str
+) -> None:
+    ran = cli(
+        "serve",
+        "--config",
+        config(cli, live, live, pay_to="nobody"),
+        "--transport",
+        "http",
+    )
     assert ran.code == 1
     assert f"--owner {wallet('nobody').pubkey()}" in ran.err
 
 
-def test_facilitators_of_another_network_are_refused_in_plain_words(cli: Cli, live: str) -> None:
+def test_facilitators_of_another_network_are_refused_in_plain_words(
+    cli: Cli, live: str
+) -> None:
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     from threading import Thread
 
@@ -119,4 +149,6 @@ def test_facilitators_of_another_network_are_refused_in_plain_words(cli: Cli, li
         server.shutdown()
         server.server_close()
     assert ran.code == 1
-    assert "no configured facilitator settles exact payments on solana:EtWTRABZ" in ran.err
+    assert (
+        "no configured facilitator settles exact payments on solana:EtWTRABZ" in ran.err
+    )

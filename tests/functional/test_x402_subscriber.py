@@ -46,7 +46,9 @@ def url(club: Merchant) -> Iterator[str]:
 class Agent:
     """An agent's wallet with tokens of its own. Its tools are called as an MCP client calls them."""
 
-    def __init__(self, club: Merchant, folder: Path, url: str, domains: dict[str, str]) -> None:
+    def __init__(
+        self, club: Merchant, folder: Path, url: str, domains: dict[str, str]
+    ) -> None:
         self.database = Database(f"sqlite:///{folder / 'wallet.db'}")
         limits = SpendingLimits({str(USDC): SpendingLimit(per_payment=PRICE)})
         settings = WalletSettings(folder / "agent.json", limits, domains=domains)
@@ -54,7 +56,10 @@ class Agent:
         self.wallet = AgentWallet(chain, self.database, settings, lambda: PASSPHRASE)
         self.address = self.wallet.set_up()
         club.world.give(Pubkey.from_string(self.address), 100_000)
-        self.tools, self.url = AgentTools(self.wallet, reach=AllowedHosts(local=True)), url
+        self.tools, self.url = (
+            AgentTools(self.wallet, reach=AllowedHosts(local=True)),
+            url,
+        )
 
     async def pay(self, tool: str, **arguments: str) -> dict[str, Any]:
         """Call a tool of the seller, and return what x402_pay says."""
@@ -79,18 +84,26 @@ async def test_a_trial_its_calls_and_its_end_cost_nothing(
     subscription = answer(tried)["subscription"]["id"]
 
     granted = [await agent.pay("quote", n=str(n)) for n in range(2)]
-    assert [(one["paid"], one["subscription"]["used"]) for one in granted] == [("0", 1), ("0", 2)]
+    assert [(one["paid"], one["subscription"]["used"]) for one in granted] == [
+        ("0", 1),
+        ("0", 2),
+    ]
     again = await agent.pay("subscribe", **subscribing)  # nothing is due
     assert (again["paid"], answer(again)["subscription"]["id"]) == ("0", subscription)
     assert club.shop.paid == 0
 
-    used_up = await agent.pay("quote", n="3")  # the quota is used up: the call is paid for itself
+    used_up = await agent.pay(
+        "quote", n="3"
+    )  # the quota is used up: the call is paid for itself
     assert (used_up["paid"], "subscription" in used_up) == (str(PRICE), False)
     checked = await agent.pay("check_subscription", subscriptionId=subscription)
     assert answer(checked)["subscription"]["callsUsed"] == 2
 
     cancelled = await agent.pay("cancel_subscription", subscriptionId=subscription)
-    assert (cancelled["paid"], answer(cancelled)["subscription"]["status"]) == ("0", "cancelled")
+    assert (cancelled["paid"], answer(cancelled)["subscription"]["status"]) == (
+        "0",
+        "cancelled",
+    )
     assert club.shop.paid == PRICE
     agent.database.close()
 
@@ -103,7 +116,10 @@ async def test_after_its_trial_a_wallet_subscribes_by_paying(
     await agent.pay("subscribe", **subscribing)
     club.clock.ms += 3 * DAY  # the trial and the time to pay after it are over
     paid = await agent.pay("subscribe", **subscribing)
-    assert (paid["paid"], answer(paid)["subscription"]["status"]) == (str(PRICE), "active")
+    assert (paid["paid"], answer(paid)["subscription"]["status"]) == (
+        str(PRICE),
+        "active",
+    )
     (row,) = agent.wallet.budget().history()
     assert (row.host, row.tool, row.state) == (url.split("/")[2], "subscribe", "spent")
     agent.database.close()
@@ -118,7 +134,11 @@ async def test_nothing_is_paid_or_signed_for_a_seller_who_names_another_domain(
     refused = await agent.pay("quote")
     assert refused["error"] == "DOMAIN_NOT_ALLOWED"
     assert DOMAIN in refused["message"]
-    assert (club.shop.paid, club.shop.runs, agent.wallet.budget().history()) == (0, [], [])
+    assert (club.shop.paid, club.shop.runs, agent.wallet.budget().history()) == (
+        0,
+        [],
+        [],
+    )
     agent.database.close()
 
 

@@ -61,15 +61,26 @@ class TestLife:
         assert both.events(outcome) == [
             (
                 "Charged",
-                {"subscription": subscription, "amount": 100, "charges": 2, "due_at": T0 + 2_000},
+                {
+                    "subscription": subscription,
+                    "amount": 100,
+                    "charges": 2,
+                    "due_at": T0 + 2_000,
+                },
             )
         ]
         both.refused("NotDue", both.charge(subscription), signers=[both.relay])
         both.set_time(T0 + 2_299)
-        both.ok(both.charge(subscription), signers=[both.relay])  # late, in the grace period
-        assert both.status(subscription)["due_at"] == T0 + 3_000  # the schedule does not move
+        both.ok(
+            both.charge(subscription), signers=[both.relay]
+        )  # late, in the grace period
+        assert (
+            both.status(subscription)["due_at"] == T0 + 3_000
+        )  # the schedule does not move
         assert (paid(both), allowance(both)) == (300, 0)
-        both.refused("StillRunning", both.close_subscription(subscription), signers=[both.payee])
+        both.refused(
+            "StillRunning", both.close_subscription(subscription), signers=[both.payee]
+        )
         both.set_time(T0 + 3_000)
         assert both.status(subscription)["state"] == "Expired"
         both.refused("ChargesUsedUp", both.charge(subscription), signers=[both.relay])
@@ -94,7 +105,9 @@ class TestLife:
         subscription = chain.subscribed(chain.plan())
         chain.set_time(T0 + 1_300)
         assert chain.status(subscription)["state"] == "Expired"
-        chain.refused("SubscriptionExpired", chain.charge(subscription), signers=[chain.relay])
+        chain.refused(
+            "SubscriptionExpired", chain.charge(subscription), signers=[chain.relay]
+        )
         chain.set_time(T0 + 1_299)
         chain.ok(chain.charge(subscription), signers=[chain.relay])
 
@@ -113,7 +126,10 @@ class TestLife:
         assert paid(chain) == 200
         chain.refused("NotDue", chain.charge(subscription), signers=[chain.relay])
         chain.refused(
-            "NotDue", chain.charge(subscription), chain.charge(subscription), signers=[chain.relay]
+            "NotDue",
+            chain.charge(subscription),
+            chain.charge(subscription),
+            signers=[chain.relay],
         )
 
     def test_twice_in_one_transaction(self, chain: X402Chain) -> None:
@@ -136,9 +152,13 @@ class TestLife:
         assert paid(chain) == 200
         # and whoever means to subscribe to the old price does not get the new one
         other = chain.plan(2, price=9_999)
-        chain.refused("TermsChanged", chain.subscribe(other), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "TermsChanged", chain.subscribe(other), signers=[chain.relay, chain.payer]
+        )
         third = chain.plan(3, period=1_001)
-        chain.refused("TermsChanged", chain.subscribe(third), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "TermsChanged", chain.subscribe(third), signers=[chain.relay, chain.payer]
+        )
         # nor a plan whose trial is gone, or which can be charged for longer
         fourth = chain.plan(4, trial=0, grace=300)
         for agreed in ({"trial": 500}, {"grace": 299}):
@@ -235,11 +255,16 @@ class TestChangePlan:
 
 
 class TestCancel:
-    def test_what_is_paid_stays_paid_and_nothing_more_is_charged(self, both: X402Chain) -> None:
+    def test_what_is_paid_stays_paid_and_nothing_more_is_charged(
+        self, both: X402Chain
+    ) -> None:
         subscription = both.subscribed(both.plan())
         outcome = both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
         assert both.events(outcome) == [
-            ("Cancelled", {"subscription": subscription, "by_merchant": False, "refunded": 0})
+            (
+                "Cancelled",
+                {"subscription": subscription, "by_merchant": False, "refunded": 0},
+            )
         ]
         assert (paid(both), allowance(both), both.status(subscription)["state"]) == (
             100,
@@ -247,9 +272,13 @@ class TestCancel:
             "Cancelled",
         )
         both.set_time(T0 + 1_000)
-        both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
         both.refused(
-            "SubscriptionCancelled", both.cancel(subscription), signers=[both.relay, both.payer]
+            "SubscriptionCancelled", both.charge(subscription), signers=[both.relay]
+        )
+        both.refused(
+            "SubscriptionCancelled",
+            both.cancel(subscription),
+            signers=[both.relay, both.payer],
         )
         both.ok(both.close_subscription(subscription), signers=[both.payee])
 
@@ -257,14 +286,20 @@ class TestCancel:
         subscription = chain.subscribed(chain.plan())
         chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
         chain.set_time(T0 + 999)
-        chain.refused("StillRunning", chain.close_subscription(subscription), signers=[chain.payee])
+        chain.refused(
+            "StillRunning",
+            chain.close_subscription(subscription),
+            signers=[chain.payee],
+        )
         thief = chain.new_wallet()
         chain.set_time(T0 + 1_000)
         theirs = chain.close_subscription(subscription, rent_payer=thief)
         chain.refused("SubscriptionMismatch", theirs, signers=[thief])
         chain.ok(chain.close_subscription(subscription), signers=[thief])
 
-    @pytest.mark.parametrize("source", ["frozen", "closed", "other delegate", "given away"])
+    @pytest.mark.parametrize(
+        "source", ["frozen", "closed", "other delegate", "given away"]
+    )
     def test_nothing_keeps_a_subscriber(self, chain: X402Chain, source: str) -> None:
         subscription = chain.subscribed(chain.plan())
         key = chain.ata(chain.payer.pubkey())
@@ -274,10 +309,14 @@ class TestCancel:
             chain.svm.set_account(key, Account(0, b"", Pubkey.default()))
         elif source == "given away":
             delegate = x402.delegate_address(chain.payer.pubkey())
-            held = token_data(chain.mint, chain.relay.pubkey(), 5, delegate=delegate, delegated=9)
+            held = token_data(
+                chain.mint, chain.relay.pubkey(), 5, delegate=delegate, delegated=9
+            )
             chain.put(held, TOKEN_PROGRAM, key)
         else:
-            chain.purse(chain.payer.pubkey(), 5, delegate=chain.relay.pubkey(), delegated=3)
+            chain.purse(
+                chain.payer.pubkey(), 5, delegate=chain.relay.pubkey(), delegated=3
+            )
         chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
         assert chain.status(subscription)["state"] == "Cancelled"
         if source == "other delegate":
@@ -287,8 +326,13 @@ class TestCancel:
     def test_nothing_keeps_a_subscriber_on_token_2022(self, what: str) -> None:
         """The account refuses approvals by programs now, or the mint has got a transfer hook."""
         chain = X402Chain(TOKEN_2022_PROGRAM)
-        chain.put(extended(mint_data(), 1, [(14, bytes(64))]), TOKEN_2022_PROGRAM, chain.mint)
-        key, delegate = chain.payer.pubkey(), x402.delegate_address(chain.payer.pubkey())
+        chain.put(
+            extended(mint_data(), 1, [(14, bytes(64))]), TOKEN_2022_PROGRAM, chain.mint
+        )
+        key, delegate = (
+            chain.payer.pubkey(),
+            x402.delegate_address(chain.payer.pubkey()),
+        )
         for owner, amount in ((key, 5_000), (chain.payee.pubkey(), 0)):
             data = extended(token_data(chain.mint, owner, amount), 2, [(15, b"\0")])
             chain.put(data, TOKEN_2022_PROGRAM, chain.ata(owner))
@@ -296,7 +340,9 @@ class TestCancel:
         if what == "a guard":
             held = token_data(chain.mint, key, 4_800, delegate=delegate, delegated=400)
             chain.put(
-                extended(held, 2, [(15, b"\0"), (11, b"\1")]), TOKEN_2022_PROGRAM, chain.ata(key)
+                extended(held, 2, [(15, b"\0"), (11, b"\1")]),
+                TOKEN_2022_PROGRAM,
+                chain.ata(key),
             )
         else:
             hooked = extended(mint_data(), 1, [(14, bytes(32) + b"\7" * 32)])
@@ -307,26 +353,38 @@ class TestCancel:
         assert chain.delegated(chain.ata(key))[1] == (400 if what == "a guard" else 0)
 
     @pytest.mark.parametrize(
-        ("after", "refund"), [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)]
+        ("after", "refund"),
+        [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)],
     )
     def test_a_merchant_pays_the_unused_part_back(
         self, both: X402Chain, after: int, refund: int
     ) -> None:
         subscription = both.subscribed(both.plan())
         both.set_time(T0 + after)
-        outcome = both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
+        outcome = both.ok(
+            both.merchant_cancel(subscription), signers=[both.relay, both.payee]
+        )
         assert both.events(outcome) == [
-            ("Cancelled", {"subscription": subscription, "by_merchant": True, "refunded": refund})
+            (
+                "Cancelled",
+                {"subscription": subscription, "by_merchant": True, "refunded": refund},
+            )
         ]
         assert paid(both) == 100 - refund
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 100 + refund
-        both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
+        both.refused(
+            "SubscriptionCancelled", both.charge(subscription), signers=[both.relay]
+        )
         both.ok(both.close_subscription(subscription), signers=[both.relay])
 
-    @pytest.mark.parametrize("account", ["frozen", "closed", "given away", "wants memos"])
+    @pytest.mark.parametrize(
+        "account", ["frozen", "closed", "given away", "wants memos"]
+    )
     def test_a_subscriber_cannot_keep_a_merchant(self, account: str) -> None:
         """Nothing can be refunded, so the subscriber keeps the time that is paid."""
-        chain = X402Chain(TOKEN_2022_PROGRAM if account == "wants memos" else TOKEN_PROGRAM)
+        chain = X402Chain(
+            TOKEN_2022_PROGRAM if account == "wants memos" else TOKEN_PROGRAM
+        )
         subscription = chain.subscribed(chain.plan())
         subscriber = chain.payer.pubkey()
         held = token_data(chain.mint, subscriber, 5)
@@ -339,14 +397,22 @@ class TestCancel:
         owner = chain.token_program if data else Pubkey.default()
         chain.put(data, owner, chain.ata(subscriber))
         chain.set_time(T0 + 500)
-        outcome = chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        outcome = chain.ok(
+            chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee]
+        )
         [(_, event)] = chain.events(outcome)
         assert (event["by_merchant"], event["refunded"], paid(chain)) == (True, 0, 100)
         assert chain.status(subscription)["due_at"] == T0 + 1_000
         assert chain.status(subscription)["state"] == "Cancelled"
-        chain.refused("StillRunning", chain.close_subscription(subscription), signers=[chain.relay])
+        chain.refused(
+            "StillRunning",
+            chain.close_subscription(subscription),
+            signers=[chain.relay],
+        )
 
-    @pytest.mark.parametrize("what", ["a fee", "a fee to come", "a hook", "a pause", "no mint"])
+    @pytest.mark.parametrize(
+        "what", ["a fee", "a fee to come", "a hook", "a pause", "no mint"]
+    )
     def test_a_mint_cannot_keep_a_merchant(self, what: str) -> None:
         chain = X402Chain(TOKEN_2022_PROGRAM)
         extensions = [(1, bytes(108)), (14, bytes(64)), (26, bytes(33))]
@@ -359,7 +425,9 @@ class TestCancel:
         chain.put(extended(mint_data(), 1, extensions), TOKEN_2022_PROGRAM, chain.mint)
         account_extensions = [(2, bytes(8)), (15, b"\0"), (27, b"")]
         for owner, amount in ((chain.payer.pubkey(), 5_000), (chain.payee.pubkey(), 0)):
-            held = extended(token_data(chain.mint, owner, amount), 2, account_extensions)
+            held = extended(
+                token_data(chain.mint, owner, amount), 2, account_extensions
+            )
             chain.put(held, TOKEN_2022_PROGRAM, chain.ata(owner))
         subscription = chain.subscribed(chain.plan())
         if what == "no mint":
@@ -367,14 +435,22 @@ class TestCancel:
         else:
             which, value = changed[what]
             extensions[which] = (extensions[which][0], value)
-            chain.put(extended(mint_data(), 1, extensions), TOKEN_2022_PROGRAM, chain.mint)
+            chain.put(
+                extended(mint_data(), 1, extensions), TOKEN_2022_PROGRAM, chain.mint
+            )
         chain.set_time(T0 + 500)
-        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        chain.ok(
+            chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee]
+        )
         assert (paid(chain), chain.status(subscription)["due_at"]) == (100, T0 + 1_000)
 
-    def test_a_merchant_needs_no_account_when_nothing_is_refunded(self, both: X402Chain) -> None:
+    def test_a_merchant_needs_no_account_when_nothing_is_refunded(
+        self, both: X402Chain
+    ) -> None:
         subscription = both.subscribed(both.plan(trial=500))
-        both.svm.set_account(both.ata(both.payee.pubkey()), Account(0, b"", Pubkey.default()))
+        both.svm.set_account(
+            both.ata(both.payee.pubkey()), Account(0, b"", Pubkey.default())
+        )
         both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
         assert both.status(subscription)["state"] == "Cancelled"
 
@@ -383,10 +459,13 @@ class TestCancel:
         subscription = chain.subscribed(chain.plan(1))
         dear = chain.plan(2, price=500)
         chain.ok(
-            chain.change_plan(subscription, dear, 4, price=500), signers=[chain.relay, chain.payer]
+            chain.change_plan(subscription, dear, 4, price=500),
+            signers=[chain.relay, chain.payer],
         )
         chain.set_time(T0 + 500)
-        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        chain.ok(
+            chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee]
+        )
         assert paid(chain) == 50
 
     def test_a_merchant_without_tokens_cannot_cancel(self, chain: X402Chain) -> None:
@@ -409,7 +488,9 @@ class TestCancel:
             "delegate": their_delegate,
         }
         chain.refused(
-            "NotSubscriber", chain.cancel(subscription, **theirs), signers=[chain.relay, thief]
+            "NotSubscriber",
+            chain.cancel(subscription, **theirs),
+            signers=[chain.relay, thief],
         )
         theirs = {"merchant": thief, "source": chain.ata(thief.pubkey())}
         chain.refused(
@@ -418,9 +499,13 @@ class TestCancel:
             signers=[chain.relay, thief],
         )
         for ix in (chain.cancel(subscription), chain.merchant_cancel(subscription)):
-            unsigned = [AccountMeta(m.pubkey, False, m.is_writable) for m in ix.accounts]
+            unsigned = [
+                AccountMeta(m.pubkey, False, m.is_writable) for m in ix.accounts
+            ]
             chain.refused(
-                "AccountNotSigner", Instruction(ID, bytes(ix.data), unsigned), signers=[chain.relay]
+                "AccountNotSigner",
+                Instruction(ID, bytes(ix.data), unsigned),
+                signers=[chain.relay],
             )
 
 
@@ -449,10 +534,14 @@ class TestAllowances:
         one, two = both.subscribed(both.plan(1)), both.subscribed(both.plan(2), 5)
         both.ok(both.merchant_cancel(one), signers=[both.relay, both.payee])
         assert allowance(both) == 200 + 400
-        both.refused("AllowanceLeft", both.close_subscription(one), signers=[both.relay])
+        both.refused(
+            "AllowanceLeft", both.close_subscription(one), signers=[both.relay]
+        )
         both.ok(both.cancel(one), signers=[both.relay, both.payer])
         assert allowance(both) == 400
-        both.refused("SubscriptionCancelled", both.cancel(one), signers=[both.relay, both.payer])
+        both.refused(
+            "SubscriptionCancelled", both.cancel(one), signers=[both.relay, both.payer]
+        )
         both.ok(both.close_subscription(one), signers=[both.relay])
         both.set_time(T0 + 1_000)
         both.ok(both.charge(two), signers=[both.relay])
@@ -462,9 +551,13 @@ class TestAllowances:
         keys = [both.subscribed(both.plan(i)) for i in (1, 2, 3)]
         one, *others = sorted(keys, key=bytes)
         both.set_time(T0 + 1_300)
-        both.refused("AllowanceLeft", both.close_subscription(one), signers=[both.relay])
         both.refused(
-            "AllowanceLeft", both.close_subscription(one, others[:1]), signers=[both.relay]
+            "AllowanceLeft", both.close_subscription(one), signers=[both.relay]
+        )
+        both.refused(
+            "AllowanceLeft",
+            both.close_subscription(one, others[:1]),
+            signers=[both.relay],
         )
         for wrong in ([one, *others], others[::-1], [others[0], others[0]]):
             call = both.close_subscription(one, wrong)
@@ -474,9 +567,14 @@ class TestAllowances:
         for other in others:
             both.ok(both.close_subscription(other), signers=[both.relay])
 
-    def test_only_ended_ones_of_the_same_subscriber_count(self, chain: X402Chain) -> None:
+    def test_only_ended_ones_of_the_same_subscriber_count(
+        self, chain: X402Chain
+    ) -> None:
         long = chain.plan(2, period=9_000)
-        one, running = chain.subscribed(chain.plan(1)), chain.subscribed(long, period=9_000)
+        one, running = (
+            chain.subscribed(chain.plan(1)),
+            chain.subscribed(long, period=9_000),
+        )
         data = chain.data(one)
         assert data is not None
         chain.set_time(T0 + 1_300)
@@ -492,13 +590,17 @@ class TestAllowances:
             call = chain.close_subscription(one, [chain.put(copy, owner)])
             chain.refused(error, call, signers=[chain.relay])
 
-    def test_a_frozen_account_keeps_it_until_it_is_thawed(self, both: X402Chain) -> None:
+    def test_a_frozen_account_keeps_it_until_it_is_thawed(
+        self, both: X402Chain
+    ) -> None:
         subscription = both.subscribed(both.plan())
         key, delegate = both.payer.pubkey(), x402.delegate_address(both.payer.pubkey())
         both.purse(key, 5, state=2, delegate=delegate, delegated=200)
         both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
         both.set_time(T0 + 1_000)
-        both.refused("AllowanceLeft", both.close_subscription(subscription), signers=[both.relay])
+        both.refused(
+            "AllowanceLeft", both.close_subscription(subscription), signers=[both.relay]
+        )
         both.purse(key, 5, delegate=delegate, delegated=200)
         both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
         assert both.delegated(both.ata(key)) == (None, 0)
@@ -524,7 +626,9 @@ class TestRefused:
         ix, _ = chain.create_plan(**{field: 0})
         chain.refused("InvalidPlan", ix, signers=[chain.payee])
 
-    def test_a_grace_period_is_no_longer_than_the_period(self, chain: X402Chain) -> None:
+    def test_a_grace_period_is_no_longer_than_the_period(
+        self, chain: X402Chain
+    ) -> None:
         ix, _ = chain.create_plan(period=500, grace=501)
         chain.refused("InvalidPlan", ix, signers=[chain.payee])
         chain.plan(period=500, grace=500)
@@ -537,18 +641,28 @@ class TestRefused:
         chain.refused("ConstraintSeeds", other, signers=[chain.payee])
         thief = chain.new_wallet()
         theirs = {"plan": plan, "merchant": thief}
-        chain.refused("PlanMismatch", chain.ix("close_plan", {}, theirs), signers=[thief])
         chain.refused(
-            "PlanMismatch", chain.ix("set_plan_open", {"open": False}, theirs), signers=[thief]
+            "PlanMismatch", chain.ix("close_plan", {}, theirs), signers=[thief]
+        )
+        chain.refused(
+            "PlanMismatch",
+            chain.ix("set_plan_open", {"open": False}, theirs),
+            signers=[thief],
         )
 
     def test_a_plan_that_takes_nobody_new(self, chain: X402Chain) -> None:
         plan = chain.plan()
-        shut = chain.ix("set_plan_open", {"open": False}, {"plan": plan, "merchant": chain.payee})
+        shut = chain.ix(
+            "set_plan_open", {"open": False}, {"plan": plan, "merchant": chain.payee}
+        )
         chain.ok(shut, signers=[chain.payee])
         assert chain.view("quote", {"periods": 1}, {"plan": plan})["open"] is False
-        chain.refused("PlanNotOpen", chain.subscribe(plan), signers=[chain.relay, chain.payer])
-        opened = chain.ix("set_plan_open", {"open": True}, {"plan": plan, "merchant": chain.payee})
+        chain.refused(
+            "PlanNotOpen", chain.subscribe(plan), signers=[chain.relay, chain.payer]
+        )
+        opened = chain.ix(
+            "set_plan_open", {"open": True}, {"plan": plan, "merchant": chain.payee}
+        )
         chain.ok(opened, signers=[chain.payee])
         chain.subscribed(plan)
 
@@ -571,24 +685,41 @@ class TestRefused:
     def test_another_delegate_is_not_pushed_aside(self, chain: X402Chain) -> None:
         """An agent's capped approval stays; its owner decides."""
         plan = chain.plan()
-        chain.purse(chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=1)
-        chain.refused("OtherDelegate", chain.subscribe(plan), signers=[chain.relay, chain.payer])
-        chain.purse(chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=0)
+        chain.purse(
+            chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=1
+        )
+        chain.refused(
+            "OtherDelegate", chain.subscribe(plan), signers=[chain.relay, chain.payer]
+        )
+        chain.purse(
+            chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=0
+        )
         chain.subscribed(plan)
 
     def test_not_enough(self, chain: X402Chain) -> None:
         plan = chain.plan()
         chain.purse(chain.payer.pubkey(), 99)
-        chain.refused("BalanceTooSmall", chain.subscribe(plan), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "BalanceTooSmall", chain.subscribe(plan), signers=[chain.relay, chain.payer]
+        )
         chain.purse(chain.payer.pubkey(), 150)
         subscription = chain.subscribed(plan)
         chain.set_time(T0 + 1_000)
-        chain.refused("BalanceTooSmall", chain.charge(subscription), signers=[chain.relay])
-        key, delegate = chain.payer.pubkey(), x402.delegate_address(chain.payer.pubkey())
+        chain.refused(
+            "BalanceTooSmall", chain.charge(subscription), signers=[chain.relay]
+        )
+        key, delegate = (
+            chain.payer.pubkey(),
+            x402.delegate_address(chain.payer.pubkey()),
+        )
         chain.purse(key, 500, delegate=delegate, delegated=99)
-        chain.refused("AllowanceTooSmall", chain.charge(subscription), signers=[chain.relay])
+        chain.refused(
+            "AllowanceTooSmall", chain.charge(subscription), signers=[chain.relay]
+        )
         chain.purse(key, 500)
-        chain.refused("NotOwnerNorDelegate", chain.charge(subscription), signers=[chain.relay])
+        chain.refused(
+            "NotOwnerNorDelegate", chain.charge(subscription), signers=[chain.relay]
+        )
         chain.purse(key, 500, delegate=delegate, delegated=100)
         chain.ok(chain.charge(subscription), signers=[chain.relay])
 
@@ -597,13 +728,19 @@ class TestRefused:
         plan = chain.plan(price=most)
         chain.purse(chain.payer.pubkey(), most)
         chain.refused(
-            "Overflow", chain.subscribe(plan, 12, price=most), signers=[chain.relay, chain.payer]
+            "Overflow",
+            chain.subscribe(plan, 12, price=most),
+            signers=[chain.relay, chain.payer],
         )
         subscription = chain.subscribed(plan, 1, price=most)
         assert paid(chain) == most
         chain.set_time(T0 + 500)
-        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
-        assert chain.amount(chain.ata(chain.payer.pubkey())) == 2**63  # half, rounded up
+        chain.ok(
+            chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee]
+        )
+        assert (
+            chain.amount(chain.ata(chain.payer.pubkey())) == 2**63
+        )  # half, rounded up
 
     def test_times_that_cannot_be_counted(self, chain: X402Chain) -> None:
         plan = chain.plan(period=2**32 - 1, grace=2**32 - 1)
@@ -631,8 +768,12 @@ class TestRefused:
             ("WrongTokenProgram", {"token_program": ID}),
         ]
         for error, changed in cases:
-            chain.refused(error, chain.charge(subscription, **changed), signers=[chain.relay])
-        loose = chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), TOKEN_PROGRAM)
+            chain.refused(
+                error, chain.charge(subscription, **changed), signers=[chain.relay]
+            )
+        loose = chain.put(
+            token_data(chain.mint, chain.payee.pubkey(), 0), TOKEN_PROGRAM
+        )
         chain.refused(
             "ConstraintAssociated",
             chain.charge(subscription, destination=loose),
@@ -645,7 +786,9 @@ class TestRefused:
             "destination": chain.purse(chain.payee.pubkey(), 0, other),
         }
         chain.refused(
-            "SubscriptionMismatch", chain.charge(subscription, **accounts), signers=[chain.relay]
+            "SubscriptionMismatch",
+            chain.charge(subscription, **accounts),
+            signers=[chain.relay],
         )
 
     def test_oneself(self, chain: X402Chain) -> None:
@@ -674,9 +817,13 @@ class TestRefused:
         assert data is not None
         chain.set_time(T0 + 1_000)
         foreign = chain.put(data, TOKEN_PROGRAM)
-        chain.refused("AccountOwnedByWrongProgram", chain.charge(foreign), signers=[chain.relay])
+        chain.refused(
+            "AccountOwnedByWrongProgram", chain.charge(foreign), signers=[chain.relay]
+        )
         other = chain.put(b"\x20" + data[1:], ID)
-        chain.refused("AccountDiscriminatorMismatch", chain.charge(other), signers=[chain.relay])
+        chain.refused(
+            "AccountDiscriminatorMismatch", chain.charge(other), signers=[chain.relay]
+        )
         fake_plan = chain.put(
             chain.data(x402.plan_address(chain.payee.pubkey(), 1)) or b"", TOKEN_PROGRAM
         )
@@ -689,7 +836,11 @@ class TestRefused:
     def test_mints_whose_tokens_do_not_pass_exactly(self) -> None:
         chain = X402Chain(TOKEN_2022_PROGRAM)
         for number, value in ((9, b""), (14, bytes(32) + b"\7" * 32), (999, b"")):
-            chain.put(extended(mint_data(), 1, [(number, value)]), TOKEN_2022_PROGRAM, chain.mint)
+            chain.put(
+                extended(mint_data(), 1, [(number, value)]),
+                TOKEN_2022_PROGRAM,
+                chain.mint,
+            )
             ix, _ = chain.create_plan()
             chain.refused("UnsupportedMintExtension", ix, signers=[chain.payee])
 
@@ -697,16 +848,26 @@ class TestRefused:
         """A closed subscription leaves nothing behind: a new one needs the subscriber's signature again."""
         plan = chain.plan()
         subscription = chain.subscribed(plan)
-        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        chain.ok(
+            chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee]
+        )
         chain.ok(chain.close_subscription(subscription), signers=[chain.relay])
         chain.set_time(T0 + 1_000)
-        chain.refused("AccountNotInitialized", chain.charge(subscription), signers=[chain.relay])
+        chain.refused(
+            "AccountNotInitialized", chain.charge(subscription), signers=[chain.relay]
+        )
         again = chain.subscribe(plan)
         unsigned = [
-            AccountMeta(m.pubkey, m.is_signer and m.pubkey != chain.payer.pubkey(), m.is_writable)
+            AccountMeta(
+                m.pubkey,
+                m.is_signer and m.pubkey != chain.payer.pubkey(),
+                m.is_writable,
+            )
             for m in again.accounts
         ]
         chain.refused(
-            "AccountNotSigner", Instruction(ID, bytes(again.data), unsigned), signers=[chain.relay]
+            "AccountNotSigner",
+            Instruction(ID, bytes(again.data), unsigned),
+            signers=[chain.relay],
         )
         assert chain.subscribed(plan) == subscription

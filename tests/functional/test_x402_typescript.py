@@ -49,7 +49,9 @@ PEERS = ORACLES / "x402"
 
 
 def wire(model: Any) -> dict[str, Any]:
-    body: dict[str, Any] = model.model_dump(by_alias=True, exclude_none=True, mode="json")
+    body: dict[str, Any] = model.model_dump(
+        by_alias=True, exclude_none=True, mode="json"
+    )
     return body
 
 
@@ -97,7 +99,9 @@ class Scene:
         self.desk = ExactFacilitator(
             self.chain, KeypairSponsor(world.sponsor), MemorySettlements(), poll=0.01
         )
-        self.upto = UptoFacilitator(self.chain, KeypairSponsor(world.sponsor), AUDITED, poll=0.01)
+        self.upto = UptoFacilitator(
+            self.chain, KeypairSponsor(world.sponsor), AUDITED, poll=0.01
+        )
 
     def next_block(self) -> None:
         self.world.svm.expire_blockhash()
@@ -122,7 +126,10 @@ def built_by_peer(scene: Scene, terms: PaymentRequirements) -> PaymentPayload:
 
 class TestExact:
     def test_its_payments_settle_here(self, scene: Scene) -> None:
-        for terms in (scene.world.requirements(), scene.world.requirements(memo="inv-0001")):
+        for terms in (
+            scene.world.requirements(),
+            scene.world.requirements(memo="inv-0001"),
+        ):
             before = scene.world.held
             payment = built_by_peer(scene, terms)
             verified = scene.desk.verify(payment, terms)
@@ -130,13 +137,20 @@ class TestExact:
             settled = scene.desk.settle(payment, terms)
             assert settled.success, settled
             assert scene.world.held == (before[0] - 10_000, before[1] + 10_000)
-            assert scene.desk.settle(payment, terms).error_reason == "duplicate_settlement"
+            assert (
+                scene.desk.settle(payment, terms).error_reason == "duplicate_settlement"
+            )
 
     def test_our_payments_settle_there(self, scene: Scene) -> None:
-        for terms in (scene.world.requirements(), scene.world.requirements(memo="inv-0002")):
+        for terms in (
+            scene.world.requirements(),
+            scene.world.requirements(memo="inv-0002"),
+        ):
             before = scene.world.held
             client = ExactClient(scene.world.payer, scene.chain)
-            payment = PaymentPayload(payload=client.create_payment_payload(terms), accepted=terms)
+            payment = PaymentPayload(
+                payload=client.create_payment_payload(terms), accepted=terms
+            )
             asked = {"payload": wire(payment), "requirements": wire(terms)}
             assert scene.peer.ask("verify", **asked)["isValid"]
             settled = scene.peer.ask("settle", **asked)
@@ -150,7 +164,11 @@ class TestExact:
         ours = make_facilitator(
             scene.chain, KeypairSponsor(scene.world.sponsor), MemorySettlements()
         ).get_supported()
-        exact = [k for k in wire(ours)["kinds"] if (k["x402Version"], k["scheme"]) == (2, "exact")]
+        exact = [
+            k
+            for k in wire(ours)["kinds"]
+            if (k["x402Version"], k["scheme"]) == (2, "exact")
+        ]
         assert exact == [k for k in theirs["kinds"] if k["scheme"] == "exact"]
         assert wire(ours)["signers"] == theirs["signers"]
 
@@ -182,9 +200,13 @@ class TestUpto:
     def test_our_ceilings_settle_there(self, scene: Scene, used: int) -> None:
         terms, before = scene.world.ceiling(memo=f"job-{used}"), scene.world.held
         client = UptoClient(scene.world.payer, scene.chain, AUDITED)
-        payment = PaymentPayload(payload=client.create_payment_payload(terms), accepted=terms)
+        payment = PaymentPayload(
+            payload=client.create_payment_payload(terms), accepted=terms
+        )
         # Its type guard takes openSlot as text only, where the specification says a number; we write what both take.
-        assert scene.peer.ask("verify", payload=wire(payment), requirements=wire(terms))["isValid"]
+        assert scene.peer.ask(
+            "verify", payload=wire(payment), requirements=wire(terms)
+        )["isValid"]
         deposit = {**wire(payment), "payload": {**payment.payload, "type": "deposit"}}
         landed = scene.peer.ask("settle", payload=deposit, requirements=wire(terms))
         assert landed["success"], landed
@@ -204,14 +226,21 @@ def our_server(scene: Scene, folder: Path) -> dict[str, Any]:
         str(world.payee.pubkey()),
         str(USDC),
     ]
-    return {"command": sys.executable, "args": [*args, f"sqlite:///{folder / 'shop.db'}"]}
+    return {
+        "command": sys.executable,
+        "args": [*args, f"sqlite:///{folder / 'shop.db'}"],
+    }
 
 
 class TestOverMcp:
-    def test_the_typescript_client_pays_our_server(self, scene: Scene, tmp_path: Path) -> None:
+    def test_the_typescript_client_pays_our_server(
+        self, scene: Scene, tmp_path: Path
+    ) -> None:
         before = scene.world.held
         server = our_server(scene, tmp_path)
-        told = scene.peer.ask("call", server=server, tool="quote", arguments={"city": "Bern"})
+        told = scene.peer.ask(
+            "call", server=server, tool="quote", arguments={"city": "Bern"}
+        )
         assert told["first"]["isError"]
         assert told["first"]["structuredContent"]["accepts"][0]["amount"] == "3000"
         assert told["paid"]["content"][0]["text"] == "rain in Bern"
@@ -221,7 +250,9 @@ class TestOverMcp:
         assert told["again"]["structuredContent"]["reason"] == "proof_required"
         assert scene.world.held == (before[0] - 3_000, before[1] + 3_000)
 
-    def test_cloudflares_client_pays_our_server(self, scene: Scene, tmp_path: Path) -> None:
+    def test_cloudflares_client_pays_our_server(
+        self, scene: Scene, tmp_path: Path
+    ) -> None:
         """It reads `_meta["x402/error"]` alone, and pays by base64 text."""
         before = scene.world.held
         loader, script = str(PEERS / "agents_svm.mjs"), str(PEERS / "agents_client.mjs")
@@ -243,7 +274,9 @@ class TestOverMcp:
         )
         assert done.returncode == 0, done.stderr[-3000:]
         told = json.loads(done.stdout.splitlines()[-1])
-        assert [(a["scheme"], a["amount"]) for a in told["asked"]] == [("exact", "3000")]
+        assert [(a["scheme"], a["amount"]) for a in told["asked"]] == [
+            ("exact", "3000")
+        ]
         assert told["result"]["content"][0]["text"] == "rain in Basel"
         assert told["result"]["_meta"]["x402/payment-response"]["success"]
         assert scene.world.held == (before[0] - 3_000, before[1] + 3_000)
@@ -251,9 +284,15 @@ class TestOverMcp:
     async def test_our_client_pays_cloudflares_server(self, scene: Scene) -> None:
         """It wants base64 text, and settles with our facilitator over HTTP."""
         world, before = scene.world, scene.world.held
-        ours = make_facilitator(scene.chain, KeypairSponsor(world.sponsor), MemorySettlements())
+        ours = make_facilitator(
+            scene.chain, KeypairSponsor(world.sponsor), MemorySettlements()
+        )
         with listening_app(facilitator_app(ours)) as url:
-            args = ["--import", str(PEERS / "agents_svm.mjs"), str(PEERS / "agents_server.mjs")]
+            args = [
+                "--import",
+                str(PEERS / "agents_svm.mjs"),
+                str(PEERS / "agents_server.mjs"),
+            ]
             args += [url, str(world.payee.pubkey())]
             signer = x402Client()
             signer.register(DEVNET, ExactClient(world.payer, scene.chain))
@@ -267,7 +306,9 @@ class TestOverMcp:
             async with Client(
                 StdioServerParameters(command=node(), args=args, env=scene.env)
             ) as client:
-                bought = await Buyer(client, CallPayer(signer, budget)).call_tool("quote", {})
+                bought = await Buyer(client, CallPayer(signer, budget)).call_tool(
+                    "quote", {}
+                )
         assert "sunny 1" in str(bought.result.content)
         assert bought.receipt is not None
         assert (bought.receipt.success, bought.amount) == (True, 4_000)
@@ -283,41 +324,62 @@ TAKEN_BY = {
 
 
 class TestDisagreements:
-    def test_what_we_refuse_and_a_peer_takes(self, scene: Scene, tmp_path: Path) -> None:
+    def test_what_we_refuse_and_a_peer_takes(
+        self, scene: Scene, tmp_path: Path
+    ) -> None:
         """Every fault of tests/unit/x402/test_exact.py, and one more, asked of three verifiers on the same chain."""
         world = scene.world
         terms = world.requirements()
-        sponsored = Instruction(MEMO, b"paid", [AccountMeta(world.sponsor.pubkey(), True, True)])
+        sponsored = Instruction(
+            MEMO, b"paid", [AccountMeta(world.sponsor.pubkey(), True, True)]
+        )
         payments = {name: payment for name, (_, payment) in refusals(world).items()}
-        payments["sponsor signs a memo"] = payload_of(world, [*normal(world)[:3], sponsored], terms)
+        payments["sponsor signs a memo"] = payload_of(
+            world, [*normal(world)[:3], sponsored], terms
+        )
         python = self.official(scene, terms, list(payments.values()), tmp_path)
         for (name, payment), theirs in zip(payments.items(), python, strict=True):
             assert not scene.desk.verify(payment, terms).is_valid, name
-            told = scene.peer.ask("verify", payload=wire(payment), requirements=wire(terms))
+            told = scene.peer.ask(
+                "verify", payload=wire(payment), requirements=wire(terms)
+            )
             taken = {"npm @x402/svm"} if told["isValid"] else set()
             taken |= {"PyPI x402"} if theirs is None else set()
             assert taken == TAKEN_BY.get(name, set()), f"{name}: {told}, {theirs}"
 
     @staticmethod
     def official(
-        scene: Scene, terms: PaymentRequirements, payments: list[PaymentPayload], folder: Path
+        scene: Scene,
+        terms: PaymentRequirements,
+        payments: list[PaymentPayload],
+        folder: Path,
     ) -> list[str | None]:
         world = scene.world
         owners = [k.pubkey() for k in (world.payer, world.payee, world.sponsor)]
-        keys = [USDC, *(associated_token_address(owner, USDC, TOKEN_PROGRAM) for owner in owners)]
+        keys = [
+            USDC,
+            *(associated_token_address(owner, USDC, TOKEN_PROGRAM) for owner in owners),
+        ]
         found = world.chain.get_accounts([str(k) for k in keys])
         accounts = {
             str(k): [str(a.owner), a.data.hex()]
             for k, a in zip(keys, found, strict=True)
             if a is not None
         }
-        given = {"sponsor": bytes(world.sponsor).hex(), "accounts": accounts, "terms": wire(terms)}
+        given = {
+            "sponsor": bytes(world.sponsor).hex(),
+            "accounts": accounts,
+            "terms": wire(terms),
+        }
         file = folder / "payments.json"
         file.write_text(
-            json.dumps({**given, "payments": [wire(p) for p in payments]}), encoding="utf-8"
+            json.dumps({**given, "payments": [wire(p) for p in payments]}),
+            encoding="utf-8",
         )
         command = [x402_python(), str(PEERS / "official_verify.py"), str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=120
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         reasons: list[str | None] = json.loads(done.stdout)
         return reasons

@@ -31,7 +31,14 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def test_old_calls_are_pruned(shop: Shop, cli: Cli) -> None:
-    asked = ("x402", "prune", "--database", f"sqlite:///{shop.path}", "--json", "--before")
+    asked = (
+        "x402",
+        "prune",
+        "--database",
+        f"sqlite:///{shop.path}",
+        "--json",
+        "--before",
+    )
     assert cli(*asked, "1d").code == 1
     assert cli(*asked, "6d").json["removed"]["executions"] == 0
     removed = cli(*asked, "4d").json["removed"]
@@ -52,12 +59,20 @@ def test_a_wallet_is_erased_and_what_stays_is_told(shop: Shop, cli: Cli) -> None
 
 def test_a_database_is_copied_and_restored(shop: Shop, cli: Cli) -> None:
     copy, new = cli.folder / "copy.db", "sqlite:///new.db"
-    assert cli("x402", "backup", str(copy), "--database", f"sqlite:///{shop.path}").code == 0
-    assert cli("x402", "backup", str(copy), "--database", f"sqlite:///{shop.path}").code == 1
+    assert (
+        cli("x402", "backup", str(copy), "--database", f"sqlite:///{shop.path}").code
+        == 0
+    )
+    assert (
+        cli("x402", "backup", str(copy), "--database", f"sqlite:///{shop.path}").code
+        == 1
+    )
     assert cli("x402", "restore", str(copy), "--database", new).code == 0
     assert len(cli("x402", "sales", "--database", new, "--json").json["sales"]) == 1
     assert cli("x402", "restore", str(copy), "--database", new).code == 1
-    assert cli("x402", "backup", "other.db", "--database", "sqlite:///none.db").code != 0
+    assert (
+        cli("x402", "backup", "other.db", "--database", "sqlite:///none.db").code != 0
+    )
     assert not (cli.folder / "none.db").exists()
 
 

@@ -55,7 +55,9 @@ def demo(cli: Cli) -> Iterator[str]:
         "--port",
         str(port),
     ]
-    with subprocess.Popen(command, cwd=cli.folder, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=cli.folder, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             _wait(f"http://127.0.0.1:{port}/healthz")
             yield f"http://127.0.0.1:{port}"
@@ -80,8 +82,12 @@ def owner_signs(chain: PaymentChain, transaction: str) -> None:
     chain.send(bytes(VersionedTransaction(message, [wallet("alice")])))
 
 
-async def test_an_agent_pays_a_bridge_from_its_owners_account(cli: Cli, demo: str) -> None:
-    account = str(associated_token_address(wallet("alice").pubkey(), USDC, TOKEN_PROGRAM))
+async def test_an_agent_pays_a_bridge_from_its_owners_account(
+    cli: Cli, demo: str
+) -> None:
+    account = str(
+        associated_token_address(wallet("alice").pubkey(), USDC, TOKEN_PROGRAM)
+    )
     path = cli.write(
         "wallet.toml",
         f'keystore = "agent.json"\nurl = "{demo}/rpc"\ndatabase = "sqlite:///wallet.db"\nsources = ["{account}"]\n'
@@ -134,16 +140,30 @@ async def test_an_agent_pays_a_bridge_from_its_owners_account(cli: Cli, demo: st
 def test_a_facilitator_without_a_cluster_brings_its_own(cli: Cli) -> None:
     """The official core's client of a facilitator sees what it supports; its chain answers at /rpc."""
     port = free_port()
-    command = [sys.executable, "-m", "idl2mcp", "x402", "facilitator", "--port", str(port)]
-    with subprocess.Popen(command, cwd=cli.folder, stderr=subprocess.DEVNULL) as process:
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "x402",
+        "facilitator",
+        "--port",
+        str(port),
+    ]
+    with subprocess.Popen(
+        command, cwd=cli.folder, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             _wait(f"http://127.0.0.1:{port}/supported")
             kinds = httpx.get(f"http://127.0.0.1:{port}/supported").json()["kinds"]
-            served = {(scheme, LOCAL) for scheme in ("exact", "upto", "batch-settlement")}
+            served = {
+                (scheme, LOCAL) for scheme in ("exact", "upto", "batch-settlement")
+            }
             served.add(("exact", "solana-devnet"))  # for clients of version 1
             assert {(k["scheme"], k["network"]) for k in kinds} == served
             chain = rpc_chain(f"http://127.0.0.1:{port}/rpc")
-            fee_payer = next(k["extra"]["feePayer"] for k in kinds if k["scheme"] == "exact")
+            fee_payer = next(
+                k["extra"]["feePayer"] for k in kinds if k["scheme"] == "exact"
+            )
             (sponsor,) = chain.get_accounts([fee_payer])
             assert sponsor is not None
             assert sponsor.lamports > 0
@@ -156,9 +176,7 @@ def test_a_facilitator_without_a_cluster_brings_its_own(cli: Cli) -> None:
 
 # --- configurations --------------------------------------------------------------------------------------------------
 
-GOOD = (
-    'keystore = "a.json"\nurl = "URL"\ndatabase = "sqlite:///w.db"\n[limits.USDC]\nper_day = "$1"\n'
-)
+GOOD = 'keystore = "a.json"\nurl = "URL"\ndatabase = "sqlite:///w.db"\n[limits.USDC]\nper_day = "$1"\n'
 
 
 SECOND = '"$1"\n[[signers]]\nkeystore = "{}"\nlimits.USDC.{} = "$1"'
@@ -183,13 +201,22 @@ def node() -> Iterator[str]:
         (("[limits.USDC]", 'sources = ["x"]\n[limits.USDC]'), "sources[0]"),
         (("[limits.USDC]", "hosts = [7]\n[limits.USDC]"), "hosts"),
         (("[limits.USDC]", 'alert = "https://x"\n[limits.USDC]'), "alert"),
-        (("[limits.USDC]", '[[signers]]\nkeystore = "b.json"\n[limits.USDC]'), "signers[0].limits"),
         (
-            ('"$1"', '"$1"\n[[signers]]\nkeystore = "x/a.json"\nlimits.USDC.per_day = "$1"'),
+            ("[limits.USDC]", '[[signers]]\nkeystore = "b.json"\n[limits.USDC]'),
+            "signers[0].limits",
+        ),
+        (
+            (
+                '"$1"',
+                '"$1"\n[[signers]]\nkeystore = "x/a.json"\nlimits.USDC.per_day = "$1"',
+            ),
             "signers[0].keystore",
         ),
         (
-            ('"$1"', '"$1"\n[[signers]]\nkeystore = "b.json"\nlimits.USDC.per_year = "$1"'),
+            (
+                '"$1"',
+                '"$1"\n[[signers]]\nkeystore = "b.json"\nlimits.USDC.per_year = "$1"',
+            ),
             "signers[0].limits.USDC.per_year",
         ),
     ],
@@ -210,16 +237,26 @@ def test_signers_are_read_in_order_of_priority(tmp_path: Path, node: str) -> Non
     file.write_text(GOOD.replace("URL", node) + more + more.replace("b.json", "c.json"))
     with ExitStack() as opened:
         wallets = open_agent_wallet(file, opened).wallets
-        assert [one.settings.keystore.name for one in wallets] == ["a.json", "b.json", "c.json"]
+        assert [one.settings.keystore.name for one in wallets] == [
+            "a.json",
+            "b.json",
+            "c.json",
+        ]
         caps = [one.settings.limits.assets[str(USDC)].per_day for one in wallets]
         assert caps == [1_000_000, 2_000_000, 2_000_000]
-        assert [one.settings.limits.payees for one in wallets] == [None, frozenset(), frozenset()]
+        assert [one.settings.limits.payees for one in wallets] == [
+            None,
+            frozenset(),
+            frozenset(),
+        ]
 
 
 def test_limits_in_base_units_of_a_mint(tmp_path: Path, node: str) -> None:
     file = tmp_path / "wallet.toml"
     file.write_text(
-        GOOD.replace("[limits.USDC]", f"[limits.{USDC}]").replace('"$1"', "77").replace("URL", node)
+        GOOD.replace("[limits.USDC]", f"[limits.{USDC}]")
+        .replace('"$1"', "77")
+        .replace("URL", node)
     )
     with ExitStack() as opened:
         limits = open_agent_wallet(file, opened).wallet.settings.limits
@@ -247,7 +284,9 @@ def test_an_alert_is_signed_and_sent_again_until_it_is_taken() -> None:
             """Silent."""
 
     with HTTPServer(("127.0.0.1", 0), Receiver) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, args=(0.02,), daemon=True
+        )
         thread.start()
         alert = webhook_alert(
             f"http://127.0.0.1:{server.server_address[1]}/", secret, pauses=(0.01, 0.01)

@@ -21,9 +21,7 @@ from tests.ports import free_port
 from tests.unit.x402.payments import World
 
 TOKEN = "a-token-of-the-owner-0123456789"
-CONFIG = (
-    'keystore = "a.json"\nurl = "URL"\ndatabase = "sqlite:///w.db"\n[limits.USDC]\nper_day = "$1"\n'
-)
+CONFIG = 'keystore = "a.json"\nurl = "URL"\ndatabase = "sqlite:///w.db"\n[limits.USDC]\nper_day = "$1"\n'
 
 
 @pytest.fixture
@@ -32,12 +30,18 @@ def config(cli: Cli) -> Iterator[str]:
         yield cli.write("wallet.toml", CONFIG.replace("URL", url))
 
 
-async def test_a_wallet_over_http_needs_a_token_and_is_watched(cli: Cli, config: str) -> None:
+async def test_a_wallet_over_http_needs_a_token_and_is_watched(
+    cli: Cli, config: str
+) -> None:
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "idl2mcp", "x402", "wallet", config]
     command += ["--transport", "http", "--port", str(port), "--log-format", "json"]
-    environment = {**os.environ, "IDL2MCP_PASSPHRASE": "correct horse", "IDL2MCP_TOKEN": TOKEN}
+    environment = {
+        **os.environ,
+        "IDL2MCP_PASSPHRASE": "correct horse",
+        "IDL2MCP_TOKEN": TOKEN,
+    }
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     with subprocess.Popen(
         command, cwd=cli.folder, env=environment, stderr=subprocess.PIPE, text=True
@@ -48,11 +52,15 @@ async def test_a_wallet_over_http_needs_a_token_and_is_watched(cli: Cli, config:
             assert httpx.get(f"{base}/metrics").status_code == 401
             async with (
                 httpx2.AsyncClient(headers=bearer) as http,
-                Client(streamable_http_client(f"{base}/mcp", http_client=http)) as client,
+                Client(
+                    streamable_http_client(f"{base}/mcp", http_client=http)
+                ) as client,
             ):
                 made = await client.call_tool("x402_setup_agent", {})
                 assert not made.is_error
-                refused = await client.call_tool("x402_pay", {"url": "http://10.0.0.1/"})
+                refused = await client.call_tool(
+                    "x402_pay", {"url": "http://10.0.0.1/"}
+                )
                 assert refused.is_error
             counts = httpx.get(f"{base}/metrics", headers=bearer).text
         finally:
@@ -60,7 +68,9 @@ async def test_a_wallet_over_http_needs_a_token_and_is_watched(cli: Cli, config:
             logged = process.communicate(timeout=30)[1]
     assert 'tool="x402_pay"' in counts
     lines = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
-    calls = [(one["tool"], one["outcome"]) for one in lines if one["event"] == "tool called"]
+    calls = [
+        (one["tool"], one["outcome"]) for one in lines if one["event"] == "tool called"
+    ]
     assert calls == [("x402_setup_agent", "ok"), ("x402_pay", "INVALID_PARAMETERS")]
     assert all(one["request_id"] for one in lines if one["event"] == "tool called")
     assert TOKEN not in logged
@@ -94,7 +104,9 @@ def test_a_clients_configuration_is_printed(
     entry = json.loads(started.out)["mcpServers"]["idl2mcp-wallet"]
     assert entry["args"][-3:] == ["x402", "wallet", str(cli.folder / "wallet.toml")]
     monkeypatch.setenv("IDL2MCP_TOKEN", TOKEN)
-    reached = cli("x402", "wallet", config, "--transport", "http", "--print-config", "cursor")
+    reached = cli(
+        "x402", "wallet", config, "--transport", "http", "--print-config", "cursor"
+    )
     entry = json.loads(reached.out)["mcpServers"]["idl2mcp-wallet"]
     assert entry["url"] == "http://127.0.0.1:8765/mcp"
     assert TOKEN not in reached.out

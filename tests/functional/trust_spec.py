@@ -56,7 +56,11 @@ class Receipt(Account):
     bump: u8
 
 
-@program(name="trust", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", version="1.0.0")
+@program(
+    name="trust",
+    address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+    version="1.0.0",
+)
 class Trust:
     """Holes and their twins."""
 
@@ -138,7 +142,9 @@ class Trust:
 
     @instruction
     def shut_own(
-        self, vault: Mut[Vault, has_one("authority"), close("authority")], authority: Payer
+        self,
+        vault: Mut[Vault, has_one("authority"), close("authority")],
+        authority: Payer,
     ) -> None:
         """Close the authority's vault."""
         return
@@ -171,7 +177,9 @@ class Trust:
     @instruction
     def keep(
         self,
-        receipt: Mut[Receipt, init(payer="payer"), seeds(b"receipt", "payer", bump="bump")],
+        receipt: Mut[
+            Receipt, init(payer="payer"), seeds(b"receipt", "payer", bump="bump")
+        ],
         payer: Payer,
         system_program: SystemProgram,
     ) -> None:
@@ -184,12 +192,17 @@ class Trust:
         return
 
     @instruction
-    def maybe(self, vault: Mut[Vault, has_one("authority")], authority: Signer | None) -> None:
+    def maybe(
+        self, vault: Mut[Vault, has_one("authority")], authority: Signer | None
+    ) -> None:
         """Use a vault as its authority."""
 
     @instruction
     def tally(
-        self, vault: Mut[Vault, has_one("authority")], authority: Signer, *voters: Signer
+        self,
+        vault: Mut[Vault, has_one("authority")],
+        authority: Signer,
+        *voters: Signer,
     ) -> None:
         """Count voters."""
 

@@ -55,7 +55,9 @@ def token_data(
     """165 bytes of a token account."""
     key = bytes(32) if delegate is None else bytes(delegate)
     given = (bytes(mint), bytes(owner), amount, int(delegate is not None), key)
-    return struct.pack("<32s32sQI32sBIQQI32s", *given, state, 0, 0, delegated, 0, bytes(32))
+    return struct.pack(
+        "<32s32sQI32sBIQQI32s", *given, state, 0, 0, delegated, 0, bytes(32)
+    )
 
 
 def extended(base: bytes, kind: int, extensions: Sequence[tuple[int, bytes]]) -> bytes:
@@ -114,15 +116,24 @@ class X402Chain(Chain):
         return key
 
     def ata(
-        self, owner: Pubkey, mint: Pubkey | None = None, token_program: Pubkey | None = None
+        self,
+        owner: Pubkey,
+        mint: Pubkey | None = None,
+        token_program: Pubkey | None = None,
     ) -> Pubkey:
-        return associated_token(owner, mint or self.mint, token_program or self.token_program)
+        return associated_token(
+            owner, mint or self.mint, token_program or self.token_program
+        )
 
-    def purse(self, owner: Pubkey, amount: int, mint: Pubkey | None = None, **more: Any) -> Pubkey:
+    def purse(
+        self, owner: Pubkey, amount: int, mint: Pubkey | None = None, **more: Any
+    ) -> Pubkey:
         """The associated token account of *owner*, holding *amount*."""
         key = self.ata(owner, mint)
         return self.put(
-            token_data(mint or self.mint, owner, amount, **more), self.token_program, key
+            token_data(mint or self.mint, owner, amount, **more),
+            self.token_program,
+            key,
         )
 
     # reading
@@ -159,9 +170,13 @@ class X402Chain(Chain):
         accounts: Mapping[str, Any],
         remaining: Sequence[AccountMeta] = (),
     ) -> Instruction:
-        given = {k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()}
+        given = {
+            k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()
+        }
         built = (
-            spec().instruction(name).build(args, given, program_id=ID, remaining=list(remaining))
+            spec()
+            .instruction(name)
+            .build(args, given, program_id=ID, remaining=list(remaining))
         )
         assert isinstance(built, Instruction)
         return built
@@ -173,7 +188,9 @@ class X402Chain(Chain):
         if isinstance(outcome, FailedTransactionMetadata):
             raise Failed("\n".join([str(outcome.err()), *outcome.meta().logs()]))
         assert isinstance(outcome, TransactionMetadata)
-        assert named("\n".join(outcome.logs())) == [], "an error was logged though nothing failed"
+        assert named("\n".join(outcome.logs())) == [], (
+            "an error was logged though nothing failed"
+        )
         self.spent = outcome.compute_units_consumed()
         return outcome
 
@@ -186,18 +203,24 @@ class X402Chain(Chain):
     ) -> FailedTransactionMetadata:
         """The transaction fails, its log names the error, and none of the accounts of any instruction changed (but the
         fee payer's lamports)."""
-        touched = {meta.pubkey for ix in instructions for meta in ix.accounts} | set(watch)
+        touched = {meta.pubkey for ix in instructions for meta in ix.accounts} | set(
+            watch
+        )
         touched.discard(signers[0].pubkey())
         before = {key: self.svm.get_account(key) for key in touched}
         outcome = self.run(*instructions, signers=signers)
-        assert isinstance(outcome, FailedTransactionMetadata), f"{name}: it went through"
+        assert isinstance(outcome, FailedTransactionMetadata), (
+            f"{name}: it went through"
+        )
         logs = "\n".join(outcome.meta().logs())
         assert named(logs) == [name], f"{name}: {logs}"
         for key in touched:
             assert self.svm.get_account(key) == before[key], f"{name}: {key} changed"
         return outcome
 
-    def view(self, name: str, args: Mapping[str, Any], accounts: Mapping[str, Any]) -> Any:
+    def view(
+        self, name: str, args: Mapping[str, Any], accounts: Mapping[str, Any]
+    ) -> Any:
         outcome = self.ok(self.ix(name, args, accounts), signers=[self.relay])
         return spec().instruction(name).decode_return(bytes(outcome.return_data().data))
 
@@ -221,7 +244,9 @@ class X402Chain(Chain):
 
     def receipt(self, ident: bytes) -> Pubkey:
         """The address of the receipt of a payment from payer to payee."""
-        return x402.receipt_address(self.payer.pubkey(), self.payee.pubkey(), self.mint, ident)
+        return x402.receipt_address(
+            self.payer.pubkey(), self.payee.pubkey(), self.mint, ident
+        )
 
     def pay(self, *, signer: Keypair | None = None, **changed: Any) -> Instruction:
         """`pay` of 1,000 from payer to payee; arguments and accounts by name may be others."""
@@ -269,7 +294,9 @@ class X402Chain(Chain):
             "open_slot": changed.pop("open_slot", self.slot),
             "recipients": [{"recipient": key, "bps": bps} for key, bps in entries],
         }
-        channel = x402.channel_address(payer, payee, mint, signer, args["salt"], args["open_slot"])
+        channel = x402.channel_address(
+            payer, payee, mint, signer, args["salt"], args["open_slot"]
+        )
         accounts = {
             "payer": payer,
             "rent_payer": self.relay,
@@ -303,7 +330,9 @@ class X402Chain(Chain):
         }
         return self.ix("top_up", {"amount": amount}, accounts | changed)
 
-    def settle_and_seal(self, channel: Pubkey, has_voucher: int = 0, **changed: Any) -> Instruction:
+    def settle_and_seal(
+        self, channel: Pubkey, has_voucher: int = 0, **changed: Any
+    ) -> Instruction:
         return self.ix(
             "settle_and_seal",
             {"has_voucher": has_voucher},
@@ -311,7 +340,9 @@ class X402Chain(Chain):
         )
 
     def request_close(self, channel: Pubkey, **changed: Any) -> Instruction:
-        return self.ix("request_close", {}, {"payer": self.payer, "channel": channel} | changed)
+        return self.ix(
+            "request_close", {}, {"payer": self.payer, "channel": channel} | changed
+        )
 
     def seal(self, channel: Pubkey) -> Instruction:
         return self.ix("seal", {}, {"channel": channel})
@@ -357,13 +388,23 @@ class X402Chain(Chain):
         return self.ix("withdraw_payer", {}, accounts | changed)
 
     def reclaim(self, channel: Pubkey, **changed: Any) -> Instruction:
-        return self.ix("reclaim", {}, {"channel": channel, "rent_payer": self.relay} | changed)
+        return self.ix(
+            "reclaim", {}, {"channel": channel, "rent_payer": self.relay} | changed
+        )
 
     # subscriptions: the payer subscribes to plans of the payee
 
-    def create_plan(self, plan_id: int = 1, **changed: Any) -> tuple[Instruction, Pubkey]:
+    def create_plan(
+        self, plan_id: int = 1, **changed: Any
+    ) -> tuple[Instruction, Pubkey]:
         """A plan of 100 tokens for each 1,000 s, 300 s of grace, up to 12 charges, without a trial; its address."""
-        terms = {"price": 100, "period": 1_000, "trial": 0, "grace": 300, "max_charges": 12}
+        terms = {
+            "price": 100,
+            "period": 1_000,
+            "trial": 0,
+            "grace": 300,
+            "max_charges": 12,
+        }
         terms |= {k: changed.pop(k) for k in list(changed) if k in terms}
         plan = x402.plan_address(self.payee.pubkey(), plan_id)
         accounts = {
@@ -372,7 +413,9 @@ class X402Chain(Chain):
             "mint": self.mint,
             "token_program": self.token_program,
         }
-        return self.ix("create_plan", {"plan_id": plan_id, **terms}, accounts | changed), plan
+        return self.ix(
+            "create_plan", {"plan_id": plan_id, **terms}, accounts | changed
+        ), plan
 
     def plan(self, plan_id: int = 1, **changed: Any) -> Pubkey:
         ix, plan = self.create_plan(plan_id, **changed)
@@ -391,7 +434,12 @@ class X402Chain(Chain):
         }
 
     def subscribe(
-        self, plan: Pubkey, periods: int = 3, price: int = 100, period: int = 1_000, **changed: Any
+        self,
+        plan: Pubkey,
+        periods: int = 3,
+        price: int = 100,
+        period: int = 1_000,
+        **changed: Any,
     ) -> Instruction:
         """The trial and grace period that are agreed to are the plan's, if no others are given."""
         terms = self.terms(plan, changed)
@@ -407,15 +455,21 @@ class X402Chain(Chain):
     def terms(self, plan: Pubkey, changed: dict[str, Any]) -> dict[str, int]:
         """Trial and grace period: those in *changed*, which lose them, else the plan's."""
         data = self.data(plan)
-        there = spec().decode_account(data, "Plan")[1] if data else {"trial": 0, "grace": 0}
+        there = (
+            spec().decode_account(data, "Plan")[1] if data else {"trial": 0, "grace": 0}
+        )
         return {name: changed.pop(name, there[name]) for name in ("trial", "grace")}
 
     def subscribed(self, plan: Pubkey, periods: int = 3, **changed: Any) -> Pubkey:
-        self.ok(self.subscribe(plan, periods, **changed), signers=[self.relay, self.payer])
+        self.ok(
+            self.subscribe(plan, periods, **changed), signers=[self.relay, self.payer]
+        )
         return x402.subscription_address(plan, self.payer.pubkey())
 
     def charge(self, subscription: Pubkey, **changed: Any) -> Instruction:
-        return self.ix("charge", {}, {**self.parties(), "subscription": subscription} | changed)
+        return self.ix(
+            "charge", {}, {**self.parties(), "subscription": subscription} | changed
+        )
 
     def change_plan(
         self,
@@ -444,18 +498,27 @@ class X402Chain(Chain):
 
     def merchant_cancel(self, subscription: Pubkey, **changed: Any) -> Instruction:
         accounts = {**self.parties(), "subscription": subscription}
-        accounts["source"], accounts["destination"] = accounts["destination"], accounts["source"]
+        accounts["source"], accounts["destination"] = (
+            accounts["destination"],
+            accounts["source"],
+        )
         return self.ix("merchant_cancel", {}, accounts | changed)
 
     def close_subscription(
         self, subscription: Pubkey, others: Sequence[Pubkey] = (), **changed: Any
     ) -> Instruction:
         """*others*: other ended subscriptions of the payer, in the order of their addresses."""
-        accounts = {**self.parties(), "subscription": subscription, "rent_payer": self.relay}
+        accounts = {
+            **self.parties(),
+            "subscription": subscription,
+            "rent_payer": self.relay,
+        }
         for name in ("destination", "merchant"):
             accounts.pop(name)
         tail = [AccountMeta(key, False, False) for key in others]
         return self.ix("close_subscription", {}, accounts | changed, tail)
 
     def status(self, subscription: Pubkey) -> dict[str, Any]:
-        return dict(self.view("subscription_status", {}, {"subscription": subscription}))
+        return dict(
+            self.view("subscription_status", {}, {"subscription": subscription})
+        )

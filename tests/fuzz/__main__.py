@@ -36,7 +36,9 @@ def main() -> None:
         "-rss_limit_mb=2048",
         "-print_final_stats=1",
     ]
-    atheris.Setup([sys.argv[0], *options, str(found), str(CORPUS / name)], TARGETS[name])
+    atheris.Setup(
+        [sys.argv[0], *options, str(found), str(CORPUS / name)], TARGETS[name]
+    )
     atheris.Fuzz()
 
 

@@ -21,7 +21,17 @@ from mcpsol_py.codec.instruction import InstructionCodec, find_instruction
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable
 from mcpsol_py.model.check import check, unusable
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import Enum, Field, Link, Option, Struct, Tuple, TypeDef, Variant, vec
+from mcpsol_py.model.types import (
+    Enum,
+    Field,
+    Link,
+    Option,
+    Struct,
+    Tuple,
+    TypeDef,
+    Variant,
+    vec,
+)
 from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import page_set
 from mcpsol_py.sources.detect import read
@@ -56,7 +66,9 @@ class FromBytes(Choices):
         return low + int.from_bytes(self.take(size), "little") % (high - low + 1)
 
     def real(self, bits: int, nan: bool) -> float:
-        return float(struct.unpack("<f" if bits == 32 else "<d", self.take(bits // 8))[0])
+        return float(
+            struct.unpack("<f" if bits == 32 else "<d", self.take(bits // 8))[0]
+        )
 
     def binary(self, low: int, high: int) -> bytes:
         return self.take(self.integer(low, high))
@@ -110,7 +122,11 @@ def _places(document: Any) -> list[tuple[Any, Any]]:
     while waiting:
         node = waiting.pop()
         keys: Any = (
-            node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+            node
+            if isinstance(node, dict)
+            else range(len(node))
+            if isinstance(node, list)
+            else ()
         )
         for key in keys:
             out.append((node, key))
@@ -162,9 +178,9 @@ def loader(data: bytes) -> None:
             made = InstructionCodec(codecs, instruction)
         except NotUsable:
             continue
-        assert instruction.name not in refused or len({i.name for i in model.instructions}) < len(
-            model.instructions
-        )
+        assert instruction.name not in refused or len(
+            {i.name for i in model.instructions}
+        ) < len(model.instructions)
         for args in ({}, {"x": 1}, None):
             try:
                 made.encode(args)  # type: ignore[arg-type]  # None is no object

@@ -35,7 +35,9 @@ CORPUS = Path(__file__).parent / "corpus"
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.binary(max_size=600))
-def test_whatever_the_bytes_only_our_own_errors_come_out(name: str, data: bytes) -> None:
+def test_whatever_the_bytes_only_our_own_errors_come_out(
+    name: str, data: bytes
+) -> None:
     TARGETS[name](data)
 
 
@@ -85,7 +87,9 @@ def test_types_that_would_take_gigabytes_are_refused() -> None:
 
 def test_a_hundred_thousand_instructions_are_searched_and_one_encodes_at_once() -> None:
     many = tuple(
-        Instruction(f"ix{i}", Discriminator(i.to_bytes(8, "little")), (Field("a", U64),))
+        Instruction(
+            f"ix{i}", Discriminator(i.to_bytes(8, "little")), (Field("a", U64),)
+        )
         for i in range(100_000)
     )
     model = ProgramModel("many", many)
@@ -126,7 +130,9 @@ def test_names_from_strangers_stay_names() -> None:
         "__import__",
         "a" * 100_000,
     ]
-    codec = Codecs(ProgramModel("p")).codec(Struct(tuple(Field(name, U8) for name in names)))
+    codec = Codecs(ProgramModel("p")).codec(
+        Struct(tuple(Field(name, U8) for name in names))
+    )
     value = {name: index for index, name in enumerate(names)}
     assert codec.encode(value) == bytes(range(len(names)))
     assert codec.decode(codec.encode(value)) == value

@@ -47,8 +47,15 @@ def _crate(target: str, seed: int, calls: int) -> dict[str, object]:
     try:
         oracle = random_programs.build(folder, seed, PER_CRATE, target)
     except Exception as error:  # noqa: BLE001  # whatever it is: nothing that is accepted may fail to compile
-        return {"calls": 0, "errors": {}, "wrong": [f"seed {seed} is not built: {error}"]}
-    wrong = [*clippy(folder / "crate", target), *random_programs.differences(oracle, seed, calls)]
+        return {
+            "calls": 0,
+            "errors": {},
+            "wrong": [f"seed {seed} is not built: {error}"],
+        }
+    wrong = [
+        *clippy(folder / "crate", target),
+        *random_programs.differences(oracle, seed, calls),
+    ]
     if not wrong:
         shutil.rmtree(folder)
     return {"calls": oracle.calls, "errors": oracle.errors, "wrong": wrong}

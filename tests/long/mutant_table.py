@@ -95,12 +95,28 @@ MUTANTS = [
     ),
     Mutant("a conversion cannot fail", _EXPRESSIONS, "if node.widens:", "if True:"),
     Mutant(
-        "min is max", _EXPRESSIONS, ".{node.which}(", ".{'max' if node.which == 'min' else 'min'}("
+        "min is max",
+        _EXPRESSIONS,
+        ".{node.which}(",
+        ".{'max' if node.which == 'min' else 'min'}(",
     ),
-    Mutant("max is min", _EXPRESSIONS, ".{node.which}(", ".{node.which.replace('max', 'min')}("),
-    Mutant("other addresses are the same", _EXPRESSIONS, 'if node.sign == "==":', "if True:"),
     Mutant(
-        "<= is <", _EXPRESSIONS, "{first} {node.sign} {", "{first} {node.sign.replace('<=', '<')} {"
+        "max is min",
+        _EXPRESSIONS,
+        ".{node.which}(",
+        ".{node.which.replace('max', 'min')}(",
+    ),
+    Mutant(
+        "other addresses are the same",
+        _EXPRESSIONS,
+        'if node.sign == "==":',
+        "if True:",
+    ),
+    Mutant(
+        "<= is <",
+        _EXPRESSIONS,
+        "{first} {node.sign} {",
+        "{first} {node.sign.replace('<=', '<')} {",
     ),
     Mutant(
         "> is >=",
@@ -108,7 +124,9 @@ MUTANTS = [
         "{first} {node.sign} {",
         "{first} {'>=' if node.sign == '>' else node.sign} {",
     ),
-    Mutant("and is or", _EXPRESSIONS, 'f" {node.sign} ".join(parts)', '" || ".join(parts)'),
+    Mutant(
+        "and is or", _EXPRESSIONS, 'f" {node.sign} ".join(parts)', '" || ".join(parts)'
+    ),
     Mutant(
         "conditions lose parentheses",
         _EXPRESSIONS,
@@ -170,7 +188,10 @@ MUTANTS = [
         "{names.type}::{next(iter(names.fields.values()))}",
     ),
     Mutant(
-        "a flag is its opposite", _EXPRESSIONS, '"true" if node.value', '"true" if not node.value'
+        "a flag is its opposite",
+        _EXPRESSIONS,
+        '"true" if node.value',
+        '"true" if not node.value',
     ),
     Mutant(
         "fixed bytes are turned round",
@@ -179,7 +200,10 @@ MUTANTS = [
         "return Text(byte_array(node.value[::-1]))",
     ),
     Mutant(
-        "a delegate differs from what may fail", _EXPRESSIONS, "{left} == Some(", "{left} != Some("
+        "a delegate differs from what may fail",
+        _EXPRESSIONS,
+        "{left} == Some(",
+        "{left} != Some(",
     ),
     Mutant("something is None", _EXPRESSIONS, ".is_none()", ".is_some()"),
     Mutant(
@@ -269,8 +293,18 @@ MUTANTS = [
         'Text(f"{start}..{self.typed',
         'Text(f"{start}..={self.typed',
     ),
-    Mutant("break is continue", _STATEMENTS, 'return f"{statement.word};"', 'return "continue;"'),
-    Mutant("continue is break", _STATEMENTS, 'return f"{statement.word};"', 'return "break;"'),
+    Mutant(
+        "break is continue",
+        _STATEMENTS,
+        'return f"{statement.word};"',
+        'return "continue;"',
+    ),
+    Mutant(
+        "continue is break",
+        _STATEMENTS,
+        'return f"{statement.word};"',
+        'return "break;"',
+    ),
     Mutant(
         "every raised error is the first",
         _STATEMENTS,
@@ -297,7 +331,10 @@ MUTANTS = [
     ),
     # --- type rules
     Mutant(
-        "no accounts must differ", "bodies/aliases.py", "if not other.writable and", "if False and"
+        "no accounts must differ",
+        "bodies/aliases.py",
+        "if not other.writable and",
+        "if False and",
     ),
     Mutant(
         "x -= is x +=",
@@ -336,7 +373,10 @@ MUTANTS = [
         "if False:",
     ),
     Mutant(
-        "helpers may recur", "bodies/checker.py", "if name in _reached(called, calls):", "if False:"
+        "helpers may recur",
+        "bodies/checker.py",
+        "if name in _reached(called, calls):",
+        "if False:",
     ),
     Mutant(
         "statements follow a return",
@@ -381,7 +421,10 @@ MUTANTS = [
         "if found.type in (BOOL, UNKNOWN) or isinstance(found.type, Int):",
     ),
     Mutant(
-        "24 - 60 is 84", "bodies/expressions.py", "ast.Sub: int.__sub__", "ast.Sub: int.__add__"
+        "24 - 60 is 84",
+        "bodies/expressions.py",
+        "ast.Sub: int.__sub__",
+        "ast.Sub: int.__add__",
     ),
     Mutant(
         "addresses have an order",

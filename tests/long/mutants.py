@@ -92,7 +92,9 @@ def _scratch(mutant: Mutant | None) -> Path:
         return scratch
     file = scratch / "mcpsol_py" / mutant.file
     text = file.read_text(encoding="utf-8")
-    assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} has changed, mend the mutant"
+    assert text.count(mutant.old) == 1, (
+        f"{mutant.name}: {mutant.file} has changed, mend the mutant"
+    )
     file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     return scratch
 
@@ -134,7 +136,9 @@ def _by_tests(scratch: Path) -> str:
 def _sources(crate: Path) -> dict[str, str]:
     """The handlers and helpers of a crate, by file name."""
     files = [*(crate / "src/processor").glob("f*.rs"), crate / "src/helpers.rs"]
-    return {file.stem: _without_head(file.read_text(encoding="utf-8")) for file in files}
+    return {
+        file.stem: _without_head(file.read_text(encoding="utf-8")) for file in files
+    }
 
 
 def _without_head(text: str) -> str:
@@ -161,7 +165,9 @@ class _Crate:
         """Take a few of a mutant's handlers that differ. Returns whether any does."""
         changed = [name for name in sources if sources[name] != self.base[name]]
         if "helpers" in changed:
-            changed += [name for name, text in sources.items() if "crate::helpers::" in text]
+            changed += [
+                name for name, text in sources.items() if "crate::helpers::" in text
+            ]
         handlers = sorted(set(changed) - {"helpers"}, key=lambda name: int(name[1:]))
         few = random.Random(number).sample(handlers, min(TAKEN, len(handlers)))
         if few:
@@ -179,7 +185,11 @@ class _Crate:
         while found := self._refused_by_rustc(folder / "crate"):
             self.refused |= found
             for number in found:
-                self._write(folder / "crate/src", number, dict.fromkeys(self.mutants[number], ""))
+                self._write(
+                    folder / "crate/src",
+                    number,
+                    dict.fromkeys(self.mutants[number], ""),
+                )
         os.environ["CARGO_TARGET_DIR"] = str(CACHE / "cargo-pinocchio")
         self.oracle = Oracle(spec, build_program(folder / "crate").so.read_bytes())
         return True
@@ -204,16 +214,22 @@ class _Crate:
         """Write a mutant's files; those without text become the compiler's own."""
         helpers = f"helpers_m{number}"
         for name, changed in sources.items():
-            text = (changed or self.base[name]).replace("crate::helpers::", f"crate::{helpers}::")
+            text = (changed or self.base[name]).replace(
+                "crate::helpers::", f"crate::{helpers}::"
+            )
             file = src / f"{helpers}.rs"
             if name != "helpers":
                 file = src / "processor" / f"m{number}_{name}.rs"
-                text = text.replace(f"instruction::{name}::", f"instruction::m{number}_{name}::")
+                text = text.replace(
+                    f"instruction::{name}::", f"instruction::m{number}_{name}::"
+                )
             file.write_text(text, encoding="utf-8")
         lib, line = src / "lib.rs", f"pub mod {helpers};\n"
         text = lib.read_text(encoding="utf-8")
         if line not in text:
-            lib.write_text(text.replace("pub mod helpers;\n", f"pub mod helpers;\n{line}"), "utf-8")
+            lib.write_text(
+                text.replace("pub mod helpers;\n", f"pub mod helpers;\n{line}"), "utf-8"
+            )
 
     def _refused_by_rustc(self, crate: Path) -> set[int]:
         done = subprocess.run(
@@ -225,7 +241,9 @@ class _Crate:
             check=False,
         )
         blocks = done.stderr.split("\n\n")
-        errors = "\n".join(block for block in blocks if block.lstrip().startswith("error"))
+        errors = "\n".join(
+            block for block in blocks if block.lstrip().startswith("error")
+        )
         found = set(map(int, re.findall(r"--> src/\w*/?(?:helpers_)?m(\d+)", errors)))
         assert found or not done.returncode, done.stderr[-3000:]
         return found
@@ -233,7 +251,9 @@ class _Crate:
     def difference(self, number: int) -> str:
         """ "SVM" if a call of the mutant's handlers is not what the simulator says."""
         scene = random_programs.RandomScene(self.oracle, random.Random(number))
-        names = [f"m{number}_{name}" for name in self.mutants[number] if name != "helpers"]
+        names = [
+            f"m{number}_{name}" for name in self.mutants[number] if name != "helpers"
+        ]
         try:
             for _ in range(CALLS):
                 for name in names:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
-CACHE = Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache" / "mcpsol") / "long"
+CACHE = (
+    Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache" / "mcpsol") / "long"
+)
 #: What the results depend on.
 _SOURCES = (
     "mcpsol_py/bodies",

@@ -88,7 +88,10 @@ class Program:
             inner = variant.fields.fields
             if isinstance(inner[0], IdlField):
                 return getattr(made, name)(
-                    **{snake(f.name): self.give(f.ty, value[name][f.name]) for f in inner}
+                    **{
+                        snake(f.name): self.give(f.ty, value[name][f.name])
+                        for f in inner
+                    }
                 )
             return getattr(made, name)(
                 tuple(self.give(t, v) for t, v in zip(inner, value[name], strict=True))
@@ -102,14 +105,22 @@ class Program:
         if isinstance(ty, (IdlTypeVec, IdlTypeArray)):
             item = ty.vec if isinstance(ty, IdlTypeVec) else ty.array[0]
             return (
-                "0x" + bytes(value).hex() if item == S.U8 else [self.take(item, v) for v in value]
+                "0x" + bytes(value).hex()
+                if item == S.U8
+                else [self.take(item, v) for v in value]
             )
         if isinstance(ty, IdlTypeDefined):
             return self.take_defined(self.find(ty.defined), value)
         if ty in WIDE or ty == S.PublicKey:
             return str(value)
         if ty in FLOATS:
-            return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+            return (
+                value
+                if math.isfinite(value)
+                else "Infinity"
+                if value > 0
+                else "-Infinity"
+            )
         return "0x" + bytes(value).hex() if ty == S.Bytes else value
 
     def take_fields(self, fields: Any, value: Any) -> dict[str, Any]:
@@ -128,7 +139,8 @@ class Program:
                 return {variant.name: self.take_fields(inner, value)}
             return {
                 variant.name: [
-                    self.take(t, v) for t, v in zip(inner, value.tuple_data, strict=True)
+                    self.take(t, v)
+                    for t, v in zip(inner, value.tuple_data, strict=True)
                 ]
             }
         return self.take(ty.value, value)
@@ -168,7 +180,9 @@ def main() -> None:
             try:
                 programs[file] = Program(file)
             except Exception as error:  # noqa: BLE001  # whatever it is, it is this oracle's answer
-                programs[file] = f"the whole IDL: {type(error).__name__}: {str(error)[:120]}"
+                programs[file] = (
+                    f"the whole IDL: {type(error).__name__}: {str(error)[:120]}"
+                )
         program = programs[file]
         try:
             if isinstance(program, str):

@@ -55,12 +55,17 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
     """*per_type* values of each usable instruction, account and event, the same in every run."""
     codecs = Codecs(model)
     values = Values(codecs)
-    known: list[tuple[str, str, Callable[[], InstructionCodec | AccountCodec | EventCodec]]] = [
+    known: list[
+        tuple[str, str, Callable[[], InstructionCodec | AccountCodec | EventCodec]]
+    ] = [
         *(
             ("instruction", i.name, partial(InstructionCodec, codecs, i))
             for i in model.instructions
         ),
-        *(("account", a.name, partial(AccountCodec, codecs, a)) for a in model.accounts),
+        *(
+            ("account", a.name, partial(AccountCodec, codecs, a))
+            for a in model.accounts
+        ),
         *(("event", e.name, partial(EventCodec, codecs, e)) for e in model.events),
     ]
     for kind, name, make in known:
@@ -71,19 +76,26 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
         for number in range(per_type):
             try:
                 value = values.from_seed(
-                    codec.codec.node, zlib.crc32(f"{file.name}/{kind}/{name}/{number}".encode())
+                    codec.codec.node,
+                    zlib.crc32(f"{file.name}/{kind}/{name}/{number}".encode()),
                 )
             except NoValue:
                 continue
             if isinstance(
                 codec.codec.node, Struct
             ):  # a default may be the discriminator: another value is another thing
-                given = [f for f in codec.codec.node.fields if f.default and not f.default.omitted]
+                given = [
+                    f
+                    for f in codec.codec.node.fields
+                    if f.default and not f.default.omitted
+                ]
                 value |= {f.name: f.default.value for f in given if f.default}
                 value = codec.codec.decode(codec.codec.encode(value))
             try:
                 data = codec.encode(value)
-            except EncodeError:  # a discriminator among the arguments, which these do not fit
+            except (
+                EncodeError
+            ):  # a discriminator among the arguments, which these do not fit
                 continue
             shown = codec.codec.to_json(value)
             if _discriminates(codec, data):
@@ -94,17 +106,23 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
             yield Row(str(file), kind, name, shown, data.hex())
 
 
-def _discriminates(codec: InstructionCodec | AccountCodec | EventCodec, data: bytes) -> bool:
+def _discriminates(
+    codec: InstructionCodec | AccountCodec | EventCodec, data: bytes
+) -> bool:
     """False where an IDL lays a constant over a field, and the value drawn for the field is another."""
     known = codec.instruction if isinstance(codec, InstructionCodec) else None
-    return known is None or all(matches(d, data) for d in (known.discriminator, *known.also))
+    return known is None or all(
+        matches(d, data) for d in (known.discriminator, *known.also)
+    )
 
 
 def ask(
     command: Sequence[str], asked: Sequence[Row], folder: Path, timeout: float = 1800
 ) -> list[dict[str, Any]]:
     """The answers of an oracle that reads a JSON object a line and writes one for each."""
-    lines = "".join(json.dumps({"id": i, **row.__dict__}) + "\n" for i, row in enumerate(asked))
+    lines = "".join(
+        json.dumps({"id": i, **row.__dict__}) + "\n" for i, row in enumerate(asked)
+    )
     run = subprocess.run(
         command,
         input=lines,
@@ -114,7 +132,9 @@ def ask(
         timeout=timeout,
         check=False,
     )
-    answers = [json.loads(line) for line in run.stdout.split("\n") if line.startswith("{")]
+    answers = [
+        json.loads(line) for line in run.stdout.split("\n") if line.startswith("{")
+    ]
     assert len(answers) == len(asked), (
         f"{len(answers)} answers to {len(asked)} questions; stderr: {run.stderr[-2000:]}"
     )

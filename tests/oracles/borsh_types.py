@@ -44,7 +44,9 @@ def _struct(**fields: Type) -> Struct:
     return Struct(tuple(Field(name, type) for name, type in fields.items()))
 
 
-def _definition(name: str, type: Type, layout: str = "borsh", align: int | None = None) -> TypeDef:
+def _definition(
+    name: str, type: Type, layout: str = "borsh", align: int | None = None
+) -> TypeDef:
     return TypeDef(name, type, layout=layout, align=align)
 
 
@@ -63,7 +65,10 @@ BORSH = ProgramModel(
         _definition("Unit", Struct(())),
         _definition("Numbers", _struct(**_NUMBERS)),
         _definition(
-            "Texts", _struct(name=BORSH_STRING, note=Option(BORSH_STRING), tags=vec(BORSH_STRING))
+            "Texts",
+            _struct(
+                name=BORSH_STRING, note=Option(BORSH_STRING), tags=vec(BORSH_STRING)
+            ),
         ),
         _definition(
             "Nested",
@@ -88,7 +93,13 @@ BORSH = ProgramModel(
             ),
         ),
         _definition(
-            "Tree", Enum((Variant("Leaf"), Variant("Branch", Tuple((Link("Tree"), Link("Tree"))))))
+            "Tree",
+            Enum(
+                (
+                    Variant("Leaf"),
+                    Variant("Branch", Tuple((Link("Tree"), Link("Tree")))),
+                )
+            ),
         ),
         _definition(
             "All",
@@ -155,7 +166,9 @@ MEMORY = ProgramModel(
             ),
             "c",
         ),
-        _definition("Packed", _struct(a=U8, b=U64, inner=Link("Inner"), c=U16), "packed"),
+        _definition(
+            "Packed", _struct(a=U8, b=U64, inner=Link("Inner"), c=U16), "packed"
+        ),
         _definition("HoldsPacked", _struct(a=U8, packed=Link("Packed"), b=U32), "c"),
         _definition("Aligned", _struct(a=U32, b=Array(U8, 3)), "c", 16),
         _definition("HoldsAligned", _struct(a=U8, aligned=Link("Aligned"), b=U8), "c"),
@@ -165,7 +178,11 @@ MEMORY = ProgramModel(
         _definition(
             "Tagged",
             Enum(
-                (Variant("Empty"), Variant("Small", Tuple((U8,))), Variant("Big", Tuple((U64, U8))))
+                (
+                    Variant("Empty"),
+                    Variant("Small", Tuple((U8,))),
+                    Variant("Big", Tuple((U64, U8))),
+                )
             ),
             "c",
         ),

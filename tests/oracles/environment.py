@@ -16,11 +16,15 @@ def node(folder: Path = ORACLES) -> str:
     The test is skipped where the node modules are missing.
     """
     if not (folder / "node_modules").is_dir():
-        pytest.skip(f"the node modules of {folder.name} are not installed: run `make oracles`")
+        pytest.skip(
+            f"the node modules of {folder.name} are not installed: run `make oracles`"
+        )
     locked = ORACLES / "node_modules" / ".bin" / "node"
     found = str(locked) if locked.exists() else shutil.which("node")
     if found is None:
-        pytest.skip("no Node on PATH, and none is locked for this platform: install Node 22")
+        pytest.skip(
+            "no Node on PATH, and none is locked for this platform: install Node 22"
+        )
     return found
 
 

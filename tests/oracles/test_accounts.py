@@ -37,7 +37,9 @@ def test_addresses_are_those_that_anchors_client_resolves() -> None:
                 for name in instruction.must_give(online=False)
             }
             program_id = instruction.program.address or WALLET
-            resolution = instruction.plan.resolve(args, given, program_id=program_id, wallet=WALLET)
+            resolution = instruction.plan.resolve(
+                args, given, program_id=program_id, wallet=WALLET
+            )
             assert resolution.wanted() == []
             asked.append(Asked(file, instruction.name, data.hex(), given, resolution))
     same, refused, different = 0, [], set()
@@ -89,7 +91,10 @@ def test_accounts_are_those_of_codamas_dynamic_client() -> None:
     for one, answer in zip(asked, ask("codama_accounts.mjs", asked), strict=True):
         if "refused" in answer:
             continue
-        ours = [[str(m.pubkey), 2 * m.is_signer + m.is_writable] for m in one.resolution.metas()]
+        ours = [
+            [str(m.pubkey), 2 * m.is_signer + m.is_writable]
+            for m in one.resolution.metas()
+        ]
         if answer["accounts"] == ours:
             same += 1
         else:

@@ -69,10 +69,13 @@ def made(model: ProgramModel, types: dict[str, Type], per_type: int) -> list[Row
         codec = codecs.codec(node)
         for number in range(per_type):
             value = in_order(
-                node, values.from_seed(codec.node, zlib.crc32(f"{name}/{number}".encode()))
+                node,
+                values.from_seed(codec.node, zlib.crc32(f"{name}/{number}".encode())),
             )
             if name == "All":
-                value["map"] = in_order(Map(BORSH_STRING, BORSH_STRING, 0), value["map"])
+                value["map"] = in_order(
+                    Map(BORSH_STRING, BORSH_STRING, 0), value["map"]
+                )
                 value["set"].sort()
             data = codec.encode(value)
             assert codec.encode(codec.decode(data)) == data

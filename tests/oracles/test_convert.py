@@ -24,9 +24,12 @@ def test_converted_to_anchor_it_encodes_alike(shared_idl: Path) -> None:
     again = read(document)
     codecs = Codecs(again)
     makers: dict[
-        tuple[str, str], list[Callable[[], InstructionCodec | AccountCodec | EventCodec]]
+        tuple[str, str],
+        list[Callable[[], InstructionCodec | AccountCodec | EventCodec]],
     ] = defaultdict(list)
-    for instruction in again.instructions:  # a list, since an IDL may have two events of one name
+    for (
+        instruction
+    ) in again.instructions:  # a list, since an IDL may have two events of one name
         makers["instruction", instruction.name].append(
             partial(InstructionCodec, codecs, instruction)
         )
@@ -38,7 +41,9 @@ def test_converted_to_anchor_it_encodes_alike(shared_idl: Path) -> None:
     for row in rows(model, shared_idl, 2):
         made = makers[row.kind, row.name]
         if not made:
-            assert row.name in lost, f"{row.kind} {row.name} is gone and no loss says so"
+            assert row.name in lost, (
+                f"{row.kind} {row.name} is gone and no loss says so"
+            )
             continue
         outcomes = [_encoded(make, row.value) for make in made]
         assert row.hex in outcomes, (
@@ -46,7 +51,9 @@ def test_converted_to_anchor_it_encodes_alike(shared_idl: Path) -> None:
         )
 
 
-def _encoded(make: Callable[[], InstructionCodec | AccountCodec | EventCodec], value: Any) -> str:
+def _encoded(
+    make: Callable[[], InstructionCodec | AccountCodec | EventCodec], value: Any
+) -> str:
     try:
         codec = make()
         return (codec.discriminator + codec.codec.encode_json(value)).hex()

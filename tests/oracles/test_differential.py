@@ -44,8 +44,16 @@ def modern_files() -> list[Path]:
 @pytest.mark.parametrize(
     ("oracle", "command", "files", "least"),
     [
-        pytest.param("anchor", lambda: [node(), "anchor.mjs"], modern_files, 500, id="anchor"),
-        pytest.param("codama", lambda: [node(), "codama.mjs"], shared_idl_files, 1200, id="codama"),
+        pytest.param(
+            "anchor", lambda: [node(), "anchor.mjs"], modern_files, 500, id="anchor"
+        ),
+        pytest.param(
+            "codama",
+            lambda: [node(), "codama.mjs"],
+            shared_idl_files,
+            1200,
+            id="codama",
+        ),
         pytest.param(
             "anchorpy",
             lambda: [anchorpy_python(), "anchorpy_worker.py"],

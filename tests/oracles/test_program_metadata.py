@@ -26,7 +26,10 @@ ABSENT = Pubkey.from_string("ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S")
 
 
 def asked(
-    program: Pubkey, authority: Pubkey, rows: list[dict[str, Any]], account: bytes | None = None
+    program: Pubkey,
+    authority: Pubkey,
+    rows: list[dict[str, Any]],
+    account: bytes | None = None,
 ) -> Any:
     question = {
         "program": str(program),
@@ -48,7 +51,9 @@ def asked(
 
 def ours(instruction: Instruction) -> dict[str, Any]:
     """As the oracle words it: role 0 read only, 1 writable, 2 signer, 3 both."""
-    metas = [[str(m.pubkey), m.is_writable + 2 * m.is_signer] for m in instruction.accounts]
+    metas = [
+        [str(m.pubkey), m.is_writable + 2 * m.is_signer] for m in instruction.accounts
+    ]
     return {"data": bytes(instruction.data).hex(), "accounts": metas}
 
 
@@ -61,7 +66,10 @@ def ours(instruction: Instruction) -> dict[str, Any]:
 def test_each_instruction_is_what_its_own_client_sends(
     key: bytes, data: bytes, offset: int
 ) -> None:
-    program, authority, buffer, payer = Pubkey(key), *(Pubkey(bytes([n] * 32)) for n in (3, 4, 5))
+    program, authority, buffer, payer = (
+        Pubkey(key),
+        *(Pubkey(bytes([n] * 32)) for n in (3, 4, 5)),
+    )
     target = metadata_address(program)
     rows = MetadataInstructions(program, authority)
     form = {"encoding": 1, "compression": 2, "format": 1, "dataSource": 0}
@@ -69,7 +77,11 @@ def test_each_instruction_is_what_its_own_client_sends(
     to = {"account": str(target), "destination": str(payer), **both}
     content = {"data": {"hex": data.hex()}}
     pairs: list[tuple[Instruction, str, dict[str, Any]]] = [
-        (rows.allocate(target, "idl"), "Allocate", {"buffer": str(target), "seed": "idl", **both}),
+        (
+            rows.allocate(target, "idl"),
+            "Allocate",
+            {"buffer": str(target), "seed": "idl", **both},
+        ),
         (
             rows.extend(target, 10_240)[0],
             "Extend",
@@ -88,7 +100,13 @@ def test_each_instruction_is_what_its_own_client_sends(
         (
             rows.initialize(target),
             "Initialize",
-            {"metadata": str(target), "seed": "idl", "system": str(ABSENT), **form, **both},
+            {
+                "metadata": str(target),
+                "seed": "idl",
+                "system": str(ABSENT),
+                **form,
+                **both,
+            },
         ),
         (
             rows.set_data(target, data),
@@ -103,9 +121,13 @@ def test_each_instruction_is_what_its_own_client_sends(
         (rows.trim(target, payer), "Trim", to),
         (rows.close(target, payer), "Close", to),
     ]
-    answer = asked(program, authority, [{"name": name, "input": given} for _, name, given in pairs])
+    answer = asked(
+        program, authority, [{"name": name, "input": given} for _, name, given in pairs]
+    )
     assert answer["address"] == str(target)
-    for (instruction, name, _), theirs in zip(pairs, answer["instructions"], strict=True):
+    for (instruction, name, _), theirs in zip(
+        pairs, answer["instructions"], strict=True
+    ):
         assert ours(instruction) == theirs, name
 
 
@@ -115,8 +137,14 @@ def test_its_own_client_reads_what_we_published(program_metadata_so: Path) -> No
         chain.publish(text)
         account = chain.account(chain.address)
         assert account is not None
-        read = asked(chain.program.pubkey(), chain.wallet.pubkey(), [], bytes(account.data))["read"]
+        read = asked(
+            chain.program.pubkey(), chain.wallet.pubkey(), [], bytes(account.data)
+        )["read"]
         assert read["text"].encode() == text
         header = read["header"]
-        assert (header["canonical"], header["mutable"], header["seed"]) == (True, True, "idl")
+        assert (header["canonical"], header["mutable"], header["seed"]) == (
+            True,
+            True,
+            "idl",
+        )
         assert header["program"] == str(chain.program.pubkey())

@@ -17,7 +17,11 @@ from tests.oracles.environment import node
 PYRIGHT = REPO / "tests/oracles/pyright"
 SPECS = [
     *sorted(REPO.glob("programs/*/spec.py")),
-    *(p for p in sorted(REPO.glob("examples/*.py")) if "@program(" in p.read_text("utf-8")),
+    *(
+        p
+        for p in sorted(REPO.glob("examples/*.py"))
+        if "@program(" in p.read_text("utf-8")
+    ),
 ]
 pytestmark = pytest.mark.slow
 
@@ -30,7 +34,11 @@ def findings(folder: Path, specs: list[Path]) -> list[str]:
     }
     settings["extraPaths"] = [str(REPO)]
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    command = [node(PYRIGHT), str(PYRIGHT / "node_modules/pyright/index.js"), "--outputjson"]
+    command = [
+        node(PYRIGHT),
+        str(PYRIGHT / "node_modules/pyright/index.js"),
+        "--outputjson",
+    ]
     command += ["--pythonpath", sys.executable, "--project", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     report = json.loads(done.stdout)
@@ -51,7 +59,9 @@ def test_pyright_sees_through_the_words_of_a_spec(tmp_path: Path) -> None:
     counter = (REPO / "programs/counter/spec.py").read_text(encoding="utf-8")
     assert "counter.count += amount" in counter
     wrong = tmp_path / "spec.py"
-    wrong.write_text(counter.replace("counter.count += amount", "counter.count = 5"), "utf-8")
+    wrong.write_text(
+        counter.replace("counter.count += amount", "counter.count = 5"), "utf-8"
+    )
     found = findings(tmp_path, [wrong])
     assert len(found) == 1
     assert 'not assignable to "u64"' in found[0]

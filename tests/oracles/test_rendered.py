@@ -35,7 +35,11 @@ SOME = {
 }
 #: none of whose instructions are built: Anchor's client says "Invalid generic field: gen2", and knows no "publicKey" in
 #: a new IDL; random arguments do not hold the discriminator that they must
-NOT_BUILT = {"anchor__anchor_test_generics", "anchor__phoenix_ember", "codama__inline_struct"}
+NOT_BUILT = {
+    "anchor__anchor_test_generics",
+    "anchor__phoenix_ember",
+    "codama__inline_struct",
+}
 SCRIPTS = {"anchor": "anchor_accounts.mjs", "codama": "codama_accounts.mjs"}
 
 
@@ -83,7 +87,12 @@ def asked_of(file: Path, dialect: str) -> list[Asked]:
 @pytest.mark.parametrize(
     "file",
     idl_params(
-        (path for path in shared_idl_files("anchor", "codama") if read(path).instructions), SOME
+        (
+            path
+            for path in shared_idl_files("anchor", "codama")
+            if read(path).instructions
+        ),
+        SOME,
     ),
 )
 def test_what_the_originals_client_sends_is_taken(
@@ -96,9 +105,13 @@ def test_what_the_originals_client_sends_is_taken(
     differ = {
         (stem, name) for stem, name, _ in ANCHOR_DIFFERS
     }  # seeds that only Anchor's client writes so
-    for one, answer in zip(asked, ask(SCRIPTS[dialect], asked, wallet=str(WALLET)), strict=True):
+    for one, answer in zip(
+        asked, ask(SCRIPTS[dialect], asked, wallet=str(WALLET)), strict=True
+    ):
         if "instruction" not in answer:
-            refused.append(f"{one.name}: {answer.get('refused', 'an account is missing')}")
+            refused.append(
+                f"{one.name}: {answer.get('refused', 'an account is missing')}"
+            )
             continue
         if not decoded.get(one.name, False) or (file.stem, one.name) in differ:
             continue

@@ -62,7 +62,10 @@ def test_ajv_takes_every_schema() -> None:
         model = real(file)
         for profile in ("default", "gemini", "strict"):
             rows += [
-                {"name": f"{file.stem} {profile} {tool['name']}", "schema": tool["inputSchema"]}
+                {
+                    "name": f"{file.stem} {profile} {tool['name']}",
+                    "schema": tool["inputSchema"],
+                }
                 for tool in ToolMap(model, profile).tools
             ]
         rows += [
@@ -83,7 +86,8 @@ def test_ajv_takes_every_tool_that_a_bridge_lists() -> None:
     for file in files:
         program = Program(real(file))
         box = Toolbox(
-            [ServedProgram(program, program.address or Pubkey.default(), chain)], surface="full"
+            [ServedProgram(program, program.address or Pubkey.default(), chain)],
+            surface="full",
         )
         for tool in box.listed:
             name = f"{file.stem} {tool['name']}"

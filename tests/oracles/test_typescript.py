@@ -50,8 +50,12 @@ def test_the_packages_own_tests_hold() -> None:
         check=False,
     )
     failed = [line for line in done.stdout.splitlines() if line.startswith("not ok")]
-    assert done.returncode == 0, "\n".join(failed) or done.stdout[-2000:] + done.stderr[-2000:]
-    count = next(line for line in done.stdout.splitlines() if line.startswith("# pass "))
+    assert done.returncode == 0, (
+        "\n".join(failed) or done.stdout[-2000:] + done.stderr[-2000:]
+    )
+    count = next(
+        line for line in done.stdout.splitlines() if line.startswith("# pass ")
+    )
     assert int(count.removeprefix("# pass ")) > 130
 
 
@@ -62,7 +66,9 @@ def ours(model: ProgramModel, target: Type, value: Any) -> str | None:
     """Our bytes of a value in its JSON form, or None if we refuse it."""
     codecs = Codecs(model)
     try:
-        return codecs.interpreted.encode(codecs.layouts.root(target), value, strict=True).hex()
+        return codecs.interpreted.encode(
+            codecs.layouts.root(target), value, strict=True
+        ).hex()
     except McpsolError:
         return None
 
@@ -74,7 +80,11 @@ def compared(asked: Worker, model: ProgramModel, target: Type, value: Any) -> No
         type=node_to_json(target),
         value=value,
     )
-    assert answer.get("hex") == ours(model, target, value), (node_to_json(target), value, answer)
+    assert answer.get("hex") == ours(model, target, value), (
+        node_to_json(target),
+        value,
+        answer,
+    )
 
 
 quick = settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -82,7 +92,9 @@ quick = settings(suppress_health_check=list(HealthCheck), deadline=None)
 
 @quick
 @given(st.data())
-def test_values_of_random_types_are_the_same_bytes(asked: Worker, data: st.DataObject) -> None:
+def test_values_of_random_types_are_the_same_bytes(
+    asked: Worker, data: st.DataObject
+) -> None:
     target = data.draw(types())
     codecs = Codecs(ProgramModel("plain"))
     value = data.draw(Values(codecs, nan=True).of(target))
@@ -102,7 +114,9 @@ def test_values_of_linked_types_are_the_same_bytes(
 
 @quick
 @given(st.data())
-def test_values_of_another_type_are_refused_alike(asked: Worker, data: st.DataObject) -> None:
+def test_values_of_another_type_are_refused_alike(
+    asked: Worker, data: st.DataObject
+) -> None:
     codecs = Codecs(ProgramModel("plain"))
     target, other = data.draw(types(depth=1)), data.draw(types(depth=1))
     value = to_json(codecs.layouts, other, data.draw(Values(codecs).of(other)))
@@ -115,7 +129,9 @@ def test_layouts_in_memory_are_the_same(
     asked: Worker, data: st.DataObject, layout: str, align: int | None
 ) -> None:
     body = data.draw(types(depth=2))
-    model = ProgramModel("memory", types=(TypeDef("T", body, layout=layout, align=align),))
+    model = ProgramModel(
+        "memory", types=(TypeDef("T", body, layout=layout, align=align),)
+    )
     codecs = Codecs(model)
     target = Link("T")
     try:
@@ -149,7 +165,9 @@ def test_changed_pages_are_refused_or_read(asked: Worker, data: st.DataObject) -
     place = data.draw(st.integers(0, len(pages) - 1))
     changed = bytearray(pages[place])
     for _ in range(data.draw(st.integers(1, 3))):
-        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(
+            st.integers(0, 255)
+        )
     is_changed = changed.rstrip(b"\0") != pages[place].rstrip(b"\0")
     pages[place] = bytes(changed)
     answer = asked.ask(
@@ -246,7 +264,9 @@ def test_instructions_of_real_programs_are_the_same(asked: Worker) -> None:
 @pytest.mark.parametrize(
     "row", json.loads(LAYOUTS.read_text())["layouts"], ids=lambda r: r["account"]
 )
-def test_layouts_of_accounts_are_public_knowledge(asked: Worker, row: dict[str, Any]) -> None:
+def test_layouts_of_accounts_are_public_knowledge(
+    asked: Worker, row: dict[str, Any]
+) -> None:
     file = next((f for f in shared_idl_files() if f.stem == row["idl"]), None)
     if file is None:
         pytest.skip(SHARED_IDLS_ABSENT)

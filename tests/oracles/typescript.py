@@ -72,7 +72,11 @@ def worker() -> Iterator[Worker]:
     """A worker for the time of a test module."""
     command = [node(), str(PACKAGE / "test/worker.mjs")]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
     ) as process:
         yield Worker(process)
         assert process.stdin is not None

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 UV = Path(sys.executable).with_name("uv")
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads(
+    (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+)
 EXTRAS = sorted(PROJECT["project"]["optional-dependencies"])
 
 
@@ -25,7 +27,9 @@ def compiled(repo: Path, *arguments: str) -> str:
         "3.11",
         *arguments,
     ]
-    done = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=repo, capture_output=True, text=True, check=False
+    )
     if done.returncode and re.search(
         "error sending request|dns error|Could not connect|offline", done.stderr
     ):
@@ -39,7 +43,13 @@ def compiled(repo: Path, *arguments: str) -> str:
 def test_every_extra_resolves(repo: Path, extra: str, resolution: str) -> None:
     asked = ["--extra", extra] if extra else []
     found = compiled(
-        repo, "pyproject.toml", "--no-header", "--no-annotate", "--resolution", resolution, *asked
+        repo,
+        "pyproject.toml",
+        "--no-header",
+        "--no-annotate",
+        "--resolution",
+        resolution,
+        *asked,
     )
     assert re.search(r"^solders==", found, re.MULTILINE)
 
@@ -53,13 +63,20 @@ def locked_command(repo: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["dev", "demo", "anchorpy", "fuzz"])
-def test_the_locks_are_what_pyproject_asks(repo: Path, tmp_path: Path, name: str) -> None:
+def test_the_locks_are_what_pyproject_asks(
+    repo: Path, tmp_path: Path, name: str
+) -> None:
     committed = (repo / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     again = tmp_path / "again.txt"
     again.write_text(
         committed, encoding="utf-8"
     )  # uv keeps the versions of the output file where they still fit
-    options = ["--generate-hashes", "--no-annotate", "--custom-compile-command", "make lock"]
+    options = [
+        "--generate-hashes",
+        "--no-annotate",
+        "--custom-compile-command",
+        "make lock",
+    ]
     compiled(repo, *locked_command(repo, name), *options, "--output-file", str(again))
     assert again.read_text(encoding="utf-8") == committed, "run `make lock`"
 

@@ -23,10 +23,17 @@ REPO = Path(__file__).parents[2]
 def run(*command: str | Path, cwd: Path) -> str:
     """A command's output; the test fails with its errors where it fails."""
     outside = {
-        key: value for key, value in os.environ.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH"}
+        key: value
+        for key, value in os.environ.items()
+        if key not in {"VIRTUAL_ENV", "PYTHONPATH"}
     }
     done = subprocess.run(
-        [str(c) for c in command], cwd=cwd, capture_output=True, text=True, check=False, env=outside
+        [str(c) for c in command],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=outside,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -39,7 +46,9 @@ BACKEND = "from hatchling import build; import sys; print({}(sys.argv[1]))"
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
     out = tmp_path_factory.mktemp("sdist")
-    made = run(sys.executable, "-c", BACKEND.format("build.build_sdist"), out, cwd=REPO).split()[-1]
+    made = run(
+        sys.executable, "-c", BACKEND.format("build.build_sdist"), out, cwd=REPO
+    ).split()[-1]
     run(sys.executable, "-m", "tarfile", "-e", out / made, out, cwd=out)
     return out / made.removesuffix(".tar.gz")
 
@@ -48,9 +57,9 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the source distribution, so that this one is whole too."""
     out = tmp_path_factory.mktemp("dist")
-    made = run(sys.executable, "-c", BACKEND.format("build.build_wheel"), out, cwd=sdist).split()[
-        -1
-    ]
+    made = run(
+        sys.executable, "-c", BACKEND.format("build.build_wheel"), out, cwd=sdist
+    ).split()[-1]
     return out / made
 
 
@@ -73,7 +82,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=folder,
     )
     site = Path(
-        run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip()
+        run(
+            python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder
+        ).strip()
     )
     here = next(p for p in sys.path if p.endswith("site-packages"))
     # Appended, and without its .pth files: so ours is the wheel's and not the editable install.
@@ -93,17 +104,25 @@ def committed_programs() -> list[str]:
 def test_the_wheel_holds_what_it_needs_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"mcpsol_py", "idl2mcp", f"mcpsol_py-{wheel.name.split('-')[1]}.dist-info"}
+    assert tops == {
+        "mcpsol_py",
+        "idl2mcp",
+        f"mcpsol_py-{wheel.name.split('-')[1]}.dist-info",
+    }
     templates = {
         p.relative_to(REPO / "templates").as_posix()
         for p in (REPO / "templates").rglob("*")
         if p.is_file()
     }
     assert {
-        name.removeprefix("mcpsol_py/_templates/") for name in names if "/_templates/" in name
+        name.removeprefix("mcpsol_py/_templates/")
+        for name in names
+        if "/_templates/" in name
     } == {name for name in templates if "__pycache__" not in name}
     assert {
-        name.removeprefix("mcpsol_py/_programs/") for name in names if "/_programs/" in name
+        name.removeprefix("mcpsol_py/_programs/")
+        for name in names
+        if "/_programs/" in name
     } == {
         f"{program}/{file}"
         for program in committed_programs()
@@ -128,12 +147,26 @@ def test_the_wheel_says_its_licence_and_that_it_is_typed(wheel: Path) -> None:
 
 
 def test_the_source_distribution_holds_what_is_committed(sdist: Path) -> None:
-    folders = ["mcpsol_py", "idl2mcp", "templates", "programs", "tests", "docs", "examples"]
-    files = {path.relative_to(sdist).as_posix() for path in sdist.rglob("*") if path.is_file()}
+    folders = [
+        "mcpsol_py",
+        "idl2mcp",
+        "templates",
+        "programs",
+        "tests",
+        "docs",
+        "examples",
+    ]
+    files = {
+        path.relative_to(sdist).as_posix()
+        for path in sdist.rglob("*")
+        if path.is_file()
+    }
     assert tracked(*folders, "README.md", "LICENSE", "CHANGELOG.md") - files == set()
 
 
-@pytest.mark.parametrize("built", ["target", "node_modules", "__pycache__", ".venv", ".git"])
+@pytest.mark.parametrize(
+    "built", ["target", "node_modules", "__pycache__", ".venv", ".git"]
+)
 def test_the_source_distribution_holds_nothing_built(sdist: Path, built: str) -> None:
     assert [*sdist.rglob(built)] == []
 
@@ -160,16 +193,23 @@ def pythons() -> list[str]:
     """The Pythons of this machine that we support."""
     supported = ("3.11", "3.12", "3.13", "3.14")
     found = [shutil.which(f"python{version}") for version in supported]
-    managed = [Path.home().glob(f".pyenv/versions/{version}.*/bin/python") for version in supported]
+    managed = [
+        Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+        for version in supported
+    ]
     chosen = {
         version: str(next(iter(candidates), which))
         for version, which, candidates in zip(supported, found, managed, strict=True)
     }
-    return [python for python in chosen.values() if python != "None"] or [sys.executable]
+    return [python for python in chosen.values() if python != "None"] or [
+        sys.executable
+    ]
 
 
 def test_every_extra_is_tried() -> None:
-    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     assert set(IMPORTS) == {"", *project["optional-dependencies"]}
 
 
@@ -177,18 +217,26 @@ def _installs() -> Iterator[Any]:
     """Each extra on the newest Python here, and "all" on every one. `make full` tries each on every one."""
     *_, newest = every = pythons()
     for python, extra in product(every, IMPORTS):
-        mark = pytest.mark.slow if python == newest or extra == "all" else pytest.mark.full
-        yield pytest.param(python, extra, marks=mark, id=f"{Path(python).parts[-3]}-{extra}")
+        mark = (
+            pytest.mark.slow if python == newest or extra == "all" else pytest.mark.full
+        )
+        yield pytest.param(
+            python, extra, marks=mark, id=f"{Path(python).parts[-3]}-{extra}"
+        )
 
 
 @pytest.mark.parametrize(("python", "extra"), list(_installs()))
-def test_every_extra_installs(wheel: Path, tmp_path: Path, python: str, extra: str) -> None:
+def test_every_extra_installs(
+    wheel: Path, tmp_path: Path, python: str, extra: str
+) -> None:
     """On every Python here, into an environment of its own; skipped where no package index answers."""
     venv = tmp_path / "venv"
     run(UV, "venv", "--quiet", "--python", python, venv, cwd=tmp_path)
     asked = f"mcpsol-py[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
     install = [str(UV), "pip", "install", "--quiet", "--python", str(venv), asked]
-    done = subprocess.run(install, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        install, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     if done.returncode and re.search(
         "error sending request|dns error|Could not connect", done.stderr
     ):
@@ -199,22 +247,29 @@ def test_every_extra_installs(wheel: Path, tmp_path: Path, python: str, extra: s
 
 def test_the_installed_package_is_the_wheels(installed: Path) -> None:
     where = run(
-        installed / "bin/python", "-c", "import mcpsol_py; print(mcpsol_py.__file__)", cwd=installed
+        installed / "bin/python",
+        "-c",
+        "import mcpsol_py; print(mcpsol_py.__file__)",
+        cwd=installed,
     ).strip()
     assert Path(where).is_relative_to(installed)
 
 
 def test_the_installed_command_runs(installed: Path) -> None:
-    assert version("mcpsol-py") in run(installed / "bin/idl2mcp", "--version", cwd=installed)
+    assert version("mcpsol-py") in run(
+        installed / "bin/idl2mcp", "--version", cwd=installed
+    )
 
 
 def test_the_installed_programs_are_found_and_answer(installed: Path) -> None:
     assert {"counter", "vault"} <= set(committed_programs())
     for program in committed_programs():
-        printed = run(installed / "bin/idl2mcp", "list-tools", program, "--json", cwd=installed)
-        wanted = json.loads((REPO / "programs" / program / "idl.json").read_text(encoding="utf-8"))[
-            "instructions"
-        ]
+        printed = run(
+            installed / "bin/idl2mcp", "list-tools", program, "--json", cwd=installed
+        )
+        wanted = json.loads(
+            (REPO / "programs" / program / "idl.json").read_text(encoding="utf-8")
+        )["instructions"]
         assert all(f'"{instruction["name"]}"' in printed for instruction in wanted)
 
 
@@ -236,7 +291,9 @@ def test_the_wheel_and_the_source_tree_render_the_same_crate(
         out = tmp_path / side
         run(command, "render", idl, "--target", "pinocchio", "--out", out, cwd=tmp_path)
         crates[side] = {
-            p.relative_to(out).as_posix(): p.read_bytes() for p in out.rglob("*") if p.is_file()
+            p.relative_to(out).as_posix(): p.read_bytes()
+            for p in out.rglob("*")
+            if p.is_file()
         }
     assert crates["wheel"] == crates["tree"]
     assert "src/lib.rs" in crates["wheel"]

@@ -46,7 +46,9 @@ def address(*parts: str) -> str:
     return str(Pubkey(hashlib.sha256("/".join(parts).encode()).digest()))
 
 
-def instructions(file: Path) -> Iterator[tuple[ProgramInstruction, dict[str, Any], bytes]]:
+def instructions(
+    file: Path,
+) -> Iterator[tuple[ProgramInstruction, dict[str, Any], bytes]]:
     """Each usable instruction with random arguments, the same in every run, and its data."""
     program = load(file)
     values = Values(program.codecs)
@@ -68,7 +70,13 @@ def instructions(file: Path) -> Iterator[tuple[ProgramInstruction, dict[str, Any
 
 def ask(script: str, asked: list[Asked], **more: str) -> list[dict[str, Any]]:
     rows = [
-        {"id": i, "file": str(a.file), "name": a.name, "hex": a.hex, "accounts": a.accounts}
+        {
+            "id": i,
+            "file": str(a.file),
+            "name": a.name,
+            "hex": a.hex,
+            "accounts": a.accounts,
+        }
         for i, a in enumerate(asked)
     ]
     text = "".join(json.dumps({**row, **more}) + "\n" for row in rows)

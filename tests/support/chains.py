@@ -19,7 +19,9 @@ Outcome = TransactionMetadata | FailedTransactionMetadata
 class Chain:
     """A LiteSVM and `wallet`, which has SOL and signs where a call names no other signers."""
 
-    def __init__(self, svm: LiteSVM | None = None, wallet: Keypair | None = None) -> None:
+    def __init__(
+        self, svm: LiteSVM | None = None, wallet: Keypair | None = None
+    ) -> None:
         self.svm = svm or LiteSVM()
         self.wallet = wallet or self.new_wallet()
 
@@ -39,7 +41,9 @@ class Chain:
         """The accounts that a refused call must not change."""
         return []
 
-    def run(self, *instructions: Instruction, signers: Sequence[Keypair] = ()) -> Outcome:
+    def run(
+        self, *instructions: Instruction, signers: Sequence[Keypair] = ()
+    ) -> Outcome:
         signers = list(signers) or [self.wallet]
         self.svm.expire_blockhash()  # the same call may follow on a new one
         message = Message.new_with_blockhash(
@@ -55,7 +59,9 @@ class Chain:
         assert isinstance(outcome, TransactionMetadata), outcome
         return outcome
 
-    def fails(self, name: str, *instructions: Instruction, signers: Sequence[Keypair] = ()) -> None:
+    def fails(
+        self, name: str, *instructions: Instruction, signers: Sequence[Keypair] = ()
+    ) -> None:
         """Run instructions that fail: the log names the error, and the watched accounts stay as they were."""
         before = [self.svm.get_account(key) for key in self.watched()]
         outcome = self.run(*instructions, signers=signers)

@@ -100,4 +100,6 @@ def creation_where_lamports_are(chain: CounterChain) -> None:
     chain.svm.airdrop(counter_of(me), 1_000_000)
     chain.ok(call("initialize", u64(1), me))
     assert chain.state()[1] == 1
-    assert chain.svm.get_balance(counter_of(me)) == chain.svm.minimum_balance_for_rent_exemption(49)
+    assert chain.svm.get_balance(
+        counter_of(me)
+    ) == chain.svm.minimum_balance_for_rent_exemption(49)

@@ -30,7 +30,10 @@ TYPES = [
             ],
         },
     },
-    {"name": "Plain", "type": {"kind": "enum", "variants": [{"name": "On"}, {"name": "Off"}]}},
+    {
+        "name": "Plain",
+        "type": {"kind": "enum", "variants": [{"name": "On"}, {"name": "Off"}]},
+    },
 ]
 
 

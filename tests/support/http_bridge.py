@@ -65,7 +65,10 @@ def ask(
     from urllib.request import Request, urlopen
 
     request = Request(
-        url, data=body, method=method, headers={k.replace("_", "-"): v for k, v in headers.items()}
+        url,
+        data=body,
+        method=method,
+        headers={k.replace("_", "-"): v for k, v in headers.items()},
     )
     try:
         with urlopen(request, timeout=20) as answer:
@@ -74,4 +77,7 @@ def ask(
         return error.code, error.read().decode()
 
 
-ACCEPT = {"Accept": "application/json, text/event-stream", "Content_Type": "application/json"}
+ACCEPT = {
+    "Accept": "application/json, text/event-stream",
+    "Content_Type": "application/json",
+}

@@ -49,14 +49,22 @@ def desk_idl(version: str = "1", **more: Any) -> dict[str, Any]:
             },
             {"name": "close", "accounts": [], "args": []},
         ],
-        "accounts": [{"name": "Position", "type": {"kind": "struct", "fields": position}}],
+        "accounts": [
+            {"name": "Position", "type": {"kind": "struct", "fields": position}}
+        ],
         "events": [
-            {"name": "Traded", "fields": [{**field, "index": False} for field in fields]},
+            {
+                "name": "Traded",
+                "fields": [{**field, "index": False} for field in fields],
+            },
         ],
         "types": [
             {
                 "name": "Side",
-                "type": {"kind": "enum", "variants": [{"name": "Buy"}, {"name": "Sell"}]},
+                "type": {
+                    "kind": "enum",
+                    "variants": [{"name": "Buy"}, {"name": "Sell"}],
+                },
             }
         ],
         **more,
@@ -71,13 +79,19 @@ KEYS = [str(USER), str(POOL), DESK_ID]
 def trade(number: int, program: Program = DESK) -> bytes:
     """Instruction data of the trade with that number."""
     return program.instruction("trade").encode(
-        {"amount": number, "price": 2**100 + number, "side": ("Buy", "Sell")[number % 2]}
+        {
+            "amount": number,
+            "price": 2**100 + number,
+            "side": ("Buy", "Sell")[number % 2],
+        }
     )
 
 
 def position(number: int) -> bytes:
     """Data of the position with that number."""
-    return DESK.encode_account("Position", {"owner": USER, "amount": number, "open": True})
+    return DESK.encode_account(
+        "Position", {"owner": USER, "amount": number, "open": True}
+    )
 
 
 def event(number: int) -> bytes:
@@ -89,7 +103,11 @@ def event(number: int) -> bytes:
 
 
 def transaction(
-    number: int, encoding: str = "base64", *, data: bytes | None = None, error: Any = None
+    number: int,
+    encoding: str = "base64",
+    *,
+    data: bytes | None = None,
+    error: Any = None,
 ) -> dict[str, Any]:
     """The result of getTransaction: a trade that logs its event, and a trade that it calls, which sends its event."""
     outer = trade(number) if data is None else data
@@ -106,7 +124,10 @@ def transaction(
                 f"Program {DESK_ID} success",
             ],
             "innerInstructions": [
-                {"index": 0, "instructions": [_instruction(encoding, *call) for call in calls]}
+                {
+                    "index": 0,
+                    "instructions": [_instruction(encoding, *call) for call in calls],
+                }
             ],
             "loadedAddresses": {"writable": [], "readonly": []},
         },
@@ -121,7 +142,12 @@ def _signature(number: int) -> str:
 def _instruction(encoding: str, data: bytes, accounts: Sequence[int]) -> dict[str, Any]:
     if encoding == "jsonParsed":
         given = [KEYS[place] for place in accounts]
-        return {"programId": DESK_ID, "accounts": given, "data": b58encode(data), "stackHeight": 2}
+        return {
+            "programId": DESK_ID,
+            "accounts": given,
+            "data": b58encode(data),
+            "stackHeight": 2,
+        }
     return {"programIdIndex": 2, "accounts": list(accounts), "data": b58encode(data)}
 
 
@@ -153,7 +179,10 @@ def _as_json(number: int, data: bytes, encoding: str) -> dict[str, Any]:
 
 
 _ENCODINGS: dict[str, Any] = {
-    "base64": lambda number, data: [base64.b64encode(_as_bytes(number, data)).decode(), "base64"],
+    "base64": lambda number, data: [
+        base64.b64encode(_as_bytes(number, data)).decode(),
+        "base64",
+    ],
     "base58": lambda number, data: [b58encode(_as_bytes(number, data)), "base58"],
     "json": lambda number, data: _as_json(number, data, "json"),
     "jsonParsed": lambda number, data: _as_json(number, data, "jsonParsed"),
@@ -167,5 +196,7 @@ def block(first: int, count: int, encoding: str = "base64") -> dict[str, Any]:
         "slot": 5_000,
         "blockTime": 1_700_000_000,
         "parentSlot": 4_999,
-        "transactions": [{key: one[key] for key in ("meta", "transaction")} for one in inside],
+        "transactions": [
+            {key: one[key] for key in ("meta", "transaction")} for one in inside
+        ],
     }

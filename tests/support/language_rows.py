@@ -14,9 +14,13 @@ ROWS: dict[str, list[str]] = {
     "combine bits": [r" & ", r" \| ", r" \^ "],
     "name the error of an overflow": [r"with overflow\(self\.E\d\):"],
     "let a result wrap or stop at the end": [
-        rf"\.{how}_{what}\(" for how in ("wrapping", "saturating") for what in ("add", "sub", "mul")
+        rf"\.{how}_{what}\("
+        for how in ("wrapping", "saturating")
+        for what in ("add", "sub", "mul")
     ],
-    "convert a number": [rf"\b{kind}\([\w(]*[a-z]\." for kind in ("u8", "u64", "i32", "i128")],
+    "convert a number": [
+        rf"\b{kind}\([\w(]*[a-z]\." for kind in ("u8", "u64", "i32", "i128")
+    ],
     "use the ends of a type": [r"\.MIN\b", r"\.MAX\b"],
     "take the smaller or larger number": [r"\bmin\(", r"\bmax\("],
     "repeat": [
@@ -35,20 +39,41 @@ ROWS: dict[str, list[str]] = {
         r"mode [!=]= |[!=]= mode",
         r"mark [!=]= ",
     ],
-    "join conditions": [r"\) and \(|[\w)] and [\w(]", r"[\w)] or [\w(]", r"\bnot \(|\(not "],
+    "join conditions": [
+        r"\) and \(|[\w)] and [\w(]",
+        r"[\w)] or [\w(]",
+        r"\bnot \(|\(not ",
+    ],
     "check": [r"require\("],
     "fail": [r"raise self\.E"],
     "branch": [r"\bif .+:$", r"\belif .+:$", r"\belse:$"],
-    "branch by a value": [r"match mode:", r"case 0", r"case 1 \| 2", r"case Mode\.", r"case _:"],
+    "branch by a value": [
+        r"match mode:",
+        r"case 0",
+        r"case 1 \| 2",
+        r"case Mode\.",
+        r"case _:",
+    ],
     "keep a value": [r"^ +v\d+ = ", r"^ +v\d+: \w+ = "],
     "read and write state": [r"= .*\bs\.f_", r"^ +s\.f_\w+ = ", r"^ +s\.f_\w+ \+= "],
     "use an address": [r"s\.address", r"\.owner [!=]= "],
     "read a token account": [
         rf"\b\w+\.{field}\b"
-        for field in ("amount", "mint", "owner", "delegate", "delegated_amount", "is_frozen")
+        for field in (
+            "amount",
+            "mint",
+            "owner",
+            "delegate",
+            "delegated_amount",
+            "is_frozen",
+        )
     ],
     "read a mint": [r"coin\.decimals", r"coin\.supply"],
-    "ask for a delegate": [r"delegate is None", r"delegate is not None", r"delegate [!=]= "],
+    "ask for a delegate": [
+        r"delegate is None",
+        r"delegate is not None",
+        r"delegate [!=]= ",
+    ],
     "tell keys from derived addresses": [r"is_on_curve\("],
     "ask what an account is": [
         r"\bis_token_account\(",
@@ -71,18 +96,28 @@ ROWS: dict[str, list[str]] = {
     "take a part of bytes": [r"\[8:40\] ", r"\[:2\] ", r"\[[^]:]+:\]"],
     "learn which program owns an account": [r"blob\.program ", r"tokens\.program "],
     "read the transaction": [r"\.current_index", r"\.program_at\(", r"\.data_at\("],
-    "move tokens": [r"token_program\.transfer\(.*authority=s", r"\.transfer\(.*authority=owner"],
+    "move tokens": [
+        r"token_program\.transfer\(.*authority=s",
+        r"\.transfer\(.*authority=owner",
+    ],
     "move tokens of either token program": [
         r"interface\.transfer_checked\(.*authority=s",
         r"token_program\.transfer_checked\(",
     ],
-    "allow a delegate to move tokens": [r"interface\.approve\(", r"\.revoke\(source=coins"],
+    "allow a delegate to move tokens": [
+        r"interface\.approve\(",
+        r"\.revoke\(source=coins",
+    ],
     "make and destroy tokens": [r"\.mint_to\(", r"\.burn\("],
     "close a token account": [r"\.close_account\("],
     "name a variant of an enum": [r"Mode\.(Slow|Fast|Off)"],
     "make and read a struct": [r"\bPair\(left=", r"pair\.left"],
     "keep and compare bytes of a fixed length": [r"s\.mark = ", r"mark [!=]= "],
-    "hash values": [r"= sha256\(", r"[!=]= sha256\(", r"sha256\(.*(pairs|numbers|keys)"],
+    "hash values": [
+        r"= sha256\(",
+        r"[!=]= sha256\(",
+        r"sha256\(.*(pairs|numbers|keys)",
+    ],
     "go over a list": [
         *(rf"in {name}:" for name in ("pairs", "numbers", "keys")),
         r"in enumerate\(pairs\):",
@@ -122,7 +157,11 @@ def rows_of_docs() -> list[str]:
     """The first column of the language table."""
     text = (REPO / "docs/bodies.md").read_text(encoding="utf-8")
     table = text[text.index("## The language") : text.index("## What is refused")]
-    rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("|")]
+    rows = [
+        line.split("|")[1].strip()
+        for line in table.splitlines()
+        if line.startswith("|")
+    ]
     return rows[2:]  # without the head
 
 

@@ -101,7 +101,9 @@ def _of_accounts(change: Callable[[str, dict[str, Any]], Any]) -> Tell:
     return tell
 
 
-def _with_data(row: dict[str, Any], change: Callable[[bytearray], None]) -> dict[str, Any]:
+def _with_data(
+    row: dict[str, Any], change: Callable[[bytearray], None]
+) -> dict[str, Any]:
     data = bytearray(base64.b64decode(row["data"][0]))
     change(data)
     return {**row, "data": [base64.b64encode(data).decode(), "base64"]}
@@ -122,7 +124,9 @@ def _rent(factor: float) -> Tell:
 def _lamports(lamports: int) -> Tell:
     """Other balances, except of the payer's hundred SOL, without which nothing begins."""
     return _of_accounts(
-        lambda key, row: {**row, "lamports": lamports} if row["lamports"] < 10**10 else row
+        lambda key, row: (
+            {**row, "lamports": lamports} if row["lamports"] < 10**10 else row
+        )
     )
 
 
@@ -156,7 +160,9 @@ def _swallowed(params: list[Any], forward: Forward) -> Any:
     """The signature of a transaction that goes nowhere."""
     from solders.transaction import VersionedTransaction
 
-    return str(VersionedTransaction.from_bytes(base64.b64decode(params[0])).signatures[0])
+    return str(
+        VersionedTransaction.from_bytes(base64.b64decode(params[0])).signatures[0]
+    )
 
 
 def _old_blockhash(params: list[Any], forward: Forward) -> Any:
@@ -179,15 +185,26 @@ LIES: dict[str, tuple[str, Tell]] = {
     "no rent": ("getMultipleAccounts", _rent(0)),
     "zeros": ("getMultipleAccounts", _of_accounts(_zeroed)),
     "all landed": ("getSignatureStatuses", _statuses(None)),
-    "all failed": ("getSignatureStatuses", _statuses({"InstructionError": [0, {"Custom": 1}]})),
+    "all failed": (
+        "getSignatureStatuses",
+        _statuses({"InstructionError": [0, {"Custom": 1}]}),
+    ),
     "none landed": ("getSignatureStatuses", _no_statuses),
     "swallowed": ("sendTransaction", _swallowed),
-    "another cluster": ("getGenesisHash", _says("4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY")),
+    "another cluster": (
+        "getGenesisHash",
+        _says("4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY"),
+    ),
     "no cluster": ("getGenesisHash", _says(None)),
     "expired": ("getBlockHeight", _says(10**12)),
     "expires at once": ("getLatestBlockhash", _old_blockhash),
     "simulates well": (
         "simulateTransaction",
-        _says({"context": {"slot": 1}, "value": {"err": None, "logs": [], "unitsConsumed": 1}}),
+        _says(
+            {
+                "context": {"slot": 1},
+                "value": {"err": None, "logs": [], "unitsConsumed": 1},
+            }
+        ),
     ),
 }

@@ -16,7 +16,9 @@ _FULL_STEPS = 10_000
 _MARGIN = 1.25
 
 
-def run_machine(machine: type[RuleBasedStateMachine], *, steps: int = 400, length: int = 25) -> int:
+def run_machine(
+    machine: type[RuleBasedStateMachine], *, steps: int = 400, length: int = 25
+) -> int:
     """Run *machine* for at least *steps* steps, 10,000 in a full run. Return how many it took."""
     wanted = _FULL_STEPS if FULL else steps
     counts = {"runs": 0, "checks": 0}
@@ -29,9 +31,15 @@ def run_machine(machine: type[RuleBasedStateMachine], *, steps: int = 400, lengt
         counts["checks"] += 1
         machine.check_invariants(self, *args, **options)
 
-    counted = type(machine.__name__, (machine,), {"__init__": begin, "check_invariants": check})
-    run_state_machine_as_test(counted, settings=machine_settings(steps=wanted, length=length))
-    taken = counts["checks"] - counts["runs"]  # invariants are checked before the first step, too
+    counted = type(
+        machine.__name__, (machine,), {"__init__": begin, "check_invariants": check}
+    )
+    run_state_machine_as_test(
+        counted, settings=machine_settings(steps=wanted, length=length)
+    )
+    taken = (
+        counts["checks"] - counts["runs"]
+    )  # invariants are checked before the first step, too
     assert taken >= wanted, f"{machine.__name__} took {taken} of {wanted} steps"
     return taken
 

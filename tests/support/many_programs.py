@@ -27,7 +27,9 @@ LOADER = Pubkey.from_string(UPGRADEABLE_LOADER)
 class ManyPrograms:
     """The accounts of the node. `asked` counts requests by method, `idls_read` the reads of IDL accounts."""
 
-    def __init__(self, documents: Sequence[dict[str, Any]], latency: float = 0.0) -> None:
+    def __init__(
+        self, documents: Sequence[dict[str, Any]], latency: float = 0.0
+    ) -> None:
         self.latency = latency
         self.accounts: dict[str, Account] = {}
         self.addresses: list[Pubkey] = []
@@ -52,7 +54,9 @@ class ManyPrograms:
         self.accounts |= {
             str(address): program,
             str(data): Account(1, head, LOADER),
-            str(place): anchor_account(address, packed({**document, "address": str(address)})),
+            str(place): anchor_account(
+                address, packed({**document, "address": str(address)})
+            ),
         }
 
     # --- JSON-RPC ----------------------------------------------------------------------------------------------------
@@ -88,12 +92,20 @@ class ManyPrograms:
             if key in self._idl_accounts:
                 self.idls_read[self._idl_accounts[key]] += 1
         found = [self.accounts.get(key) for key in keys]
-        rows = [None if account is None else _row(account, options) for account in found]
+        rows = [
+            None if account is None else _row(account, options) for account in found
+        ]
         return {"context": {"slot": 1}, "value": rows}
 
     def do_simulateTransaction(self, *_: Any) -> Any:
         error = {"InstructionError": [0, {"Custom": 101}]}
-        value = {"err": error, "logs": [], "unitsConsumed": 1, "accounts": None, "returnData": None}
+        value = {
+            "err": error,
+            "logs": [],
+            "unitsConsumed": 1,
+            "accounts": None,
+            "returnData": None,
+        }
         return {"context": {"slot": 1}, "value": value}
 
     def do_getIdentity(self) -> Any:

@@ -66,7 +66,11 @@ def program(text: str, name: str) -> ProgramModel:
                         pda=Pda((ConstSeed(text.encode()[:32]),)),
                     ),
                     Account(f"{name}signer", signer=True, docs=docs),
-                    Account(f"{name}fixed", address="11111111111111111111111111111112", docs=docs),
+                    Account(
+                        f"{name}fixed",
+                        address="11111111111111111111111111111112",
+                        docs=docs,
+                    ),
                 ),
                 docs=docs,
                 hints=(("when", text),),
@@ -74,14 +78,25 @@ def program(text: str, name: str) -> ProgramModel:
             ),
         ),
         accounts=(
-            AccountType(f"{name}State", Discriminator(b"abcdefgh"), Link(f"{name}State"), docs),
+            AccountType(
+                f"{name}State", Discriminator(b"abcdefgh"), Link(f"{name}State"), docs
+            ),
         ),
-        events=(Event(f"{name}Event", Discriminator(b"ijklmnop"), Link(f"{name}Event"), docs),),
+        events=(
+            Event(
+                f"{name}Event", Discriminator(b"ijklmnop"), Link(f"{name}Event"), docs
+            ),
+        ),
         errors=(ErrorCode(6000, f"{name}Error", text),),
         types=(
             TypeDef(
                 kind,
-                Enum((Variant(f"{name}One", None, None, docs), Variant(f"{name}Two", body))),
+                Enum(
+                    (
+                        Variant(f"{name}One", None, None, docs),
+                        Variant(f"{name}Two", body),
+                    )
+                ),
                 docs,
                 shape="enum",
             ),

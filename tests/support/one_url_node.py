@@ -40,7 +40,9 @@ def at_one_url(rpc: str, websocket: str) -> Iterator[str]:
                 answers.cancel()
                 await asyncio.gather(answers, return_exceptions=True)
 
-    app = Starlette(routes=[Route("/", post, methods=["POST"]), WebSocketRoute("/", pump)])
+    app = Starlette(
+        routes=[Route("/", post, methods=["POST"]), WebSocketRoute("/", pump)]
+    )
     with listening_app(app, ws="websockets-sansio") as url:
         yield url
 

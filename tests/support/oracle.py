@@ -112,7 +112,9 @@ class Oracle:
         data = with_extensions(bytes(made), 1, extensions)
         self.svm.set_account(key, Account(SOL, data, program))
         more: dict[str, Any] = {"program": program, "extensions": extensions}
-        self.simulator.put_mint(key, authority=authority, supply=SUPPLY, decimals=6, **more)
+        self.simulator.put_mint(
+            key, authority=authority, supply=SUPPLY, decimals=6, **more
+        )
         self.simulator.put_wallet(key, SOL)
         return key
 
@@ -160,7 +162,9 @@ class Oracle:
         state = self.simulator.new_state(name)
         for field_name, value in fields.items():
             kind = type(getattr(state, field_name))
-            setattr(state, field_name, value if isinstance(value, kind) else kind(value))
+            setattr(
+                state, field_name, value if isinstance(value, kind) else kind(value)
+            )
         self.simulator.put_state(key, state)
         self.simulator.put_wallet(key, SOL)
         given = {n: plain(v) for n, v in vars(state).items()}
@@ -188,11 +192,17 @@ class Oracle:
         `before`: instructions before it in its transaction.
         """
         shown = {key: plain(value) for key, value in args.items()}
-        ix = self.program.instruction(name).build(shown, accounts, program_id=self.address)
+        ix = self.program.instruction(name).build(
+            shown, accounts, program_id=self.address
+        )
         self.svm.expire_blockhash()
         ixs = [*before, ix]
-        message = Message.new_with_blockhash(ixs, self.payer.pubkey(), self.svm.latest_blockhash())
-        chain = self.svm.send_transaction(VersionedTransaction(message, [self.payer, *signers]))
+        message = Message.new_with_blockhash(
+            ixs, self.payer.pubkey(), self.svm.latest_blockhash()
+        )
+        chain = self.svm.send_transaction(
+            VersionedTransaction(message, [self.payer, *signers])
+        )
         signed = [key.pubkey() for key in signers]
         others = [(other.program_id, bytes(other.data)) for other in before]
         here = self.simulator.call(
@@ -201,24 +211,38 @@ class Oracle:
         self.calls += 1
         self.errors[here.error] = self.errors.get(here.error, 0) + 1
         self._compare(f"{name}({args})", here, chain)
-        if isinstance(here.returned, words.Struct) and isinstance(chain, TransactionMetadata):
-            found = self.program.instruction(name).decode_return(bytes(chain.return_data().data))
-            assert plain(here.returned) == plain(found), f"{name}: {here.returned}, {found}"
+        if isinstance(here.returned, words.Struct) and isinstance(
+            chain, TransactionMetadata
+        ):
+            found = self.program.instruction(name).decode_return(
+                bytes(chain.return_data().data)
+            )
+            assert plain(here.returned) == plain(found), (
+                f"{name}: {here.returned}, {found}"
+            )
         for key in {meta.pubkey for meta in ix.accounts}:
             self._compare_account(name, key)
         return here.error
 
     def _compare(
-        self, what: str, here: Outcome, chain: TransactionMetadata | FailedTransactionMetadata
+        self,
+        what: str,
+        here: Outcome,
+        chain: TransactionMetadata | FailedTransactionMetadata,
     ) -> None:
         meta = chain.meta() if isinstance(chain, FailedTransactionMetadata) else chain
         error = error_name(chain)
-        assert here.error == error, f"{what}: {here} in Python, {error!r} on chain: {meta.logs()}"
+        assert here.error == error, (
+            f"{what}: {here} in Python, {error!r} on chain: {meta.logs()}"
+        )
         logged = [line for line in meta.logs() if line.startswith("Program data: ")]
         events = [] if error else [self._event(line[14:]) for line in logged]
         called = [] if error else list(self._by_calls(meta))
         self.events_by_calls = len(called)
-        mine = [(type(e).__name__, {k: plain(v) for k, v in vars(e).items()}) for e in here.events]
+        mine = [
+            (type(e).__name__, {k: plain(v) for k, v in vars(e).items()})
+            for e in here.events
+        ]
         if called:  # nothing says when they came, between those that were logged
             mine, events = sorted(mine, key=repr), sorted([*events, *called], key=repr)
         assert mine == events, f"{what}: {mine} in Python, {events} on chain"
@@ -227,9 +251,13 @@ class Oracle:
             size = type(here.returned).bits // 8  # type: ignore[attr-defined]  # at run time
             signed = type(here.returned).signed  # type: ignore[attr-defined]
             packed = int(here.returned).to_bytes(size, "little", signed=signed)
-            assert returned.ljust(size, b"\0") == packed, f"{what}: {here.returned}, {returned!r}"
+            assert returned.ljust(size, b"\0") == packed, (
+                f"{what}: {here.returned}, {returned!r}"
+            )
 
-    def _by_calls(self, meta: TransactionMetadata) -> Iterator[tuple[str, dict[str, object]]]:
+    def _by_calls(
+        self, meta: TransactionMetadata
+    ) -> Iterator[tuple[str, dict[str, object]]]:
         """The events of the program's calls of itself."""
         for inner in (call for calls in meta.inner_instructions() for call in calls):
             data = bytes(inner.instruction().data)
@@ -245,7 +273,9 @@ class Oracle:
         address = Address(key)
         lamports = 0 if found is None else found.lamports
         if found is None or not found.executable:
-            assert lamports == self.simulator.lamports(key), f"{what}: lamports of {key}"
+            assert lamports == self.simulator.lamports(key), (
+                f"{what}: lamports of {key}"
+            )
         if address in ledger.states:
             assert found is not None
             name, fields = self.program.decode_account(found.data)
@@ -255,10 +285,15 @@ class Oracle:
             assert mine == {k: plain(v) for k, v in fields.items()}, what
         if address in ledger.mints:
             assert found is not None
-            assert int.from_bytes(found.data[36:44], "little") == ledger.mints[address].supply, what
+            assert (
+                int.from_bytes(found.data[36:44], "little")
+                == ledger.mints[address].supply
+            ), what
         if address in ledger.tokens:
             assert found is not None
-            assert int.from_bytes(found.data[64:72], "little") == self.simulator.tokens(key), what
+            assert int.from_bytes(found.data[64:72], "little") == self.simulator.tokens(
+                key
+            ), what
             held = ledger.tokens[address]
             delegate = Address(found.data[76:108]) if found.data[72] else None
             assert delegate == held.delegate, what
@@ -269,7 +304,10 @@ class Oracle:
 def error_name(chain: TransactionMetadata | FailedTransactionMetadata) -> str:
     """The name of the error by which a transaction failed, SPL Token's too; "" if it did not."""
     name = failure(chain)
-    number, builtin = re.search(r"Custom\((\d+)\)", name), re.search(r"Fieldless\((\w+)\)", name)
+    number, builtin = (
+        re.search(r"Custom\((\d+)\)", name),
+        re.search(r"Fieldless\((\w+)\)", name),
+    )
     if builtin:
         return builtin[1]
     return TOKEN_ERRORS.get(int(number[1]), name) if number else name

@@ -9,7 +9,12 @@ from typing import Any
 from mcp.server import Server
 
 from idl2mcp.config.bridge import BridgeConfig, make_bridge
-from idl2mcp.config.payments import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_payments
+from idl2mcp.config.payments import (
+    DEMO_PAYMENTS,
+    DEMO_PAYMENTS_SETUP,
+    open_shop,
+    read_payments,
+)
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import LocalCluster, wallet
@@ -75,10 +80,14 @@ class Shop:
         chain = svm_chain(self.cluster.transport, network=LOCAL)
         kept = Database(f"sqlite:///{self.folder / 'purse.db'}")
         self.opened.callback(kept.close)
-        limits = SpendingLimits({USDC: SpendingLimit(**{"per_payment": 50_000, **limit})})
+        limits = SpendingLimits(
+            {USDC: SpendingLimit(**{"per_payment": 50_000, **limit})}
+        )
         budget = Budget(kept, str(wallet("alice").pubkey()), limits, session="test")
         locks = {} if deposit is None else {USDC: deposit}
-        return wallet_payer(wallet("alice"), chain, budget, kept, locks=locks, patience=1.0)
+        return wallet_payer(
+            wallet("alice"), chain, budget, kept, locks=locks, patience=1.0
+        )
 
     @property
     def takings(self) -> int:
@@ -97,7 +106,11 @@ class Shop:
             Pubkey.from_string(POLICY["program"][0]["id"]),  # type: ignore[index]  # a literal above
         )
         account = self.cluster.svm.get_account(at)
-        return -1 if account is None else int.from_bytes(bytes(account.data)[40:48], "little")
+        return (
+            -1
+            if account is None
+            else int.from_bytes(bytes(account.data)[40:48], "little")
+        )
 
 
 CREATE = {"start": "5", "accounts": {"authority": "@alice"}}

@@ -46,7 +46,12 @@ TOKEN_MORE = {
     "instructions": [
         *TOKEN_IDL["instructions"],
         ix("set_closer", [6, 3, 1], ["account+", "owner!"], {"closer": "pubkey"}),
-        ix("set_mint_authority", [6, 0, 1], ["mint+", "owner!"], {"authority": "pubkey"}),
+        ix(
+            "set_mint_authority",
+            [6, 0, 1],
+            ["mint+", "owner!"],
+            {"authority": "pubkey"},
+        ),
         ix("drop_mint_authority", [6, 0, 0], ["mint+", "owner!"], {}),
         ix("close_account", [9], ["account+", "destination+", "owner!"], {}),
         ix("burn", [8], ["account+", "mint+", "owner!"], {"amount": "u64"}),
@@ -88,7 +93,11 @@ class Scene:
 
     def held(self, name: str) -> int:
         account = self.local.svm.get_account(Pubkey.from_string(self.local.names[name]))
-        amount: int = 0 if account is None else TokenAccount.from_bytes(bytes(account.data)).amount
+        amount: int = (
+            0
+            if account is None
+            else TokenAccount.from_bytes(bytes(account.data)).amount
+        )
         return amount
 
     def picture(self) -> dict[str, Any]:
@@ -131,7 +140,11 @@ def scene(
     programs = options.pop("programs", None) or [
         served(local, load(TOKEN_MORE)),
         ServedProgram(
-            load(SYSTEM_IDL), Pubkey.from_string(SYSTEM), local.transport, "a test", "local"
+            load(SYSTEM_IDL),
+            Pubkey.from_string(SYSTEM),
+            local.transport,
+            "a test",
+            "local",
         ),
     ]
     for one in programs:

@@ -25,7 +25,9 @@ ELF = COUNTER_SO.read_bytes()
 def document(packed: int, salt: int = 0) -> bytes:
     """A JSON object that has about so many bytes when it is compressed."""
     text = random.Random(salt).randbytes(max(0, packed - 60)).hex()
-    return json.dumps({"name": "x", "version": "0.1.0", "instructions": [], "note": text}).encode()
+    return json.dumps(
+        {"name": "x", "version": "0.1.0", "instructions": [], "note": text}
+    ).encode()
 
 
 class Publishing(DeployingChain):
@@ -40,17 +42,29 @@ class Publishing(DeployingChain):
 
     def plan(self, text: bytes, **changed: Pubkey) -> PublicationPlan:
         key = self.wallet.pubkey()
-        asked = {"program_id": self.program.pubkey(), "authority": key, "payer": key, **changed}
+        asked = {
+            "program_id": self.program.pubkey(),
+            "authority": key,
+            "payer": key,
+            **changed,
+        }
         return asyncio.run(plan_publication(self, text, **asked))  # type: ignore[arg-type]
 
     def publish(self, text: bytes, price: int | None = None) -> Published:
         key = self.wallet.pubkey()
         planned = plan_publication(
-            self, text, program_id=self.program.pubkey(), authority=key, payer=key, price=price
+            self,
+            text,
+            program_id=self.program.pubkey(),
+            authority=key,
+            payer=key,
+            price=price,
         )
         plan = asyncio.run(planned)
         return self.run(
-            run_publication(self, plan, payer=self.wallet, authority=self.wallet, price=price)
+            run_publication(
+                self, plan, payer=self.wallet, authority=self.wallet, price=price
+            )
         )
 
     def published(self) -> object:

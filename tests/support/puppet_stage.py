@@ -34,7 +34,12 @@ IDL = {
     "address": str(PUPPET),
     "metadata": {"name": "puppet", "version": "1.0.0", "spec": "0.1.0"},
     "instructions": [
-        ix("act", [1], ["wallet+!", "script", *(f"{s}+" for s in SLOTS), "system", "token"], {})
+        ix(
+            "act",
+            [1],
+            ["wallet+!", "script", *(f"{s}+" for s in SLOTS), "system", "token"],
+            {},
+        )
     ],
 }
 #: Places of accounts in the instruction.
@@ -78,7 +83,10 @@ class Stage:
         self.local.transport.set_account(SCRIPT, Account(10**8, script, PUPPET))
 
     async def act(
-        self, now: bytes, then: bytes | None = None, accounts: Mapping[str, str] | None = None
+        self,
+        now: bytes,
+        then: bytes | None = None,
+        accounts: Mapping[str, str] | None = None,
     ) -> Any:
         """Call the puppet: *now* is its script in the simulation, *then* when the transaction lands."""
 
@@ -87,19 +95,36 @@ class Stage:
 
         self.script(now)
         self.bridge.will_send = turned
-        given = {slot: (accounts or {}).get(slot, self.local.names["usdc"]) for slot in SLOTS}
+        given = {
+            slot: (accounts or {}).get(slot, self.local.names["usdc"]) for slot in SLOTS
+        }
         programs = {"system": "1" * 32, "token": str(TOKEN_PROGRAM)}
         arguments = {
-            "accounts": {**given, **programs, "wallet": key("alice"), "script": str(SCRIPT)}
+            "accounts": {
+                **given,
+                **programs,
+                "wallet": key("alice"),
+                "script": str(SCRIPT),
+            }
         }
         return await self.bridge.call("act", arguments)
 
     def of_alice(self) -> dict[str, Account | None]:
         """All that is alice's, and her wallet without the fee that she pays."""
         names = ("alice", "alice_usdc", "alice_empty", "alice_other", "usdc", "other")
-        keys = [*(Pubkey.from_string(self.local.names[name]) for name in names), WRAPPED]
-        others = ("carol_usdc", "fee", "bob_fee")  # of which alice can take, where there are any
-        keys += [Pubkey.from_string(self.local.names.get(name, key("carol"))) for name in others]
+        keys = [
+            *(Pubkey.from_string(self.local.names[name]) for name in names),
+            WRAPPED,
+        ]
+        others = (
+            "carol_usdc",
+            "fee",
+            "bob_fee",
+        )  # of which alice can take, where there are any
+        keys += [
+            Pubkey.from_string(self.local.names.get(name, key("carol")))
+            for name in others
+        ]
         return {str(where): self.local.svm.get_account(where) for where in keys}
 
     def tokens(self, name: str) -> int:
@@ -127,7 +152,9 @@ def programs_of(node: Any) -> tuple[Program, Pubkey, Any, str, str]:
     return load(IDL), PUPPET, node, "test", "local"
 
 
-def stage(puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on") -> Stage:
+def stage(
+    puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on"
+) -> Stage:
     import tomllib
 
     local = LocalCluster(chain)
@@ -143,7 +170,9 @@ def stage(puppet: bytes, *, chain: SvmTransport | None = None, guard: str = "on"
         delegated_amount=0,
         close_authority=None,
     )
-    local.transport.set_account(WRAPPED, Account(10**9 + RENT, bytes(state), TOKEN_PROGRAM))
+    local.transport.set_account(
+        WRAPPED, Account(10**9 + RENT, bytes(state), TOKEN_PROGRAM)
+    )
     # A node that does not refuse early: the transaction lands in a block, and the guard fails it there.
     node = local.transport
 

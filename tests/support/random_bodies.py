@@ -187,7 +187,17 @@ class Bodies:
     # --- expressions
 
     def literal(self, kind: str) -> str:
-        near = [0, 1, 2, 3, 7, 10, high(kind), high(kind) - 1, low(kind) if kind[0] == "u" else -1]
+        near = [
+            0,
+            1,
+            2,
+            3,
+            7,
+            10,
+            high(kind),
+            high(kind) - 1,
+            low(kind) if kind[0] == "u" else -1,
+        ]
         return str(self.r.choice([*near, self.r.randint(0, min(high(kind), 1000))]))
 
     def atom(self, kind: str, env: dict[str, str]) -> str:
@@ -200,7 +210,13 @@ class Bodies:
         r = self.r
         if depth <= 0 or r.random() < 0.25:
             return self.atom(kind, env)
-        makers = [self.operator, self.operator, self.method, self.method, self.conversion]
+        makers = [
+            self.operator,
+            self.operator,
+            self.method,
+            self.method,
+            self.conversion,
+        ]
         makers += [self.end, self.choice, self.min_max, self.special, self.special]
         makers += [self.special] * 5 if kind in ("u64", "u8") else []
         return r.choice(makers)(kind, env, depth - 1)
@@ -220,7 +236,11 @@ class Bodies:
     def method(self, kind: str, env: dict[str, str], depth: int) -> str:
         how = self.r.choice(["wrapping", "saturating"])
         what = self.r.choice(["add", "sub"] + ([] if kind == "i128" else ["mul"]))
-        right = self.number(kind, env, depth) if self.r.random() < 0.8 else self.literal(kind)
+        right = (
+            self.number(kind, env, depth)
+            if self.r.random() < 0.8
+            else self.literal(kind)
+        )
         return f"{self.number(kind, env, depth)}.{how}_{what}({right})"
 
     def conversion(self, kind: str, env: dict[str, str], depth: int) -> str:
@@ -248,12 +268,17 @@ class Bodies:
             named = ["tokens.amount", "stash.amount", "LIMIT", "self.FEE", "pair.left"]
             named += ["Clock.get().slot", "Clock.get().epoch"]
             named += ["coins.amount", "coins.delegated_amount", "coin.supply"]
-            named += ["seen(shown, coins)", f"may_take(coins, {self.r.choice(ADDRESSES)})"]
+            named += [
+                "seen(shown, coins)",
+                f"may_take(coins, {self.r.choice(ADDRESSES)})",
+            ]
             named += ["held_by(any, interface)"]
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             held += [self.data_number(kind, env), self.data_sum(env)]
             held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
-            held += [f"u64(len({self.r.choice(['pairs', 'numbers', 'keys', 'crowd'])}))"]
+            held += [
+                f"u64(len({self.r.choice(['pairs', 'numbers', 'keys', 'crowd'])}))"
+            ]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
             larger = f"larger({self.atom(kind, env)}, {self.number(kind, env, depth)})"
@@ -273,10 +298,14 @@ class Bodies:
     def offset(self, env: dict[str, str]) -> str:
         """An offset that is often within the data."""
         near = str(self.r.choice([0, 1, 2, 7, 8, 20, 40, 120]))
-        return self.r.choice([near, near, near, f"min({self.atom('u64', env)}, u64(9))"])
+        return self.r.choice(
+            [near, near, near, f"min({self.atom('u64', env)}, u64(9))"]
+        )
 
     def data(self) -> str:
-        return self.r.choice(["blob.data", "blob.data", "wallet.data", "sysvar.data_at(0)"])
+        return self.r.choice(
+            ["blob.data", "blob.data", "wallet.data", "sysvar.data_at(0)"]
+        )
 
     def data_number(self, kind: str, env: dict[str, str]) -> str:
         data, at = self.data(), self.offset(env)
@@ -293,7 +322,10 @@ class Bodies:
 
     def data_condition(self, env: dict[str, str]) -> str:
         r, data = self.r, self.data()
-        equal, order = r.choice(["==", "!="]), r.choice(["<", "<=", ">", ">=", "==", "!="])
+        equal, order = (
+            r.choice(["==", "!="]),
+            r.choice(["<", "<=", ">", ">=", "==", "!="]),
+        )
         who = r.choice(ADDRESSES)
         return r.choice(
             [
@@ -322,13 +354,25 @@ class Bodies:
 
     def hash(self, env: dict[str, str]) -> str:
         r = self.r
-        parts = [self.atom(r.choice(KINDS), env), self.condition(env, 0), r.choice(ADDRESSES)]
-        parts += [r.choice(["pairs", "numbers", "keys"]), r.choice(["pairs", "numbers", "keys"])]
+        parts = [
+            self.atom(r.choice(KINDS), env),
+            self.condition(env, 0),
+            r.choice(ADDRESSES),
+        ]
+        parts += [
+            r.choice(["pairs", "numbers", "keys"]),
+            r.choice(["pairs", "numbers", "keys"]),
+        ]
         parts += [r.choice(KEYS), self.data(), f"{self.data()}[1:]", r.choice(PAIRS)]
         return f"sha256({', '.join(r.sample(parts, r.randint(1, 4)))})"
 
     def mode(self, env: dict[str, str]) -> str:
-        named = [f"Mode.{self.r.choice(MODES)}", "mode", "pair.mode", "pair_of(other, u64(2)).mode"]
+        named = [
+            f"Mode.{self.r.choice(MODES)}",
+            "mode",
+            "pair.mode",
+            "pair_of(other, u64(2)).mode",
+        ]
         return self.r.choice([*named, f"mode_of({self.atom('u64', env)})"])
 
     def pair(self, env: dict[str, str]) -> str:
@@ -343,21 +387,39 @@ class Bodies:
             return self.data_condition(env)
         if depth <= 0 or which < 0.45:
             sign = r.choice(["<", "<=", ">", ">=", "==", "!="])
-            right = self.number(kind, env, depth - 1) if r.random() < 0.8 else self.literal(kind)
+            right = (
+                self.number(kind, env, depth - 1)
+                if r.random() < 0.8
+                else self.literal(kind)
+            )
             return f"{self.number(kind, env, depth - 1)} {sign} {right}"
         if which < 0.55:
             middle = r.choice([n for n, found in env.items() if found == kind])
             return f"{self.number(kind, env, depth - 1)} <= {middle} < {self.number(kind, env, depth - 1)}"
         if which < 0.65:
-            pairs = [r.sample(ADDRESSES, 2), r.sample(KEYS, 2), [self.mode(env), self.mode(env)]]
+            pairs = [
+                r.sample(ADDRESSES, 2),
+                r.sample(KEYS, 2),
+                [self.mode(env), self.mode(env)],
+            ]
             pairs += [[r.choice(KEYS), self.hash(env)]] if depth > 0 else []
             left, right = r.choice(pairs)
             return f"{left} {r.choice(['==', '!='])} {right}"
         if which < 0.8:
             return r.choice(
                 [
-                    *("s.open", "flag", "(s.open == flag)", "True", "(flag != (s.open and flag))"),
-                    *("coins.is_frozen", "coins.delegate is None", "purse.delegate is not None"),
+                    *(
+                        "s.open",
+                        "flag",
+                        "(s.open == flag)",
+                        "True",
+                        "(flag != (s.open and flag))",
+                    ),
+                    *(
+                        "coins.is_frozen",
+                        "coins.delegate is None",
+                        "purse.delegate is not None",
+                    ),
                     f"coins.delegate {r.choice(['==', '!='])} {r.choice([*ADDRESSES, 'blob.data.pubkey(8)'])}",
                     "(is_token_account(any, interface) and any.amount > 3)",
                     "(not is_mint(any, token_program) or any.decimals == a_u8)",
@@ -401,15 +463,21 @@ class Bodies:
             value = self.number(env[name], env, 2)
             return [] if bare(value, env[name]) == name else [f"{pad}{name} = {value}"]
         if which < 0.45:
-            return [f"{pad}require({self.condition(env, 2)}, self.E{r.randrange(ERRORS)})"]
+            return [
+                f"{pad}require({self.condition(env, 2)}, self.E{r.randrange(ERRORS)})"
+            ]
         if which < 0.6:
             inner = self.block(env, r.randint(1, 2), level + 1)
             return [f"{pad}with overflow(self.E{r.randrange(ERRORS)}):", *inner]
         if which < 0.8 and level < 5:
-            return self.branch(env, level) if r.random() < 0.65 else self.loop(env, level)
+            return (
+                self.branch(env, level) if r.random() < 0.65 else self.loop(env, level)
+            )
         if which < 0.86:
             amount, gain = self.number("u64", env, 2), self.number("i64", env, 2)
-            rest = f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
+            rest = (
+                f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
+            )
             made = f"self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest})"
             return [f"{pad}emit({made})"]
         if which < 0.94:
@@ -421,7 +489,10 @@ class Bodies:
         if which < 0.98:
             return r.choice([self.match, self.data_lines])(env, level)
         end = r.choice(
-            [f"raise self.E{r.randrange(ERRORS)}", f"return {self.number('u64', env, 2)}"]
+            [
+                f"raise self.E{r.randrange(ERRORS)}",
+                f"return {self.number('u64', env, 2)}",
+            ]
         )
         return [f"{pad}if {self.condition(env, 1)}:", f"{pad}    {end}"]
 
@@ -459,7 +530,12 @@ class Bodies:
 
     def over_items(self, env: dict[str, str], level: int) -> list[str]:
         """A loop over a list or the accounts after the named ones, and what it reads of each."""
-        r, pad, item, number = self.r, "    " * level, f"item{self.made}", f"v{self.made}"
+        r, pad, item, number = (
+            self.r,
+            "    " * level,
+            f"item{self.made}",
+            f"v{self.made}",
+        )
         items, value = r.choice(
             [
                 ("pairs", f"weight({item})"),
@@ -467,7 +543,10 @@ class Bodies:
                 ("numbers", item),
                 ("keys", f"(u64(1) if {item} == {r.choice(ADDRESSES)} else u64(2))"),
                 ("crowd", f"(u64(5) if {item}.address == who else u64(6))"),
-                ("crowd", f"(u64(3) if {item}.address != {r.choice(ADDRESSES)} else u64(4))"),
+                (
+                    "crowd",
+                    f"(u64(3) if {item}.address != {r.choice(ADDRESSES)} else u64(4))",
+                ),
             ]
         )
         first = f"{item} in {items}"
@@ -550,8 +629,12 @@ class Bodies:
             value = self.number(kind, env, 3)
             is_same = bare(value, kind) == f"s.f_{kind}"
             return f"s.f_{kind} = {'other.f_' + kind if is_same else value}"
-        sign = self.r.choice(["+=", "-=", "|=", "^="] + ([] if kind == "i128" else ["*="]))
-        right = self.number(kind, env, 2) if self.r.random() < 0.7 else self.literal(kind)
+        sign = self.r.choice(
+            ["+=", "-=", "|=", "^="] + ([] if kind == "i128" else ["*="])
+        )
+        right = (
+            self.number(kind, env, 2) if self.r.random() < 0.7 else self.literal(kind)
+        )
         return f"{'s' if which < 0.9 else 'spare'}.f_{kind} {sign} {right}"
 
     def branch(self, env: dict[str, str], level: int) -> list[str]:
@@ -561,7 +644,10 @@ class Bodies:
             *self.block(dict(env), r.randint(1, 3), level + 1),
         ]
         if r.random() < 0.2:
-            lines += [f"{pad}elif {self.condition(env, 1)}:", *self.block(dict(env), 1, level + 1)]
+            lines += [
+                f"{pad}elif {self.condition(env, 1)}:",
+                *self.block(dict(env), 1, level + 1),
+            ]
         if r.random() < 0.5:
             lines += [f"{pad}else:", *self.block(dict(env), r.randint(1, 2), level + 1)]
         if r.random() < 0.3:
@@ -584,12 +670,17 @@ class Bodies:
             ]
         )
         call, roles = self.r.choice(TOKEN_CALLS)
-        given = roles if call.endswith(("close_account", "revoke")) else f"{roles}, amount={amount}"
+        given = (
+            roles
+            if call.endswith(("close_account", "revoke"))
+            else f"{roles}, amount={amount}"
+        )
         if call.endswith("checked"):
-            given = (
-                f"decimals={self.r.choice(['coin.decimals', 'u8(6)', 'u8(6)', 'a_u8'])}, {given}"
-            )
-        who, authority = self.r.choice(["s", "owner", "other"]), self.r.choice(["owner", "s", "s"])
+            given = f"decimals={self.r.choice(['coin.decimals', 'u8(6)', 'u8(6)', 'a_u8'])}, {given}"
+        who, authority = (
+            self.r.choice(["s", "owner", "other"]),
+            self.r.choice(["owner", "s", "s"]),
+        )
         return f"{call}({given.format(who=who, authority=authority)})"
 
     def ending(self, env: dict[str, str]) -> list[str]:
@@ -597,7 +688,10 @@ class Bodies:
         if self.r.random() < 0.7:
             return []
         to = self.r.choice(["owner", "owner", "owner", "s"])
-        closing = [f"        if {self.condition(env, 1)}:", f"            close(spare, {to})"]
+        closing = [
+            f"        if {self.condition(env, 1)}:",
+            f"            close(spare, {to})",
+        ]
         return closing if self.r.random() < 0.7 else [f"        close(spare, {to})"]
 
 
@@ -621,7 +715,10 @@ TOKEN_CALLS = [
     ("token_program.transfer", "source=stash, destination=purse, authority=owner"),
     ("token_program.burn", "account=purse, mint=mint, authority=owner"),
     ("token_program.mint_to", "mint=mint, account=tokens, mint_authority=s"),
-    ("token_program.close_account", "account=stash, destination=owner, authority=owner"),
+    (
+        "token_program.close_account",
+        "account=stash, destination=owner, authority=owner",
+    ),
     (
         "token_program.transfer_checked",
         "source=purse, mint=mint, destination=tokens, authority=owner",
@@ -688,10 +785,16 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
     lines += ["", *TAKES_EVENTS.splitlines()]
     for i in range(bodies):
         made = Bodies(r, target)
-        env = {f"s.f_{kind}": kind for kind in KINDS} | {f"a_{kind}": kind for kind in KINDS}
-        env |= {f"{name}.f_{kind}": kind for kind in KINDS for name in ("other", "spare")}
+        env = {f"s.f_{kind}": kind for kind in KINDS} | {
+            f"a_{kind}": kind for kind in KINDS
+        }
+        env |= {
+            f"{name}.f_{kind}": kind for kind in KINDS for name in ("other", "spare")
+        }
         body = [*made.block(env, r.randint(5, 9), 2), *made.ending(env)]
-        env = {name: kind for name, kind in env.items() if not name.startswith("spare.")}
+        env = {
+            name: kind for name, kind in env.items() if not name.startswith("spare.")
+        }
         lines += [
             "",
             "    @instruction",

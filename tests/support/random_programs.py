@@ -15,7 +15,11 @@ from mcpsol_py.build import build_program
 from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import find_toolchain
 from mcpsol_py.render import render
-from mcpsol_py.solana.addresses import INSTRUCTIONS_SYSVAR, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    INSTRUCTIONS_SYSVAR,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.sources.spec import read_spec
 from tests.functional.targets import REPO
@@ -75,14 +79,20 @@ def listed(r: random.Random) -> bytes:
     made = b""
     for _ in range(r.randint(0, 3)):
         kind, length = r.choice([1, 2, 3, 14, 18, 0xFFFF, 0]), r.choice([0, 1, 4, 40])
-        data = bytes(length) if r.random() < 0.6 else bytes([r.randint(0, 255)]) * length
+        data = (
+            bytes(length) if r.random() < 0.6 else bytes([r.randint(0, 255)]) * length
+        )
         made += kind.to_bytes(2, "little") + length.to_bytes(2, "little") + data
-    return made + r.choice([b"", b"", b"\0", b"\1", b"\5\0\x09", b"\1\0\x20\0\0", bytes(9)])
+    return made + r.choice(
+        [b"", b"", b"\0", b"\1", b"\5\0\x09", b"\1\0\x20\0\0", bytes(9)]
+    )
 
 
 def random_names(oracle: Oracle) -> list[str]:
     """The instructions with a random body: f0, f1, …"""
-    return [ix.name for ix in oracle.program.model.instructions if ix.name != "take_event"]
+    return [
+        ix.name for ix in oracle.program.model.instructions if ix.name != "take_event"
+    ]
 
 
 def run(oracle: Oracle, seed: int, calls: int) -> None:
@@ -117,7 +127,9 @@ class RandomScene:
         oracle.start()
         self.owner = oracle.wallet()
         self.state = Pubkey.find_program_address([b"s"], oracle.address)[0]
-        self.event_authority = Pubkey.find_program_address([b"event_authority"], oracle.address)[0]
+        self.event_authority = Pubkey.find_program_address(
+            [b"event_authority"], oracle.address
+        )[0]
         self.other, self.stranger = Pubkey.new_unique(), Keypair().pubkey()
         self.mint = oracle.mint(self.state)
         self.tokens = oracle.tokens(self.mint, self.state, 0)
@@ -138,7 +150,9 @@ class RandomScene:
         held = [(self.tokens, self.state), (self.purse, owner), (self.stash, owner)]
         for key, holder in held:
             has_none = key == self.stash and r.random() < 0.5
-            oracle.tokens(self.mint, holder, 0 if has_none else min(value(r, "u64"), most), key)
+            oracle.tokens(
+                self.mint, holder, 0 if has_none else min(value(r, "u64"), most), key
+            )
         oracle.set_clock(unix_timestamp=value(r, "i64"), slot=r.randint(1, 10**6))
         args: dict[str, object] = {f"a_{kind}": value(r, kind) for kind in KINDS}
         args |= {"mode": r.choice(MODES), "mark": r.choice(KEYS)}
@@ -147,17 +161,27 @@ class RandomScene:
             for _ in range(r.randint(1, 4))
         ]
         pair = pairs.pop()
-        args |= {"pairs": pairs, "numbers": [value(r, "u64") for _ in range(r.randint(0, 3))]}
-        args["keys"] = [r.choice([self.stranger, owner]) for _ in range(r.randint(0, 2))]
+        args |= {
+            "pairs": pairs,
+            "numbers": [value(r, "u64") for _ in range(r.randint(0, 3))],
+        }
+        args["keys"] = [
+            r.choice([self.stranger, owner]) for _ in range(r.randint(0, 2))
+        ]
         args |= {
             "pair": pair,
             "who": r.choice([self.stranger, self.owner.pubkey()]),
             "flag": r.random() < 0.5,
         }
         accounts: dict[str, Any] = {
-            "crowd": [r.choice([self.stranger, owner, self.other]) for _ in range(r.randint(0, 3))],
+            "crowd": [
+                r.choice([self.stranger, owner, self.other])
+                for _ in range(r.randint(0, 3))
+            ],
             "s": self.state,
-            "other": r.choice([self.state, self.spare]) if r.random() < 0.05 else self.other,
+            "other": r.choice([self.state, self.spare])
+            if r.random() < 0.05
+            else self.other,
             "spare": self.spare,
             "tokens": self.tokens,
             "purse": self.purse,
@@ -185,10 +209,16 @@ class RandomScene:
         """Data of another program, of another length."""
         r = self.r
         who = bytes(r.choice([self.stranger, self.owner.pubkey()]))
-        data = r.choice([b"\x02\x00", b"\x00\x00"]) + r.randbytes(6) + r.choice([who, *KEYS])
+        data = (
+            r.choice([b"\x02\x00", b"\x00\x00"])
+            + r.randbytes(6)
+            + r.choice([who, *KEYS])
+        )
         data += r.randbytes(100)
         size = r.choice([0, 1, 9, 40, 41, 140])
-        self.oracle.put_data(self.blob, r.choice([self.stranger, TOKEN_2022_PROGRAM]), data[:size])
+        self.oracle.put_data(
+            self.blob, r.choice([self.stranger, TOKEN_2022_PROGRAM]), data[:size]
+        )
 
     def put_coins(self) -> tuple[Pubkey, Pubkey]:
         """A mint and its accounts under one of the token programs. Returns the owner's account, and the program."""
@@ -196,7 +226,9 @@ class RandomScene:
         program = r.choice([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
         is_new = program == TOKEN_2022_PROGRAM
         oracle.mint(self.state, self.coin, program=program)
-        oracle.mint(self.state, self.shown, program=TOKEN_2022_PROGRAM, extensions=listed(r))
+        oracle.mint(
+            self.state, self.shown, program=TOKEN_2022_PROGRAM, extensions=listed(r)
+        )
         coins = associated_token(owner, self.coin, program)
         more: dict[str, Any] = {"program": program}
         oracle.tokens(self.coin, self.state, r.randint(0, 50), self.change, **more)
@@ -214,4 +246,6 @@ class RandomScene:
         fields: dict[str, object] = {f"f_{kind}": value(self.r, kind) for kind in KINDS}
         owner = self.r.choice([self.stranger, self.owner.pubkey()])
         fields["mark"] = self.r.choice(KEYS)
-        self.oracle.put_state(key, "S", owner=owner, open=self.r.random() < 0.5, **fields)
+        self.oracle.put_state(
+            key, "S", owner=owner, open=self.r.random() < 0.5, **fields
+        )

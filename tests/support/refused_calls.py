@@ -33,7 +33,10 @@ class Counted(counter.CounterChain):
     def fill(self) -> Counted:
         """The wallet's counter at 5, the other's at 7."""
         self.ok(self.call("initialize", u64(5)))
-        self.ok(counter.call("initialize", u64(7), self.other.pubkey()), signers=[self.other])
+        self.ok(
+            counter.call("initialize", u64(7), self.other.pubkey()),
+            signers=[self.other],
+        )
         return self
 
     def call(self, name: str, data: bytes = b"", **changed: object) -> Instruction:
@@ -125,10 +128,16 @@ COUNTER = [
         "AccountNotSigner",
         by="other",
     ),
-    Row("not writable", lambda c: c.call("increment", u64(1), writable=False), "ConstraintMut"),
+    Row(
+        "not writable",
+        lambda c: c.call("increment", u64(1), writable=False),
+        "ConstraintMut",
+    ),
     Row(
         "another's counter",
-        lambda c: c.call("increment", u64(1), counter=counter.counter_of(c.other.pubkey())),
+        lambda c: c.call(
+            "increment", u64(1), counter=counter.counter_of(c.other.pubkey())
+        ),
         "ConstraintHasOne",
         "ConstraintSeeds",
     ),
@@ -144,7 +153,9 @@ COUNTER = [
     ),
     Row(
         "another type of account",
-        lambda c: c.call("increment", u64(1), counter=c.put(b"\1" * 8 + c.genuine()[8:])),
+        lambda c: c.call(
+            "increment", u64(1), counter=c.put(b"\1" * 8 + c.genuine()[8:])
+        ),
         "AccountDiscriminatorMismatch",
     ),
     Row(
@@ -172,7 +183,11 @@ COUNTER = [
         lambda c: without(c.call("increment", u64(1)), 1),
         "AccountNotEnoughKeys",
     ),
-    Row("no accounts", lambda c: without(c.call("increment", u64(1)), 2), "AccountNotEnoughKeys"),
+    Row(
+        "no accounts",
+        lambda c: without(c.call("increment", u64(1)), 2),
+        "AccountNotEnoughKeys",
+    ),
     Row("no arguments", lambda c: c.call("increment"), "InstructionDidNotDeserialize"),
     Row(
         "arguments cut short",
@@ -185,7 +200,9 @@ COUNTER = [
         "InstructionDidNotDeserialize",
     ),
     Row(
-        "data behind no arguments", lambda c: c.call("close", b"\0"), "InstructionDidNotDeserialize"
+        "data behind no arguments",
+        lambda c: c.call("close", b"\0"),
+        "InstructionDidNotDeserialize",
     ),
     Row("over the top", lambda c: c.call("increment", u64(U64_MAX)), "Overflow"),
     Row("below zero", lambda c: c.call("decrement", u64(6)), "Underflow"),
@@ -200,7 +217,11 @@ COUNTER = [
         lambda c: with_data(c.call("close"), b"\7" * 4),
         "InstructionFallbackNotFound",
     ),
-    Row("no data at all", lambda c: with_data(c.call("close"), b""), "InstructionFallbackNotFound"),
+    Row(
+        "no data at all",
+        lambda c: with_data(c.call("close"), b""),
+        "InstructionFallbackNotFound",
+    ),
     Row(
         "another system program",
         lambda c: Instruction(
@@ -221,7 +242,8 @@ def forged_counter(c: Counted) -> Counted:
     """At the counter's own address stands one that names somebody else, which no call can bring about."""
     data = c.genuine()
     c.svm.set_account(
-        c.counter, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], counter.PROGRAM)
+        c.counter,
+        Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], counter.PROGRAM),
     )
     return c
 
@@ -230,7 +252,8 @@ def forged_vault(c: Filled) -> Filled:
     """The same of a vault."""
     data = c.genuine()
     c.svm.set_account(
-        c.vault, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], vault.PROGRAM)
+        c.vault,
+        Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], vault.PROGRAM),
     )
     return c
 
@@ -242,7 +265,12 @@ def stolen(c: Filled) -> Instruction:
 
 
 VAULT = [
-    Row("made twice", lambda c: c.initialize(), "AccountDiscriminatorAlreadySet", "already in use"),
+    Row(
+        "made twice",
+        lambda c: c.initialize(),
+        "AccountDiscriminatorAlreadySet",
+        "already in use",
+    ),
     Row(
         "made at another address",
         lambda c: c.initialize(vault=Pubkey.new_unique()),
@@ -258,7 +286,12 @@ VAULT = [
     Row("nothing taken out", lambda c: c.withdraw(0), "ZeroAmount"),
     Row("more than there is", lambda c: c.withdraw(601), "NotEnoughTokens"),
     Row("another authority", stolen, "WrongAuthority", "ConstraintSeeds", by="other"),
-    Row("no signature", lambda c: c.withdraw(1, signs=False), "AccountNotSigner", by="other"),
+    Row(
+        "no signature",
+        lambda c: c.withdraw(1, signs=False),
+        "AccountNotSigner",
+        by="other",
+    ),
     Row(
         "no signature to deposit",
         lambda c: unsigned(c.deposit(1), 4),
@@ -298,12 +331,16 @@ VAULT = [
     ),
     Row(
         "tokens that no token program knows",
-        lambda c: c.withdraw(1, tokens=c.put(vault.token_data(c.mint, c.vault, 9), SYSTEM)),
+        lambda c: c.withdraw(
+            1, tokens=c.put(vault.token_data(c.mint, c.vault, 9), SYSTEM)
+        ),
         "AccountOwnedByWrongProgram",
     ),
     Row(
         "a token account that is not initialized",
-        lambda c: c.withdraw(1, tokens=c.put(vault.token_data(c.mint, c.vault, 9, state=0))),
+        lambda c: c.withdraw(
+            1, tokens=c.put(vault.token_data(c.mint, c.vault, 9, state=0))
+        ),
         "AccountDidNotDeserialize",
         "UninitializedAccount",
     ),
@@ -335,10 +372,14 @@ VAULT = [
     ),
     Row(
         "another type of account",
-        lambda c: c.withdraw(1, vault=c.put(b"\1" * 8 + c.genuine()[8:], vault.PROGRAM)),
+        lambda c: c.withdraw(
+            1, vault=c.put(b"\1" * 8 + c.genuine()[8:], vault.PROGRAM)
+        ),
         "AccountDiscriminatorMismatch",
     ),
-    Row("too few accounts", lambda c: without(c.withdraw(1), 1), "AccountNotEnoughKeys"),
+    Row(
+        "too few accounts", lambda c: without(c.withdraw(1), 1), "AccountNotEnoughKeys"
+    ),
     Row(
         "arguments cut short",
         lambda c: with_data(c.withdraw(1), c.withdraw(1).data[:-1]),

@@ -21,7 +21,9 @@ from tests.support.key_files import write_key
 COUNTER = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
 
 
-IDL_AT, JUNK_AT, NOTHING_AT = (str(Pubkey.from_bytes(bytes([n]) * 32)) for n in (41, 42, 43))
+IDL_AT, JUNK_AT, NOTHING_AT = (
+    str(Pubkey.from_bytes(bytes([n]) * 32)) for n in (41, 42, 43)
+)
 
 
 class Node:
@@ -38,6 +40,8 @@ class Node:
         ):
             program = Pubkey.from_string(at)
             data = bytes(40) + struct.pack("<I", len(packed)) + packed
-            self.local.svm.set_account(anchor_idl_address(program), Account(10**9, data, program))
+            self.local.svm.set_account(
+                anchor_idl_address(program), Account(10**9, data, program)
+            )
         self.key = write_key(folder / "alice.json", wallet("alice"))
         self.url = ""

@@ -24,7 +24,11 @@ def service(
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
             seen.append(
-                {**asked, "authorization": self.headers.get("authorization", ""), "path": self.path}
+                {
+                    **asked,
+                    "authorization": self.headers.get("authorization", ""),
+                    "path": self.path,
+                }
             )
             status, body = answer(asked)
             text = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -35,7 +35,10 @@ class Terminal:
         self._seen = 0
         self._status: int | None = None
         command = [sys.executable, *(("-m", module) if module else ()), *map(str, args)]
-        environment = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+        environment = {
+            **os.environ,
+            "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
+        }
         environment.pop("IDL2MCP_PASSPHRASE", None)
         environment.update(env)
         read, write = os.pipe()
@@ -84,7 +87,9 @@ class Terminal:
 
     def _read(self, deadline: float) -> bool:
         """Read what is shown. Return False at the end or when time is over."""
-        ready, _, _ = select.select([self._terminal], [], [], max(0, deadline - time.monotonic()))
+        ready, _, _ = select.select(
+            [self._terminal], [], [], max(0, deadline - time.monotonic())
+        )
         if not ready:
             return False
         try:

@@ -10,6 +10,8 @@ from tests.unit.x402.payments import TOKEN_PROGRAM, USDC
 
 
 def tokens(chain: PaymentChain, owner: Pubkey) -> int:
-    (account,) = chain.get_accounts([str(associated_token_address(owner, USDC, TOKEN_PROGRAM))])
+    (account,) = chain.get_accounts(
+        [str(associated_token_address(owner, USDC, TOKEN_PROGRAM))]
+    )
     assert account is not None
     return int.from_bytes(account.data[64:72], "little")

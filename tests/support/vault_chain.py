@@ -63,7 +63,9 @@ class VaultChain(Chain):
         self.vault, self.bump = Pubkey.find_program_address(
             [b"vault", bytes(self.me), bytes(self.mint)], PROGRAM
         )
-        self.tokens = Pubkey.find_program_address([b"tokens", bytes(self.vault)], PROGRAM)[0]
+        self.tokens = Pubkey.find_program_address(
+            [b"tokens", bytes(self.vault)], PROGRAM
+        )[0]
 
     def watched(self) -> list[Pubkey]:
         return [self.vault, self.tokens, self.purse]
@@ -117,7 +119,12 @@ class VaultChain(Chain):
         return Instruction(PROGRAM, discriminator("global", "initialize"), accounts)
 
     def deposit(self, amount: int, **changed: Pubkey) -> Instruction:
-        a = {"vault": self.vault, "tokens": self.tokens, "source": self.purse, "mint": self.mint}
+        a = {
+            "vault": self.vault,
+            "tokens": self.tokens,
+            "source": self.purse,
+            "mint": self.mint,
+        }
         a |= {"depositor": self.me, "token_program": TOKEN} | changed
         accounts = [
             AccountMeta(a["vault"], False, True),
@@ -128,10 +135,14 @@ class VaultChain(Chain):
             AccountMeta(a["token_program"], False, False),
         ]
         return Instruction(
-            PROGRAM, discriminator("global", "deposit") + struct.pack("<Q", amount), accounts
+            PROGRAM,
+            discriminator("global", "deposit") + struct.pack("<Q", amount),
+            accounts,
         )
 
-    def withdraw(self, amount: int, *, signs: bool = True, **changed: Pubkey) -> Instruction:
+    def withdraw(
+        self, amount: int, *, signs: bool = True, **changed: Pubkey
+    ) -> Instruction:
         a = {
             "vault": self.vault,
             "tokens": self.tokens,
@@ -148,7 +159,9 @@ class VaultChain(Chain):
             AccountMeta(a["token_program"], False, False),
         ]
         return Instruction(
-            PROGRAM, discriminator("global", "withdraw") + struct.pack("<Q", amount), accounts
+            PROGRAM,
+            discriminator("global", "withdraw") + struct.pack("<Q", amount),
+            accounts,
         )
 
 

@@ -34,13 +34,17 @@ def budget_of(
     else:  # another process of the agent; seller and buyer share one database here
         database = shop.storage.open()
     limits = SpendingLimits({str(USDC): limit}, options.pop("payees", None))
-    return Budget(database, str(shop.world.payer.pubkey()), limits, session="s1", **options)
+    return Budget(
+        database, str(shop.world.payer.pubkey()), limits, session="s1", **options
+    )
 
 
 def payer_of(shop: Shop, budget: Budget, **options: Any) -> CallPayer:
     signer = x402Client()
     signer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
-    signer.register_v1("solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain))
+    signer.register_v1(
+        "solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain)
+    )
     options.setdefault("wallet", shop.world.payer)
     return CallPayer(signer, budget, patience=options.pop("patience", 2.0), **options)
 
@@ -52,7 +56,9 @@ def buyer_of(client: Client, shop: Shop, budget: Budget, **options: Any) -> Buye
 def dishonest(shop: Shop, act: Any) -> Server[Any]:
     """A seller that asks for 10,000, then does as *act* says with the payment."""
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         payment = dict(params.meta or {}).get(PAYMENT_META)
         shop.runs.append(payment)
         if payment is None:

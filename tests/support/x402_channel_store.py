@@ -40,7 +40,9 @@ class Store:
     runs: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.shop = BatchShop(self.world, Database(f"sqlite:///{self.path / 'shop.db'}"))
+        self.shop = BatchShop(
+            self.world, Database(f"sqlite:///{self.path / 'shop.db'}")
+        )
         self.wallet = Database(f"sqlite:///{self.path / 'wallet.db'}")
         self.client = batch_client(self.world, self.wallet)
 
@@ -53,11 +55,15 @@ class Store:
         return calls
 
     def landed(self, signature: str) -> bool | None:
-        return {"landed": True, "failed": False}.get(self.world.chain.status(signature).state)
+        return {"landed": True, "failed": False}.get(
+            self.world.chain.status(signature).state
+        )
 
     def offer(self, amount: int = 1_000, **options: Any) -> Offer:
         return Offer(
-            ResourceInfo(url="mcp://tool/quote"), (self.shop.terms(amount, self.scheme),), **options
+            ResourceInfo(url="mcp://tool/quote"),
+            (self.shop.terms(amount, self.scheme),),
+            **options,
         )
 
     async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
@@ -66,7 +72,9 @@ class Store:
             run.charge(self.used)
         if self.raises:
             raise RuntimeError("broken")
-        return {"content": [{"type": "text", "text": f"answer {len(self.runs)}"}]}, self.fails
+        return {
+            "content": [{"type": "text", "text": f"answer {len(self.runs)}"}]
+        }, self.fails
 
     def signer(self) -> x402Client:
         signer = x402Client()
@@ -83,7 +91,10 @@ class Store:
         assert isinstance(payment, PaymentPayload)
         if payment_id is not None:
             payment.extensions = {
-                "payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}
+                "payment-identifier": {
+                    "info": {"required": False, "id": payment_id},
+                    "schema": {},
+                }
             }
         return payment
 
@@ -96,12 +107,16 @@ class Store:
 
     def budget(self, limit: SpendingLimit = SpendingLimit()) -> Budget:  # noqa: B008  # frozen
         wallet = str(self.world.payer.pubkey())
-        return Budget(self.wallet, wallet, SpendingLimits({str(USDC): limit}), session="s")
+        return Budget(
+            self.wallet, wallet, SpendingLimits({str(USDC): limit}), session="s"
+        )
 
     def payer(self, budget: Budget) -> CallPayer:
         proofs = {"upto": self.world.upto_client().charged}
         wallet = self.world.payer
-        return CallPayer(self.signer(), budget, patience=2.0, proofs=proofs, wallet=wallet)
+        return CallPayer(
+            self.signer(), budget, patience=2.0, proofs=proofs, wallet=wallet
+        )
 
     def serve(self) -> Server[Any]:
         async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -109,13 +124,17 @@ class Store:
                 tools=[types.Tool(name="quote", input_schema={"type": "object"})]
             )
 
-        async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        async def call_tool(
+            ctx: Any, params: types.CallToolRequestParams
+        ) -> types.CallToolResult:
             run = current_run()
             assert run is not None
             body, failed = await self.run(run)
             return types.CallToolResult.model_validate({**body, "isError": failed})
 
-        server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+        server: Server[Any] = Server(
+            "shop", on_list_tools=list_tools, on_call_tool=call_tool
+        )
         server.middleware.append(
             Paid(self.paid_calls(wait=5.0, lease=30.0), {"quote": self.offer()})
         )

@@ -30,7 +30,9 @@ class Buyer:
         self.core.register(DEVNET, scheme)
 
     async def sign(self, terms: PaymentRequirements) -> PaymentPayload:
-        payment = await self.core.create_payment_payload(PaymentRequired(accepts=[terms]))
+        payment = await self.core.create_payment_payload(
+            PaymentRequired(accepts=[terms])
+        )
         assert isinstance(payment, PaymentPayload)
         return payment
 
@@ -62,14 +64,21 @@ async def claim(shop: BatchShop, *buyers: Buyer, of: str = "claim") -> SettleRes
         row = shop.channels.get(channel.channel_id)
         assert row is not None
         payload = buyer.scheme._payload("voucher", channel, row.charged)
-        entry = {"channelId": channel.channel_id, "channelConfig": payload["channelConfig"]}
-        entries.append(entry if of == "settle" else {**entry, "voucher": payload["voucher"]})
+        entry = {
+            "channelId": channel.channel_id,
+            "channelConfig": payload["channelConfig"],
+        }
+        entries.append(
+            entry if of == "settle" else {**entry, "voucher": payload["voucher"]}
+        )
     terms = shop.terms()
     inner = {"type": of, ("claims" if of == "claim" else "channels"): entries}
     return shop.desk.settle(PaymentPayload(payload=inner, accepted=terms), terms)
 
 
-async def refund(buyer: Buyer, shop: BatchShop, *, alone: bool = False) -> SettleResponse:
+async def refund(
+    buyer: Buyer, shop: BatchShop, *, alone: bool = False
+) -> SettleResponse:
     (channel,) = buyer.scheme.channels.all()
     terms = shop.terms()
     payment = PaymentPayload(
@@ -78,7 +87,10 @@ async def refund(buyer: Buyer, shop: BatchShop, *, alone: bool = False) -> Settl
     verified = await shop.core.verify_payment(payment, terms)
     if not verified.is_valid:
         return SettleResponse(
-            success=False, error_reason=verified.invalid_reason, transaction="", network=DEVNET
+            success=False,
+            error_reason=verified.invalid_reason,
+            transaction="",
+            network=DEVNET,
         )
     assert verified.skip_handler is not None
     settled = await shop.core.settle_payment(payment, terms)

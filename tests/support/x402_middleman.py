@@ -58,7 +58,10 @@ class Middleman:
             headers=headers,
             content=await request.body(),
         )
-        body, kept = answer.content, {k: v for k, v in answer.headers.items() if k not in _HOP}
+        body, kept = (
+            answer.content,
+            {k: v for k, v in answer.headers.items() if k not in _HOP},
+        )
         kept.pop("content-encoding", None)
         if mode == "expired":
             body = _with_stale_blockhash(body)

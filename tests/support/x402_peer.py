@@ -52,7 +52,9 @@ class PeerProcess:
         """What the package answers. Raises PeerFailed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"op": op, "package": package, **request}) + "\n")
+        self._process.stdin.write(
+            json.dumps({"op": op, "package": package, **request}) + "\n"
+        )
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         if "error" in answer:

@@ -21,8 +21,12 @@ from tests.support.x402_shop import Shop
 
 def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Server[Any]:
     offer = shop.offer()
-    document = Offer(offer.resource.model_copy(update={"url": "doc://price-list"}), offer.accepts)
-    brief = Offer(offer.resource.model_copy(update={"url": "mcp://prompt/brief"}), offer.accepts)
+    document = Offer(
+        offer.resource.model_copy(update={"url": "doc://price-list"}), offer.accepts
+    )
+    brief = Offer(
+        offer.resource.model_copy(update={"url": "mcp://prompt/brief"}), offer.accepts
+    )
     offers = {"quote": offer, "doc://price-list": document, "brief": brief}
     paid = Paid(shop.paid_calls(), offers, v1_errors=v1_errors)
 
@@ -36,20 +40,28 @@ def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Serve
         return types.ListToolsResult(
             tools=[
                 types.Tool(
-                    name="quote", description="A quote.", input_schema=schema, output_schema=output
+                    name="quote",
+                    description="A quote.",
+                    input_schema=schema,
+                    output_schema=output,
                 ),
-                types.Tool(name="free", description="Costs nothing.", input_schema=schema),
+                types.Tool(
+                    name="free", description="Costs nothing.", input_schema=schema
+                ),
             ]
         )
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         shop.runs.append(params.name)
         if broken:
             return types.CallToolResult(
                 content=[types.TextContent(type="text", text="no luck")], is_error=True
             )
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text="42")], structured_content={"answer": 42}
+            content=[types.TextContent(type="text", text="42")],
+            structured_content={"answer": 42},
         )
 
     async def read_resource(
@@ -58,14 +70,22 @@ def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Serve
         shop.runs.append(str(params.uri))
         return types.ReadResourceResult(
             contents=[
-                types.TextResourceContents(uri=params.uri, text="prices", mime_type="text/plain")
+                types.TextResourceContents(
+                    uri=params.uri, text="prices", mime_type="text/plain"
+                )
             ]
         )
 
-    async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        ctx: Any, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         shop.runs.append(params.name)
-        text = types.TextContent(type="text", text=f"About {(params.arguments or {}).get('city')}.")
-        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+        text = types.TextContent(
+            type="text", text=f"About {(params.arguments or {}).get('city')}."
+        )
+        return types.GetPromptResult(
+            messages=[types.PromptMessage(role="user", content=text)]
+        )
 
     server: Server[Any] = Server(
         "shop",
@@ -87,7 +107,9 @@ def paying(payment: object) -> Any:
 
 
 def wire(result: Any) -> dict[str, Any]:
-    body: dict[str, Any] = result.model_dump(by_alias=True, exclude_none=True, mode="json")
+    body: dict[str, Any] = result.model_dump(
+        by_alias=True, exclude_none=True, mode="json"
+    )
     return body
 
 

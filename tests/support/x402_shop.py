@@ -12,7 +12,11 @@ from x402 import x402Facilitator, x402ResourceServer
 from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import PaymentPayload, ResourceInfo
 
-from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
+from mcpsol_py.x402.exact.mechanism import (
+    ExactFacilitator,
+    ExactFacilitatorV1,
+    ExactServer,
+)
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer, Refused, Reply
@@ -48,8 +52,14 @@ class RepeatedCalls(PaidCalls):
         *,
         continuation: str | None = None,
     ) -> Reply:
-        reply = await super().call(offer, payment, arguments, run, proof, continuation=continuation)
-        if payment is None or not isinstance(reply, Refused) or reply.code != PROOF_REQUIRED:
+        reply = await super().call(
+            offer, payment, arguments, run, proof, continuation=continuation
+        )
+        if (
+            payment is None
+            or not isinstance(reply, Refused)
+            or reply.code != PROOF_REQUIRED
+        ):
             return reply
         proved = with_repeat_proof(payment, self.wallet, DEVNET)
         return await super().call(offer, proved, arguments, run, proof)
@@ -67,7 +77,9 @@ class Shop:
     patience: float = 0.2
 
     def __post_init__(self) -> None:
-        self.database = self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
+        self.database = (
+            self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
+        )
 
     def paid_calls(
         self,
@@ -102,7 +114,9 @@ class Shop:
             state = self.world.chain.status(signature).state
             return {"landed": True, "failed": False}.get(state)
 
-        calls = RepeatedCalls(server, Executions(kept, tenant, clock_ms), landed=landed, **options)
+        calls = RepeatedCalls(
+            server, Executions(kept, tenant, clock_ms), landed=landed, **options
+        )
         calls.wallet = self.world.payer
         return calls
 
@@ -117,7 +131,10 @@ class Shop:
         payment = self.world.pay(self.world.requirements(**terms))
         if payment_id is not None:
             payment.extensions = {
-                "payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}
+                "payment-identifier": {
+                    "info": {"required": False, "id": payment_id},
+                    "schema": {},
+                }
             }
         return payment
 

@@ -25,7 +25,9 @@ class _Listening(uvicorn.Server):
 @contextmanager
 def listening_app(app: Any, ws: WSProtocolType = "none") -> Iterator[str]:
     """Serve an ASGI app on a free port of loopback; its base URL."""
-    server = _Listening(uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws=ws))
+    server = _Listening(
+        uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws=ws)
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

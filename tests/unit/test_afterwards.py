@@ -20,7 +20,9 @@ def test_what_was_left_to_do_is_done_though_the_process_was_killed(
     repo: Path, tmp_path: Path
 ) -> None:
     trace = tmp_path / "trace"
-    done = subprocess.run([sys.executable, "-c", KILLED, str(trace)], cwd=repo, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(trace)], cwd=repo, check=False
+    )
     assert done.returncode == -signal.SIGKILL
     end = time.monotonic() + 30
     while not (trace.exists() and trace.read_text()):

@@ -28,7 +28,9 @@ PROGRAM = Pubkey(bytes([9] * 32))
 def job(number: int) -> list[Instruction]:
     return [
         Instruction(
-            PROGRAM, number.to_bytes(4, "little"), [AccountMeta(PAYER.pubkey(), True, True)]
+            PROGRAM,
+            number.to_bytes(4, "little"),
+            [AccountMeta(PAYER.pubkey(), True, True)],
         )
     ]
 
@@ -84,7 +86,9 @@ class Unsteady(ScriptedTransport):
         if signature not in self.landed:
             return None
         err = self.fails.get(self.landed[signature])
-        return Status(confirmed=True, err={"InstructionError": [0, err]} if err else None)
+        return Status(
+            confirmed=True, err={"InstructionError": [0, err]} if err else None
+        )
 
     async def sleep(self, seconds: float) -> None:
         self.height += 1
@@ -109,7 +113,9 @@ def test_all_land_whatever_is_lost_on_the_way(
     except SendUnknown:
         assert valid == 2, "only where blockhashes die at once"
         return
-    assert [chain.landed[s] for s in signatures] == [bytes(job(n)[0].data) for n in range(count)]
+    assert [chain.landed[s] for s in signatures] == [
+        bytes(job(n)[0].data) for n in range(count)
+    ]
     assert told == sorted(told)
     assert told[-1] == count
 
@@ -118,7 +124,9 @@ def test_the_first_ones_preflight_speaks_for_all() -> None:
     chain = Unsteady()
     chain.fails[bytes(job(0)[0].data)] = "IncorrectAuthority"
     with pytest.raises(ProgramFailed, match="IncorrectAuthority"):
-        asyncio.run(Sender(chain, PAYER.pubkey(), [PAYER]).many([job(n) for n in range(5)]))
+        asyncio.run(
+            Sender(chain, PAYER.pubkey(), [PAYER]).many([job(n) for n in range(5)])
+        )
     assert chain.sendings == 1, "the others were not sent"
 
 
@@ -126,7 +134,9 @@ def test_one_that_fails_when_it_lands_ends_it() -> None:
     chain = Unsteady()
     chain.fails[bytes(job(3)[0].data)] = "InsufficientFunds"
     with pytest.raises(ProgramFailed, match="InsufficientFunds"):
-        asyncio.run(Sender(chain, PAYER.pubkey(), [PAYER]).many([job(n) for n in range(5)]))
+        asyncio.run(
+            Sender(chain, PAYER.pubkey(), [PAYER]).many([job(n) for n in range(5)])
+        )
 
 
 def test_what_must_not_be_done_twice_is_signed_once() -> None:
@@ -142,7 +152,9 @@ def test_what_must_not_be_done_twice_is_signed_once() -> None:
 
 def test_a_node_that_stops_answering_is_given_up() -> None:
     class Dead(Unsteady):
-        async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
+        async def statuses(
+            self, signatures: Sequence[Signature]
+        ) -> list[Status | None]:
             raise TransportError("script", "gone", retryable=True)
 
     with pytest.raises(TransportError, match="gone"):
@@ -159,7 +171,9 @@ def test_a_node_that_refuses_for_good_is_told_at_once() -> None:
 
     chain = Closed()
     with pytest.raises(TransportError, match="403"):
-        asyncio.run(Sender(chain, PAYER.pubkey(), [PAYER]).many([job(n) for n in range(90)]))
+        asyncio.run(
+            Sender(chain, PAYER.pubkey(), [PAYER]).many([job(n) for n in range(90)])
+        )
     assert chain.sendings == 1
 
 
@@ -173,7 +187,9 @@ def test_the_priority_fee_stands_before_the_job() -> None:
             seen.append(transaction)
             return await super().send(transaction, skip_preflight=skip_preflight)
 
-    asyncio.run(Sender(Seeing(), PAYER.pubkey(), [PAYER], price=7).one(job(1), units=5000))
+    asyncio.run(
+        Sender(Seeing(), PAYER.pubkey(), [PAYER], price=7).one(job(1), units=5000)
+    )
     data = [bytes(ix.data).hex() for ix in seen[0].message.instructions]
     assert data == [
         "02" + (5000).to_bytes(4, "little").hex(),

@@ -67,19 +67,25 @@ def test_a_misspelt_cluster_gets_a_suggestion(program: Program) -> None:
         connect_sync(program, "devnett")
 
 
-async def test_the_client_is_awaited(program: Program, chain: ScriptedTransport) -> None:
+async def test_the_client_is_awaited(
+    program: Program, chain: ScriptedTransport
+) -> None:
     client = await connect(program, chain)
     assert client.program_id == PROGRAM
     assert chain.count("close") == 0
 
 
-async def test_the_client_is_a_context(program: Program, chain: ScriptedTransport) -> None:
+async def test_the_client_is_a_context(
+    program: Program, chain: ScriptedTransport
+) -> None:
     async with connect(program, chain) as client:
         assert client.program_id == PROGRAM
     assert chain.count("close") == 1
 
 
-async def test_an_awaited_client_is_a_context(program: Program, chain: ScriptedTransport) -> None:
+async def test_an_awaited_client_is_a_context(
+    program: Program, chain: ScriptedTransport
+) -> None:
     async with await connect(program, chain) as client:
         assert client.program_id == PROGRAM
     assert chain.count("close") == 1
@@ -92,7 +98,9 @@ async def test_a_failed_connection_is_not_entered() -> None:
             pytest.fail("entered")
 
 
-def test_asyncio_takes_it_for_a_coroutine(program: Program, chain: ScriptedTransport) -> None:
+def test_asyncio_takes_it_for_a_coroutine(
+    program: Program, chain: ScriptedTransport
+) -> None:
     client = asyncio.run(connect(program, chain))
     assert client.program_id == PROGRAM
 
@@ -116,7 +124,9 @@ async def test_a_transport_of_its_own_is_closed_after_a_failure(
     assert closed == ["http://127.0.0.1:1"]
 
 
-async def test_a_given_transport_stays_open_after_a_failure(chain: ScriptedTransport) -> None:
+async def test_a_given_transport_stays_open_after_a_failure(
+    chain: ScriptedTransport,
+) -> None:
     with pytest.raises(MissingAccount):
         await connect("nonsense", chain)
     assert chain.count("close") == 0

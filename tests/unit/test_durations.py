@@ -12,7 +12,11 @@ QUICK = "def test_quick():\n    pass\n"
 
 def test_the_summary_lists_packages_by_their_time(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("pytest_plugins = ['tests.durations']")
-    for file, text in (("a/test_a.py", QUICK), ("b/test_b.py", SLOW), ("b/test_c.py", QUICK)):
+    for file, text in (
+        ("a/test_a.py", QUICK),
+        ("b/test_b.py", SLOW),
+        ("b/test_c.py", QUICK),
+    ):
         path = pytester.path / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)

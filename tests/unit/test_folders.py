@@ -18,7 +18,9 @@ def test_what_is_in_the_way_is_found(tmp_path: Path) -> None:
         obstacle_below(folder, "src/lib.rs")
     )
     (folder / "tests").symlink_to(tmp_path)
-    assert f"{folder / 'tests'} is a symbolic link" in str(obstacle_below(folder, "tests/a/b.rs"))
+    assert f"{folder / 'tests'} is a symbolic link" in str(
+        obstacle_below(folder, "tests/a/b.rs")
+    )
     (tmp_path / "named").symlink_to(folder)
     assert obstacle_below(tmp_path / "named", "src/new.rs") is None
     assert obstacle_below(tmp_path, "folder/src") == f"{folder / 'src'} is not a file"
@@ -36,7 +38,9 @@ def test_a_file_is_written_with_its_folders(tmp_path: Path, name: str) -> None:
 def test_a_link_that_is_put_there_after_the_look_is_not_followed(
     tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "obstacle_below", lambda *_: None)  # it looked a moment too early
+    monkeypatch.setattr(
+        folders, "obstacle_below", lambda *_: None
+    )  # it looked a moment too early
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     (out / part).parent.mkdir(parents=True)
     if part.endswith(".rs"):
@@ -48,7 +52,9 @@ def test_a_link_that_is_put_there_after_the_look_is_not_followed(
         write_below(out, "src/deep/lib.rs", b"ours")
     with pytest.raises(OSError, match=r"lib\.rs"):
         write_below(out, "src/deep/lib.rs", b"ours", new=True)
-    assert not any(path.read_bytes() == b"ours" for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(
+        path.read_bytes() == b"ours" for path in tmp_path.rglob("*") if path.is_file()
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no folders to open from")

@@ -42,8 +42,16 @@ def test_fields_that_are_missing_are_not_picked() -> None:
 
 
 def test_false_is_not_null() -> None:
-    assert without_nulls({"a": None, "b": False, "c": 0, "d": ""}) == {"b": False, "c": 0, "d": ""}
+    assert without_nulls({"a": None, "b": False, "c": 0, "d": ""}) == {
+        "b": False,
+        "c": 0,
+        "d": "",
+    }
 
 
 def test_texts_of_a_json_value_are_given_in_order_without_field_names() -> None:
-    assert list(texts_in({"a": "x", "b": ["y", {"c": "z"}, 5, None]})) == ["x", "y", "z"]
+    assert list(texts_in({"a": "x", "b": ["y", {"c": "z"}, 5, None]})) == [
+        "x",
+        "y",
+        "z",
+    ]

@@ -26,7 +26,10 @@ def of(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 SIDE = {
     "name": "Side",
-    "type": {"kind": "enum", "variants": [{"name": "Buy"}, {"name": "Sell", "fields": ["u16"]}]},
+    "type": {
+        "kind": "enum",
+        "variants": [{"name": "Buy"}, {"name": "Sell", "fields": ["u16"]}],
+    },
 }
 PROGRAM = load(
     {
@@ -81,7 +84,11 @@ def logs(*lines: str, program: Pubkey = SHOP) -> list[str]:
 def test_an_event_in_slices_of_any_cut_is_one_event(parts: list[bytes]) -> None:
     line = "Program data: " + " ".join(map(b64, parts))
     (found,) = read_events(PROGRAM, SHOP, logs(line))
-    assert (found.name, found.value, found.is_whole) == ("Sold", {"n": 7, "note": "ok"}, True)
+    assert (found.name, found.value, found.is_whole) == (
+        "Sold",
+        {"n": 7, "note": "ok"},
+        True,
+    )
 
 
 def test_an_event_of_an_inner_program_is_its_own_and_not_the_callers() -> None:
@@ -91,7 +98,9 @@ def test_an_event_of_an_inner_program_is_its_own_and_not_the_callers() -> None:
     assert len(list(read_events(PROGRAM, SHOP, logs(*inner, line)))) == 1
 
 
-def test_an_event_by_a_call_to_itself_is_read_and_one_to_another_program_is_not() -> None:
+def test_an_event_by_a_call_to_itself_is_read_and_one_to_another_program_is_not() -> (
+    None
+):
     data = EVENT_CPI_TAG + EVENT + SOLD
     (found,) = read_events(PROGRAM, SHOP, logs(), [(SHOP, data)])
     assert found.value["n"] == 7
@@ -182,7 +191,9 @@ def failed(code: int, program: Pubkey | None, *, cut: bool = False) -> str:
     else:
         failing = program or SHOP
         lines += [f"Program {failing} failed: custom program error: {hex(code)}"]
-    outcome = Outcome(err={"InstructionError": [0, {"Custom": code}]}, logs=tuple(lines))
+    outcome = Outcome(
+        err={"InstructionError": [0, {"Custom": code}]}, logs=tuple(lines)
+    )
     found = explain(outcome, programs=[SHOP], own={str(SHOP): PROGRAM.error})
     assert found is not None
     return f"{found.program_id} {found.name} {found}"

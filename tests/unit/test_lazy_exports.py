@@ -10,7 +10,9 @@ import pytest
 @pytest.mark.parametrize("package", ["mcpsol_py", "mcpsol_py.client", "mcpsol_py.x402"])
 def test_every_exported_name_can_be_imported(package: str) -> None:
     module = import_module(package)
-    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+    assert [
+        name for name in module.__all__ if getattr(module, name, None) is None
+    ] == []
 
 
 def test_the_root_has_what_people_type() -> None:
@@ -24,5 +26,7 @@ def test_the_root_has_what_people_type() -> None:
 
 @pytest.mark.parametrize("package", ["mcpsol_py.client", "mcpsol_py.x402"])
 def test_another_name_is_an_attribute_error(package: str) -> None:
-    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+    with pytest.raises(
+        AttributeError, match=f"module '{package}' has no attribute 'nothing'"
+    ):
         import_module(package).nothing  # noqa: B018  # the look-up is the test

@@ -55,11 +55,21 @@ def test_styles_are_one_name(name: str) -> None:
     assert {snake(form) for form in (*forms(name), camel(name), pascal(name))} == {name}
 
 
-CASES: tuple[Callable[[str], str], ...] = (str.upper, str.lower, camel, pascal, snake, str)
+CASES: tuple[Callable[[str], str], ...] = (
+    str.upper,
+    str.lower,
+    camel,
+    pascal,
+    snake,
+    str,
+)
 
 
 @given(
-    st.lists(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True), unique_by=names.letters),
+    st.lists(
+        st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True),
+        unique_by=names.letters,
+    ),
     st.data(),
 )
 def test_every_spelling_finds_its_name(known: list[str], data: st.DataObject) -> None:
@@ -69,7 +79,8 @@ def test_every_spelling_finds_its_name(known: list[str], data: st.DataObject) ->
 
 
 @given(
-    st.from_regex(r"[A-Za-z]{1,6}", fullmatch=True), st.from_regex(r"[A-Za-z]{1,6}", fullmatch=True)
+    st.from_regex(r"[A-Za-z]{1,6}", fullmatch=True),
+    st.from_regex(r"[A-Za-z]{1,6}", fullmatch=True),
 )
 def test_names_of_other_letters_are_not_found(known: str, given_name: str) -> None:
     assert (given_name in by_name([known])) == (known.lower() == given_name.lower())

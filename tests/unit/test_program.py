@@ -35,7 +35,10 @@ IDL: dict[str, Any] = {
     "events": [{"name": "Sold", "discriminator": [3]}],
     "errors": [{"code": 6000, "name": "Closed", "msg": "The shop is closed."}],
     "types": [
-        {"name": name, "type": {"kind": "struct", "fields": [{"name": "n", "type": "u8"}]}}
+        {
+            "name": name,
+            "type": {"kind": "struct", "fields": [{"name": "n", "type": "u8"}]},
+        }
         for name in ("Shelf", "Sold")
     ],
 }
@@ -63,20 +66,32 @@ def test_an_argument_with_a_default_is_not_required() -> None:
                         {
                             "kind": "instructionArgumentNode",
                             "name": "discriminator",
-                            "type": {"kind": "numberTypeNode", "format": "u8", "endian": "le"},
+                            "type": {
+                                "kind": "numberTypeNode",
+                                "format": "u8",
+                                "endian": "le",
+                            },
                             "defaultValue": {"kind": "numberValueNode", "number": 1},
                             "defaultValueStrategy": "omitted",
                         },
                         {
                             "kind": "instructionArgumentNode",
                             "name": "count",
-                            "type": {"kind": "numberTypeNode", "format": "u8", "endian": "le"},
+                            "type": {
+                                "kind": "numberTypeNode",
+                                "format": "u8",
+                                "endian": "le",
+                            },
                             "defaultValue": {"kind": "numberValueNode", "number": 1},
                         },
                     ],
                     "accounts": [],
                     "discriminators": [
-                        {"kind": "fieldDiscriminatorNode", "name": "discriminator", "offset": 0}
+                        {
+                            "kind": "fieldDiscriminatorNode",
+                            "name": "discriminator",
+                            "offset": 0,
+                        }
                     ],
                 }
             ],
@@ -86,7 +101,9 @@ def test_an_argument_with_a_default_is_not_required() -> None:
             "errors": [],
         },
     }
-    assert load(codama).instruction("sell").arguments == [Argument("count", "u8", False)]
+    assert load(codama).instruction("sell").arguments == [
+        Argument("count", "u8", False)
+    ]
 
 
 def test_an_instruction_has_docs_and_accounts() -> None:
@@ -143,7 +160,10 @@ SALE: dict[str, Any] = {
     ],
     "accounts": [{"name": "NFTBox", "type": {"kind": "struct", "fields": []}}],
     "types": [
-        {"name": "Kind", "type": {"kind": "enum", "variants": [{"name": "NFT"}, {"name": "PNFT"}]}},
+        {
+            "name": "Kind",
+            "type": {"kind": "enum", "variants": [{"name": "NFT"}, {"name": "PNFT"}]},
+        },
         {
             "name": "Terms",
             "type": {"kind": "struct", "fields": [{"name": "maxNFTs", "type": "u8"}]},
@@ -159,7 +179,10 @@ def test_names_are_read_as_codama_writes_them() -> None:
     data = program.instruction("sellNFT").encode(args)
     sell = program.instruction("sellNft")
     assert sell.encode({"whatNft": "pNFT", "terms": {"maxNFTS": 3}}) == data
-    assert program.decode_account(program.encode_account("nFTBox", {}), "NftBox") == ("NFTBox", {})
+    assert program.decode_account(program.encode_account("nFTBox", {}), "NftBox") == (
+        "NFTBox",
+        {},
+    )
     built = sell.build(args, {"nFTMint": KEY}, program_id=KEY)
     assert str(built.accounts[0].pubkey) == KEY
 

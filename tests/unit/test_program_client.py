@@ -35,21 +35,33 @@ from mcpsol_py.sync_client import SyncProgramClient
 
 PROGRAM, NODE = Pubkey.new_unique(), Pubkey.new_unique()
 WALLET = Keypair()
-VAULT = model.AccountType("Vault", model.Discriminator(b"vault_ds"), Struct((Field("index", U64),)))
-EVENT = model.Event("Paid", model.Discriminator(b"event_ds"), Struct((Field("amount", U64),)))
+VAULT = model.AccountType(
+    "Vault", model.Discriminator(b"vault_ds"), Struct((Field("index", U64),))
+)
+EVENT = model.Event(
+    "Paid", model.Discriminator(b"event_ds"), Struct((Field("amount", U64),))
+)
 
 
 def program_of(returns: Type | None = None) -> Program:
-    derived = model.Pda((model.ConstSeed(b"p"), model.AccountSeed(("vault",), ("index",), "Vault")))
+    derived = model.Pda(
+        (model.ConstSeed(b"p"), model.AccountSeed(("vault",), ("index",), "Vault"))
+    )
     accounts = (
         model.Account("payer", writable=True, signer=True),
         model.Account("vault", writable=True),
         model.Account("purse", pda=derived),
     )
     pay = model.Instruction(
-        "pay", model.Discriminator(b"\1"), (Field("amount", U64),), accounts, returns=returns
+        "pay",
+        model.Discriminator(b"\1"),
+        (Field("amount", U64),),
+        accounts,
+        returns=returns,
     )
-    look = model.Instruction("look", model.Discriminator(b"\2"), (), (), returns=returns)
+    look = model.Instruction(
+        "look", model.Discriminator(b"\2"), (), (), returns=returns
+    )
     return Program(
         model.ProgramModel(
             "bank",
@@ -121,12 +133,17 @@ def test_a_failing_simulation_has_the_name_and_raises_when_told_to() -> None:
         f"Program {PROGRAM} failed: custom program error: 0x1770",
     )
     client = client_of(
-        simulations=[Outcome(err={"InstructionError": [0, {"Custom": 6000}]}, logs=logs)]
+        simulations=[
+            Outcome(err={"InstructionError": [0, {"Custom": 6000}]}, logs=logs)
+        ]
     )
     simulation = client.simulate(look(client))
     assert not simulation.ok
     assert simulation.error is not None
-    assert (simulation.error.name, simulation.error.error_message) == ("Broke", "nothing left")
+    assert (simulation.error.name, simulation.error.error_message) == (
+        "Broke",
+        "nothing left",
+    )
     with pytest.raises(ProgramFailed):
         simulation.raise_for_error()
 
@@ -147,7 +164,9 @@ def test_events_are_read_from_the_programs_own_lines() -> None:
         f"Program {other} success",
     )
     client = client_of(
-        simulations=[Outcome(logs=event_logs(*inner, data_line(paid), data_line(b"what else")))]
+        simulations=[
+            Outcome(logs=event_logs(*inner, data_line(paid), data_line(b"what else")))
+        ]
     )
     assert client.simulate(look(client)).events == (("Paid", {"amount": 9}),)
 
@@ -206,7 +225,9 @@ def test_a_view_without_a_type_gives_the_bytes_and_the_reason() -> None:
 
 
 def test_a_failing_view_is_the_programs_failure() -> None:
-    client = client_of(U64, simulations=[Outcome(err={"InstructionError": [0, {"Custom": 6000}]})])
+    client = client_of(
+        U64, simulations=[Outcome(err={"InstructionError": [0, {"Custom": 6000}]})]
+    )
     with pytest.raises(ProgramFailed, match="Broke"):
         client.view("look")
 
@@ -236,15 +257,23 @@ def test_a_refused_preflight_is_named_and_nothing_more_is_sent() -> None:
 
 
 def test_a_landed_failure_is_named_with_its_logs() -> None:
-    landed = Outcome(err={"InstructionError": [0, {"Custom": 6000}]}, logs=("Program log: so",))
-    client = client_of(sends=[None], statuses=[Status(True, landed.err)], transactions=[landed])
+    landed = Outcome(
+        err={"InstructionError": [0, {"Custom": 6000}]}, logs=("Program log: so",)
+    )
+    client = client_of(
+        sends=[None], statuses=[Status(True, landed.err)], transactions=[landed]
+    )
     with pytest.raises(ProgramFailed) as caught:
         client.send(look(client), skip_preflight=True)
     assert (caught.value.name, caught.value.logs) == ("Broke", ("Program log: so",))
 
 
-def test_an_expired_transaction_is_unknown_with_its_signature_and_never_sent_again() -> None:
-    client = client_of(sends=[None], statuses=[None] * 9, heights=[100, 151, 152], valid_for=150)
+def test_an_expired_transaction_is_unknown_with_its_signature_and_never_sent_again() -> (
+    None
+):
+    client = client_of(
+        sends=[None], statuses=[None] * 9, heights=[100, 151, 152], valid_for=150
+    )
     with pytest.raises(SendUnknown) as caught:
         client.send(look(client))
     sent = next(a.given["transaction"] for a in chain(client).asked if a.name == "send")
@@ -254,7 +283,9 @@ def test_an_expired_transaction_is_unknown_with_its_signature_and_never_sent_aga
 
 
 def test_one_that_landed_in_the_last_block_is_found() -> None:
-    client = client_of(sends=[None], statuses=[None, Status(confirmed=True)], heights=[151])
+    client = client_of(
+        sends=[None], statuses=[None, Status(confirmed=True)], heights=[151]
+    )
     client.send(look(client))
 
 
@@ -276,20 +307,26 @@ def test_a_node_that_falls_silent_leaves_the_outcome_unknown() -> None:
 
 
 def test_a_node_that_will_not_take_it_is_a_plain_error() -> None:
-    client = client_of(sends=[TransportError("script", "transaction too large", code=-32602)])
+    client = client_of(
+        sends=[TransportError("script", "transaction too large", code=-32602)]
+    )
     with pytest.raises(TransportError):
         client.send(look(client))
 
 
 def test_an_automatic_budget_simulates_first_and_a_failure_blocks_signing() -> None:
-    client = client_of(simulations=[Outcome(err={"InstructionError": [1, {"Custom": 6000}]})])
+    client = client_of(
+        simulations=[Outcome(err={"InstructionError": [1, {"Custom": 6000}]})]
+    )
     with pytest.raises(ProgramFailed, match="Broke"):
         client.send(look(client), compute_units="auto")
     assert chain(client).count("send") == 0
 
 
 def test_budget_and_fee_stand_before_the_instructions() -> None:
-    client = client_of(simulations=[Outcome(units=100_000)], sends=[None], fees=[1, 2, 3, 100])
+    client = client_of(
+        simulations=[Outcome(units=100_000)], sends=[None], fees=[1, 2, 3, 100]
+    )
     client.send(look(client), compute_units="auto", priority_fee="auto", confirm=False)
     sent = next(a.given["transaction"] for a in chain(client).asked if a.name == "send")
     datas = [bytes(ix.data) for ix in sent.message.instructions]
@@ -334,7 +371,11 @@ def test_fetch_decodes_and_says_what_is_not_there() -> None:
 def test_fetch_many_gives_none_for_an_account_that_does_not_exist() -> None:
     one, absent, two = (Pubkey.new_unique() for _ in range(3))
     client = client_of(accounts={one: vault(1), two: vault(2)})
-    assert client.fetch_many("Vault", [one, absent, two]) == [{"index": 1}, None, {"index": 2}]
+    assert client.fetch_many("Vault", [one, absent, two]) == [
+        {"index": 1},
+        None,
+        {"index": 2},
+    ]
 
 
 def test_fetch_many_refuses_an_account_of_another_program() -> None:
@@ -403,7 +444,8 @@ def test_that_it_failed_is_known_although_its_logs_cannot_be_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = client_of(
-        sends=[None], statuses=[Status(True, {"InstructionError": [0, {"Custom": 6000}]})]
+        sends=[None],
+        statuses=[Status(True, {"InstructionError": [0, {"Custom": 6000}]})],
     )
 
     async def refused(_signature: Any) -> Any:

@@ -37,7 +37,9 @@ def checked(folder: Path, line: str) -> str:
         "client = connect_sync(Pubkey.default(), 'devnet')\n"
         f"{line}\n"
     )
-    output, _, _ = mypy.run(["--strict", "--cache-dir", str(folder / "cache"), str(script)])
+    output, _, _ = mypy.run(
+        ["--strict", "--cache-dir", str(folder / "cache"), str(script)]
+    )
     return output
 
 
@@ -67,5 +69,7 @@ def test_a_misspelt_option_is_a_type_error(tmp_path: Path) -> None:
     """One run of mypy for all lines, because each run takes seconds."""
     output = checked(tmp_path, "\n".join((GOOD, *MISSPELT)))
     first = 4 + GOOD.count("\n") + 1
-    found = {int(line.split(":")[1]) for line in output.splitlines() if ": error: " in line}
+    found = {
+        int(line.split(":")[1]) for line in output.splitlines() if ": error: " in line
+    }
     assert found == set(range(first, first + len(MISSPELT))), output

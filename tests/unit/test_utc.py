@@ -22,6 +22,8 @@ def test_a_time_is_read_as_it_was_written(second: int) -> None:
 
 def test_a_time_without_a_zone_is_in_utc() -> None:
     assert read_time("2026-11-28") == datetime(2026, 11, 28, tzinfo=UTC)
-    assert read_time("2026-11-28T09:30+02:00") == datetime(2026, 11, 28, 7, 30, tzinfo=UTC)
+    assert read_time("2026-11-28T09:30+02:00") == datetime(
+        2026, 11, 28, 7, 30, tzinfo=UTC
+    )
     with pytest.raises(ValueError, match="isoformat"):
         read_time("soon")

@@ -17,7 +17,9 @@ from mcpsol_py.versions import Version, Versions
 from tests.strategies import NoValue, Values, same
 
 
-def _shop(version: str, fields: dict[str, str], accounts: tuple[str, ...] = ("who",)) -> Program:
+def _shop(
+    version: str, fields: dict[str, str], accounts: tuple[str, ...] = ("who",)
+) -> Program:
     """A version of a program whose instruction, event and account have these fields."""
     named = [{"name": name, "type": kind} for name, kind in fields.items()]
     return load(
@@ -61,8 +63,14 @@ def test_the_version_that_explains_every_byte_counts() -> None:
 def test_the_slot_decides_between_versions_that_read_alike() -> None:
     data = bytes([1] * 8) + AMOUNT + TIP
     versions = Versions([Version(NEW, 10, 19), Version(RENAMED, 20)])
-    assert versions.read_instruction(data, slot=15).reading.value == {"amount": 5, "tip": 6}
-    assert versions.read_instruction(data, slot=20).reading.value == {"price": 5, "tip": 6}
+    assert versions.read_instruction(data, slot=15).reading.value == {
+        "amount": 5,
+        "tip": 6,
+    }
+    assert versions.read_instruction(data, slot=20).reading.value == {
+        "price": 5,
+        "tip": 6,
+    }
     for slot in (None, 5):
         found = versions.read_instruction(data, slot=slot)
         assert (found.version.program, found.is_sure) == (RENAMED, False)
@@ -95,7 +103,9 @@ def test_no_version_is_refused_and_so_are_data_of_none() -> None:
 def _families(folder: Path) -> list[list[Program]]:
     """The programs that have several IDLs, each with all of them."""
     by_address: dict[str, list[Program]] = defaultdict(list)
-    for file in sorted([*folder.glob("*__*.json"), *(folder.parent / "catalog").glob("*__*.json")]):
+    for file in sorted(
+        [*folder.glob("*__*.json"), *(folder.parent / "catalog").glob("*__*.json")]
+    ):
         program = load(file)
         if program.address is not None:
             by_address[str(program.address)].append(program)
@@ -110,13 +120,19 @@ def _calls(program: Program) -> Iterator[tuple[str, dict[str, Any], bytes]]:
             continue
         instruction = program.instruction(name)
         with suppress(NoValue, EncodeError):
-            value = Values(program.codecs).from_seed(instruction.codec.codec.node, 12345)
+            value = Values(program.codecs).from_seed(
+                instruction.codec.codec.node, 12345
+            )
             yield name, value, instruction.encode(value)
 
 
-def test_instructions_of_every_version_of_real_programs_are_read_by_it(shared_idls: Path) -> None:
+def test_instructions_of_every_version_of_real_programs_are_read_by_it(
+    shared_idls: Path,
+) -> None:
     for family in _families(shared_idls):
-        dated = [Version(program, 100 * i, 100 * i + 99) for i, program in enumerate(family)]
+        dated = [
+            Version(program, 100 * i, 100 * i + 99) for i, program in enumerate(family)
+        ]
         for i, program in enumerate(family):
             for name, value, data in _calls(program):
                 found = Versions(dated).read_instruction(data, slot=100 * i + 5)
@@ -138,7 +154,9 @@ def _accounts(program: Program) -> Iterator[tuple[str, dict[str, Any], bytes]]:
                 yield account.name, value, data
 
 
-def test_accounts_of_every_version_of_real_programs_are_read_by_it(shared_idls: Path) -> None:
+def test_accounts_of_every_version_of_real_programs_are_read_by_it(
+    shared_idls: Path,
+) -> None:
     read = 0
     for family in _families(shared_idls):
         dated = Versions(

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.whole_numbers import MAX_UNITS, U64_MAX, base_units, read_u64, whole_number
+from mcpsol_py.whole_numbers import (
+    MAX_UNITS,
+    U64_MAX,
+    base_units,
+    read_u64,
+    whole_number,
+)
 from tests.support.odd_numbers import NOT_UNITS
 
 
@@ -21,7 +27,9 @@ def test_the_ranges() -> None:
     assert read_u64(str(U64_MAX + 1)) is base_units(str(MAX_UNITS + 1)) is None
 
 
-@given(st.one_of(st.text(), st.from_regex(r"[\d_+\-. ]{1,30}"), st.floats(), st.booleans()))
+@given(
+    st.one_of(st.text(), st.from_regex(r"[\d_+\-. ]{1,30}"), st.floats(), st.booleans())
+)
 def test_nothing_raises_and_only_its_own_text_is_read(value: object) -> None:
     number = read_u64(value)
     assert number is None or str(number) == value

@@ -60,21 +60,40 @@ COUNTER = ProgramModel(
             "increment",
             _disc("0b12680968ae3b21"),
             (t.Field("amount", t.U64, ("What to add.",)),),
-            (Account("counter", writable=True, pda=COUNTER_PDA), Account("authority", signer=True)),
+            (
+                Account("counter", writable=True, pda=COUNTER_PDA),
+                Account("authority", signer=True),
+            ),
             docs=("Add amount to the counter.",),
         ),
     ),
     (AccountType("Counter", _disc("ffb004f5bcfd7c19"), t.Link("Counter")),),
-    (Event("Incremented", _disc("0102030405060708"), t.Struct((t.Field("count", t.U64),))),),
+    (
+        Event(
+            "Incremented",
+            _disc("0102030405060708"),
+            t.Struct((t.Field("count", t.U64),)),
+        ),
+    ),
     (ErrorCode(6000, "Overflow", "the counter is full"),),
-    (t.TypeDef("Counter", t.Struct((t.Field("authority", t.PUBKEY), t.Field("count", t.U64)))),),
+    (
+        t.TypeDef(
+            "Counter",
+            t.Struct((t.Field("authority", t.PUBKEY), t.Field("count", t.U64))),
+        ),
+    ),
     address="4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T",
     version="0.1.0",
 )
 ROUTE = t.TypeDef(
-    "Route", t.Struct((t.Field("hops", t.vec(t.Link("Hop"))), t.Field("limit", t.Option(t.U128))))
+    "Route",
+    t.Struct(
+        (t.Field("hops", t.vec(t.Link("Hop"))), t.Field("limit", t.Option(t.U128)))
+    ),
 )
-HOP = t.TypeDef("Hop", t.Enum((t.Variant("Direct"), t.Variant("Via", t.Tuple((t.PUBKEY, t.U8))))))
+HOP = t.TypeDef(
+    "Hop", t.Enum((t.Variant("Direct"), t.Variant("Via", t.Tuple((t.PUBKEY, t.U8)))))
+)
 TRAPS = ProgramModel(
     "traps",
     (
@@ -89,7 +108,10 @@ TRAPS = ProgramModel(
                 Account("fee_s", signer=True),
                 AccountGroup(
                     "inner",
-                    (Account("pool"), AccountGroup("deep", (Account("pool", writable=True),))),
+                    (
+                        Account("pool"),
+                        AccountGroup("deep", (Account("pool", writable=True),)),
+                    ),
                 ),
             ),
         ),
@@ -117,7 +139,13 @@ TRAPS = ProgramModel(
                 Account("mint"),
                 Account(
                     "vault",
-                    pda=Pda((ConstSeed(b"v"), AccountSeed(("mint",)), ArgSeed(("index",), t.U32))),
+                    pda=Pda(
+                        (
+                            ConstSeed(b"v"),
+                            AccountSeed(("mint",)),
+                            ArgSeed(("index",), t.U32),
+                        )
+                    ),
                 ),
             ),
         ),
@@ -148,7 +176,9 @@ LARGE = ProgramModel(
             ),
             docs=("A tool that no page can hold.",),
         ),
-        Instruction("long_words", _disc("00000000000000ab"), docs=("Many words. " * 120,)),
+        Instruction(
+            "long_words", _disc("00000000000000ab"), docs=("Many words. " * 120,)
+        ),
     ),
 )
 CASES: list[tuple[str, ProgramModel, Any]] = [
@@ -186,12 +216,20 @@ OLD_CASES: list[tuple[str, list[str]]] = [
                     "v": "2024-11-05",
                     "name": "counter",
                     "tools": [
-                        {"name": n, "description": n, "discriminator": d, "parameters": _VERBOSE}
+                        {
+                            "name": n,
+                            "description": n,
+                            "discriminator": d,
+                            "parameters": _VERBOSE,
+                        }
                     ],
                 }
                 | ({"nextCursor": "1"} if n == "increment" else {})
             )
-            for n, d in (("increment", "0b12680968ae3b21"), ("decrement", "6ae3a83bf81b9665"))
+            for n, d in (
+                ("increment", "0b12680968ae3b21"),
+                ("decrement", "6ae3a83bf81b9665"),
+            )
         ],
     ),
     (
@@ -236,7 +274,11 @@ def _said(tool: Tool) -> dict[str, Any]:
             for a in tool.accounts
         ],
         "args": [
-            {"name": a.name, "type": None if a.type is None else to_json(a.type), "exact": a.exact}
+            {
+                "name": a.name,
+                "type": None if a.type is None else to_json(a.type),
+                "exact": a.exact,
+            }
             for a in tool.args
         ],
         "ambiguous": list(tool.ambiguous),
@@ -277,7 +319,9 @@ def cases() -> list[dict[str, Any]]:
 def main() -> None:
     """Writes both files."""
     for name, content in (("pages.json", cases()), ("pages_mcpsol.json", old_cases())):
-        (HERE / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        (HERE / name).write_text(
+            json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -39,7 +39,10 @@ IDL: dict[str, Any] = {
         }
     ],
     "types": [
-        {"name": "Kind", "type": {"kind": "enum", "variants": [{"name": "Now"}, {"name": "Later"}]}}
+        {
+            "name": "Kind",
+            "type": {"kind": "enum", "variants": [{"name": "Now"}, {"name": "Later"}]},
+        }
     ],
 }
 
@@ -53,7 +56,9 @@ def idl() -> Idl:
     "ignore:The `repr_ns` argument:DeprecationWarning"
 )  # anchorpy's, from attrs
 @pytest.mark.parametrize("memo", [None, "for the rent"])
-def test_the_instruction_is_the_one_that_anchorpy_makes(idl: Idl, memo: str | None) -> None:
+def test_the_instruction_is_the_one_that_anchorpy_makes(
+    idl: Idl, memo: str | None
+) -> None:
     wallet, vault = Keypair(), Pubkey.new_unique()
     theirs = AnchorpyProgram(
         idl, PROGRAM, Provider(AsyncClient("http://127.0.0.1:9"), Wallet(wallet))
@@ -61,7 +66,9 @@ def test_the_instruction_is_the_one_that_anchorpy_makes(idl: Idl, memo: str | No
     system = Pubkey.from_string("1" * 32)
     accounts = {"from_owner": wallet.pubkey(), "vault": vault, "system_program": system}
     kind = theirs.type["Kind"].Later()
-    wanted = theirs.instruction["deposit_all"](5, memo, kind, ctx=Context(accounts=accounts))
+    wanted = theirs.instruction["deposit_all"](
+        5, memo, kind, ctx=Context(accounts=accounts)
+    )
     built = (
         load(idl)
         .instruction("deposit_all")
@@ -87,14 +94,20 @@ async def test_a_provider_is_the_chain_and_the_wallet(idl: Idl) -> None:
 
 
 def test_the_synchronous_client_of_solana_py_is_taken(idl: Idl) -> None:
-    client = connect_sync(PROGRAM, Client("http://127.0.0.1:9"), idl=idl, wallet=Keypair())
+    client = connect_sync(
+        PROGRAM, Client("http://127.0.0.1:9"), idl=idl, wallet=Keypair()
+    )
     assert (
-        client.build("depositAll", {"amount": 5, "memo": None, "kind": "Now"}, {"vault": PROGRAM})
+        client.build(
+            "depositAll", {"amount": 5, "memo": None, "kind": "Now"}, {"vault": PROGRAM}
+        )
         is not None
     )
 
 
-def test_every_shared_idl_that_anchorpy_reads_gives_the_same_model(shared_idls: Path) -> None:
+def test_every_shared_idl_that_anchorpy_reads_gives_the_same_model(
+    shared_idls: Path,
+) -> None:
     read = 0
     for path in sorted(shared_idls.glob("legacy__*.json")):
         if path.stem in UNREAD:

@@ -31,7 +31,9 @@ def test_a_program_pays_for_its_accounts_in_this_old_svm(repo: Path) -> None:
     assert counter.fetch("State", create.accounts[0].pubkey)["count"] == 5
 
 
-def test_the_demo_goes_as_far_as_the_core_alone_can(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_goes_as_far_as_the_core_alone_can(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["demo", "--json"]) == 0
     steps = [step["step"] for step in json.loads(capsys.readouterr().out)["steps"]]
     assert "a wrong authority is refused" in steps

@@ -46,7 +46,14 @@ from mcpsol_py.attack.kinds.strangers import (
 from mcpsol_py.attack.kinds.token_accounts import wrong_tokens
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations
 
-__all__ = ["KINDS", "Attack", "Trial", "attacks_on", "own_call_attacks", "unknown_instructions"]
+__all__ = [
+    "KINDS",
+    "Attack",
+    "Trial",
+    "attacks_on",
+    "own_call_attacks",
+    "unknown_instructions",
+]
 
 #: Each kind is a function from variations of a good call to attacks. The report keeps this order.
 KINDS: tuple[Callable[[Variations], Iterator[Attack]], ...] = (

@@ -40,7 +40,9 @@ def missing_signer(calls: Variations) -> Iterator[Attack]:
             kind="missing-signer",
             target=leaf,
             what="does not sign",
-            expected=set(map(calls.names.signer, filter(must_sign, calls.same_key(leaf)))),
+            expected=set(
+                map(calls.names.signer, filter(must_sign, calls.same_key(leaf)))
+            ),
             trial=trial,
         )
 
@@ -134,7 +136,9 @@ def look_alike(calls: Variations) -> Iterator[Attack]:
             if other.name != own.name and size in (0, len(other.discriminator.value))
         ]
         for discriminator, what in kinds:
-            trial = calls.holding(leaf, discriminator + bytes(account.data)[len(discriminator) :])
+            trial = calls.holding(
+                leaf, discriminator + bytes(account.data)[len(discriminator) :]
+            )
             yield calls.attack(
                 kind="look-alike",
                 target=leaf,

@@ -94,7 +94,9 @@ def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
     if found != base.addresses[leaf.index]:
         return None
     for bump in range(canonical - 1, -1, -1):
-        hashed = b"".join([*seeds, bytes([bump]), bytes(program), b"ProgramDerivedAddress"])
+        hashed = b"".join(
+            [*seeds, bytes([bump]), bytes(program), b"ProgramDerivedAddress"]
+        )
         address = Pubkey(sha256(hashed).digest())
         if not address.is_on_curve():
             return address
@@ -203,7 +205,9 @@ def _has_plain_address(leaf: Leaf) -> bool:
 def _with_copy(calls: Variations, leaf: Leaf, label: str) -> Trial:
     """Make a trial with a copy of an account, at an address of the attacker's, in its place."""
     key = calls.stranger(label)
-    return calls.trial(calls.at(leaf, key), accounts=copy_at(key, calls.base.account(leaf)))
+    return calls.trial(
+        calls.at(leaf, key), accounts=copy_at(key, calls.base.account(leaf))
+    )
 
 
 # --- other people's accounts ------------------------------------------------------------------------------------------
@@ -250,18 +254,26 @@ def has_one_of_another(calls: Variations) -> Iterator[Attack]:
 
 def _all_but(calls: Variations, kept: Leaf, other: Leaf) -> Trial:
     """Make a trial with another account for *other*, which everything names but the data of *kept*."""
-    metas, placed = calls.moved(other, calls.stranger(f"{other.name} of another"), kept=kept)
+    metas, placed = calls.moved(
+        other, calls.stranger(f"{other.name} of another"), kept=kept
+    )
     return calls.trial(metas, accounts=placed)
 
 
 def _seeds_with_field(calls: Variations, leaf: Leaf, field: str) -> set[str]:
     """Return the errors of accounts whose seeds have that field."""
-    using = [other for other in calls.base.present if calls.names.seeds_use(other, leaf, field)]
+    using = [
+        other
+        for other in calls.base.present
+        if calls.names.seeds_use(other, leaf, field)
+    ]
     return set(map(calls.names.seeds, using))
 
 
 def _anyone_may_own(leaf: Leaf) -> bool:
-    return not has_address(leaf) and leaf.account.address is None and not is_created(leaf)
+    return (
+        not has_address(leaf) and leaf.account.address is None and not is_created(leaf)
+    )
 
 
 def unbound(calls: Variations) -> Iterator[Attack]:
@@ -287,7 +299,14 @@ def _is_bound(leaf: Leaf) -> bool:
     if must_sign(leaf) or not _anyone_may_own(leaf):
         return True
     constraints = constraints_of(leaf)
-    return any((constraints.one_of, constraints.executable, constraints.sysvar, constraints.state))
+    return any(
+        (
+            constraints.one_of,
+            constraints.executable,
+            constraints.sysvar,
+            constraints.state,
+        )
+    )
 
 
 def duplicate(calls: Variations) -> Iterator[Attack]:

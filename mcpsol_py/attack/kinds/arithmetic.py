@@ -47,11 +47,15 @@ class _Varied:
 
     def trial(self, placed: Snapshot, after: Callable[[], str]) -> Trial:
         """Make a trial of this call, with other accounts on the chain."""
-        return self.calls.trial(self.metas, self.data, self.placed | placed, after=after)
+        return self.calls.trial(
+            self.metas, self.data, self.placed | placed, after=after
+        )
 
     def conserving(self, placed: Snapshot) -> Trial:
         """Make a trial after which each mint must have as many tokens as before."""
-        return self.trial(placed, _is_conserved(self.calls, self.metas, self.placed | placed))
+        return self.trial(
+            placed, _is_conserved(self.calls, self.metas, self.placed | placed)
+        )
 
 
 def arithmetic(calls: Variations) -> Iterator[Attack]:
@@ -86,7 +90,9 @@ def _edges(calls: Variations, name: str, number: Int) -> Iterator[Attack]:
             yield from _largest_of_all_tokens(calls, name, varied)
 
 
-def _largest_of_all_tokens(calls: Variations, name: str, varied: _Varied) -> Iterator[Attack]:
+def _largest_of_all_tokens(
+    calls: Variations, name: str, varied: _Varied
+) -> Iterator[Attack]:
     for holder, balances in _all_in_one(varied):
         trial = varied.conserving(balances)
         yield calls.attack(
@@ -125,7 +131,9 @@ def _with_argument(calls: Variations, name: str, value: int) -> _Varied | None:
     return _Varied(calls, base.metas(addresses), calls.moved_accounts(addresses), data)
 
 
-def _addresses_with(calls: Variations, name: str, args: dict[str, object]) -> list[Pubkey]:
+def _addresses_with(
+    calls: Variations, name: str, args: dict[str, object]
+) -> list[Pubkey]:
     """Derive the addresses whose seeds have the argument, then those that follow from them."""
     addresses = list(calls.base.addresses)
     derived = list(filter(has_address, calls.base.present))
@@ -154,7 +162,9 @@ def _all_in_one(varied: _Varied) -> Iterator[tuple[str, Snapshot]]:
         if _is_token_account(account):
             holders[leaf.name] = (key, account)
         elif _is_mint(account):
-            supplies[key] = with_data(account, tokens.patch_mint(account.data, supply=_U64_MAX))
+            supplies[key] = with_data(
+                account, tokens.patch_mint(account.data, supply=_U64_MAX)
+            )
     for name in holders:
         yield name, supplies | _balances(holders, name)
 
@@ -170,7 +180,9 @@ def _balances(holders: dict[str, tuple[Pubkey, Account]], rich: str) -> Snapshot
 
 
 def _is_token_account(account: Account) -> bool:
-    return _is_of_token_program(account) and len(account.data) >= tokens.TOKEN_ACCOUNT_SIZE
+    return (
+        _is_of_token_program(account) and len(account.data) >= tokens.TOKEN_ACCOUNT_SIZE
+    )
 
 
 def _is_mint(account: Account) -> bool:
@@ -186,7 +198,9 @@ def _is_conserved(
 ) -> Callable[[], str]:
     """Check that each mint's tokens change by as much as its supply."""
     keys = list(dict.fromkeys(meta.pubkey for meta in metas))
-    before = _unbacked({key: placed.get(key) or calls.scene.account(key) for key in keys})
+    before = _unbacked(
+        {key: placed.get(key) or calls.scene.account(key) for key in keys}
+    )
 
     def check() -> str:
         after = _unbacked({key: calls.scene.account(key) for key in keys})
@@ -234,7 +248,9 @@ def _wraps(calls: Variations, name: str) -> Iterator[Attack]:
         key = varied.metas[leaf.index].pubkey
         for edge in _state_edges(calls, leaf):
             forged = calls.with_state(leaf, account, values | {edge.field: edge.start})
-            trial = varied.trial({key: forged}, _has_not_wrapped(calls, key, leaf, edge))
+            trial = varied.trial(
+                {key: forged}, _has_not_wrapped(calls, key, leaf, edge)
+            )
             yield calls.attack(
                 kind="arithmetic",
                 target=name,
@@ -251,13 +267,19 @@ def _state_edges(calls: Variations, leaf: Leaf) -> Iterator[_Edge]:
         return
     for field in node.fields:
         number = _integer(calls, field.type)
-        if number is not None and number.bits >= 16 and field.name != leaf.account.stored_bump:
+        if (
+            number is not None
+            and number.bits >= 16
+            and field.name != leaf.account.stored_bump
+        ):
             low, top = _range(number)
             yield _Edge(field.name, "largest", top, low + _STEP - 1)
             yield _Edge(field.name, "smallest", low, top - _STEP + 1)
 
 
-def _has_not_wrapped(calls: Variations, key: Pubkey, leaf: Leaf, edge: _Edge) -> Callable[[], str]:
+def _has_not_wrapped(
+    calls: Variations, key: Pubkey, leaf: Leaf, edge: _Edge
+) -> Callable[[], str]:
     def check() -> str:
         found = calls.base.fields(leaf, calls.scene.account(key)) or {}
         if found.get(edge.field) == edge.wrapped:

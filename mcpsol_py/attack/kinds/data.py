@@ -8,7 +8,16 @@ from solders.instruction import Instruction
 
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations
 from mcpsol_py.model.program import LIST_TOOLS
-from mcpsol_py.model.types import Array, Bool, Bytes, Enum, Int, Option, SizePrefixed, Type
+from mcpsol_py.model.types import (
+    Array,
+    Bool,
+    Bytes,
+    Enum,
+    Int,
+    Option,
+    SizePrefixed,
+    Type,
+)
 
 __all__ = [
     "bad_values",

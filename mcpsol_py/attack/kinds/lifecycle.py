@@ -11,7 +11,12 @@ from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.derivation import constraints_of, has_address, is_created, must_sign
+from mcpsol_py.attack.derivation import (
+    constraints_of,
+    has_address,
+    is_created,
+    must_sign,
+)
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, state_accounts
 from mcpsol_py.attack.sandbox import Scene, Snapshot
 from mcpsol_py.model.program import AccountSeed
@@ -139,7 +144,9 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
     """Attack the *target* that gets the lamports of a closed account."""
     key = calls.base.addresses[leaf.index]
     lamports = lamports_of(calls.base.account(leaf))
-    paid = _has_received(calls.scene, calls.base.addresses[_end(calls, target).index], lamports)
+    paid = _has_received(
+        calls.scene, calls.base.addresses[_end(calls, target).index], lamports
+    )
     what = f"is closed: all its lamports go to {target.name}"
     yield calls.attack(
         kind="close",
@@ -152,7 +159,9 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
     is_free = target.account.address is None and not has_address(target)
     if is_free and not must_sign(target):
         expected = (
-            {"ConstraintClose"} | calls.names.depending_on(target) | _of_another_kind(calls, target)
+            {"ConstraintClose"}
+            | calls.names.depending_on(target)
+            | _of_another_kind(calls, target)
         )
         trial = calls.trial(calls.at(target, key))
         what = f"is itself the {target.name} that gets its lamports"
@@ -213,7 +222,9 @@ def resize(calls: Variations) -> Iterator[Attack]:
         if size is None:
             continue
         old = len(account.data)
-        check = partial(_resizing, calls.scene, calls.base.addresses[leaf.index], old, size)
+        check = partial(
+            _resizing, calls.scene, calls.base.addresses[leaf.index], old, size
+        )
         yield calls.attack(
             kind="resize",
             target=leaf,

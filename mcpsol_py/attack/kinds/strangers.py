@@ -19,7 +19,13 @@ from mcpsol_py.attack.derivation import (
     must_sign,
 )
 from mcpsol_py.attack.kinds.binding import is_bound, related
-from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, copy_at, state_accounts
+from mcpsol_py.attack.kinds.variations import (
+    Attack,
+    Trial,
+    Variations,
+    copy_at,
+    state_accounts,
+)
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.model.program import AccountBumpValue
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
@@ -56,7 +62,9 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
             key = calls.stranger(f"{leaf.name} of another")
             metas = calls.at(leaf, key)
         trial = calls.trial(
-            metas, accounts=copy_at(key, forged), after=_keeps_lamports(calls, key, forged.lamports)
+            metas,
+            accounts=copy_at(key, forged),
+            after=_keeps_lamports(calls, key, forged.lamports),
         )
         yield _open(calls, "unbound", leaf, "is somebody else's state", trial)
 
@@ -97,14 +105,18 @@ def closed_by_anybody(calls: Variations) -> Iterator[Attack]:
 
 def _closing_by_stranger(calls: Variations, leaf: Leaf, target: Leaf) -> Attack:
     """Make the attack with strangers in the places of the *target* and of everybody who signs."""
-    replaced = [other for other in calls.base.present if other == target or must_sign(other)]
+    replaced = [
+        other for other in calls.base.present if other == target or must_sign(other)
+    ]
     keys = [calls.base.addresses[other.index] for other in replaced]
     strangers = {
         key: calls.stranger(f"closing {other.name}")
         for key, other in zip(keys, replaced, strict=True)
     }
     metas = [
-        AccountMeta(strangers.get(meta.pubkey, meta.pubkey), meta.is_signer, meta.is_writable)
+        AccountMeta(
+            strangers.get(meta.pubkey, meta.pubkey), meta.is_signer, meta.is_writable
+        )
         for meta in calls.base.metas()
     ]
     rich = Account(_FUNDED, b"", SYSTEM_PROGRAM)
@@ -115,7 +127,12 @@ def _closing_by_stranger(calls: Variations, leaf: Leaf, target: Leaf) -> Attack:
         after=_gains_nothing(calls, winner),
     )
     return Attack(
-        "unbound", leaf.name, "is closed by a stranger", frozenset(), trial, may_pass=True
+        "unbound",
+        leaf.name,
+        "is closed by a stranger",
+        frozenset(),
+        trial,
+        may_pass=True,
     )
 
 
@@ -165,7 +182,11 @@ def bump_argument(calls: Variations) -> Iterator[Attack]:
             continue
         key, bump = found
         metas, placed = calls.moved(leaf, key)
-        data = bytes(calls.base.instruction.encode({**calls.base.args, arguments[leaf.path]: bump}))
+        data = bytes(
+            calls.base.instruction.encode(
+                {**calls.base.args, arguments[leaf.path]: bump}
+            )
+        )
         yield Attack(
             kind="other-bump",
             target=leaf.name,
@@ -200,7 +221,9 @@ def two_roles(calls: Variations) -> Iterator[Attack]:
             continue
         metas = calls.at(other, key)
         trial = calls.trial(metas)
-        yield _open(calls, "two-roles", f"{other.name}={one.name}", "are one account", trial)
+        yield _open(
+            calls, "two-roles", f"{other.name}={one.name}", "are one account", trial
+        )
 
 
 def _may_be_one(one: Leaf, other: Leaf) -> bool:
@@ -229,31 +252,52 @@ def remaining_accounts(calls: Variations) -> Iterator[Attack]:
         key = calls.stranger(f"{rest.name} after the named ones")
         good = AccountMeta(payer, rest.signer is True, rest.writable)
         unsigned = AccountMeta(key, False, rest.writable)
-        fixed = AccountMeta(payer if rest.signer is True else key, rest.signer is True, False)
+        fixed = AccountMeta(
+            payer if rest.signer is True else key, rest.signer is True, False
+        )
         if rest.signer is True:
             yield from _wrong_flag(
                 calls, rest.name, "does not sign", "AccountNotSigner", good, unsigned
             )
         if rest.writable:
-            yield from _wrong_flag(calls, rest.name, "is read-only", "ConstraintMut", good, fixed)
+            yield from _wrong_flag(
+                calls, rest.name, "is read-only", "ConstraintMut", good, fixed
+            )
         trial = _with_more(calls, [good, good])
-        yield _open(calls, "two-roles", f"{rest.name}={rest.name}", "are one account", trial)
+        yield _open(
+            calls, "two-roles", f"{rest.name}={rest.name}", "are one account", trial
+        )
 
 
 def _wrong_flag(
-    calls: Variations, name: str, what: str, error: str, good: AccountMeta, bad: AccountMeta
+    calls: Variations,
+    name: str,
+    what: str,
+    error: str,
+    good: AccountMeta,
+    bad: AccountMeta,
 ) -> Iterator[Attack]:
     """Attack with one account that lacks a flag, and with so many before it that the program may not read it."""
     yield _after(calls, name, what, {error}, [bad])
     many = [*[good] * _MANY, bad]
-    yield _after(calls, name, f"{what}, behind {_MANY} others", {error, "TooManyAccounts"}, many)
+    yield _after(
+        calls, name, f"{what}, behind {_MANY} others", {error, "TooManyAccounts"}, many
+    )
 
 
 def _after(
-    calls: Variations, name: str, what: str, expected: set[str], metas: list[AccountMeta]
+    calls: Variations,
+    name: str,
+    what: str,
+    expected: set[str],
+    metas: list[AccountMeta],
 ) -> Attack:
     return calls.attack(
-        kind="remaining", target=name, what=what, expected=expected, trial=_with_more(calls, metas)
+        kind="remaining",
+        target=name,
+        what=what,
+        expected=expected,
+        trial=_with_more(calls, metas),
     )
 
 
@@ -261,7 +305,11 @@ def _with_more(calls: Variations, metas: list[AccountMeta]) -> Trial:
     return calls.trial([*calls.base.metas(), *metas])
 
 
-def _open(calls: Variations, kind: str, target: Leaf | str, what: str, trial: Trial) -> Attack:
+def _open(
+    calls: Variations, kind: str, target: Leaf | str, what: str, trial: Trial
+) -> Attack:
     """Make an attack that the program may withstand or not, as its author decides."""
     name = target if isinstance(target, str) else target.name
-    return Attack(kind, name, what, frozenset(), trial, may_pass=True, open_is_fine=True)
+    return Attack(
+        kind, name, what, frozenset(), trial, may_pass=True, open_is_fine=True
+    )

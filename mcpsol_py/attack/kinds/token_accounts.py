@@ -37,7 +37,9 @@ def wrong_tokens(calls: Variations) -> Iterator[Attack]:
             )
 
 
-def _forged_mints(token: TokenConstraint, data: bytes, stranger: Pubkey) -> Iterator[_Forgery]:
+def _forged_mints(
+    token: TokenConstraint, data: bytes, stranger: Pubkey
+) -> Iterator[_Forgery]:
     uninitialized = tokens.patch_mint(data, is_initialized=0)
     yield "not-a-mint", "is not initialized", uninitialized, _BAD_LAYOUT
     token_account = tokens.TokenAccount(stranger, stranger, 1).to_bytes()
@@ -55,12 +57,19 @@ def _forged_mints(token: TokenConstraint, data: bytes, stranger: Pubkey) -> Iter
         yield "mint-decimals", "has other decimals", other, "ConstraintMintDecimals"
 
 
-def _forged_accounts(token: TokenConstraint, data: bytes, stranger: Pubkey) -> Iterator[_Forgery]:
+def _forged_accounts(
+    token: TokenConstraint, data: bytes, stranger: Pubkey
+) -> Iterator[_Forgery]:
     uninitialized = tokens.patch_token_account(data, state=0)
     yield "not-a-token-account", "is not initialized", uninitialized, _BAD_LAYOUT
     mint = tokens.Mint(supply=10**15, decimals=6).to_bytes()
     yield "not-a-token-account", "is a mint", mint, _BAD_LAYOUT
-    yield "not-a-token-account", "is a multisig", tokens.forged_multisig(data), _BAD_LAYOUT
+    yield (
+        "not-a-token-account",
+        "is a multisig",
+        tokens.forged_multisig(data),
+        _BAD_LAYOUT,
+    )
     extended = tokens.forged_extended_account(data)
     yield "not-a-token-account", "is a mint with extensions", extended, _BAD_LAYOUT
     # an associated address depends on the mint, so no account of another mint can be made there

@@ -126,12 +126,18 @@ class Variations:
         """
         key = self.base.addresses[leaf.index]
         metas = self.base.metas()
-        return [_flagged(meta, changed) if meta.pubkey == key else meta for meta in metas]
+        return [
+            _flagged(meta, changed) if meta.pubkey == key else meta for meta in metas
+        ]
 
     def same_key(self, leaf: Leaf) -> list[Leaf]:
         """Return all leaves at the same address."""
         key = self.base.addresses[leaf.index]
-        return [other for other in self.base.present if self.base.addresses[other.index] == key]
+        return [
+            other
+            for other in self.base.present
+            if self.base.addresses[other.index] == key
+        ]
 
     def at(self, leaf: Leaf, key: Pubkey) -> list[AccountMeta]:
         """Return the accounts with another address in a leaf's place."""
@@ -161,7 +167,11 @@ class Variations:
         """Derive the other addresses from *addresses*, in place. Did one of them change?"""
         before = list(addresses)
         for leaf in self.base.present:
-            if leaf.index != moved.index and has_address(leaf) and self.follows_seeds(leaf):
+            if (
+                leaf.index != moved.index
+                and has_address(leaf)
+                and self.follows_seeds(leaf)
+            ):
                 addresses[leaf.index], _ = self.base.derivation(addresses).derive(leaf)
         return addresses != before
 
@@ -178,7 +188,9 @@ class Variations:
     def moved_accounts(
         self,
         addresses: list[Pubkey],
-        edit: Callable[[Leaf, Account, list[Pubkey]], Account] = lambda leaf, account, _: account,
+        edit: Callable[
+            [Leaf, Account, list[Pubkey]], Account
+        ] = lambda leaf, account, _: account,
         kept: Leaf | None = None,
     ) -> Snapshot:
         """Return the accounts that differ when the call has these addresses.
@@ -186,21 +198,29 @@ class Variations:
         *edit* adjusts each of them. The data of *kept* holds the old addresses.
         """
         renamed = {
-            old: new for old, new in zip(self.base.addresses, addresses, strict=True) if old != new
+            old: new
+            for old, new in zip(self.base.addresses, addresses, strict=True)
+            if old != new
         }
         placed: Snapshot = {}
         for leaf, account in existing_accounts(self.base):
             if account.executable:
                 continue
             data = bytes(account.data)
-            moved = account if leaf == kept else with_data(account, _replaced(data, renamed))
+            moved = (
+                account
+                if leaf == kept
+                else with_data(account, _replaced(data, renamed))
+            )
             moved = edit(leaf, moved, addresses)
             target = addresses[leaf.index]
             if target != self.base.addresses[leaf.index] or moved.data != account.data:
                 placed[target] = moved
         return placed
 
-    def _with_new_bump(self, leaf: Leaf, account: Account, addresses: list[Pubkey]) -> Account:
+    def _with_new_bump(
+        self, leaf: Leaf, account: Account, addresses: list[Pubkey]
+    ) -> Account:
         """Store the bump of a leaf's new address in its state."""
         field, address = leaf.account.stored_bump, addresses[leaf.index]
         if field is None or address == self.base.addresses[leaf.index]:
@@ -216,7 +236,9 @@ class Variations:
             return account
         return self.with_state(leaf, account, values | {field: bump})
 
-    def with_state(self, leaf: Leaf, account: Account, values: dict[str, Any]) -> Account:
+    def with_state(
+        self, leaf: Leaf, account: Account, values: dict[str, Any]
+    ) -> Account:
         """Return a leaf's account with these fields of state, and its other bytes as they are."""
         state = constraints_of(leaf).state or ""
         made = bytes(self.scene.program.encode_account(state, values))
@@ -226,7 +248,9 @@ class Variations:
         """Make a trial of the call with other data in a leaf's account."""
         account = self.base.account(leaf)
         assert account is not None
-        return self.trial(accounts={self.base.addresses[leaf.index]: with_data(account, data)})
+        return self.trial(
+            accounts={self.base.addresses[leaf.index]: with_data(account, data)}
+        )
 
 
 def existing_accounts(base: Baseline) -> Iterator[tuple[Leaf, Account]]:

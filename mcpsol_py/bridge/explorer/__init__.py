@@ -35,7 +35,15 @@ _MODULES = {
     "Explorer": "app",
     "PaymentsPage": "payments_page",
     **dict.fromkeys(
-        ("Block", "Cell", "FactsBlock", "PageContent", "Section", "TableBlock", "TextBlock"),
+        (
+            "Block",
+            "Cell",
+            "FactsBlock",
+            "PageContent",
+            "Section",
+            "TableBlock",
+            "TextBlock",
+        ),
         "content",
     ),
 }

@@ -43,7 +43,9 @@ async def check_access(
         wanted = "build"
         if header(scope, b"origin") not in settings.allowed_origins:
             return _refusal(403, "forms are accepted only from these pages")
-    if operators.needs_no_token(scope) or (operators.pages_are_public and not for_operators):
+    if operators.needs_no_token(scope) or (
+        operators.pages_are_public and not for_operators
+    ):
         return None
     return await _check_token(scope, operators, wanted)
 
@@ -54,7 +56,9 @@ async def _check_token(
     if operators.verifier is None:
         why = "this page is the operator's: set $IDL2MCP_TOKEN, or operator_port in [http]"
         return _refusal(403, why)
-    token = await operators.verifier.verify_token(bearer_token(scope) or _password(scope))
+    token = await operators.verifier.verify_token(
+        bearer_token(scope) or _password(scope)
+    )
     if token is None:
         ask = (b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')
         return _refusal(401, "enter the token as the password", ask)
@@ -89,4 +93,6 @@ async def read_form(receive: Receive) -> dict[str, str]:
         if len(data) > _MAX_FORM_BYTES:
             return {}
         if not message.get("more_body"):
-            return dict(parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True))
+            return dict(
+                parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True)
+            )

@@ -15,7 +15,12 @@ from mcpsol_py.bridge.explorer.content import (
     TableBlock,
     TextBlock,
 )
-from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer, field_lines, json_text
+from mcpsol_py.bridge.explorer.rendering import (
+    HtmlPage,
+    Renderer,
+    field_lines,
+    json_text,
+)
 from mcpsol_py.bridge.explorer.site import Site, price_notice
 from mcpsol_py.calls.balances import ui_amount
 from mcpsol_py.calls.prepare import ServedProgram
@@ -34,15 +39,23 @@ async def accounts_page(site: Site, renderer: Renderer, label: str) -> HtmlPage:
     """Return the page that lists a program's accounts by type."""
     served = site.box.labels[label]
     program = site.program_facts(label)
-    types = served.program.model.accounts[:_MAX_TYPES] if served.transport is not None else ()
-    blocks = [await _accounts_of_type(site, served, label, account.name) for account in types]
+    types = (
+        served.program.model.accounts[:_MAX_TYPES]
+        if served.transport is not None
+        else ()
+    )
+    blocks = [
+        await _accounts_of_type(site, served, label, account.name) for account in types
+    ]
     chain = program["chain"] or "no chain"
     about = f"Accounts of {program['name']} on {chain}, at most {_MAX_ACCOUNTS} of each type."
     back = [(f"/programs/{quote(label)}", program["name"])]
     return renderer.content(PageContent("Accounts", about, blocks), back=back, here="/")
 
 
-async def account_page(site: Site, renderer: Renderer, query: Mapping[str, str]) -> HtmlPage:
+async def account_page(
+    site: Site, renderer: Renderer, query: Mapping[str, str]
+) -> HtmlPage:
     """Return the page of the account that *query* names by `program` and `address`."""
     labels = site.box.labels
     text = query.get("address", "").strip()[:100]
@@ -51,7 +64,10 @@ async def account_page(site: Site, renderer: Renderer, query: Mapping[str, str])
         label = await _owner(site, text)
     served = labels[label]
     name = clean_text(served.program.name, 100)
-    back = [(f"/programs/{quote(label)}", name), (f"/accounts/{quote(label)}", "Accounts")]
+    back = [
+        (f"/programs/{quote(label)}", name),
+        (f"/accounts/{quote(label)}", "Accounts"),
+    ]
     try:
         content = await _account(site, served, text)
     except McpsolError as error:
@@ -80,7 +96,9 @@ def _shown_fields(row: Mapping[str, Any]) -> Any:
     return row.get("fields", row.get("partial_fields", row.get("error", "")))
 
 
-async def _accounts_of_type(site: Site, served: ServedProgram, label: str, name: str) -> Block:
+async def _accounts_of_type(
+    site: Site, served: ServedProgram, label: str, name: str
+) -> Block:
     price = site.account_price(served, "list", name)
     if price is not None:
         return TextBlock(name, price_notice(price))
@@ -92,7 +110,9 @@ async def _accounts_of_type(site: Site, served: ServedProgram, label: str, name:
     for row in found["accounts"]:
         href = "/account?" + urlencode({"program": label, "address": row["address"]})
         fields = field_lines(_shown_fields(row))
-        rows.append((site.address_cell(row["address"], href=href), Cell(fields, "code")))
+        rows.append(
+            (site.address_cell(row["address"], href=href), Cell(fields, "code"))
+        )
     heading = f"{name} ({found['total']})"
     return TableBlock(heading, ("Address", "Fields"), rows, empty="None on this chain.")
 

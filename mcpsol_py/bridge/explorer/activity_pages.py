@@ -30,7 +30,10 @@ def calls_page(site: Site, is_live: bool = False) -> PageContent:
     rows = [
         (
             Cell(f"{call.at:%Y-%m-%d %H:%M:%S}"),
-            Cell(call.tool, href=f"/tools/{quote(call.tool)}" if call.tool in known else ""),
+            Cell(
+                call.tool,
+                href=f"/tools/{quote(call.tool)}" if call.tool in known else "",
+            ),
             Cell(call.outcome, "good" if call.outcome == "ok" else "bad"),
             Cell(f"{call.seconds * 1000:.1f} ms", "number"),
             Cell(call.by),
@@ -39,7 +42,11 @@ def calls_page(site: Site, is_live: bool = False) -> PageContent:
     ]
     table = TableBlock("", ("Time (UTC)", "Tool", "Outcome", "Duration", "By"), rows)
     about = f"The last {MAX_CALLS} calls at most, newest first."
-    switch = Cell("Stop", href="/calls") if is_live else Cell("Watch live", href="/calls?live=1")
+    switch = (
+        Cell("Stop", href="/calls")
+        if is_live
+        else Cell("Watch live", href="/calls?live=1")
+    )
     live = FactsBlock("", [("Live" if is_live else "Now", switch)])
     return PageContent("Recent calls", about, [live, table])
 
@@ -52,7 +59,14 @@ def audit_page(audit: AuditLog) -> PageContent:
         entries = audit.entries()[-_MAX_LINES:][::-1]
     table = TableBlock(
         "",
-        ("Line", "Time (UTC)", "Event", "Instruction", "Outflow (base units)", "Signature"),
+        (
+            "Line",
+            "Time (UTC)",
+            "Event",
+            "Instruction",
+            "Outflow (base units)",
+            "Signature",
+        ),
         list(map(_row, entries)),
         empty="Nothing has been sent yet.",
     )
@@ -76,7 +90,9 @@ def _verified(audit: AuditLog) -> tuple[PageState, str]:
 
 def _row(entry: Mapping[str, Any]) -> tuple[Cell, ...]:
     event = str(entry.get("event", ""))
-    outflow = ", ".join(f"{amount} of {mint}" for mint, amount in entry.get("outflow", {}).items())
+    outflow = ", ".join(
+        f"{amount} of {mint}" for mint, amount in entry.get("outflow", {}).items()
+    )
     return (
         Cell(str(entry.get("n", "")), "number"),
         Cell(str(entry.get("at", ""))[:19].replace("T", " ")),

@@ -109,7 +109,9 @@ class Explorer:
         self._own_paths = re.compile(rf"/({_PATHS}{section_paths})?")
         navigation = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
         navigation += [(f"/{section.slug}", section.title) for section in sections]
-        self._renderer = Renderer(navigation, bridge.mode, plays=self.site.play is not None)
+        self._renderer = Renderer(
+            navigation, bridge.mode, plays=self.site.play is not None
+        )
         #: First step of a path -> the function that makes the page.
         self._pages: dict[str, Callable[[_PageRequest], Awaitable[HtmlPage | None]]] = {
             "": self._index,
@@ -136,7 +138,10 @@ class Explorer:
             return
         first = path.split("/")[1]
         refusal = await check_access(
-            scope, self.settings, self.operators, for_operators=first in self._for_operators
+            scope,
+            self.settings,
+            self.operators,
+            for_operators=first in self._for_operators,
         )
         if refusal is not None:
             await _send(send, refusal.page, refusal.headers)
@@ -152,7 +157,10 @@ class Explorer:
         if self._own_paths.fullmatch(path):
             return True
         is_served = path == self.settings.path or path.startswith("/.well-known/")
-        by_browser = "text/html" in header(scope, b"accept") and scope["method"] in ("GET", "HEAD")
+        by_browser = "text/html" in header(scope, b"accept") and scope["method"] in (
+            "GET",
+            "HEAD",
+        )
         return by_browser and not is_served
 
     async def _page(self, scope: Scope, path: str, receive: Receive) -> HtmlPage:
@@ -192,7 +200,9 @@ class Explorer:
 
     async def _tool(self, request: _PageRequest) -> HtmlPage:
         tool = self.site.box.tool(request.name)
-        return await tool_page(self.site, self._renderer, tool, await request.posted_form())
+        return await tool_page(
+            self.site, self._renderer, tool, await request.posted_form()
+        )
 
     async def _accounts(self, request: _PageRequest) -> HtmlPage | None:
         if request.name not in self.site.box.labels:
@@ -216,7 +226,11 @@ class Explorer:
     async def _search(self, request: _PageRequest) -> HtmlPage:
         text = request.query.get("q", "")[:200]
         catalog = self.site.bridge.catalog
-        hits = [] if catalog is None else await asyncio.to_thread(catalog.search, text, _FOUND)
+        hits = (
+            []
+            if catalog is None
+            else await asyncio.to_thread(catalog.search, text, _FOUND)
+        )
         return search_page(self.site, self._renderer, text, hits)
 
     async def _calls(self, request: _PageRequest) -> HtmlPage:
@@ -237,7 +251,9 @@ class Explorer:
         return self._renderer.content(content, here=f"/{section.slug}")
 
 
-async def _send(send: Send, page: HtmlPage, extra: Iterable[tuple[bytes, bytes]] = ()) -> None:
+async def _send(
+    send: Send, page: HtmlPage, extra: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
     body = page.body.encode()
     if page.refresh:
         extra = [*extra, (b"refresh", str(page.refresh).encode())]
@@ -247,5 +263,7 @@ async def _send(send: Send, page: HtmlPage, extra: Iterable[tuple[bytes, bytes]]
         (b"content-type", page.kind.encode()),
         (b"content-length", str(len(body)).encode()),
     ]
-    await send({"type": "http.response.start", "status": page.status, "headers": headers})
+    await send(
+        {"type": "http.response.start", "status": page.status, "headers": headers}
+    )
     await send({"type": "http.response.body", "body": body})

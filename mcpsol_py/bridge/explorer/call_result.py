@@ -63,7 +63,9 @@ def _failure(reply: Reply) -> dict[str, Any]:
     logs = reply.details.get("logs")
     message = reply.text
     if isinstance(logs, list) and logs:
-        blocks.append(TextBlock("Last log lines", "\n".join(map(str, logs)), folded=True))
+        blocks.append(
+            TextBlock("Last log lines", "\n".join(map(str, logs)), folded=True)
+        )
         message, _, _ = message.partition(f"\n{LOG_TITLE}")
     heading = "It would fail" if "reason" in reply.details else "Not available here"
     return _result(heading, "bad", blocks, message)

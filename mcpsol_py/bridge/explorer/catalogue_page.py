@@ -21,7 +21,13 @@ from mcpsol_py.bridge.explorer.content import (
 from mcpsol_py.catalog.catalog import Catalog
 from mcpsol_py.catalog.records import ProgramRow, VersionRow, conflicts
 from mcpsol_py.errors import McpsolError
-from mcpsol_py.model.program import Account, AccountGroup, AccountItem, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountItem,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import Struct, Type
 from mcpsol_py.names import clean_text
@@ -46,11 +52,15 @@ class CataloguePage:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
+    async def page(
+        self, path: Sequence[str], query: Mapping[str, str]
+    ) -> PageContent | None:
         """See Section. Raises McpsolError."""
         return await anyio.to_thread.run_sync(partial(self._page, path, query))
 
-    def _page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
+    def _page(
+        self, path: Sequence[str], query: Mapping[str, str]
+    ) -> PageContent | None:
         match path:
             case []:
                 return _list_page(self._catalog, query)
@@ -76,7 +86,9 @@ def _version_path(row: ProgramRow, version: VersionRow) -> str:
 
 def _version_with(row: ProgramRow, start: str) -> VersionRow | None:
     """Return the version whose hash starts with *start*; of several with one schema, the one that counts."""
-    return next((one for one in row.versions if start and one.hash.startswith(start)), None)
+    return next(
+        (one for one in row.versions if start and one.hash.startswith(start)), None
+    )
 
 
 # --- the list --------------------------------------------------------------------------------------------------------
@@ -85,7 +97,9 @@ def _version_with(row: ProgramRow, start: str) -> VersionRow | None:
 def _list_page(catalog: Catalog, query: Mapping[str, str]) -> PageContent:
     words, category = query.get("show", "")[:100], query.get("category", "")[:100]
     after = query.get("after", "")[:100]
-    listed = catalog.listed(after=after, limit=_PAGE + 1, words=words, category=category)
+    listed = catalog.listed(
+        after=after, limit=_PAGE + 1, words=words, category=category
+    )
     shown = listed[:_PAGE]
     table = TableBlock(
         "",
@@ -95,11 +109,16 @@ def _list_page(catalog: Catalog, query: Mapping[str, str]) -> PageContent:
     )
     blocks: list[Block] = [table]
     if len(listed) > _PAGE:
-        again = urlencode({"show": words, "category": category, "after": shown[-1][0].key})
+        again = urlencode(
+            {"show": words, "category": category, "after": shown[-1][0].key}
+        )
         more = Cell("The next programs", href=f"/catalogue?{again}")
         blocks.append(FactsBlock("", [("More", more)]))
     counts = catalog.categories()
-    choices = [("", "all"), *((name, f"{name} ({number})") for name, number in counts.items())]
+    choices = [
+        ("", "all"),
+        *((name, f"{name} ({number})") for name, number in counts.items()),
+    ]
     fields = [
         FilterField("show", "Name or address", words),
         FilterField("category", "Category", category, choices),
@@ -141,20 +160,33 @@ def _state(row: ProgramRow) -> Cell:
 # --- one program -----------------------------------------------------------------------------------------------------
 
 
-def _program_page(catalog: Catalog, row: ProgramRow, query: Mapping[str, str]) -> PageContent:
+def _program_page(
+    catalog: Catalog, row: ProgramRow, query: Mapping[str, str]
+) -> PageContent:
     rows: list[tuple[str, Cell]] = [
         ("Address", _address(row)),
-        ("Schema", Cell("Instructions, accounts and events", href=_version_path(row, row.current))),
+        (
+            "Schema",
+            Cell(
+                "Instructions, accounts and events",
+                href=_version_path(row, row.current),
+            ),
+        ),
         ("First seen", Cell(time_of(row.seen_ms))),
     ]
     blocks: list[Block] = [FactsBlock("", rows), _versions(row), *_conflicts(row)]
     older = (
-        _version_with(row, query.get("older", "")) or row.versions[min(1, len(row.versions) - 1)]
+        _version_with(row, query.get("older", ""))
+        or row.versions[min(1, len(row.versions) - 1)]
     )
     newer = _version_with(row, query.get("newer", "")) or row.current
     if len(row.versions) > 1:
         blocks.append(_difference(catalog, older, newer))
-    about = "It has no known address, so it cannot be called." if row.address is None else ""
+    about = (
+        "It has no known address, so it cannot be called."
+        if row.address is None
+        else ""
+    )
     return PageContent(
         row.name,
         about or f"{len(row.versions)} known versions, the one that counts now first.",
@@ -176,7 +208,9 @@ def _comparison(row: ProgramRow, older: VersionRow, newer: VersionRow) -> Filter
 
 
 def _version_name(version: VersionRow) -> str:
-    return clean_text(f"{version.hash[:_HASH]} ({version.source}, slot {_slots(version)})", 120)
+    return clean_text(
+        f"{version.hash[:_HASH]} ({version.source}, slot {_slots(version)})", 120
+    )
 
 
 def _slots(version: VersionRow) -> str:
@@ -187,7 +221,9 @@ def _slots(version: VersionRow) -> str:
 
 def _versions(row: ProgramRow) -> TableBlock:
     columns = ("Schema", "Source", "From", "Slots", "Lint", "Build", "Seen")
-    return TableBlock("Versions", columns, [_version_row(row, one) for one in row.versions])
+    return TableBlock(
+        "Versions", columns, [_version_row(row, one) for one in row.versions]
+    )
 
 
 def _version_row(row: ProgramRow, version: VersionRow) -> Sequence[Cell]:
@@ -219,7 +255,11 @@ def _lint(version: VersionRow) -> Cell:
 
 def _conflicts(row: ProgramRow) -> list[Block]:
     rows = [
-        (Cell(_version_name(one)), Cell(_version_name(other)), Cell(f"{one.source} counts"))
+        (
+            Cell(_version_name(one)),
+            Cell(_version_name(other)),
+            Cell(f"{one.source} counts"),
+        )
         for one, other in conflicts(row)
     ]
     columns = ("One source", "Another at the same time", "What counts")
@@ -233,9 +273,16 @@ def _difference(catalog: Catalog, older: VersionRow, newer: VersionRow) -> Table
         models = comparable(catalog.records.model(older), catalog.records.model(newer))
         found = differences(*map(facts, models))
     except McpsolError as error:
-        return TableBlock(heading, columns, [], empty=f"They cannot be compared: {error}")
+        return TableBlock(
+            heading, columns, [], empty=f"They cannot be compared: {error}"
+        )
     rows = [
-        (Cell(one.kind), Cell(_short(one.path)), Cell(_short(one.left)), Cell(_short(one.right)))
+        (
+            Cell(one.kind),
+            Cell(_short(one.path)),
+            Cell(_short(one.left)),
+            Cell(_short(one.right)),
+        )
         for one in found[:_MOST_ROWS]
     ]
     return TableBlock(heading, columns, rows, empty="No differences.")
@@ -244,9 +291,13 @@ def _difference(catalog: Catalog, older: VersionRow, newer: VersionRow) -> Table
 # --- the schema of a version -----------------------------------------------------------------------------------------
 
 
-def _schema_page(row: ProgramRow, version: VersionRow, model: ProgramModel) -> PageContent:
+def _schema_page(
+    row: ProgramRow, version: VersionRow, model: ProgramModel
+) -> PageContent:
     blocks: list[TableBlock | FactsBlock] = [
-        FactsBlock("", [("Version", Cell(_version_name(version))), ("Address", _address(row))]),
+        FactsBlock(
+            "", [("Version", Cell(_version_name(version))), ("Address", _address(row))]
+        ),
         _instructions(model),
         _types("Accounts", ((one.name, one.type) for one in model.accounts)),
         _types("Events", ((one.name, one.type) for one in model.events)),
@@ -256,7 +307,9 @@ def _schema_page(row: ProgramRow, version: VersionRow, model: ProgramModel) -> P
     ]
     shown: list[Block] = [one for one in blocks if one.rows]
     docs = _short(" ".join(islice(model.docs, 20)))
-    return PageContent(row.name, docs, shown, back=(*_TOP, (_program_path(row.key), row.name)))
+    return PageContent(
+        row.name, docs, shown, back=(*_TOP, (_program_path(row.key), row.name))
+    )
 
 
 def _instructions(model: ProgramModel) -> TableBlock:
@@ -303,7 +356,9 @@ def _flags(account: Account) -> tuple[tuple[str, bool], ...]:
 
 
 def _types(heading: str, named: Iterable[tuple[str, Type]]) -> TableBlock:
-    rows = [(Cell(_short(name)), Cell(_short(_type_line(node)))) for name, node in named]
+    rows = [
+        (Cell(_short(name)), Cell(_short(_type_line(node)))) for name, node in named
+    ]
     return TableBlock(heading, ("Name", "Fields"), rows[:_MOST_ROWS])
 
 
@@ -315,7 +370,11 @@ def _type_line(node: Type) -> str:
 
 def _errors(model: ProgramModel) -> TableBlock:
     rows = [
-        (Cell(str(one.code), "number"), Cell(_short(one.name)), Cell(_short(one.message)))
+        (
+            Cell(str(one.code), "number"),
+            Cell(_short(one.name)),
+            Cell(_short(one.message)),
+        )
         for one in model.errors[:_MOST_ROWS]
     ]
     return TableBlock("Errors", ("Code", "Name", "Message"), rows)

@@ -113,7 +113,9 @@ class Section(Protocol):
     #: Whether only operators of the bridge see it.
     for_operators: bool
 
-    async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
+    async def page(
+        self, path: Sequence[str], query: Mapping[str, str]
+    ) -> PageContent | None:
         """Return the page at /<slug>/<path…>, or None for an unknown path.
 
         Raises McpsolError, which is shown to the reader.

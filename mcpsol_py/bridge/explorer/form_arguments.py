@@ -8,7 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mcpsol_py.bridge.explorer.form_schema import FormNode, InputKind, count_of, properties_of
+from mcpsol_py.bridge.explorer.form_schema import (
+    FormNode,
+    InputKind,
+    count_of,
+    properties_of,
+)
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.items import without
 
@@ -99,7 +104,9 @@ def _value(node: FormNode, given: Mapping[str, str]) -> Any:
 
 def _object_value(node: FormNode, given: Mapping[str, str]) -> Any:
     values = {
-        field.name.removeprefix(f"{node.name}."): _value(replace(field, required=False), given)
+        field.name.removeprefix(f"{node.name}."): _value(
+            replace(field, required=False), given
+        )
         for field in node.fields()
     }
     return _unless_empty(_without_absent(values), node)

@@ -12,7 +12,9 @@ from mcpsol_py.names import clean_text
 __all__ = ["show_errors"]
 
 
-def show_errors(parts: Sequence[FormPart], details: Mapping[str, Any], message: str) -> str:
+def show_errors(
+    parts: Sequence[FormPart], details: Mapping[str, Any], message: str
+) -> str:
     """Set the `error` of the inputs that a refused call is about.
 
     *details* and *message* are those of the error. Returns the id of the first such input, or ""

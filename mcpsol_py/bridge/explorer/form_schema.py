@@ -9,7 +9,14 @@ from typing import Any, Literal
 
 from mcpsol_py.bridge.tools import BridgeTool
 
-__all__ = ["MAX_ROWS", "FormNode", "InputKind", "count_of", "properties_of", "variants_of"]
+__all__ = [
+    "MAX_ROWS",
+    "FormNode",
+    "InputKind",
+    "count_of",
+    "properties_of",
+    "variants_of",
+]
 
 #: object: a group of its fields; rows: a list whose rows can be added and removed; choice: an enum
 #: whose variants have data; lines: a list of plain values, one a line; plain: one input; json: too
@@ -134,7 +141,9 @@ def _is_one_input(schema: Mapping[str, Any]) -> bool:
 
 def _list_kind(items: Mapping[str, Any]) -> InputKind:
     """Return "lines" for values that people type; enums and booleans are chosen in rows."""
-    is_typed = items.get("type") in ("string", "integer", "number") and "enum" not in items
+    is_typed = (
+        items.get("type") in ("string", "integer", "number") and "enum" not in items
+    )
     return "lines" if is_typed else "rows"
 
 

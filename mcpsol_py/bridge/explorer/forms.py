@@ -101,7 +101,9 @@ class FormGroup:
     @property
     def value(self) -> str:
         """The first value that is filled in, or ""."""
-        return next((inner.value for inner in fields_within(self.parts) if inner.value), "")
+        return next(
+            (inner.value for inner in fields_within(self.parts) if inner.value), ""
+        )
 
 
 FormPart = FormField | FormGroup
@@ -189,14 +191,18 @@ def _plain_input(node: FormNode, given: Mapping[str, str]) -> FormField:
 def _lines_input(node: FormNode, given: Mapping[str, str]) -> FormField:
     items = node.schema["items"]
     about = _about(node.schema) or clean_text(str(items.get("description", "")), 300)
-    found = _input(node, given, items, f"{about}; one a line" if about else "one a line")
+    found = _input(
+        node, given, items, f"{about}; one a line" if about else "one a line"
+    )
     found.long = found.lines = True
     return found
 
 
 def _json_input(node: FormNode, given: Mapping[str, str]) -> FormField:
     about = _about(node.schema)
-    found = _input(node, given, node.schema, f"{about}; as JSON" if about else "as JSON")
+    found = _input(
+        node, given, node.schema, f"{about}; as JSON" if about else "as JSON"
+    )
     found.long = True
     if "enum" in node.schema:
         found.choices = ("", *map(str, node.schema["enum"]))
@@ -214,7 +220,10 @@ _BUILDERS: dict[InputKind, Callable[[FormNode, Mapping[str, str]], FormPart]] = 
 
 
 def _input(
-    node: FormNode, given: Mapping[str, str], value_schema: Mapping[str, Any], about: str
+    node: FormNode,
+    given: Mapping[str, str],
+    value_schema: Mapping[str, Any],
+    about: str,
 ) -> FormField:
     """Return an input. *value_schema* is the schema of the one value that is typed into it."""
     pattern = str(value_schema.get("pattern", ""))

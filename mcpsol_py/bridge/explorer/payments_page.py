@@ -48,10 +48,14 @@ class PaymentsPage:
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
 
-    async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
+    async def page(
+        self, path: Sequence[str], query: Mapping[str, str]
+    ) -> PageContent | None:
         """See Section. Raises StorageError."""
         if not path:
-            calls = await anyio.to_thread.run_sync(self._executions.history, _MAX_LISTED)
+            calls = await anyio.to_thread.run_sync(
+                self._executions.history, _MAX_LISTED
+            )
             return _calls_page(calls)
         if len(path) > 1:
             return None
@@ -71,7 +75,9 @@ def _calls_page(calls: Sequence[Execution]) -> PageContent:
         )
         for call in calls
     ]
-    table = TableBlock("Paid calls", ("Time", "Call", "Price", "State", "Payer", "Payment"), rows)
+    table = TableBlock(
+        "Paid calls", ("Time", "Call", "Price", "State", "Payer", "Payment"), rows
+    )
     about = f"The newest {_MAX_LISTED} paid calls. A payment id pays for one call."
     return PageContent("Payments", about, (_totals(calls), table))
 
@@ -123,11 +129,16 @@ def _call_page(call: Execution) -> PageContent:
     if call.receipt is not None:
         blocks.append(FactsBlock("Receipt", _receipt_rows(call.receipt)))
     heading = f"Payment {_short(call.payment_id)}"
-    return PageContent(heading, call.payment_id, blocks, "bad" if state_kind == "bad" else "")
+    return PageContent(
+        heading, call.payment_id, blocks, "bad" if state_kind == "bad" else ""
+    )
 
 
 def _receipt_rows(receipt: Mapping[str, object]) -> list[tuple[str, Cell]]:
-    return [(key, Cell(clean_text(str(value), 300), "code")) for key, value in receipt.items()]
+    return [
+        (key, Cell(clean_text(str(value), 300), "code"))
+        for key, value in receipt.items()
+    ]
 
 
 def _name(resource: str) -> str:

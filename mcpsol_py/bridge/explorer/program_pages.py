@@ -37,7 +37,9 @@ class Connection:
     @property
     def command(self) -> str:
         """The command that adds the server to Claude Code."""
-        header = " --header 'Authorization: Bearer '\"$IDL2MCP_TOKEN\"" if self.token else ""
+        header = (
+            " --header 'Authorization: Bearer '\"$IDL2MCP_TOKEN\"" if self.token else ""
+        )
         return f"claude mcp add --transport http idl2mcp {self.url}{header}"
 
     @property
@@ -49,12 +51,16 @@ class Connection:
         return json.dumps({"mcpServers": {"idl2mcp": entry}}, indent=2)
 
 
-def index_page(site: Site, renderer: Renderer, connection: Connection, show: str = "") -> HtmlPage:
+def index_page(
+    site: Site, renderer: Renderer, connection: Connection, show: str = ""
+) -> HtmlPage:
     """Return the page of all programs whose name, words or address have *show*."""
     box = site.box
     common = [tool.definition for tool in box.tools.values() if tool.kind == "common"]
     programs = list(map(site.program_facts, box.labels))
-    found = [one for one in programs if _has(show, one["name"], one["docs"], one["address"])]
+    found = [
+        one for one in programs if _has(show, one["name"], one["docs"], one["address"])
+    ]
     return renderer.template(
         "index",
         programs=found,
@@ -66,7 +72,9 @@ def index_page(site: Site, renderer: Renderer, connection: Connection, show: str
     )
 
 
-def program_page(site: Site, renderer: Renderer, label: str, show: str = "") -> HtmlPage:
+def program_page(
+    site: Site, renderer: Renderer, label: str, show: str = ""
+) -> HtmlPage:
     """Return the page of one program: its instructions that have *show*, account types and errors."""
     served = site.box.labels[label]
     tools = site.box.tools_of(served, "instruction")
@@ -109,7 +117,9 @@ def _grouped(tools: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, 
     return sorted(groups.items(), key=lambda group: (group[0] == "Others", group[0]))
 
 
-def search_page(site: Site, renderer: Renderer, query: str, hits: Sequence[Hit] = ()) -> HtmlPage:
+def search_page(
+    site: Site, renderer: Renderer, query: str, hits: Sequence[Hit] = ()
+) -> HtmlPage:
     """Return the tools that fit *query*, and *hits*, what the catalogue found."""
     tools = site.box.tools
     rows = [
@@ -119,12 +129,18 @@ def search_page(site: Site, renderer: Renderer, query: str, hits: Sequence[Hit] 
         )
         for hit in site.box.search(query, _MAX_FOUND)
     ]
-    table = TableBlock("", ("Tool", "Description"), rows, empty="No tool has any of these words.")
+    table = TableBlock(
+        "", ("Tool", "Description"), rows, empty="No tool has any of these words."
+    )
     blocks: list[Block] = [table]
     if hits:
         columns = ("Program", "Instruction", "Address", "Why")
-        blocks.append(TableBlock("In the catalogue", columns, list(map(_hit_row, hits))))
-    content = PageContent("Tools", f"{len(rows) + len(hits)} found for “{query}”.", blocks)
+        blocks.append(
+            TableBlock("In the catalogue", columns, list(map(_hit_row, hits)))
+        )
+    content = PageContent(
+        "Tools", f"{len(rows) + len(hits)} found for “{query}”.", blocks
+    )
     return renderer.content(content, query=query)
 
 
@@ -143,7 +159,12 @@ def tool_facts(tool: BridgeTool) -> dict[str, Any]:
         title = title_of(tool.target)
     else:
         title = str(tool.definition["title"])
-    return {**tool.definition, "title": title, "words": _own_words(tool), **_signature(tool)}
+    return {
+        **tool.definition,
+        "title": title,
+        "words": _own_words(tool),
+        **_signature(tool),
+    }
 
 
 def _signature(tool: BridgeTool) -> dict[str, str]:
@@ -163,7 +184,10 @@ def _own_words(tool: BridgeTool) -> dict[str, str]:
         return {}
     model = tool.served.program.instruction(tool.target).model
     when = "".join(model.when_to_use[:1])
-    return {"does": clean_text(" ".join(model.docs), 1000), "when": clean_text(when, 400)}
+    return {
+        "does": clean_text(" ".join(model.docs), 1000),
+        "when": clean_text(when, 400),
+    }
 
 
 def _errors(served: ServedProgram) -> TableBlock:

@@ -51,7 +51,13 @@ class Renderer:
             name: HtmlPage((folder / name).read_text(encoding="utf-8"), kind=kind)
             for name, kind in _FILES.items()
         }
-        self._frame = {"nav": navigation, "mode": mode, "plays": plays, "query": "", "state": ""}
+        self._frame = {
+            "nav": navigation,
+            "mode": mode,
+            "plays": plays,
+            "query": "",
+            "state": "",
+        }
         self._templates = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,
@@ -60,10 +66,14 @@ class Renderer:
             lstrip_blocks=True,
         )
 
-    def template(self, name: str, *, status: int = 200, here: str = "/", **values: Any) -> HtmlPage:
+    def template(
+        self, name: str, *, status: int = 200, here: str = "/", **values: Any
+    ) -> HtmlPage:
         """Render a template. *here* is the path that the navigation marks as current."""
         template = self._templates.get_template(f"{name}.html.jinja")
-        return HtmlPage(template.render(**{**self._frame, "here": here, **values}), status)
+        return HtmlPage(
+            template.render(**{**self._frame, "here": here, **values}), status
+        )
 
     def content(
         self,
@@ -106,11 +116,15 @@ def cleaned(block: Block) -> Block:
             facts = [(one_line(name), _cleaned_cell(cell)) for name, cell in block.rows]
             return FactsBlock(one_line(block.heading), facts)
         case TextBlock():
-            return TextBlock(one_line(block.heading), clean_text(block.text, 20_000), block.folded)
+            return TextBlock(
+                one_line(block.heading), clean_text(block.text, 20_000), block.folded
+            )
 
 
 def _cleaned_cell(cell: Cell) -> Cell:
-    return Cell(clean_text(cell.text, 1000), cell.kind, cell.href, clean_text(cell.note, 100))
+    return Cell(
+        clean_text(cell.text, 1000), cell.kind, cell.href, clean_text(cell.note, 100)
+    )
 
 
 def json_text(value: Any) -> str:

@@ -110,7 +110,11 @@ class Site:
     # --- facts ---------------------------------------------------------------------------------
 
     def address_cell(
-        self, text: str, *, href: str = "", roles: Mapping[str, str] = MappingProxyType({})
+        self,
+        text: str,
+        *,
+        href: str = "",
+        roles: Mapping[str, str] = MappingProxyType({}),
     ) -> Cell:
         """Return a cell with an address and its name.
 
@@ -120,7 +124,9 @@ class Site:
         name = local_names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, "")
         return Cell(text, "code", href, name)
 
-    def public_page(self, served: ServedProgram, kind: Literal["address", "tx"], text: str) -> str:
+    def public_page(
+        self, served: ServedProgram, kind: Literal["address", "tx"], text: str
+    ) -> str:
         """Return the page of Solana Explorer for an address or a transaction, or "" for a chain that is not there."""
         cluster = served.cluster
         if cluster not in _PUBLIC:

@@ -105,7 +105,11 @@ def _page(
 
 
 def _can_send(site: Site, tool: BridgeTool) -> bool:
-    return site.play is not None and tool.sends_in("send") and site.bridge.price(tool.name) is None
+    return (
+        site.play is not None
+        and tool.sends_in("send")
+        and site.bridge.price(tool.name) is None
+    )
 
 
 def _grouped(parts: Sequence[FormPart]) -> list[tuple[str, list[FormPart], bool]]:

@@ -14,7 +14,12 @@ from mcpsol_py.bridge.explorer.content import (
     TableBlock,
     TextBlock,
 )
-from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer, field_lines, json_text
+from mcpsol_py.bridge.explorer.rendering import (
+    HtmlPage,
+    Renderer,
+    field_lines,
+    json_text,
+)
 from mcpsol_py.bridge.explorer.site import Site
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.transaction_reading import decode_signature
@@ -44,7 +49,9 @@ async def transaction_page(site: Site, renderer: Renderer, signature: str) -> Ht
         served, found = await _found(site, signature)
     except McpsolError as error:
         facts = FactsBlock("", [("Signature", Cell(signature, "code"))])
-        content = PageContent("Transaction", clean_text(str(error), 1000), [facts], state="bad")
+        content = PageContent(
+            "Transaction", clean_text(str(error), 1000), [facts], state="bad"
+        )
         return renderer.content(content, status=404, here="/")
     return renderer.content(_content(site, served, signature, found), here="/")
 
@@ -53,7 +60,8 @@ async def _found(site: Site, signature: str) -> tuple[ServedProgram, dict[str, A
     """Return the transaction and a program of its chain. Raises McpsolError if no chain has it."""
     if not is_signature(signature):
         raise DecodeError(
-            "expected the signature of a transaction (base58 of 64 bytes)", path="signature"
+            "expected the signature of a transaction (base58 of 64 bytes)",
+            path="signature",
         )
     programs = site.box.programs
     chains = {id(one.transport): one for one in programs if one.transport is not None}
@@ -85,7 +93,9 @@ def _content(
     for name in ("events", "logs"):
         if found.get(name):
             rows = found[name]
-            text = "\n".join(row if isinstance(row, str) else json_text(row) for row in rows)
+            text = "\n".join(
+                row if isinstance(row, str) else json_text(row) for row in rows
+            )
             blocks.append(TextBlock(name.capitalize(), text, folded=name == "logs"))
     failed = "error" in found
     about = "It failed." if failed else "It succeeded."
@@ -93,14 +103,16 @@ def _content(
 
 
 def _fact(site: Site, value: Any) -> Cell:
-    return site.address_cell(value) if isinstance(value, str) else Cell(json_text(value), "code")
+    return (
+        site.address_cell(value)
+        if isinstance(value, str)
+        else Cell(json_text(value), "code")
+    )
 
 
 def _instruction(site: Site, row: Mapping[str, Any], number: str) -> list[Block]:
     """Return the blocks of an instruction, and of the calls that it made."""
-    heading = (
-        f"{number}. {row.get('program', 'unknown program')}: {row.get('instruction', 'bytes')}"
-    )
+    heading = f"{number}. {row.get('program', 'unknown program')}: {row.get('instruction', 'bytes')}"
     facts = [("Program", site.address_cell(str(row.get("program_id", ""))))]
     known = ("program", "program_id", "instruction", "accounts", "calls", "inner")
     facts += [
@@ -112,7 +124,9 @@ def _instruction(site: Site, row: Mapping[str, Any], number: str) -> list[Block]
     accounts = [one for one in row.get("accounts", ()) if isinstance(one, Mapping)]
     if accounts:
         rows = [_account_row(site, one) for one in accounts]
-        blocks.append(TableBlock(f"Accounts of {number}", ("Name", "Address", "Role"), rows))
+        blocks.append(
+            TableBlock(f"Accounts of {number}", ("Name", "Address", "Role"), rows)
+        )
     for place, inner in enumerate(row.get("calls") or row.get("inner") or (), 1):
         blocks += _instruction(site, inner, f"{number}.{place}")
     return blocks

@@ -25,7 +25,12 @@ _MAX_NESTED_CALLS = 3
 
 
 def required_level(
-    method: Any, params: Any, tools: Mapping[str, BridgeTool], mode: str, *, grows: bool = False
+    method: Any,
+    params: Any,
+    tools: Mapping[str, BridgeTool],
+    mode: str,
+    *,
+    grows: bool = False,
 ) -> AccessLevel:
     """Return the level that an MCP request needs. Only calls of instructions need more than read.
 
@@ -52,7 +57,9 @@ def allows(levels: Iterable[str], wanted: AccessLevel) -> bool:
     return wanted in levels
 
 
-def _called_tool(call: Mapping[str, Any], tools: Mapping[str, BridgeTool]) -> BridgeTool | None:
+def _called_tool(
+    call: Mapping[str, Any], tools: Mapping[str, BridgeTool]
+) -> BridgeTool | None:
     name = call.get("name")
     return tools.get(name) if isinstance(name, str) else None
 

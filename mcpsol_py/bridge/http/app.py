@@ -28,7 +28,11 @@ from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, bearer_token, 
 from mcpsol_py.bridge.http.auth import Tokens, Verifier
 from mcpsol_py.bridge.http.connections import serve_app
 from mcpsol_py.bridge.http.oauth import OAuth
-from mcpsol_py.bridge.http.operations import OperatorPages, RequestIds, count_running_calls
+from mcpsol_py.bridge.http.operations import (
+    OperatorPages,
+    RequestIds,
+    count_running_calls,
+)
 from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.rate_limit import RateLimit
 from mcpsol_py.bridge.http.settings import HttpSettings
@@ -68,7 +72,9 @@ def http_app(
     if clients is not None:
         server.middleware.append(ScopeMiddleware(bridge))
         app = ScopeGate(app, bridge, settings, clients)
-    explorer = Explorer(app, bridge, settings, operators, sections=sections, names=names, play=play)
+    explorer = Explorer(
+        app, bridge, settings, operators, sections=sections, names=names, play=play
+    )
 
     def observe(tool: str, outcome: str, seconds: float) -> None:
         metrics.observe_call(tool, outcome, seconds)
@@ -78,7 +84,9 @@ def http_app(
     pages: App = _OtherApps(explorer, other_apps)
     if settings.public:
         bridge.serve_strangers()
-        pages = limit_unpaid(pages, server, bridge, settings.unpaid_per_minute, operators)
+        pages = limit_unpaid(
+            pages, server, bridge, settings.unpaid_per_minute, operators
+        )
     limited = RateLimit(pages, settings.calls_per_minute, _ClientOf(verifier))
     return RequestIds(OperatorPages(limited, bridge, operators))
 
@@ -95,7 +103,9 @@ async def run_http(
     sockets: Sequence[socket.socket] | None = None,
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`, and *sockets* of `taken_ports`."""
-    app = http_app(server, bridge, settings, other_apps, sections=sections, names=names, play=play)
+    app = http_app(
+        server, bridge, settings, other_apps, sections=sections, names=names, play=play
+    )
     await _serve(app, settings, sockets)
 
 
@@ -118,13 +128,17 @@ def owner_app(server: Server[Any], settings: HttpSettings) -> App:
 
 
 async def run_owner_app(
-    server: Server[Any], settings: HttpSettings, sockets: Sequence[socket.socket] | None = None
+    server: Server[Any],
+    settings: HttpSettings,
+    sockets: Sequence[socket.socket] | None = None,
 ) -> None:
     """Serve `owner_app` until SIGINT or SIGTERM. *sockets* are those of `taken_ports`."""
     await _serve(owner_app(server, settings), settings, sockets)
 
 
-async def _serve(app: App, settings: HttpSettings, sockets: Sequence[socket.socket] | None) -> None:
+async def _serve(
+    app: App, settings: HttpSettings, sockets: Sequence[socket.socket] | None
+) -> None:
     await serve_app(
         app,
         settings.host,
@@ -149,7 +163,9 @@ def _verifier(settings: HttpSettings) -> Verifier | None:
     return Verifier(Tokens(settings.tokens), settings.oauth)
 
 
-def _mcp_endpoint(server: Server[Any], settings: HttpSettings, verifier: Verifier | None) -> App:
+def _mcp_endpoint(
+    server: Server[Any], settings: HttpSettings, verifier: Verifier | None
+) -> App:
     security = TransportSecuritySettings(
         allowed_hosts=list(settings.allowed_hosts),
         allowed_origins=list(settings.allowed_origins),
@@ -186,7 +202,9 @@ def _auth_settings(settings: HttpSettings) -> AuthSettings:
         issuer_url=AnyHttpUrl(oauth.issuer),
         resource_server_url=AnyHttpUrl(oauth.resource),
         validate_token_resource=True,
-        required_scopes=["read"],  # an access level: the verifier translates the token's scopes
+        required_scopes=[
+            "read"
+        ],  # an access level: the verifier translates the token's scopes
     )
 
 
@@ -225,4 +243,6 @@ def _is_not_a_disconnect(record: logging.LogRecord) -> bool:
 
     The SDK logs each one as a server error with a traceback, so anyone could fill the log.
     """
-    return record.exc_info is None or not isinstance(record.exc_info[1], ClientDisconnect)
+    return record.exc_info is None or not isinstance(
+        record.exc_info[1], ClientDisconnect
+    )

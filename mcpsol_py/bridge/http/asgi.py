@@ -62,5 +62,7 @@ async def respond(
 ) -> None:
     """Send a whole response."""
     all_headers = [*headers, (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": all_headers})
+    await send(
+        {"type": "http.response.start", "status": status, "headers": all_headers}
+    )
     await send({"type": "http.response.body", "body": body})

@@ -66,14 +66,19 @@ class Verifier:
         client = self._tokens.client_of(token)
         if client is not None:
             return AccessToken(
-                token=token, client_id=client, scopes=list(ACCESS_LEVELS), resource=self._resource
+                token=token,
+                client_id=client,
+                scopes=list(ACCESS_LEVELS),
+                resource=self._resource,
             )
         is_jwt = token.count(".") == 2
         if self._issuer is None or not is_jwt:
             return None
         return await self._verify_issued(self._issuer, token)
 
-    async def _verify_issued(self, issuer: IssuerTokens, token: str) -> AccessToken | None:
+    async def _verify_issued(
+        self, issuer: IssuerTokens, token: str
+    ) -> AccessToken | None:
         digest, now = Tokens.digest(token), time.time()
         found, trusted_until = self._cache.get(digest, (None, 0.0))
         if found is not None and trusted_until > now:

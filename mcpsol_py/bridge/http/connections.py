@@ -158,7 +158,9 @@ def listen(sockets: Sequence[socket.socket]) -> None:
 
 def _cannot_listen(where: str, error: OSError) -> SourceError:
     why = error.strerror or str(error)
-    advice = ". Choose another one with --port" if error.errno == errno.EADDRINUSE else ""
+    advice = (
+        ". Choose another one with --port" if error.errno == errno.EADDRINUSE else ""
+    )
     return SourceError(f"cannot listen on {where}: {why}{advice}")
 
 
@@ -220,9 +222,13 @@ def _protocol() -> type[asyncio.Protocol]:
                 self._stop_timer()
                 self._expected = state
                 if state is body:
-                    self._timer = self.loop.call_later(_BODY_SECONDS, self._body_is_late)
+                    self._timer = self.loop.call_later(
+                        _BODY_SECONDS, self._body_is_late
+                    )
                 else:
-                    self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+                    self._timer = self.loop.call_later(
+                        _HEAD_SECONDS, self.transport.close
+                    )
 
         def _stop_timer(self) -> None:
             self._expected = None

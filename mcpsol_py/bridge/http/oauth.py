@@ -71,7 +71,9 @@ class OAuth:
         for name in self.algorithms:
             if name not in _ALGORITHMS:
                 why = f"{abbr(name)} does not prove that the issuer signed the token. "
-                raise SourceError(why + suggest(name, _ALGORITHMS), path="http.oauth.algorithms")
+                raise SourceError(
+                    why + suggest(name, _ALGORITHMS), path="http.oauth.algorithms"
+                )
         for level in self.scopes:
             if level not in ACCESS_LEVELS:
                 raise SourceError(
@@ -94,7 +96,9 @@ class OAuth:
 
 def _check_url(name: str, url: str) -> None:
     if not _is_trusted_url(url):
-        raise SourceError(f"expected an https URL, got {abbr(url)}", path=f"http.oauth.{name}")
+        raise SourceError(
+            f"expected an https URL, got {abbr(url)}", path=f"http.oauth.{name}"
+        )
 
 
 def _is_trusted_url(url: str) -> bool:

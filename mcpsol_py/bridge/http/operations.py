@@ -53,7 +53,11 @@ class OperatorPages:
 
     async def _health(self, scope: Scope, send: Send) -> None:
         health = self.served.health()
-        shown = health if await self.operators.allows(scope) else {"status": health["status"]}
+        shown = (
+            health
+            if await self.operators.allows(scope)
+            else {"status": health["status"]}
+        )
         await respond(send, 200, json.dumps(shown).encode() + b"\n", [JSON_CONTENT])
 
     async def _metrics(self, scope: Scope, send: Send) -> None:
@@ -62,7 +66,9 @@ class OperatorPages:
                 await respond(send, 421, b"this server does not serve this host\n")
                 return
             headers = [(b"www-authenticate", b"Bearer")]
-            await respond(send, 401, b"an operator's bearer token is required\n", headers)
+            await respond(
+                send, 401, b"an operator's bearer token is required\n", headers
+            )
             return
         content_type = (b"content-type", metrics.CONTENT_TYPE.encode())
         await respond(send, 200, metrics.exposition(), [content_type])
@@ -84,7 +90,9 @@ class RequestIds:
             await self.app(scope, receive, send)
             return
         from_proxy = header(scope, b"x-request-id")
-        request_id = from_proxy if _REQUEST_ID.fullmatch(from_proxy) else secrets.token_hex(16)
+        request_id = (
+            from_proxy if _REQUEST_ID.fullmatch(from_proxy) else secrets.token_hex(16)
+        )
         id_header = (b"x-request-id", request_id.encode())
 
         async def send_with_id(message: MutableMapping[str, Any]) -> None:
@@ -97,7 +105,9 @@ class RequestIds:
             await self.app(scope, receive, send_with_id)
 
 
-async def count_running_calls(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+async def count_running_calls(
+    ctx: ServerRequestContext[Any, Any], call_next: Any
+) -> Any:
     """MCP middleware that counts the tool calls in progress."""
     if ctx.method != "tools/call":
         return await call_next(ctx)

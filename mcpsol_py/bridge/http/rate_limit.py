@@ -28,7 +28,12 @@ class RateLimit:
         clients: int = 10_000,
         refusal: str = "too many requests",
     ) -> None:
-        self.app, self.client_of, self.clients, self.refusal = app, client_of, clients, refusal
+        self.app, self.client_of, self.clients, self.refusal = (
+            app,
+            client_of,
+            clients,
+            refusal,
+        )
         self.rate, self.burst = per_minute / 60.0, float(per_minute)
         #: Client -> (requests left, time of the last request): token buckets.
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()

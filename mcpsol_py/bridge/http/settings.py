@@ -56,7 +56,10 @@ class HttpSettings:
     @property
     def own_hosts(self) -> tuple[str, ...]:
         """The Host headers of the server's own addresses."""
-        ports = [self.port, *([] if self.operator_port is None else [self.operator_port])]
+        ports = [
+            self.port,
+            *([] if self.operator_port is None else [self.operator_port]),
+        ]
         names = dict.fromkeys((self.host, "127.0.0.1", "localhost"))
         return tuple(f"{name}:{port}" for port in ports for name in names)
 
@@ -115,7 +118,9 @@ class HttpSettings:
             return
         _check_number("operator_port", self.operator_port, 65_535)
         if self.operator_port == self.port:
-            raise SourceError("expected another port than port", path="http.operator_port")
+            raise SourceError(
+                "expected another port than port", path="http.operator_port"
+            )
 
     def _check_tokens(self) -> None:
         for token in self.tokens:
@@ -132,7 +137,8 @@ class HttpSettings:
                 ip_network(proxy)
             except ValueError as error:
                 raise SourceError(
-                    f"expected an IP address or network, got {abbr(proxy)}", path="http.proxies"
+                    f"expected an IP address or network, got {abbr(proxy)}",
+                    path="http.proxies",
                 ) from error
 
 
@@ -140,4 +146,6 @@ def _check_number(name: str, value: int, largest: int | None = None) -> None:
     if value < 1:
         raise SourceError(f"expected 1 or more, got {value}", path=f"http.{name}")
     if largest is not None and value > largest:
-        raise SourceError(f"expected {largest} or less, got {value}", path=f"http.{name}")
+        raise SourceError(
+            f"expected {largest} or less, got {value}", path=f"http.{name}"
+        )

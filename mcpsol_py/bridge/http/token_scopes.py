@@ -14,7 +14,12 @@ from mcp.server.auth.provider import AccessToken
 
 from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.http.access_levels import ACCESS_LEVELS, AccessLevel, allows, required_level
+from mcpsol_py.bridge.http.access_levels import (
+    ACCESS_LEVELS,
+    AccessLevel,
+    allows,
+    required_level,
+)
 from mcpsol_py.bridge.http.asgi import (
     JSON_CONTENT,
     App,
@@ -39,7 +44,12 @@ class ScopeGate:
     def __init__(
         self, app: App, bridge: Bridge, settings: HttpSettings, verifier: Verifier
     ) -> None:
-        self.app, self.bridge, self.settings, self.verifier = app, bridge, settings, verifier
+        self.app, self.bridge, self.settings, self.verifier = (
+            app,
+            bridge,
+            settings,
+            verifier,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -76,7 +86,11 @@ class ScopeGate:
         for request in requests:
             fields: Mapping[str, Any] = request if isinstance(request, dict) else {}
             level = required_level(
-                fields.get("method"), fields.get("params"), box.tools, mode, grows=box.grows
+                fields.get("method"),
+                fields.get("params"),
+                box.tools,
+                mode,
+                grows=box.grows,
             )
             highest = max(highest, level, key=ACCESS_LEVELS.index)
         return highest
@@ -99,12 +113,18 @@ class ScopeMiddleware:
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+    async def __call__(
+        self, ctx: ServerRequestContext[Any, Any], call_next: Any
+    ) -> Any:
         box, mode = self.bridge.box, self.bridge.mode
-        wanted = required_level(ctx.method, ctx.params, box.tools, mode, grows=box.grows)
+        wanted = required_level(
+            ctx.method, ctx.params, box.tools, mode, grows=box.grows
+        )
         token: AccessToken | None = get_access_token()
         if wanted != "read" and (token is None or not allows(token.scopes, wanted)):
-            raise MCPError(types.INVALID_REQUEST, f"this token's scopes do not include {wanted}")
+            raise MCPError(
+                types.INVALID_REQUEST, f"this token's scopes do not include {wanted}"
+            )
         with telemetry.bind(client=token.client_id if token is not None else ""):
             return await call_next(ctx)
 

@@ -47,5 +47,9 @@ def limit_unpaid(
 
 
 def _meta(result: Any) -> Mapping[str, Any]:
-    found = result.get("_meta") if isinstance(result, Mapping) else getattr(result, "meta", None)
+    found = (
+        result.get("_meta")
+        if isinstance(result, Mapping)
+        else getattr(result, "meta", None)
+    )
     return found if isinstance(found, Mapping) else {}

@@ -51,7 +51,9 @@ class Completer:
         """
         found = await self._values(reference, argument, filled_in)
         values = dict.fromkeys(
-            clean_text(value, 200) for value in found if value.lower().startswith(typed.lower())
+            clean_text(value, 200)
+            for value in found
+            if value.lower().startswith(typed.lower())
         )
         return list(values)[:MAX_VALUES], len(values)
 
@@ -67,7 +69,9 @@ class Completer:
         served = labels.get(filled_in.get("program") or reference.removeprefix("use_"))
         return await self._program_argument(served, argument)
 
-    async def _program_argument(self, served: ServedProgram | None, argument: str) -> Iterable[str]:
+    async def _program_argument(
+        self, served: ServedProgram | None, argument: str
+    ) -> Iterable[str]:
         """Return values for an argument of a program's prompt or resource template."""
         if served is None:
             return []
@@ -90,13 +94,20 @@ class Completer:
         assert served is not None
         if argument.account is not None:
             derived = self._derived(tool, served, argument.account, filled_in)
-            return [*derived, *await self._addresses(served, _types_for(served, argument.account))]
+            return [
+                *derived,
+                *await self._addresses(served, _types_for(served, argument.account)),
+            ]
         if _BASE58 in str(argument.schema.get("pattern", "")):
             return await self._addresses(served, _types_for(served, name))
         return []
 
     def _derived(
-        self, tool: BridgeTool, served: ServedProgram, account: str, filled_in: Mapping[str, str]
+        self,
+        tool: BridgeTool,
+        served: ServedProgram,
+        account: str,
+        filled_in: Mapping[str, str],
     ) -> list[str]:
         """Return the address of *account* if its seeds or its IDL give it, as a list of one.
 
@@ -117,7 +128,9 @@ class Completer:
                 return [str(address)]
         return []
 
-    async def _addresses(self, served: ServedProgram, types: Iterable[str]) -> list[str]:
+    async def _addresses(
+        self, served: ServedProgram, types: Iterable[str]
+    ) -> list[str]:
         """Return accounts of *types*, names of the local cluster, the wallet and known programs.
 
         Accounts and names are offered only on a local cluster.
@@ -129,7 +142,9 @@ class Completer:
             out.append(str(self.bridge.wallet))
         return [*out, *PROGRAM_NAMES]
 
-    async def _local_addresses(self, served: ServedProgram, types: Iterable[str]) -> list[str]:
+    async def _local_addresses(
+        self, served: ServedProgram, types: Iterable[str]
+    ) -> list[str]:
         out: list[str] = []
         for name in types:
             with contextlib.suppress(McpsolError):
@@ -141,7 +156,11 @@ class Completer:
 def _types_for(served: ServedProgram, name: str) -> list[str]:
     """Return the account types that an account or argument called *name* may be of."""
     wanted = snake(name)
-    return [type_ for type_ in names_of(served.program.model.accounts) if snake(type_) == wanted]
+    return [
+        type_
+        for type_ in names_of(served.program.model.accounts)
+        if snake(type_) == wanted
+    ]
 
 
 def _no_names(model: ProgramModel) -> list[str]:

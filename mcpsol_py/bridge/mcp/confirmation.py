@@ -40,9 +40,12 @@ class ConfirmationNeeded(Exception):
 
     def result(self) -> types.InputRequiredResult:
         """Return the question as the result of tools/call."""
-        form = types.ElicitRequestFormParams(message=self.question, requested_schema=_FORM)
+        form = types.ElicitRequestFormParams(
+            message=self.question, requested_schema=_FORM
+        )
         return types.InputRequiredResult(
-            input_requests={"confirm": types.ElicitRequest(params=form)}, request_state=self.state
+            input_requests={"confirm": types.ElicitRequest(params=form)},
+            request_state=self.state,
         )
 
 
@@ -68,7 +71,9 @@ class _Elicit:
         self.ctx = ctx
 
     async def __call__(self, question: str, digest: str) -> bool:
-        answer = await self.ctx.session.elicit_form(question, _FORM, self.ctx.request_id)
+        answer = await self.ctx.session.elicit_form(
+            question, _FORM, self.ctx.request_id
+        )
         return _is_yes(answer)
 
 

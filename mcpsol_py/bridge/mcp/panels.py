@@ -28,7 +28,13 @@ from mcpsol_py.bridge.mcp.progress import ProgressListener
 from mcpsol_py.bridge.replies import error_reply
 from mcpsol_py.errors import EncodeError, McpsolError, PolicyError
 
-__all__ = ["PANEL_URI", "ApprovalPanels", "panel_contents", "panel_resource", "shows_panels"]
+__all__ = [
+    "PANEL_URI",
+    "ApprovalPanels",
+    "panel_contents",
+    "panel_resource",
+    "shows_panels",
+]
 
 PANEL_URI = "ui://idl2mcp/approval"
 _EXTENSION = "io.modelcontextprotocol/ui"
@@ -36,7 +42,9 @@ _HTML = "text/html;profile=mcp-app"
 #: What the page shows, in the `_meta` of a result.
 _APPROVAL = "idl2mcp/approval"
 #: The page loads nothing and connects to nothing.
-_PAGE_META = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
+_PAGE_META = {
+    "ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}
+}
 
 
 def shows_panels(ctx: ServerRequestContext[Any]) -> bool:
@@ -90,7 +98,9 @@ class ApprovalPanels:
         """Return the tools for a client with panels: those that send name the page, and the page's own is added."""
         page = {"_meta": {"ui": {"resourceUri": PANEL_URI}}}
         others = [tool for tool in tools if tool["name"] != ANSWER_TOOL]  # of a program
-        rows = [{**tool, **page} if self._sends(tool["name"]) else tool for tool in others]
+        rows = [
+            {**tool, **page} if self._sends(tool["name"]) else tool for tool in others
+        ]
         return [*rows, {**ANSWER_DEFINITION, "_meta": {"ui": {"visibility": ["app"]}}}]
 
     def _sends(self, name: str) -> bool:
@@ -114,7 +124,9 @@ class ApprovalPanels:
         try:
             token, digest, answer = map(arguments.get, ("approval", "digest", "answer"))
             if not isinstance(token, str) or not isinstance(digest, str):
-                raise EncodeError("expected the texts approval and digest", path=ANSWER_TOOL)
+                raise EncodeError(
+                    "expected the texts approval and digest", path=ANSWER_TOOL
+                )
             call = self._approvals.take(token, digest, _client())
             if answer != "approve":
                 raise PolicyError("approval", "the owner said no, and nothing was sent")
@@ -122,11 +134,15 @@ class ApprovalPanels:
             return error_reply(error)
         try:
             approved = Approved(call.digest, token)
-            return await self._bridge.call(call.tool, call.arguments, approved, listener)
+            return await self._bridge.call(
+                call.tool, call.arguments, approved, listener
+            )
         except Asked as asked:  # it would take something else now
             return self._asking(call.tool, call.arguments, asked)
 
-    def _asking(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    def _asking(
+        self, name: str, arguments: Mapping[str, Any], asked: Asked
+    ) -> dict[str, Any]:
         token, call = self._approvals.wait(name, arguments, _client(), asked)
         text = (
             "Not sent yet: the wallet's owner is asked in the panel beside this call, and sees there what comes of it. "

@@ -74,7 +74,11 @@ class Announced:
     @classmethod
     def of_bridge(cls, version: str, mode: str) -> Announced:
         """Return what a bridge says before it knows its programs."""
-        server = {"name": "idl2mcp", "title": "Solana programs as tools", "version": version}
+        server = {
+            "name": "idl2mcp",
+            "title": "Solana programs as tools",
+            "version": version,
+        }
         return cls(server, CAPABILITIES, general_instructions(mode))
 
     def result(self) -> dict[str, Any]:

@@ -24,7 +24,9 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+LogLevel = Literal[
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
+]
 #: By severity (RFC 5424), the least severe first.
 LOG_LEVELS: tuple[LogLevel, ...] = (
     "debug",

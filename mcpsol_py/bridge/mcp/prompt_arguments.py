@@ -31,7 +31,9 @@ def prompt_arguments(tool: BridgeTool) -> dict[str, PromptArgument]:
     """
     schema = tool.definition["inputSchema"]
     properties = _properties(schema)
-    out = {name: found for name, found in properties if not _is_group(name, found.schema)}
+    out = {
+        name: found for name, found in properties if not _is_group(name, found.schema)
+    }
     for account, found in _properties(schema["properties"].get("accounts", {})):
         if found.schema.get("type") == "string":
             name = f"{account}_account" if account in out else account
@@ -46,4 +48,7 @@ def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, PromptArgument
 
 
 def _is_group(name: str, schema: Mapping[str, Any]) -> bool:
-    return name in ("accounts", "remaining_accounts") or schema.get("type") in ("object", "array")
+    return name in ("accounts", "remaining_accounts") or schema.get("type") in (
+        "object",
+        "array",
+    )

@@ -85,7 +85,11 @@ class Prompts:
         box = self.bridge.box
         rows = list(starmap(_use_row, box.labels.items()))
         if not box.lazy:
-            rows += [_call_row(tool) for tool in box.tools.values() if tool.kind == "instruction"]
+            rows += [
+                _call_row(tool)
+                for tool in box.tools.values()
+                if tool.kind == "instruction"
+            ]
         return [*rows, _EXPLAIN_ERROR]
 
     def get(self, name: str, arguments: Mapping[str, str]) -> str:
@@ -101,8 +105,12 @@ class Prompts:
         if kind == "call" and tool is not None:
             return self._call(tool, arguments)
         if kind == "use" and rest in box.labels:
-            return self._use(box.labels[rest], clean_text(arguments.get("task", ""), 500))
-        raise UnknownName("prompt", name[:80], [prompt["name"] for prompt in self.listed()])
+            return self._use(
+                box.labels[rest], clean_text(arguments.get("task", ""), 500)
+            )
+        raise UnknownName(
+            "prompt", name[:80], [prompt["name"] for prompt in self.listed()]
+        )
 
     def _explain(self, arguments: Mapping[str, str]) -> str:
         labels = self.bridge.box.labels
@@ -120,7 +128,11 @@ class Prompts:
         UnknownName.check("argument", given, arguments, f"call_{tool.name}")
         program = shown(served.program.model.name)
         lines = [f"Help me call {tool.name} of the Solana program {program}.", ""]
-        lines += [f"- {name}: {clean_text(value, 300)}" for name, value in given.items() if value]
+        lines += [
+            f"- {name}: {clean_text(value, 300)}"
+            for name, value in given.items()
+            if value
+        ]
         required = [name for name, argument in arguments.items() if argument.required]
         missing = [name for name in required if not given.get(name)]
         if missing:
@@ -241,7 +253,8 @@ def _argument_description(argument: PromptArgument) -> str:
 
 def _instruction_line(tool_name: str, ix: Instruction) -> str:
     args = ", ".join(
-        f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args
+        f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}"
+        for a in ix.args
     )
     words = quoted(ix.when_to_use or ix.docs, 160)
     return f"- {tool_name}({args}) {words}".rstrip()
@@ -272,7 +285,9 @@ def _error_text(served: ServedProgram, code: str) -> str:
         known = [str(e.code) for e in served.program.model.errors]
         raise UnknownName("error", code[:20], known, program)
     name, message = framework_error
-    text = f"{name} ({number}), an error of the Anchor framework in the program {program}"
+    text = (
+        f"{name} ({number}), an error of the Anchor framework in the program {program}"
+    )
     return f"{text}: {message}." if message else f"{text}."
 
 

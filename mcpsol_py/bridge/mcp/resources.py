@@ -107,7 +107,9 @@ class Resources:
         self._cache[uri] = text
         return text
 
-    async def watch(self, uri: str, on_change: Callable[[], None]) -> Callable[[], None]:
+    async def watch(
+        self, uri: str, on_change: Callable[[], None]
+    ) -> Callable[[], None]:
         """Call *on_change* when the account behind *uri* changes. Returns a function that stops it.
 
         Other resources change only with their program, which the bridge's `changes` report.
@@ -127,7 +129,9 @@ class Resources:
         labels = self.bridge.box.labels
         if parts.scheme != RESOURCES or parts.netloc not in labels:
             raise UnknownName("resource", uri[:200], [r["uri"] for r in self.listed()])
-        return labels[parts.netloc], list(map(unquote, filter(None, parts.path.split("/"))))
+        return labels[parts.netloc], list(
+            map(unquote, filter(None, parts.path.split("/")))
+        )
 
     def _schema_part(self, served: ServedProgram, steps: list[str], uri: str) -> Any:
         """Return a part of the program's schema as a JSON value."""
@@ -137,7 +141,10 @@ class Resources:
         part = _PARTS.get((kind, len(names)))
         if part is not None:
             return part(served, *names)
-        known = [f"{RESOURCES}://{quote(served.program.name)}/{kind}" for kind in _DESCRIPTIONS]
+        known = [
+            f"{RESOURCES}://{quote(served.program.name)}/{kind}"
+            for kind in _DESCRIPTIONS
+        ]
         raise UnknownName("resource", uri[:200], known)
 
     async def _account(self, served: ServedProgram, text: str) -> Any:
@@ -174,7 +181,11 @@ def _schema(served: ServedProgram) -> Any:
 
 def _errors(served: ServedProgram) -> Any:
     return [
-        {"code": error.code, "name": error.name, "message": clean_text(error.message, 400)}
+        {
+            "code": error.code,
+            "name": error.name,
+            "message": clean_text(error.message, 400),
+        }
         for error in served.program.model.errors
     ]
 

@@ -49,7 +49,11 @@ LIST_BYTES = 900_000
 
 
 def make_server(
-    bridge: Bridge, *, name: str = "idl2mcp", version: str = "", state_key: bytes | None = None
+    bridge: Bridge,
+    *,
+    name: str = "idl2mcp",
+    version: str = "",
+    state_key: bytes | None = None,
 ) -> Server[Any]:
     """Return the MCP server of *bridge*.
 
@@ -85,9 +89,15 @@ def make_server(
     )
     # Added here because the constructor warns about it: logging/setLevel is deprecated since
     # 2026-07-28, but older clients have nothing else.
-    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, sessions.set_level)
-    server.add_request_handler("tools/list", types.PaginatedRequestParams, handlers.list_tools)
-    server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)
+    server.add_request_handler(
+        "logging/setLevel", types.SetLevelRequestParams, sessions.set_level
+    )
+    server.add_request_handler(
+        "tools/list", types.PaginatedRequestParams, handlers.list_tools
+    )
+    server.add_request_handler(
+        "tools/call", types.CallToolRequestParams, handlers.call_tool
+    )
 
     def renew_instructions(_label: str) -> None:
         server.instructions = bridge.instructions
@@ -99,7 +109,9 @@ def make_server(
     server.middleware[:] = map(_when_traced, server.middleware)
     server.middleware.append(_bind_log_fields)
     server.middleware.append(sessions.middleware)
-    server.middleware.append(RequestStateBoundary(_seal(state_key), default_audience=name))
+    server.middleware.append(
+        RequestStateBoundary(_seal(state_key), default_audience=name)
+    )
     return server
 
 
@@ -129,7 +141,10 @@ class _BridgeServer(Server[Any]):
         return dict(self._stamp)
 
     def create_initialization_options(
-        self, notification_options: NotificationOptions | None = None, *args: Any, **options: Any
+        self,
+        notification_options: NotificationOptions | None = None,
+        *args: Any,
+        **options: Any,
     ) -> InitializationOptions:
         """Return the SDK's options, with `tools_changed` set unless the caller says otherwise."""
         announced = notification_options or NotificationOptions(tools_changed=True)
@@ -161,7 +176,9 @@ class _Handlers:
     ) -> dict[str, Any] | types.InputRequiredResult:
         listener = CallListener(self.sessions, ctx)
         if self._with_panels(ctx):
-            answer = await self.panels.call(params.name, params.arguments or {}, listener)
+            answer = await self.panels.call(
+                params.name, params.arguments or {}, listener
+            )
             return tool_result(answer) if isinstance(answer, Reply) else answer
         try:
             reply = await self.bridge.call(
@@ -172,7 +189,9 @@ class _Handlers:
         return tool_result(reply)
 
     async def list_resources(
-        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        self,
+        ctx: ServerRequestContext[Any],
+        params: types.PaginatedRequestParams | None,
     ) -> types.ListResourcesResult:
         rows = list(map(types.Resource.model_validate, self.resources.listed()))
         if self._with_panels(ctx):
@@ -180,9 +199,13 @@ class _Handlers:
         return types.ListResourcesResult(resources=rows)
 
     async def list_templates(
-        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        self,
+        ctx: ServerRequestContext[Any],
+        params: types.PaginatedRequestParams | None,
     ) -> types.ListResourceTemplatesResult:
-        rows = list(map(types.ResourceTemplate.model_validate, self.resources.templates()))
+        rows = list(
+            map(types.ResourceTemplate.model_validate, self.resources.templates())
+        )
         return types.ListResourceTemplatesResult(resource_templates=rows)
 
     async def read_resource(
@@ -195,11 +218,15 @@ class _Handlers:
             text = await self.resources.read(uri)
         except McpsolError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), error.details()) from None
-        contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+        contents = types.TextResourceContents(
+            uri=uri, mime_type="application/json", text=text
+        )
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(
-        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        self,
+        ctx: ServerRequestContext[Any],
+        params: types.PaginatedRequestParams | None,
     ) -> types.ListPromptsResult:
         rows = list(map(types.Prompt.model_validate, self.prompts.listed()))
         return types.ListPromptsResult(prompts=rows)
@@ -212,7 +239,9 @@ class _Handlers:
         except (McpsolError, ValueError) as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         content = types.TextContent(type="text", text=text)
-        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+        return types.GetPromptResult(
+            messages=[types.PromptMessage(role="user", content=content)]
+        )
 
     async def complete(
         self, ctx: ServerRequestContext[Any], params: types.CompleteRequestParams
@@ -226,7 +255,9 @@ class _Handlers:
             filled_in or {},
         )
         return types.CompleteResult(
-            completion=types.Completion(values=values, total=total, has_more=total > len(values))
+            completion=types.Completion(
+                values=values, total=total, has_more=total > len(values)
+            )
         )
 
 
@@ -252,7 +283,9 @@ class _ToolList:
             self._pages[with_panels] = _pages(tools)
         pages = self._pages[with_panels]
         if cursor not in pages:
-            raise MCPError(types.INVALID_PARAMS, "this cursor is of an earlier list; list again")
+            raise MCPError(
+                types.INVALID_PARAMS, "this cursor is of an earlier list; list again"
+            )
         return pages[cursor]
 
 
@@ -272,7 +305,9 @@ def _pages(listed: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
     cursors = [None, *(part[0]["name"] for part in parts[1:])]
     pages = {
         cursor: {**result, "tools": part, "nextCursor": following}
-        for cursor, part, following in zip(cursors, parts, [*cursors[1:], None], strict=True)
+        for cursor, part, following in zip(
+            cursors, parts, [*cursors[1:], None], strict=True
+        )
     }
     del pages[cursors[-1]]["nextCursor"]
     return pages
@@ -281,7 +316,9 @@ def _pages(listed: list[dict[str, Any]]) -> dict[str | None, dict[str, Any]]:
 def _when_traced(middleware: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
     """Skip *middleware*, the SDK's spans, while this process has nothing that collects spans."""
 
-    async def run(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def run(
+        ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             return await call_next(ctx)
         return await middleware(ctx, call_next)
@@ -320,4 +357,8 @@ def tool_result(reply: Reply) -> dict[str, Any]:
         details = json_text(details_for_client(reply.details))
         content.append({"type": "text", "text": details})
         return {**result, "isError": True}
-    return {**result, "structuredContent": for_client(reply.structured), "isError": False}
+    return {
+        **result,
+        "structuredContent": for_client(reply.structured),
+        "isError": False,
+    }

@@ -139,12 +139,16 @@ class Sessions:
         except BaseException:
             session.uris.discard(uri)
             raise
-        if session not in self._sessions.values():  # it ended while the account was read
+        if (
+            session not in self._sessions.values()
+        ):  # it ended while the account was read
             self._release(uri)
         return types.EmptyResult()
 
     async def unsubscribe(
-        self, ctx: ServerRequestContext[Any, Any], params: types.UnsubscribeRequestParams
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        params: types.UnsubscribeRequestParams,
     ) -> types.EmptyResult:
         """Handle resources/unsubscribe."""
         session, uri = self._session(ctx), str(params.uri)
@@ -156,7 +160,9 @@ class Sessions:
     # --- streams (2026-07-28 and later) --------------------------------------------------------
 
     async def listen(
-        self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        params: types.SubscriptionsListenRequestParams,
     ) -> types.SubscriptionsListenResult:
         """Handle subscriptions/listen. The stream lasts until the client ends it."""
         uris = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
@@ -298,7 +304,9 @@ async def _send_log(
     data: dict[str, Any],
     request: types.RequestId | None = None,
 ) -> None:
-    params = types.LoggingMessageNotificationParams(level=level, logger="idl2mcp", data=data)
+    params = types.LoggingMessageNotificationParams(
+        level=level, logger="idl2mcp", data=data
+    )
     message = types.LoggingMessageNotification(params=params)
     await _deliver(channel.send_notification(message, request))
 

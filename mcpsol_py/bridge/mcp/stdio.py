@@ -22,7 +22,12 @@ import orjson
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCMessage,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from mcpsol_py.bridge.mcp.probing import (
     MODERN_VERSIONS,
@@ -99,14 +104,18 @@ class _WithoutProbes:
 
     async def _answered(self, item: Any) -> bool:
         """Answer *item* if it is a probe. Any other request chooses the protocol."""
-        if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCRequest):
+        if not isinstance(item, SessionMessage) or not isinstance(
+            item.message, JSONRPCRequest
+        ):
             return False
         request = item.message.model_dump(by_alias=True, exclude_none=True)
         reply = probe_reply(request, self._announced)
         self._chosen = reply is None
         if reply is not None:
             message = SessionMessage(jsonrpc_message_adapter.validate_python(reply))
-            with suppress(anyio.BrokenResourceError):  # the client is gone; its messages end
+            with suppress(
+                anyio.BrokenResourceError
+            ):  # the client is gone; its messages end
                 await self._write.send(message)
         return reply is not None
 
@@ -185,7 +194,11 @@ def _message_in(line: bytes) -> JSONRPCMessage:
 def _line_of(message: JSONRPCMessage) -> bytes:
     """Return a message as a line of JSON."""
     if isinstance(message, JSONRPCResponse):
-        fields = {"jsonrpc": message.jsonrpc, "id": message.id, "result": message.result}
+        fields = {
+            "jsonrpc": message.jsonrpc,
+            "id": message.id,
+            "result": message.result,
+        }
         with suppress(TypeError):  # such as a number of over 64 bits
             return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
     text = message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -195,7 +208,9 @@ def _line_of(message: JSONRPCMessage) -> bytes:
 class _MessageWriter(_Stream):
     """Writes messages to the client, one a line. *hang_up* is called when the client has gone away."""
 
-    def __init__(self, writer: asyncio.StreamWriter, hang_up: Callable[[], None]) -> None:
+    def __init__(
+        self, writer: asyncio.StreamWriter, hang_up: Callable[[], None]
+    ) -> None:
         self._writer, self._hang_up = writer, hang_up
 
     async def send(self, item: SessionMessage) -> None:
@@ -219,7 +234,9 @@ def _redirected(fd: int, target: int) -> Iterator[int]:
     os.dup2(target, fd)
     try:
         # A terminal is opened again: the event loop makes its file non-blocking, and stderr may be the same file.
-        yield os.open(os.ttyname(kept), os.O_RDWR) if _is_terminal(kept) else os.dup(kept)
+        yield (
+            os.open(os.ttyname(kept), os.O_RDWR) if _is_terminal(kept) else os.dup(kept)
+        )
     finally:
         os.dup2(kept, fd)
         os.close(kept)
@@ -227,7 +244,9 @@ def _redirected(fd: int, target: int) -> Iterator[int]:
 
 
 @asynccontextmanager
-async def _pipes(received: bytes) -> AsyncIterator[tuple[_MessageReader, _MessageWriter]]:
+async def _pipes(
+    received: bytes,
+) -> AsyncIterator[tuple[_MessageReader, _MessageWriter]]:
     """Give the messages on stdin, and what writes to stdout. *received* was read from stdin before."""
     loop = asyncio.get_running_loop()
     sys.stdout.flush()
@@ -237,7 +256,8 @@ async def _pipes(received: bytes) -> AsyncIterator[tuple[_MessageReader, _Messag
         reader = asyncio.StreamReader(_READ_BUFFER)
         reader.feed_data(received)
         incoming, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdin, "rb", buffering=0)
+            lambda: asyncio.StreamReaderProtocol(reader),
+            os.fdopen(stdin, "rb", buffering=0),
         )
         outgoing, protocol = await loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),

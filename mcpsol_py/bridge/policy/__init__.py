@@ -2,7 +2,13 @@
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
-from mcpsol_py.bridge.policy.rules import CLUSTERS, OutflowLimit, Policy, ProgramRule, cluster_of
+from mcpsol_py.bridge.policy.rules import (
+    CLUSTERS,
+    OutflowLimit,
+    Policy,
+    ProgramRule,
+    cluster_of,
+)
 
 __all__ = [
     "CLUSTERS",

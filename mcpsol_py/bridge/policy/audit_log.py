@@ -54,7 +54,9 @@ _LOCK_SECONDS, _LOCK_STEP = 10.0, 0.01
 _HASH_OPENS, _SIGNATURE_OPENS, _CLOSES = b',"hash":"', b'","sig":"', b'"}\n'
 
 
-def _line_of(entry: Mapping[str, Any], signer: LogSigner | None) -> tuple[dict[str, Any], bytes]:
+def _line_of(
+    entry: Mapping[str, Any], signer: LogSigner | None
+) -> tuple[dict[str, Any], bytes]:
     """Return *entry* with its hash and signature, and its line."""
     if signer is not None:
         entry = {**entry, "signer": str(signer.address)}
@@ -80,7 +82,10 @@ def _plain_json(value: Mapping[str, Any]) -> bytes:
 def _has_its_hash(entry: Mapping[str, Any], line: bytes) -> bool:
     """Whether the hash of a line is that of its bytes, or in a line of version 0.1.0, of its values."""
     digest, end = str(entry.get("hash")), _line_end(entry)
-    if line.endswith(end) and hashlib.sha256(line.removesuffix(end)).hexdigest() == digest:
+    if (
+        line.endswith(end)
+        and hashlib.sha256(line.removesuffix(end)).hexdigest() == digest
+    ):
         return True
     # its bytes must be those that 0.1.0 wrote for the values
     return _digest(entry) == digest and _plain_json(entry) + b"\n" == line
@@ -104,7 +109,9 @@ def verify_log(path: Path, *, head: Path | None = None) -> tuple[int, str]:
     return log.count, log.last_hash
 
 
-def _check_order(entry: Mapping[str, Any], line: bytes, count: int, last: str, path: Path) -> None:
+def _check_order(
+    entry: Mapping[str, Any], line: bytes, count: int, last: str, path: Path
+) -> None:
     """Raise SourceError unless *entry* is line *count* and follows a line with the hash *last*."""
     if entry.get("n") != count:
         raise _line_error(
@@ -129,7 +136,9 @@ def _check_signer(entry: Mapping[str, Any], signer: str, path: Path) -> None:
 
 def _check_signature(entry: Mapping[str, Any], path: Path) -> None:
     """Raise SourceError unless a signed line has a signature of its signer over its hash."""
-    if "sig" in entry and not is_signature(str(entry["sig"]), entry["signer"], entry["hash"]):
+    if "sig" in entry and not is_signature(
+        str(entry["sig"]), entry["signer"], entry["hash"]
+    ):
         why = f"its signature is not one of {entry['signer']}: another program wrote the log"
         raise _line_error(why, path, entry["n"])
 
@@ -186,7 +195,12 @@ class LogHead:
         """Return the head of a log, signed by *signer*."""
         if signer is None:
             return cls(count, last)
-        return cls(count, last, str(signer.address), signature_of(signer, _head_text(count, last)))
+        return cls(
+            count,
+            last,
+            str(signer.address),
+            signature_of(signer, _head_text(count, last)),
+        )
 
     def is_signed_by(self, signer: str) -> bool:
         """Return True if *signer* has signed this head."""
@@ -243,7 +257,11 @@ def _check_against(head: LogHead, where: Path, state: _LogState, path: Path) -> 
             path,
             head.count,
         )
-    if state.signer and head.count > state.unsigned and not head.is_signed_by(state.signer):
+    if (
+        state.signer
+        and head.count > state.unsigned
+        and not head.is_signed_by(state.signer)
+    ):
         why = f"expected the signature of {state.signer}: another program wrote it. Restore it"
         raise SourceError(why, origin=str(where))
 
@@ -256,7 +274,9 @@ def _check_access(path: Path) -> None:
     if os.name != "posix":
         return
     if status.st_mode & 0o022:
-        raise SourceError("others may write this file; run chmod go-w on it", origin=str(path))
+        raise SourceError(
+            "others may write this file; run chmod go-w on it", origin=str(path)
+        )
     if status.st_uid != os.geteuid():
         raise SourceError(
             f"it belongs to user {status.st_uid}, and this process runs as user {os.geteuid()}. Use a log of your own",
@@ -440,7 +460,9 @@ class AuditLog:
             try:
                 _lock_file(file.fileno(), exclusive=False)
             except OSError as error:
-                raise SourceError(f"cannot be read ({error.strerror})", origin=str(path)) from error
+                raise SourceError(
+                    f"cannot be read ({error.strerror})", origin=str(path)
+                ) from error
             self._catch_up(file)
             # under the lock, so that no line is written in between; the second is that of an older version
             heads = {where: read_head(where) for where in (head_file, head_path(path))}
@@ -467,7 +489,11 @@ class AuditLog:
         return self._write(event, facts, _accept)
 
     def reserve(
-        self, wallet: str, check: Callable[[Mapping[str, int]], None], mark: str = "", **facts: Any
+        self,
+        wallet: str,
+        check: Callable[[Mapping[str, int]], None],
+        mark: str = "",
+        **facts: Any,
     ) -> dict[str, Any]:
         """Add the line "intent" of *wallet*, if *check* accepts what it has spent today.
 
@@ -483,7 +509,8 @@ class AuditLog:
         def decide(state: _LogState) -> None:
             if mark and mark in state.marks:
                 raise PolicyError(
-                    "outflow.confirm_above", "this confirmation was already used for another call"
+                    "outflow.confirm_above",
+                    "this confirmation was already used for another call",
                 )
             state.check_running(wallet)
             check(state.spent(wallet, _today(), and_later=True))
@@ -540,14 +567,18 @@ class AuditLog:
         state = self._state
         if self._signer is None:
             if state.signer:
-                raise SourceError(f"only {state.signer} may add lines: its key is needed")
+                raise SourceError(
+                    f"only {state.signer} may add lines: its key is needed"
+                )
             return
         if not state.signer:
             self._write_head()
             if state.count:
                 self._add(file, "keyed", {"unsigned": state.count})
 
-    def _add(self, file: IO[bytes], event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def _add(
+        self, file: IO[bytes], event: str, facts: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Write one line, and the head. The file is locked."""
         entry, line = self._next(event, facts)
         try:
@@ -607,7 +638,9 @@ class AuditLog:
             return list(self._memory)
         if not self.path.exists():
             return []
-        return [_parsed(line, n, self.path) for n, line in enumerate(_lines(self.path), 1)]
+        return [
+            _parsed(line, n, self.path) for n, line in enumerate(_lines(self.path), 1)
+        ]
 
     def spent(self, wallet: str, day: str | None = None) -> dict[str, int]:
         """Return base units by mint that left *wallet* on *day* (UTC, "2026-11-27").
@@ -643,12 +676,17 @@ class AuditLog:
         """Give the state after all lines, those of other processes too."""
         with self._lock:
             if self.path is not None and (self._state.count or self.path.exists()):
-                with _policy_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+                with (
+                    _policy_errors(self.path, "read"),
+                    self.path.open("rb", buffering=0) as file,
+                ):
                     _lock_file(file.fileno(), exclusive=False)
                     self._catch_up(file)
             yield self._state
 
-    def _next(self, event: str, facts: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def _next(
+        self, event: str, facts: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], bytes]:
         """Return the next line's values, and the line."""
         entry = {
             "n": self._state.count + 1,
@@ -686,7 +724,9 @@ def _policy_errors(path: Path, action: str) -> Iterator[None]:
             "audit", f"nothing is signed unless the audit log is intact: {error}"
         ) from error
     except OSError as error:
-        raise PolicyError("audit", f"{path.name} cannot be {action} ({error.strerror})") from error
+        raise PolicyError(
+            "audit", f"{path.name} cannot be {action} ({error.strerror})"
+        ) from error
 
 
 def _lock_file(descriptor: int, *, exclusive: bool) -> None:

@@ -32,7 +32,15 @@ in the same place afterwards, ownership has probably passed to someone else. Tha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +50,17 @@ from mcpsol_py.errors import PolicyError, SourceError, abbr, suggest
 from mcpsol_py.names import snake
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.clusters import is_on_this_machine
-from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, Kind, checked
+from mcpsol_py.toml_schema import (
+    FLAG,
+    TABLE,
+    TABLES,
+    TEXT,
+    TEXTS,
+    U64,
+    Keys,
+    Kind,
+    checked,
+)
 
 __all__ = ["CLUSTERS", "Confirm", "OutflowLimit", "Policy", "ProgramRule", "cluster_of"]
 
@@ -101,7 +119,9 @@ class OutflowLimit:
         }
         for rule, (amount, most) in sums.items():
             if amount > most:
-                raise PolicyError(rule, f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}")
+                raise PolicyError(
+                    rule, f"{_leaving(flow)}. {self.words(flow.mint, spent_today)}"
+                )
 
     def left(self, spent_today: int) -> int:
         """Return the base units that may still leave the wallet today."""
@@ -124,7 +144,9 @@ class OutflowLimit:
         """Return the most that one call may take. *confirmed*: the amount that a person agreed to, if any."""
         agreed = self.confirm_above if confirmed is None else confirmed
         return min(
-            self.per_call, self.left(spent_today), self.per_call if agreed is None else agreed
+            self.per_call,
+            self.left(spent_today),
+            self.per_call if agreed is None else agreed,
         )
 
     def needs_confirmation(self, flow: Outflow) -> bool:
@@ -170,7 +192,9 @@ class Policy:
         except SourceError as error:
             raise error.at(origin=origin, path="policy") from None
 
-    def check_target(self, cluster: str, program_id: str, instruction: str) -> ProgramRule:
+    def check_target(
+        self, cluster: str, program_id: str, instruction: str
+    ) -> ProgramRule:
         """Return the rule for an instruction, before anything is built.
 
         Raises PolicyError if the instruction is not allowed.
@@ -182,7 +206,9 @@ class Policy:
             )
         rule = next((rule for rule in self.programs if rule.id == program_id), None)
         if rule is None:
-            raise PolicyError("program", f"the policy does not list program {program_id}")
+            raise PolicyError(
+                "program", f"the policy does not list program {program_id}"
+            )
         allowed = rule.instructions
         if "*" not in allowed and snake(instruction) not in allowed:
             raise PolicyError(
@@ -206,7 +232,8 @@ class Policy:
         for signer in signers:
             if signer != wallet:
                 raise PolicyError(
-                    "signers", f"{signer} must sign too, but only the wallet {wallet} signs here"
+                    "signers",
+                    f"{signer} must sign too, but only the wallet {wallet} signs here",
                 )
         if rule.writable is None:
             return
@@ -219,7 +246,10 @@ class Policy:
                 )
 
     def check_effects(
-        self, outflow: Sequence[Outflow], takeovers: Sequence[str], spent_today: Mapping[str, int]
+        self,
+        outflow: Sequence[Outflow],
+        takeovers: Sequence[str],
+        spent_today: Mapping[str, int],
     ) -> list[Outflow]:
         """Check the effects that a simulation measured against the limits.
 
@@ -243,7 +273,10 @@ class Policy:
         return to_confirm
 
     def at_most(
-        self, mints: Iterable[str], spent_today: Mapping[str, int], confirmed: Mapping[str, int]
+        self,
+        mints: Iterable[str],
+        spent_today: Mapping[str, int],
+        confirmed: Mapping[str, int],
     ) -> dict[str, int]:
         """Return the most of each of *mints* that one call may take; 0 without a limit.
 
@@ -257,7 +290,9 @@ class Policy:
             for mint in mints
         }
 
-    def check_reserved(self, at_most: Mapping[str, int], spent_today: Mapping[str, int]) -> None:
+    def check_reserved(
+        self, at_most: Mapping[str, int], spent_today: Mapping[str, int]
+    ) -> None:
         """Raise PolicyError if *at_most* no longer fits into the day, because another process has spent meanwhile."""
         for mint, limit in self.limits:
             spent = spent_today.get(mint, 0)
@@ -271,7 +306,8 @@ class Policy:
 def _joined(takeovers: Sequence[str]) -> str:
     """Return what a call would do as the rest of a sentence."""
     acts = [
-        text if text.startswith("would ") else f"is refused, since {text}" for text in takeovers
+        text if text.startswith("would ") else f"is refused, since {text}"
+        for text in takeovers
     ]
     return "; it ".join(acts)
 
@@ -297,7 +333,12 @@ POLICY: Keys = {
     "priority_fee": PRIORITY_FEE,
     "max_priority_fee": U64,
 }
-PROGRAM: Keys = {"id": TEXT, "instructions": TEXTS, "writable": TEXTS, "hands_over": FLAG}
+PROGRAM: Keys = {
+    "id": TEXT,
+    "instructions": TEXTS,
+    "writable": TEXTS,
+    "hands_over": FLAG,
+}
 OUTFLOW: Keys = {"per_call": U64, "per_day": U64, "confirm_above": U64}
 
 
@@ -311,15 +352,19 @@ def _read(document: Mapping[str, Any], addresses: _Addresses) -> Policy:
                 path=f"clusters[{place}]",
             )
     rules = [
-        _rule(item, f"program[{i}]", addresses) for i, item in enumerate(table.get("program", []))
+        _rule(item, f"program[{i}]", addresses)
+        for i, item in enumerate(table.get("program", []))
     ]
     _check_listed_once(rules)
     outflow = table.get("outflow", {}).items()
     limits = tuple(
-        (addresses.mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow
+        (addresses.mint(mint), _limit(item, f"outflow.{mint}"))
+        for mint, item in outflow
     )
     _check_limited_once(limits)
-    priority = PriorityFee(table.get("priority_fee"), table.get("max_priority_fee", MOST_LAMPORTS))
+    priority = PriorityFee(
+        table.get("priority_fee"), table.get("max_priority_fee", MOST_LAMPORTS)
+    )
     guard = table.get("guard", "on")
     if guard not in ("on", "off"):
         guard = addresses.read(guard, "guard")
@@ -328,7 +373,9 @@ def _read(document: Mapping[str, Any], addresses: _Addresses) -> Policy:
 
 def _check_limited_once(limits: Sequence[tuple[str, OutflowLimit]]) -> None:
     for _, mint in _repeated([mint for mint, _ in limits]):
-        raise SourceError(f"{mint} has limits twice; keep one table for it", path=f"outflow.{mint}")
+        raise SourceError(
+            f"{mint} has limits twice; keep one table for it", path=f"outflow.{mint}"
+        )
 
 
 def _check_listed_once(rules: Sequence[ProgramRule]) -> None:
@@ -356,7 +403,9 @@ def _rule(item: Any, path: str, addresses: _Addresses) -> ProgramRule:
     writable = None
     if "writable" in table:
         listed = enumerate(table["writable"])
-        writable = frozenset(addresses.read(a, f"{path}.writable[{i}]") for i, a in listed)
+        writable = frozenset(
+            addresses.read(a, f"{path}.writable[{i}]") for i, a in listed
+        )
     return ProgramRule(program_id, names, writable, table.get("hands_over", False))
 
 
@@ -365,7 +414,8 @@ def _limit(item: Any, path: str) -> OutflowLimit:
     for key in ("per_call", "per_day"):
         if key not in table:
             raise SourceError(
-                f"{key} is missing: give both per_call and per_day, in base units", path=path
+                f"{key} is missing: give both per_call and per_day, in base units",
+                path=path,
             )
     return OutflowLimit(table["per_call"], table["per_day"], table.get("confirm_above"))
 
@@ -389,7 +439,9 @@ class _Addresses:
         path = f"outflow.{text}"
         found = SOL if text == SOL else self.read(text, path)
         if found == ids.NATIVE_MINT:
-            raise SourceError("wrapped SOL counts as SOL; set the limits of SOL instead", path=path)
+            raise SourceError(
+                "wrapped SOL counts as SOL; set the limits of SOL instead", path=path
+            )
         return found
 
 

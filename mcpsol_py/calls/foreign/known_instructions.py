@@ -54,4 +54,8 @@ def _read(program: Program, data: bytes) -> KnownInstruction | None:
         return None
     if reading.missing:
         return None
-    return reading.name, reading.json(), tuple(program.instruction(reading.name).accounts)
+    return (
+        reading.name,
+        reading.json(),
+        tuple(program.instruction(reading.name).accounts),
+    )

@@ -18,9 +18,19 @@ from mcpsol_py.calls.display import Words, words_for
 from mcpsol_py.calls.effects import SIMULATIONS, Effects, effects_of, never_still
 from mcpsol_py.calls.foreign.transaction import ForeignTransaction
 from mcpsol_py.calls.hints import hints
-from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, errors_of, programs_by_id
+from mcpsol_py.calls.prepare import (
+    PreparedCall,
+    ServedProgram,
+    errors_of,
+    programs_by_id,
+)
 from mcpsol_py.calls.simulate import SimulatedCall, simulate_transaction
-from mcpsol_py.calls.summary import AccountLine, InstructionSummary, amount_text, one_line
+from mcpsol_py.calls.summary import (
+    AccountLine,
+    InstructionSummary,
+    amount_text,
+    one_line,
+)
 from mcpsol_py.calls.transaction_reading import decode_transaction
 from mcpsol_py.client.events import events_of
 from mcpsol_py.client.transport import Transport
@@ -42,7 +52,8 @@ class Stakes:
     def covers(self, other: Stakes) -> bool:
         """Return whether *other* takes no more than this."""
         return other.given_away <= self.given_away and all(
-            amount <= self.leaving.get(what, -1) for what, amount in other.leaving.items()
+            amount <= self.leaving.get(what, -1)
+            for what, amount in other.leaving.items()
         )
 
 
@@ -87,7 +98,10 @@ class Review:
             out += self._instruction(row, payer).lines()
             out += [f"  note: {one_line(note, 300)}" for note in row.get("notes", ())]
         out.append(f"  fee  {amount_text(self._fee, SOL, None)}, paid by {payer}")
-        out += [f"  signature of {address}: {state}" for address, state in self._signatures()]
+        out += [
+            f"  signature of {address}: {state}"
+            for address, state in self._signatures()
+        ]
         out += [f"  note: {text}" for text in self._notes]
         out += simulation_lines(self.simulated, why_not="no chain was given")
         return [*out, *self._effect_lines()]
@@ -98,7 +112,8 @@ class Review:
             "fee_payer": str(self.foreign.signers[0]),
             "fee_lamports": str(self._fee),
             "signatures": [
-                {"address": str(address), "state": state} for address, state in self._signatures()
+                {"address": str(address), "state": state}
+                for address, state in self._signatures()
             ],
             "instructions": clean_json(list(self.rows)),
         }
@@ -148,12 +163,18 @@ class Review:
 
     def _effect_lines(self) -> list[str]:
         decimals = {
-            change.mint: change.decimals for change in getattr(self.simulated, "changes", ())
+            change.mint: change.decimals
+            for change in getattr(self.simulated, "changes", ())
         }
         out = []
         for wallet, effects in self.effects.items():
-            out += [_leaving(wallet, flow, decimals.get(flow.mint)) for flow in effects.flows]
-            out += [f"  gives power away: {sentence}" for sentence in _given_away(effects)]
+            out += [
+                _leaving(wallet, flow, decimals.get(flow.mint))
+                for flow in effects.flows
+            ]
+            out += [
+                f"  gives power away: {sentence}" for sentence in _given_away(effects)
+            ]
         return out
 
 
@@ -169,7 +190,9 @@ async def review(
     """
     known = programs_by_id(programs)
     text = foreign.to_base64()
-    decoded = await decode_transaction(list(known.values()), text, transport, loaded=foreign.loaded)
+    decoded = await decode_transaction(
+        list(known.values()), text, transport, loaded=foreign.loaded
+    )
     here = [wallet for wallet in wallets if wallet in foreign.missing]
     found = Review(foreign, here, known, decoded)
     if transport is None:
@@ -178,7 +201,8 @@ async def review(
     for _ in range(SIMULATIONS):
         simulated = await _simulated(transport, found)
         effects = {
-            str(wallet): effects_of(foreign.instructions, simulated, wallet) for wallet in watched
+            str(wallet): effects_of(foreign.instructions, simulated, wallet)
+            for wallet in watched
         }
         if all(one.still for one in effects.values()):
             return replace(found, simulated=simulated, effects=effects)
@@ -191,14 +215,19 @@ async def _simulated(transport: Transport, found: Review) -> SimulatedCall:
     simulated = await simulate_transaction(
         transport,
         found.foreign.transaction,
-        written=[found.foreign.signers[0], *(meta.pubkey for meta in metas if meta.is_writable)],
+        written=[
+            found.foreign.signers[0],
+            *(meta.pubkey for meta in metas if meta.is_writable),
+        ],
         others=[meta.pubkey for meta in metas],
         programs=[instruction.program_id for instruction in instructions],
         own=errors_of(found.programs.values()),
         exact=True,
     )
     if simulated.failure is not None:
-        simulated.failure.hints = tuple(await _hints(found, simulated, simulated.failure))
+        simulated.failure.hints = tuple(
+            await _hints(found, simulated, simulated.failure)
+        )
         raise simulated.failure
     return replace(simulated, events=tuple(_events(found.programs, simulated)))
 
@@ -209,11 +238,15 @@ def _events(
     outcome = simulated.outcome
     for served in programs.values():
         assert served.program_id is not None
-        found = events_of(served.program, served.program_id, outcome.logs, outcome.inner, json=True)
+        found = events_of(
+            served.program, served.program_id, outcome.logs, outcome.inner, json=True
+        )
         yield from ((name, clean_json(fields)) for name, fields in found)
 
 
-async def _hints(found: Review, simulated: SimulatedCall, failure: ProgramFailed) -> list[str]:
+async def _hints(
+    found: Review, simulated: SimulatedCall, failure: ProgramFailed
+) -> list[str]:
     """Return hints about the instruction that failed, if its program is known."""
     place = failure.instruction_index
     if place is None or place >= len(found.rows):
@@ -222,15 +255,22 @@ async def _hints(found: Review, simulated: SimulatedCall, failure: ProgramFailed
     ix = found.instruction_of(row)
     if ix is None:
         return []
-    served, instruction = found.programs[row["program_id"]], found.foreign.instructions[place]
+    served, instruction = (
+        found.programs[row["program_id"]],
+        found.foreign.instructions[place],
+    )
     payer = found.foreign.signers[0]
-    call = PreparedCall(served, ix, row["args"], instruction, tuple(_account_lines(row)), payer)
+    call = PreparedCall(
+        served, ix, row["args"], instruction, tuple(_account_lines(row)), payer
+    )
     return await hints(call, simulated)
 
 
 def _words(ix: ProgramInstruction, row: Mapping[str, Any]) -> Words:
     return words_for(
-        ix, row.get("args") or {}, {line.name: line.address for line in _account_lines(row)}
+        ix,
+        row.get("args") or {},
+        {line.name: line.address for line in _account_lines(row)},
     )
 
 

@@ -59,7 +59,9 @@ def message_from_json(document: Mapping[str, Any]) -> MessageV0:
         counts["numReadonlyUnsignedAccounts"],
     )
     calls = [
-        CompiledInstruction(one["programIdIndex"], b58decode(one["data"]), bytes(one["accounts"]))
+        CompiledInstruction(
+            one["programIdIndex"], b58decode(one["data"]), bytes(one["accounts"])
+        )
         for one in document["instructions"]
     ]
     tables = [
@@ -106,4 +108,7 @@ def _bare_message(raw: bytes) -> VersionedTransaction:
     return transaction
 
 
-_READERS: tuple[Callable[[bytes], VersionedTransaction], ...] = (_whole_transaction, _bare_message)
+_READERS: tuple[Callable[[bytes], VersionedTransaction], ...] = (
+    _whole_transaction,
+    _bare_message,
+)

@@ -68,7 +68,9 @@ class ForeignTransaction:
     @property
     def signers(self) -> list[Pubkey]:
         """The addresses that must sign, the fee payer first."""
-        return list(self.message.account_keys[: self.message.header.num_required_signatures])
+        return list(
+            self.message.account_keys[: self.message.header.num_required_signatures]
+        )
 
     @property
     def missing(self) -> list[Pubkey]:
@@ -91,7 +93,11 @@ class ForeignTransaction:
         lookups = getattr(self.message, "address_table_lookups", ())
         writable = [(lookup.account_key, lookup.writable_indexes) for lookup in lookups]
         readonly = [(lookup.account_key, lookup.readonly_indexes) for lookup in lookups]
-        return [str(held[key][at]) for key, places in (*writable, *readonly) for at in places]
+        return [
+            str(held[key][at])
+            for key, places in (*writable, *readonly)
+            for at in places
+        ]
 
     @property
     def instructions(self) -> list[Instruction]:
@@ -99,7 +105,9 @@ class ForeignTransaction:
         accounts = MessageAccounts(self.message, self.loaded)
         metas = [
             AccountMeta(
-                Pubkey.from_string(key), at < len(accounts.signers), at in accounts.writable
+                Pubkey.from_string(key),
+                at < len(accounts.signers),
+                at in accounts.writable,
             )
             for at, key in enumerate(accounts.keys)
         ]
@@ -135,7 +143,9 @@ async def read_foreign(transport: Transport | None, text: str) -> ForeignTransac
     lookups = getattr(foreign.message, "address_table_lookups", ())
     if transport is None or not lookups:
         return foreign
-    tables = await read_lookup_tables(transport, [lookup.account_key for lookup in lookups])
+    tables = await read_lookup_tables(
+        transport, [lookup.account_key for lookup in lookups]
+    )
     _check_lookups(lookups, tables)
     return replace(foreign, tables=tuple(tables))
 
@@ -162,7 +172,9 @@ def _check_addresses(missing: Sequence[Pubkey]) -> None:
             )
 
 
-def _check_lookups(lookups: Sequence[Any], tables: Sequence[AddressLookupTableAccount]) -> None:
+def _check_lookups(
+    lookups: Sequence[Any], tables: Sequence[AddressLookupTableAccount]
+) -> None:
     """Raise CannotSign if a lookup table is shorter than the transaction expects."""
     for lookup, table in zip(lookups, tables, strict=True):
         last = max((*lookup.writable_indexes, *lookup.readonly_indexes), default=-1)
@@ -179,14 +191,16 @@ async def is_live(transport: Transport, foreign: ForeignTransaction) -> bool:
     """Return whether *foreign* can land with the blockhash or nonce that it has. Raises TransportError."""
     blockhash = foreign.message.recent_blockhash
     nonce_account = foreign.nonce_account
-    if nonce_account is not None and not await DurableNonce(nonce_account, blockhash).is_over(
-        transport
-    ):
+    if nonce_account is not None and not await DurableNonce(
+        nonce_account, blockhash
+    ).is_over(transport):
         return True
     return await transport.blockhash_valid(blockhash)
 
 
-async def refreshed(transport: Transport, foreign: ForeignTransaction) -> ForeignTransaction:
+async def refreshed(
+    transport: Transport, foreign: ForeignTransaction
+) -> ForeignTransaction:
     """Return *foreign* with a new blockhash, or its nonce as it is now. Raises CannotSign if anybody has signed it."""
     refuse_signed(foreign, "its blockhash has expired, or is of another chain")
     blockhash, _ = await choose_blockhash(transport, foreign.nonce_account)
@@ -257,14 +271,20 @@ async def sign_foreign(
     for place, address in enumerate(foreign.signers):
         if signatures[place] == Signature.default() and address in signers:
             signatures[place] = await signers[address].sign(payload)
-    done = replace(foreign, transaction=VersionedTransaction.populate(foreign.message, signatures))
+    done = replace(
+        foreign, transaction=VersionedTransaction.populate(foreign.message, signatures)
+    )
     _check_signatures(done)
     return done
 
 
-def refuse_strangers(foreign: ForeignTransaction, addresses: Mapping[Pubkey, Any]) -> None:
+def refuse_strangers(
+    foreign: ForeignTransaction, addresses: Mapping[Pubkey, Any]
+) -> None:
     """Raise CannotSign for the first of *addresses* whose signature the transaction does not need."""
     for address in addresses:
         if address not in foreign.signers:
             wanted = ", ".join(map(str, foreign.missing)) or "nobody else"
-            raise CannotSign(f"it does not need {address}; it needs signatures of {wanted}")
+            raise CannotSign(
+                f"it does not need {address}; it needs signatures of {wanted}"
+            )

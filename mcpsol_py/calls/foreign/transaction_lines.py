@@ -25,9 +25,16 @@ def transaction_lines(decoded: _Row) -> list[str]:
     return [
         *_head(decoded),
         *_instructions(decoded["instructions"]),
-        *(f"  {change_line(Change.from_json(row))}" for row in decoded.get("balance_changes", ())),
+        *(
+            f"  {change_line(Change.from_json(row))}"
+            for row in decoded.get("balance_changes", ())
+        ),
         *(_event(row) for row in decoded.get("events", ())),
-        *(one_line(decoded[key], _WIDEST) for key in ("note", "log_note") if key in decoded),
+        *(
+            one_line(decoded[key], _WIDEST)
+            for key in ("note", "log_note")
+            if key in decoded
+        ),
     ]
 
 
@@ -36,10 +43,16 @@ def _head(decoded: _Row) -> Iterator[str]:
     if "fee_payer" in decoded:
         others = [key for key in decoded["signers"] if key != decoded["fee_payer"]]
         signers = ", ".join(others)
-        yield f"paid by {decoded['fee_payer']}" + (f", also signed by {signers}" if others else "")
+        yield f"paid by {decoded['fee_payer']}" + (
+            f", also signed by {signers}" if others else ""
+        )
     if "slot" in decoded:
         failed = decoded.get("failure", {}).get("text") or decoded.get("error")
-        outcome = "succeeded" if failed is None else f"failed: {one_line(str(failed), _WIDEST)}"
+        outcome = (
+            "succeeded"
+            if failed is None
+            else f"failed: {one_line(str(failed), _WIDEST)}"
+        )
         when = f" at {utc_text(decoded['time'])}" if "time" in decoded else ""
         fee = f", fee {decoded['fee']} lamports" if "fee" in decoded else ""
         yield f"landed in slot {decoded['slot']}{when}{fee}: {outcome}"
@@ -62,7 +75,9 @@ def _call(row: _Row) -> str:
     if "instruction" not in row:
         return f"{program} · data {one_line(row['data'], _WIDEST)}"
     given = row["args"] or {}
-    args = ", ".join(f"{one_line(name)} = {value_text(value)}" for name, value in given.items())
+    args = ", ".join(
+        f"{one_line(name)} = {value_text(value)}" for name, value in given.items()
+    )
     return f"{program} · {one_line(row['instruction'])}({args})"
 
 
@@ -71,7 +86,9 @@ def _account(account: _Row) -> str:
     known = f" ({PROGRAM_NAMES[address]})" if address in PROGRAM_NAMES else ""
     flags = {"signs": account.get("signer"), "written": account.get("writable")}
     roles = ", ".join(compress(flags, flags.values()))
-    return f"     {one_line(account.get('name', ''))}  {address}{known}  {roles}".rstrip()
+    return (
+        f"     {one_line(account.get('name', ''))}  {address}{known}  {roles}".rstrip()
+    )
 
 
 def _remarks(row: _Row) -> Iterator[str]:

@@ -44,7 +44,11 @@ class CatalogDatabase:
         self.url = url
         self.engine = open_engine(url, _BUSY_MS, threading.local())
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self.file = self.engine.url.database if self.is_sqlite and url not in IN_MEMORY else None
+        self.file = (
+            self.engine.url.database
+            if self.is_sqlite and url not in IN_MEMORY
+            else None
+        )
         # A database in memory has one connection, so its threads take turns.
         self._turn: AbstractContextManager[object] = (
             threading.RLock() if url in IN_MEMORY else nullcontext()

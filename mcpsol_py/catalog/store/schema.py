@@ -43,7 +43,9 @@ programs = Table(
     "catalog_programs",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", String(80), nullable=False, unique=True),  # the address, or "source:HASH"
+    Column(
+        "key", String(80), nullable=False, unique=True
+    ),  # the address, or "source:HASH"
     Column("address", String(44)),
     Column("name", String(200), nullable=False),
     # The name's letters, and the program whose versions search shows together with these.
@@ -62,7 +64,9 @@ versions = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("program_id", Integer, ForeignKey(programs.c.id), nullable=False),
-    Column("source", String(40), nullable=False),  # "list_tools", "Anchor IDL account", "file", …
+    Column(
+        "source", String(40), nullable=False
+    ),  # "list_tools", "Anchor IDL account", "file", …
     Column("origin", Text, nullable=False),
     Column("hash", String(64), nullable=False),  # of the model
     Column("first_slot", BigInteger),
@@ -71,8 +75,12 @@ versions = Table(
     Column("checked_ms", BigInteger, nullable=False),
     Column("version", String(80), nullable=False),
     Column("instructions", Integer, nullable=False),
-    Column("names", Text, nullable=False),  # letters of the instructions' names, for families
-    Column("lint", Text),  # JSON: errors, warnings, and the first findings; NULL: not linted
+    Column(
+        "names", Text, nullable=False
+    ),  # letters of the instructions' names, for families
+    Column(
+        "lint", Text
+    ),  # JSON: errors, warnings, and the first findings; NULL: not linted
     Column("build_hash", String(64)),  # of the verified build, where known
     Column("model", LargeBinary, nullable=False),  # the model's JSON, zlib
     UniqueConstraint("program_id", "source", "hash"),
@@ -94,7 +102,9 @@ deployments = Table(
     Column("chain", String(64), primary_key=True),  # the genesis hash
     Column("address", String(44), primary_key=True),
     Column("slot", BigInteger),
-    Column("mark", String(80), nullable=False),  # of the deployment and the IDL accounts
+    Column(
+        "mark", String(80), nullable=False
+    ),  # of the deployment and the IDL accounts
     Column("outcome", String(20), nullable=False),  # "read", "none", "faulty"
     Column("read_ms", BigInteger, nullable=False),
 )

@@ -38,7 +38,9 @@ def anchor_plan(
     files += [_file(view, f"src/{name}.rs", **root) for name in _modules(view)]
     files.append(Planned("src/list_tools.bin", view.pages.blob))
     files.append(_file(view, "src/instructions/mod.rs"))
-    files.append(_file(view, "src/processor/mod.rs", shared=shared, by_author=by_author))
+    files.append(
+        _file(view, "src/processor/mod.rs", shared=shared, by_author=by_author)
+    )
     if shared:
         files.append(Planned("src/processor/shared.rs", b"", owned=True))
     for ix in view.instructions:
@@ -49,7 +51,9 @@ def anchor_plan(
         files.append(_file(view, "src/helpers.rs", bodies=made))
     if root["reads_tokens"]:
         files.append(_file(view, "src/tokens.rs", style=made.style))
-    files += [Planned(f"src/{name}.rs", text.encode()) for name, text in modules.items()]
+    files += [
+        Planned(f"src/{name}.rs", text.encode()) for name, text in modules.items()
+    ]
     return files
 
 
@@ -59,7 +63,9 @@ def _handler(view: AnchorView, ix: AnchorInstruction, made: ProgramHandlers) -> 
     body = made.handlers.get(ix.source_name)
     if body is None:
         return _file(view, path, "src/processor/handler.rs", owned=True, ix=ix)
-    return _file(view, path, "src/processor/body.rs", ix=ix, body=body, style=made.style)
+    return _file(
+        view, path, "src/processor/body.rs", ix=ix, body=body, style=made.style
+    )
 
 
 def _modules(view: AnchorView) -> list[str]:
@@ -70,7 +76,12 @@ def _modules(view: AnchorView) -> list[str]:
         "state": view.states,
         "constants": view.constants,
     }
-    return ["lib", "list_tools", "error", *(name for name, used in optional.items() if used)]
+    return [
+        "lib",
+        "list_tools",
+        "error",
+        *(name for name, used in optional.items() if used),
+    ]
 
 
 def _file(
@@ -89,7 +100,9 @@ def module_plan(
     They are the module, its pages, and a text with the lines that the author adds. *view* is `module` in templates.
     """
     env = environment(templates)
-    module = env.get_template("src/list_tools.rs.jinja").render(pages=pages, module=view)
+    module = env.get_template("src/list_tools.rs.jinja").render(
+        pages=pages, module=view
+    )
     readme = env.get_template("list_tools.md.jinja").render(
         program=ident(program or "your program")
     )

@@ -46,9 +46,12 @@ class _AnchorCrate:
         self.dialect: Dialect = ANCHOR
         own = view.context.errors
         self.errors = {
-            name: f"crate::error::{own.enum}::{variant}" for name, variant in own.variants.items()
+            name: f"crate::error::{own.enum}::{variant}"
+            for name, variant in own.variants.items()
         }
-        self.states = {name: _struct(state) for name, state in view.context.states.items()}
+        self.states = {
+            name: _struct(state) for name, state in view.context.states.items()
+        }
         self.types = dict(self._types(view))
         self.instructions = {shown.source_name: shown for shown in view.instructions}
 
@@ -56,7 +59,9 @@ class _AnchorCrate:
         """The names of the handler of *ix*."""
         shown = self.instructions[ix.name]
         alone = accounts_alone(ix, shown.accounts.fields)
-        arguments = {a.name: str(v.name) for a, v in zip(ix.args, shown.args, strict=True)}
+        arguments = {
+            a.name: str(v.name) for a, v in zip(ix.args, shown.args, strict=True)
+        }
         remaining = {each.name: "ctx.remaining_accounts" for each in ix.remaining}
         accounts = {name: f"ctx.accounts.{field}" for name, _, field in alone}
         states = {
@@ -88,7 +93,9 @@ class _AnchorCrate:
             body = types.resolver.target(event.type)
             if isinstance(body, Struct):
                 fields = {n: str(rust) for n, rust in fields_of(body.fields).items()}
-                names[event.name] = StructNames(types.type(event.type, event.name), fields)
+                names[event.name] = StructNames(
+                    types.type(event.type, event.name), fields
+                )
         return names
 
     def _types(self, view: AnchorView) -> Iterator[tuple[str, StructNames]]:
@@ -101,7 +108,10 @@ class _AnchorCrate:
                 rust = types.type(Link(definition.name), definition.name)
                 shown = views.get(rust)
                 if shown is not None and isinstance(body, (Struct, Enum)):
-                    yield definition.name, StructNames(f"crate::types::{rust}", _parts(body, shown))
+                    yield (
+                        definition.name,
+                        StructNames(f"crate::types::{rust}", _parts(body, shown)),
+                    )
 
 
 def _parts(body: Struct | Enum, view: TypeView) -> dict[str, str]:
@@ -147,9 +157,13 @@ class _Seeds:
         match seed:
             case ConstSeed(value):
                 return f"{byte_string(value)}.as_ref()"
-            case AccountSeed(account=(name,), field=(), sort=None) if name in self.accounts:
+            case AccountSeed(account=(name,), field=(), sort=None) if (
+                name in self.accounts
+            ):
                 return f"{self.accounts[name]}.key().as_ref()"
-            case AccountSeed(account=(name,), field=(field,), sort=None) if name in self.states:
+            case AccountSeed(account=(name,), field=(field,), sort=None) if (
+                name in self.states
+            ):
                 state = self.states[name]
                 place = f"{self.accounts[name]}.{state.field_name(field)}"
                 return _value(place, _type_of(state.body.fields, field), seed.encoding)

@@ -35,7 +35,9 @@ class AnchorContext:
     #: by the source's names
     states: dict[str, StateStruct]
     errors: OwnErrors
-    functions: IdentifierPool = field(default_factory=lambda: IdentifierPool(*FUNCTIONS))
+    functions: IdentifierPool = field(
+        default_factory=lambda: IdentifierPool(*FUNCTIONS)
+    )
     #: the structs of arguments that the #[program] macro makes
     argument_structs: set[str] = field(default_factory=lambda: set(ARGUMENT_STRUCTS))
 
@@ -90,7 +92,9 @@ def instruction_view(ix: Instruction, context: AnchorContext) -> AnchorInstructi
         unchecked=unchecked_notes(accounts.unchecked),
         uses=_use_paths(accounts.uses | _types_of(types, args[: len(listed)])),
         handler_uses=_use_paths(handler_uses),
-        account_arguments=code(f"#[instruction({', '.join(listed)})]" if listed else ""),
+        account_arguments=code(
+            f"#[instruction({', '.join(listed)})]" if listed else ""
+        ),
     )
 
 
@@ -138,20 +142,26 @@ def _signature(ix: Instruction, name: Rust, types: AnchorTypes) -> _Signature:
     if ix.also:
         raise CannotRender("it has more than one discriminator")
     args = _arguments(ix, name, types)
-    returns = "()" if ix.returns is None else types.type(ix.returns, f"{ix.name} returned")
+    returns = (
+        "()" if ix.returns is None else types.type(ix.returns, f"{ix.name} returned")
+    )
     attribute = f"#[instruction(discriminator = {byte_array(value)})]"
     is_derived = value == anchor_discriminator("global", name)
     return _Signature(args, code(returns), () if is_derived else (code(attribute),))
 
 
-def _arguments(ix: Instruction, name: Rust, types: AnchorTypes) -> tuple[FieldView, ...]:
+def _arguments(
+    ix: Instruction, name: Rust, types: AnchorTypes
+) -> tuple[FieldView, ...]:
     """The arguments. Raises CannotRender."""
     fields = types.fields(ix.args, ix.name)
     if any(field.type == "RemainingBytes" for field in fields[:-1]):
         raise CannotRender("bytes without a length come before other arguments")
     names = IdentifierPool("ctx", "processor", name)
     return tuple(
-        FieldView(plain_identifier(names, field.name, "argument"), field.type, field.docs)
+        FieldView(
+            plain_identifier(names, field.name, "argument"), field.type, field.docs
+        )
         for field in fields
     )
 
@@ -159,7 +169,9 @@ def _arguments(ix: Instruction, name: Rust, types: AnchorTypes) -> tuple[FieldVi
 # --- imports ------------------------------------------------------------------------------------------------------
 
 
-def program_uses(instructions: Iterable[AnchorInstruction], types: AnchorTypes) -> tuple[Rust, ...]:
+def program_uses(
+    instructions: Iterable[AnchorInstruction], types: AnchorTypes
+) -> tuple[Rust, ...]:
     """The imports of types in signatures, which the #[program] macro looks for in the root."""
     uses: set[str] = set()
     for ix in instructions:
@@ -173,7 +185,9 @@ def _use_paths(paths: set[str]) -> tuple[Rust, ...]:
     for path in sorted(paths):
         module, _, name = path.rpartition("::")
         modules.setdefault(module, []).append(name)
-    return tuple(code(f"{module}::{_group(names)}") for module, names in modules.items())
+    return tuple(
+        code(f"{module}::{_group(names)}") for module, names in modules.items()
+    )
 
 
 def _group(names: list[str]) -> str:

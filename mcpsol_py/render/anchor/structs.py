@@ -7,12 +7,26 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.program import AccountType, Discriminator, ErrorCode, Event, ProgramModel
+from mcpsol_py.model.program import (
+    AccountType,
+    Discriminator,
+    ErrorCode,
+    Event,
+    ProgramModel,
+)
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Struct
 from mcpsol_py.render.anchor.names import anchor_discriminator
 from mcpsol_py.render.anchor.types import AnchorTypes, FieldView, fields_of
-from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, doc, format_string, number
+from mcpsol_py.render.rust import (
+    IdentifierPool,
+    Rust,
+    byte_array,
+    code,
+    doc,
+    format_string,
+    number,
+)
 from mcpsol_py.render.rust_types import CannotRender
 from mcpsol_py.render.type_traits import refusing
 from mcpsol_py.render.view.errors import error_message
@@ -84,30 +98,44 @@ def event_views(model: ProgramModel, types: AnchorTypes) -> tuple[StructView, ..
     return tuple(_event(event, name, types) for event, name in declared)
 
 
-def _declared(items: Sequence[S], module: str, types: AnchorTypes) -> list[tuple[S, Rust]]:
+def _declared(
+    items: Sequence[S], module: str, types: AnchorTypes
+) -> list[tuple[S, Rust]]:
     """The first item of each name, with its Rust name. All names are taken before any struct is made."""
     first: dict[str, S] = {}
     for item in items:
         first.setdefault(item.name, item)
-    return [(item, types.declare(item.name, item.type, module)) for item in first.values()]
+    return [
+        (item, types.declare(item.name, item.type, module)) for item in first.values()
+    ]
 
 
 def _state(account: AccountType, name: Rust, types: AnchorTypes) -> StateStruct:
     with refusing(f"accounts.{account.name}"):
-        value = discriminator_bytes(account.discriminator, f"the account type {account.name}")
+        value = discriminator_bytes(
+            account.discriminator, f"the account type {account.name}"
+        )
         if account.also:
             raise CannotRender("it has more than one discriminator")
-        return _struct(account, name, anchor_discriminator("account", name), value, types)
+        return _struct(
+            account, name, anchor_discriminator("account", name), value, types
+        )
 
 
 def _event(event: Event, name: Rust, types: AnchorTypes) -> StructView:
     with refusing(f"events.{event.name}"):
         value = discriminator_bytes(event.discriminator, f"the event {event.name}")
-        return _struct(event, name, anchor_discriminator("event", name), value, types).view
+        return _struct(
+            event, name, anchor_discriminator("event", name), value, types
+        ).view
 
 
 def _struct(
-    item: AccountType | Event, name: Rust, derived: bytes, value: bytes, types: AnchorTypes
+    item: AccountType | Event,
+    name: Rust,
+    derived: bytes,
+    value: bytes,
+    types: AnchorTypes,
 ) -> StateStruct:
     """The struct of *item*. *derived*: the discriminator that Anchor gives it, *value*: its own."""
     definition, body = types.body(item.type)
@@ -119,7 +147,9 @@ def _struct(
     view = StructView(
         name=name,
         docs=doc(item.docs or defined_docs),
-        attribute=code("" if value == derived else f"(discriminator = {byte_array(value)})"),
+        attribute=code(
+            "" if value == derived else f"(discriminator = {byte_array(value)})"
+        ),
         fields=types.fields(body.fields, name),
         size=code(str(whole)),
         has_size=whole is not None,
@@ -140,7 +170,9 @@ def discriminator_bytes(d: Discriminator, what: str) -> bytes:
 def leading_bytes(d: Discriminator, what: str) -> bytes:
     """Like `discriminator_bytes`, but zeros are allowed."""
     if not d.is_prefix or not d.value:
-        raise CannotRender(f"{what} does not start with a discriminator, and Anchor needs one")
+        raise CannotRender(
+            f"{what} does not start with a discriminator, and Anchor needs one"
+        )
     return d.value
 
 

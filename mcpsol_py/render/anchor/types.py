@@ -121,7 +121,9 @@ class AnchorTypes:
 
     def _field(self, field: Field, names: IdentifierPool, hint: str) -> FieldView:
         name = plain_identifier(names, field.name, "field")
-        return FieldView(name, code(self.type(field.type, f"{hint} {field.name}")), doc(field.docs))
+        return FieldView(
+            name, code(self.type(field.type, f"{hint} {field.name}")), doc(field.docs)
+        )
 
     def body(self, node: Type) -> tuple[TypeDef | None, Type]:
         """The type that *node* names, with its definition. Raises CannotRender if it is not borsh."""
@@ -175,7 +177,9 @@ class AnchorTypes:
             fields = tuple(FieldView(code(""), code(item), ()) for item in items)
             return TypeView(name, doc(docs), is_tuple=True, fields=fields)
         assert isinstance(body, Enum)
-        return TypeView(name, doc(docs), is_enum=True, variants=self._variants(body, name))
+        return TypeView(
+            name, doc(docs), is_enum=True, variants=self._variants(body, name)
+        )
 
     def _items(self, node: Tuple, hint: str) -> list[str]:
         return [self.type(item, f"{hint} {i}") for i, item in enumerate(node.items)]
@@ -186,7 +190,9 @@ class AnchorTypes:
         names = IdentifierPool()
         return tuple(self._variant(v, names, enum) for v in node.variants)
 
-    def _variant(self, variant: Variant, names: IdentifierPool, enum: Rust) -> VariantView:
+    def _variant(
+        self, variant: Variant, names: IdentifierPool, enum: Rust
+    ) -> VariantView:
         name = names.take(variant.name, "pascal")
         payload = self._payload(variant.payload, f"{enum} {name}")
         return VariantView(code(name + payload), doc(variant.docs))
@@ -237,7 +243,9 @@ class _RustType(GroupVisitor[[str], str]):
         self.types = types
 
     def refuse(self, node: Type, hint: str) -> str:
-        raise CannotRender(f"{type_text(node)} is not borsh, and Anchor only writes borsh")
+        raise CannotRender(
+            f"{type_text(node)} is not borsh, and Anchor only writes borsh"
+        )
 
     visit_scalar = visit_wrapper = visit_optional = refuse
     visit_generic = visit_unsupported = refuse
@@ -298,4 +306,6 @@ class _RustType(GroupVisitor[[str], str]):
 def fields_of(fields: tuple[Field, ...]) -> dict[str, Rust]:
     """The Rust names of a struct's fields, by the source's."""
     names = IdentifierPool()
-    return {field.name: plain_identifier(names, field.name, "field") for field in fields}
+    return {
+        field.name: plain_identifier(names, field.name, "field") for field in fields
+    }

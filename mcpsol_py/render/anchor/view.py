@@ -83,7 +83,9 @@ def anchor_view(
     address = _address(model)
     name = crate_name(model.name)
     library = name.replace("-", "_")
-    types = AnchorTypes(Resolver(model), IdentifierPool(*TYPES, *argument_struct_names(model)))
+    types = AnchorTypes(
+        Resolver(model), IdentifierPool(*TYPES, *argument_struct_names(model))
+    )
     error_type = types.names.take(f"{library} error", "pascal")
     states = state_structs(model, types)
     events = event_views(model, types)
@@ -106,13 +108,17 @@ def anchor_view(
         types=types.views(),
         takes_rest=types.takes_rest,
         constants=constants_view(model),
-        pages=pages_view(model, form=form, descriptions=descriptions, lossless=lossless),
+        pages=pages_view(
+            model, form=form, descriptions=descriptions, lossless=lossless
+        ),
         needs_spl=any(ix.accounts.uses_spl for ix in instructions),
         spl_features=_spl_features(model),
         lang_features=_lang_features(instructions),
         program_uses=program_uses(instructions, types),
         unchecked=tuple(
-            f"{ix.source_name}: {what}" for ix in instructions for what in ix.accounts.unchecked
+            f"{ix.source_name}: {what}"
+            for ix in instructions
+            for what in ix.accounts.unchecked
         ),
         context=context,
     )

@@ -22,10 +22,18 @@ from mcpsol_py.render.handlers.names import RustNames, StructNames
 from mcpsol_py.render.handlers.statements import function_lines
 from mcpsol_py.render.rust import IdentifierPool, Rust, code
 
-__all__ = ["CrateNames", "HandlerView", "HelperView", "ProgramHandlers", "program_handlers"]
+__all__ = [
+    "CrateNames",
+    "HandlerView",
+    "HelperView",
+    "ProgramHandlers",
+    "program_handlers",
+]
 
 #: Lints about style. What they ask for would have to be done in the spec, whose style is Python's.
-_STYLE = code("#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]")
+_STYLE = code(
+    "#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]"
+)
 
 
 class CrateNames(Protocol):
@@ -84,7 +92,9 @@ def program_handlers(
     pool = IdentifierPool()
     helpers = {name: str(pool.take(name)) for name in bodies.helpers}
     handlers = {
-        ix.name: _handler(ix, bodies.instructions[ix.name], crate.names(ix, helpers), crate.dialect)
+        ix.name: _handler(
+            ix, bodies.instructions[ix.name], crate.names(ix, helpers), crate.dialect
+        )
         for ix in instructions
         if ix.name in bodies.instructions
     }
@@ -101,7 +111,9 @@ def _handler(
     ]
     lines += function_lines(function, names, dialect)
     text = "\n".join(lines)
-    accounts, args, context = (_parameter(name, text) for name in ("accounts", "args", "ctx"))
+    accounts, args, context = (
+        _parameter(name, text) for name in ("accounts", "args", "ctx")
+    )
     return HandlerView(tuple(map(code, lines)), accounts, args, context)
 
 
@@ -109,7 +121,9 @@ def _parameter(name: str, text: str) -> Rust:
     return code(name if re.search(rf"\b{name}\.", text) else f"_{name}")
 
 
-def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> HelperView:
+def _helper(
+    function: Function, crate: CrateNames, helpers: dict[str, str]
+) -> HelperView:
     pool = IdentifierPool()
     shown = {name: str(pool.take(name)) for name, _ in function.arguments}
     states = {
@@ -118,7 +132,11 @@ def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> H
         if isinstance(kind, StateParameter)
     }
     given = {name: shown[name] for name in states}
-    taken = {n: shown[n] for n, kind in function.arguments if isinstance(kind, AccountParameter)}
+    taken = {
+        n: shown[n]
+        for n, kind in function.arguments
+        if isinstance(kind, AccountParameter)
+    }
     names = RustNames(
         errors=crate.errors,
         helpers=helpers,
@@ -133,7 +151,9 @@ def _helper(function: Function, crate: CrateNames, helpers: dict[str, str]) -> H
     types = Expressions(names, crate.dialect)
     ordered = sorted(function.arguments, key=lambda pair: pair[0] in states)
     kinds = [_type(kind, types, crate) for _, kind in ordered]
-    parameters = [f"{shown[name]}: {kind}" for (name, _), kind in zip(ordered, kinds, strict=True)]
+    parameters = [
+        f"{shown[name]}: {kind}" for (name, _), kind in zip(ordered, kinds, strict=True)
+    ]
     if is_bundled(kind for _, kind in ordered):
         listed = ", ".join(shown[name] for name, _ in ordered)
         parameters = [f"({listed}): ({', '.join(kinds)})"]

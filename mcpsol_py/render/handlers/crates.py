@@ -26,7 +26,9 @@ __all__ = ["crate_handlers"]
 _DIALECTS = {"pinocchio": PINOCCHIO, "native": NATIVE}
 
 
-def crate_handlers(model: ProgramModel, bodies: ProgramBodies, view: CrateView) -> ProgramHandlers:
+def crate_handlers(
+    model: ProgramModel, bodies: ProgramBodies, view: CrateView
+) -> ProgramHandlers:
     """The handlers and helpers of a crate. Raises RenderError."""
     if not bodies.instructions:
         return ProgramHandlers()
@@ -50,8 +52,13 @@ class _Crate:
         """The names of the handler of *ix*."""
         shown = self._instructions[ix.name]
         if shown.is_raw:
-            raise RenderError(f"{ix.name} has a body, but its arguments cannot be decoded in Rust.")
-        by_slot = {str(seeds.account): f"accounts.{seeds.name}()" for seeds in shown.accounts.seeds}
+            raise RenderError(
+                f"{ix.name} has a body, but its arguments cannot be decoded in Rust."
+            )
+        by_slot = {
+            str(seeds.account): f"accounts.{seeds.name}()"
+            for seeds in shown.accounts.seeds
+        }
         alone = accounts_alone(ix, shown.accounts.slots)
         return RustNames(
             errors=self.errors,
@@ -75,7 +82,9 @@ class _Crate:
 
     def _events(self) -> dict[str, StructNames]:
         types = self.view.context.types
-        structs = {view.name: view for view in types.views() if isinstance(view, StructView)}
+        structs = {
+            view.name: view for view in types.views() if isinstance(view, StructView)
+        }
         names: dict[str, StructNames] = {}
         for event in self.model.events:
             rust = code(types.type(event.type, event.name).partition("<")[0])
@@ -91,19 +100,30 @@ class _Crate:
         for definition in self.model.types:
             with suppress(CannotRender):
                 link = Link(definition.name)
-                rust, body = code(types.type(link).partition("<")[0]), types.resolver.target(link)
+                rust, body = (
+                    code(types.type(link).partition("<")[0]),
+                    types.resolver.target(link),
+                )
                 match body, views.get(rust):
                     case Struct(), StructView() as view:
-                        yield definition.name, _struct(f"crate::types::{rust}", body, view)
+                        yield (
+                            definition.name,
+                            _struct(f"crate::types::{rust}", body, view),
+                        )
                     case Enum(), EnumView() as view:
-                        yield definition.name, _enum(f"crate::types::{rust}", body, view)
+                        yield (
+                            definition.name,
+                            _enum(f"crate::types::{rust}", body, view),
+                        )
 
 
 def _struct(rust: str, body: Struct, view: StructView) -> StructNames:
     names = names_of(body.fields)
     is_reference = [field.type.startswith("&") for field in view.fields]
     fields = dict(zip(names, map(str, names_of(view.fields)), strict=True))
-    return StructNames(rust, fields, references=frozenset(compress(names, is_reference)))
+    return StructNames(
+        rust, fields, references=frozenset(compress(names, is_reference))
+    )
 
 
 def _enum(rust: str, body: Enum, view: EnumView) -> StructNames:
@@ -112,5 +132,9 @@ def _enum(rust: str, body: Enum, view: EnumView) -> StructNames:
 
 
 def _state(view: StateView) -> StructNames:
-    wrapped = frozenset(name for name, form in view.fields.items() if form.copy.endswith(".get()"))
-    return StructNames(view.name, {n: str(form.name) for n, form in view.fields.items()}, wrapped)
+    wrapped = frozenset(
+        name for name, form in view.fields.items() if form.copy.endswith(".get()")
+    )
+    return StructNames(
+        view.name, {n: str(form.name) for n, form in view.fields.items()}, wrapped
+    )

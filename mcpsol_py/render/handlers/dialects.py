@@ -64,7 +64,9 @@ class Dialect:
         """A statement that writes a field of an account's state."""
         state = names.states[account]
         place = f"{names.borrowed[account]}.{state.fields[name]}"
-        return f"{place}.set({value});" if name in state.wrapped else f"{place} = {value};"
+        return (
+            f"{place}.set({value});" if name in state.wrapped else f"{place} = {value};"
+        )
 
     def account_argument(self, names: RustNames, account: str) -> str:
         """An account as an argument of a helper."""
@@ -191,10 +193,17 @@ class _Native(Dialect):
             f"({account}, {str(role.written).lower()})"
             for account, role in zip(others, called.others.values(), strict=True)
         )
-        data = [f"&[{called.number}]", *(_BYTES[n].format(values[n]) for n in called.values)]
-        signers = "&[]" if call.signer is None else f"&[{self.signed(names, call.signer)}]"
+        data = [
+            f"&[{called.number}]",
+            *(_BYTES[n].format(values[n]) for n in called.values),
+        ]
+        signers = (
+            "&[]" if call.signer is None else f"&[{self.signed(names, call.signer)}]"
+        )
         program = names.accounts[call.program]
-        given = f"{program}, &[{accounts}], {authority}, &[{', '.join(data)}], {signers}"
+        given = (
+            f"{program}, &[{accounts}], {authority}, &[{', '.join(data)}], {signers}"
+        )
         return f"checks::call_tokens({given})?"
 
 

@@ -140,14 +140,18 @@ class Expressions:
     def argument(self, node: tree.Argument) -> Text:
         if is_list(node.type):
             return Text(f"&{self.names.arguments[node.name]}[..]", Level.UNARY)
-        return _maybe_dereferenced(self._again(self.names.arguments[node.name], node.type))
+        return _maybe_dereferenced(
+            self._again(self.names.arguments[node.name], node.type)
+        )
 
     def _again(self, place: str, kind: BodyType) -> str:
         """A value that stays where it is."""
         return f"{place}{self.dialect.duplicate}" if isinstance(kind, Link) else place
 
     def address(self, node: tree.Address) -> Text:
-        return _maybe_dereferenced(self.dialect.address(self.names.accounts[node.account]))
+        return _maybe_dereferenced(
+            self.dialect.address(self.names.accounts[node.account])
+        )
 
     def variant_value(self, node: tree.VariantValue) -> Text:
         names = self.names.types[node.type.name]
@@ -155,7 +159,9 @@ class Expressions:
 
     def make_struct(self, node: tree.MakeStruct) -> Text:
         names = self.names.types[node.type.name]
-        parts = [_field(names.fields[name], self.code(value)) for name, value in node.values]
+        parts = [
+            _field(names.fields[name], self.code(value)) for name, value in node.values
+        ]
         return Text(f"{names.type} {{ {', '.join(parts)} }}", Level.BINARY)
 
     def field_of(self, node: tree.FieldOf) -> Text:
@@ -165,14 +171,18 @@ class Expressions:
         return Text(self._again(place, node.type))
 
     def state_argument(self, node: tree.StateArgument) -> Text:
-        text = self.dialect.state_argument(self.names, node.account, writes=node.type.writable)
+        text = self.dialect.state_argument(
+            self.names, node.account, writes=node.type.writable
+        )
         return Text(text, Level.UNARY)
 
     def state_field(self, node: tree.StateField) -> Text:
         return Text(self.dialect.field(self.names, node.account, node.name))
 
     def account_argument(self, node: tree.AccountArgument) -> Text:
-        return Text(self.dialect.account_argument(self.names, node.account), Level.UNARY)
+        return Text(
+            self.dialect.account_argument(self.names, node.account), Level.UNARY
+        )
 
     def token_field(self, node: tree.TokenField) -> Text:
         function = f"{_TOKEN_NAMES[node.kind]}_{node.name}"
@@ -181,10 +191,15 @@ class Expressions:
     def is_kind(self, node: tree.IsKind) -> Text:
         program = self.dialect.address_reference(self.names.accounts[node.program])
         account = self.names.accounts[node.account]
-        return Text(self.dialect.ask(f"is_{_TOKEN_NAMES[node.kind]}", account, program) + "?")
+        return Text(
+            self.dialect.ask(f"is_{_TOKEN_NAMES[node.kind]}", account, program) + "?"
+        )
 
     def is_owned(self, node: tree.IsOwned) -> Text:
-        account, program = self.names.accounts[node.account], self.reference(node.program)
+        account, program = (
+            self.names.accounts[node.account],
+            self.reference(node.program),
+        )
         return Text(self.dialect.ask("is_owned", account, program))
 
     def is_none(self, node: tree.IsNone) -> Text:
@@ -214,7 +229,9 @@ class Expressions:
         return Text(f"{self.receiver(node.extension)}.kind")
 
     def is_zero(self, node: tree.IsZero) -> Text:
-        return Text(f"{self.receiver(node.extension)}.is_zero({node.start}, {node.stop})")
+        return Text(
+            f"{self.receiver(node.extension)}.is_zero({node.start}, {node.stop})"
+        )
 
     def clock_now(self, node: tree.ClockNow) -> Text:
         return Text(self.dialect.get_clock)
@@ -232,16 +249,22 @@ class Expressions:
 
     def bits(self, node: tree.Bits) -> Text:
         left = self.receiver(node.left)
-        return Text(f"{left} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+        return Text(
+            f"{left} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY
+        )
 
     def negate(self, node: tree.Negate) -> Text:
-        return Text(f"{self.receiver(node.value)}.checked_neg().ok_or({self.error(node.error)})?")
+        return Text(
+            f"{self.receiver(node.value)}.checked_neg().ok_or({self.error(node.error)})?"
+        )
 
     def convert(self, node: tree.Convert) -> Text:
         wanted, value = type_name(node.type), self.typed(node.value).code
         if node.widens:
             return Text(f"{wanted}::from({value})")
-        return Text(f"{wanted}::try_from({value}).map_err(|_| {self.error(node.error)})?")
+        return Text(
+            f"{wanted}::try_from({value}).map_err(|_| {self.error(node.error)})?"
+        )
 
     def min_max(self, node: tree.MinMax) -> Text:
         return Text(f"{self.receiver(node.left)}.{node.which}({self.code(node.right)})")
@@ -257,20 +280,32 @@ class Expressions:
                 return Text(same, level)
             return Text(f"!{Text(same, level).at(Level.ATOM)}", Level.UNARY)
         is_number = isinstance(node.left.type, Int)
-        first = self.receiver(node.left) if is_number else self.text(node.left).at(Level.UNARY)
-        return Text(f"{first} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
+        first = (
+            self.receiver(node.left)
+            if is_number
+            else self.text(node.left).at(Level.UNARY)
+        )
+        return Text(
+            f"{first} {node.sign} {self.text(node.right).at(Level.UNARY)}", Level.BINARY
+        )
 
     def _compare_optional(self, node: tree.Compare) -> Text:
         """An address that may be None, and another one."""
         left = self.receiver(node.left)
         if isinstance(node.right.type, Option):
-            same = Text(f"{left} == {self.text(node.right).at(Level.UNARY)}", Level.BINARY)
-        elif "?" in (right := self.reference(node.right)):  # a closure cannot end the handler
+            same = Text(
+                f"{left} == {self.text(node.right).at(Level.UNARY)}", Level.BINARY
+            )
+        elif "?" in (
+            right := self.reference(node.right)
+        ):  # a closure cannot end the handler
             same = Text(f"{left} == Some({self.code(node.right)})", Level.BINARY)
         else:
             condition = self.dialect.same.format(a="&it", b=right)
             same = Text(f"{left}.is_some_and(|it| {condition})")
-        return same if node.sign == "==" else Text(f"!{same.at(Level.ATOM)}", Level.UNARY)
+        return (
+            same if node.sign == "==" else Text(f"!{same.at(Level.ATOM)}", Level.UNARY)
+        )
 
     def logic(self, node: tree.Logic) -> Text:
         parts = [self.text(part).at(Level.UNARY) for part in node.parts]
@@ -281,7 +316,9 @@ class Expressions:
 
     def choice(self, node: tree.Choice) -> Text:
         yes, no = self.typed(node.yes).code, self.code(node.no)
-        return Text(f"if {self.code(node.test)} {{ {yes} }} else {{ {no} }}", Level.BINARY)
+        return Text(
+            f"if {self.code(node.test)} {{ {yes} }} else {{ {no} }}", Level.BINARY
+        )
 
     # --- data
 
@@ -313,11 +350,15 @@ class Expressions:
 
     def data_length(self, node: tree.DataLength) -> Text:
         if isinstance(node.data, tree.Argument) and node.data.type is not tree.DATA:
-            return Text(f"crate::items::count({self.names.arguments[node.data.name]}.iter())")
+            return Text(
+                f"crate::items::count({self.names.arguments[node.data.name]}.iter())"
+            )
         return Text(f"crate::bytes::length({self.code(node.data)})")
 
     def hash(self, node: tree.Hash) -> Text:
-        return Text(f"crate::hash::sha256(&[{', '.join(map(self._bytes_of, node.parts))}])")
+        return Text(
+            f"crate::hash::sha256(&[{', '.join(map(self._bytes_of, node.parts))}])"
+        )
 
     def _bytes_of(self, node: Expression) -> str:
         """A reference to the bytes of a value."""
@@ -357,7 +398,9 @@ class Expressions:
         if node.error is None:
             return Text(f"{call}?")
         error = self.error(node.error)
-        renamed = f"if error == {self.dialect.overflow} {{ {error}.into() }} else {{ error }}"
+        renamed = (
+            f"if error == {self.dialect.overflow} {{ {error}.into() }} else {{ error }}"
+        )
         return Text(f"{call}.map_err(|error| {renamed})?")
 
 

@@ -31,4 +31,7 @@ def used_modules(handlers: ProgramHandlers, library: str) -> Iterator[tuple[Rust
     for name in filter(lambda each: handlers.uses(f"crate::{each}::"), _MODULES):
         template = environment("pinocchio").get_template(f"src/{name}.rs.jinja")
         lists = handlers.uses("crate::hash::list(")
-        yield code(name), template.render(library=library, has_lists=lists, **_WORDS[library])
+        yield (
+            code(name),
+            template.render(library=library, has_lists=lists, **_WORDS[library]),
+        )

@@ -20,10 +20,16 @@ class _Named(Protocol):
     def name(self) -> str: ...
 
 
-def accounts_alone(ix: Instruction, fields: Iterable[_Named]) -> list[tuple[str, Account, str]]:
+def accounts_alone(
+    ix: Instruction, fields: Iterable[_Named]
+) -> list[tuple[str, Account, str]]:
     """The accounts of *ix* in no group: the source's name, the account, and the name of its field in Rust."""
     pairs = zip(flatten(ix.accounts), fields, strict=True)
-    return [(path[0], account, field.name) for (path, account), field in pairs if len(path) == 1]
+    return [
+        (path[0], account, field.name)
+        for (path, account), field in pairs
+        if len(path) == 1
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,11 @@ class _Writer:
     # --- blocks
 
     def block(
-        self, statements: Sequence[Statement], outer: frozenset[str], *, is_tail: bool = False
+        self,
+        statements: Sequence[Statement],
+        outer: frozenset[str],
+        *,
+        is_tail: bool = False,
     ) -> list[str]:
         """The lines of a block. `outer`: accounts that are borrowed around it. `is_tail`: the function ends with it."""
         out: list[str] = []
@@ -161,13 +165,19 @@ class _Writer:
         return [
             line
             for account in sorted(accounts)
-            for line in self.dialect.borrow(self.names, account, writes=account in written)
+            for line in self.dialect.borrow(
+                self.names, account, writes=account in written
+            )
         ]
 
-    def _with_calls(self, statement: Statement, held: set[str], *, is_tail: bool) -> list[str]:
+    def _with_calls(
+        self, statement: Statement, held: set[str], *, is_tail: bool
+    ) -> list[str]:
         """A statement that calls other programs: first its values, then every borrow ends, then the calls."""
         give_back = [
-            line for account in sorted(held) for line in self.dialect.give_back(self.names, account)
+            line
+            for account in sorted(held)
+            for line in self.dialect.give_back(self.names, account)
         ]
         if isinstance(statement, (tree.If, tree.For)):
             return self._block_with_calls(statement, give_back, is_tail=is_tail)
@@ -198,7 +208,9 @@ class _Writer:
         call = self.dialect.emit_call(self.names, statement, event)
         return [f"let {event} = {made};", *give_back, f"{call};"]
 
-    def _program_call(self, statement: tree.CallProgram, give_back: list[str]) -> list[str]:
+    def _program_call(
+        self, statement: tree.CallProgram, give_back: list[str]
+    ) -> list[str]:
         lines, values = [], {}
         for name, value in statement.values:
             values[name] = self.expressions.code(value)
@@ -224,7 +236,9 @@ class _Writer:
             return [result if is_tail else f"return {result};"]
         return [_WRITERS[type(statement)](self, statement)]
 
-    def _if(self, statement: tree.If, test: str, held: frozenset[str], is_tail: bool) -> list[str]:
+    def _if(
+        self, statement: tree.If, test: str, held: frozenset[str], is_tail: bool
+    ) -> list[str]:
         is_tail = is_tail and leaves([statement])
         lines = [f"if {test} {{", *self.block(statement.then, held, is_tail=is_tail)]
         if not statement.other:
@@ -241,7 +255,12 @@ class _Writer:
         return self.expressions.code(statement.over)
 
     def _compound(
-        self, statement: tree.If | tree.For, head: str, held: frozenset[str], *, is_tail: bool
+        self,
+        statement: tree.If | tree.For,
+        head: str,
+        held: frozenset[str],
+        *,
+        is_tail: bool,
     ) -> list[str]:
         if isinstance(statement, tree.If):
             return self._if(statement, head, held, is_tail)
@@ -270,7 +289,9 @@ class _Writer:
 
     def set_field(self, statement: tree.SetField) -> str:
         value = self.expressions.code(statement.value)
-        return self.dialect.set_field(self.names, statement.account, statement.name, value)
+        return self.dialect.set_field(
+            self.names, statement.account, statement.name, value
+        )
 
     def require(self, statement: tree.Require) -> str:
         condition = self.expressions.code(statement.condition)
@@ -285,7 +306,9 @@ class _Writer:
         """The names of an event, and its fields with their values."""
         event = self.names.events[name]
         parts = [
-            self._field(event.fields[field], value, is_reference=field in event.references)
+            self._field(
+                event.fields[field], value, is_reference=field in event.references
+            )
             for field, value in values
         ]
         return event, parts

@@ -130,7 +130,9 @@ def crate_view(
         unchecked=tuple(_unchecked(instructions)),
         has_long_types=usage.has_complex_types(),
         create_inline=_create_inline(instructions),
-        pages=pages_view(page_set(model, form=form, descriptions=descriptions, lossless=lossless)),
+        pages=pages_view(
+            page_set(model, form=form, descriptions=descriptions, lossless=lossless)
+        ),
         context=context,
     )
 
@@ -145,7 +147,10 @@ def _unchecked(instructions: tuple[InstructionView, ...]) -> Iterator[str]:
 
 
 def _context(
-    model: ProgramModel, target: Target, errors: tuple[ErrorView, ...], author: AuthorCode
+    model: ProgramModel,
+    target: Target,
+    errors: tuple[ErrorView, ...],
+    author: AuthorCode,
 ) -> CrateContext:
     resolver = Resolver(model)
     types = Types(resolver, *_fixed_states(model, resolver))
@@ -167,15 +172,23 @@ def _context(
 def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
     """The Rust names of state that gets a struct of its own, which no other type may take."""
     names = _state_names()
-    taken = [(account, names.take(account.name, "pascal")) for account in model.accounts]
-    return [name for account, name in taken if fixed_size(resolver, account.type) is not None]
+    taken = [
+        (account, names.take(account.name, "pascal")) for account in model.accounts
+    ]
+    return [
+        name
+        for account, name in taken
+        if fixed_size(resolver, account.type) is not None
+    ]
 
 
 def _state_names() -> IdentifierPool:
     return IdentifierPool(*TAKEN)
 
 
-def _states(model: ProgramModel, types: Types, skipped: list[str]) -> dict[str, StateView]:
+def _states(
+    model: ProgramModel, types: Types, skipped: list[str]
+) -> dict[str, StateView]:
     """The account types that have a Rust form, by the source's names."""
     names, modules = _state_names(), IdentifierPool("r#mod")
     states: dict[str, StateView] = {}
@@ -185,7 +198,9 @@ def _states(model: ProgramModel, types: Types, skipped: list[str]) -> dict[str, 
         try:
             states[account.name] = state_view(account, types, names, modules)
         except CannotRender as why:
-            skipped.append(f"No Rust was generated for the account type {account.name}: {why}.")
+            skipped.append(
+                f"No Rust was generated for the account type {account.name}: {why}."
+            )
     return states
 
 

@@ -41,12 +41,16 @@ class DispatchView:
     arms: tuple[ArmView, ...]
 
 
-def dispatch_view(instructions: Sequence[Instruction], modules: Sequence[Rust]) -> DispatchView:
+def dispatch_view(
+    instructions: Sequence[Instruction], modules: Sequence[Rust]
+) -> DispatchView:
     """The dispatcher of *instructions*, whose code is in *modules*."""
     size = _word_size(instructions)
     constants = IdentifierPool(*_TAKEN)
     if size == 0:  # the longest conditions first
-        pairs = sorted(zip(instructions, modules, strict=True), key=lambda pair: -_weight(pair[0]))
+        pairs = sorted(
+            zip(instructions, modules, strict=True), key=lambda pair: -_weight(pair[0])
+        )
     else:
         pairs = list(zip(instructions, modules, strict=True))
     return DispatchView(
@@ -70,7 +74,9 @@ def _is_plain(ix: Instruction) -> bool:
     return ix.discriminator.is_prefix and not ix.also
 
 
-def _arm(ix: Instruction, module: Rust, constants: IdentifierPool, size: int) -> ArmView:
+def _arm(
+    ix: Instruction, module: Rust, constants: IdentifierPool, size: int
+) -> ArmView:
     return ArmView(
         module=module,
         note=_note(ix.discriminator, ix.name),
@@ -82,7 +88,9 @@ def _arm(ix: Instruction, module: Rust, constants: IdentifierPool, size: int) ->
 
 
 def _note(d: Discriminator, name: str) -> tuple[Rust, ...]:
-    origin = f'sha256("global:{snake(name)}")[..8]' if d.origin == "anchor" else d.origin
+    origin = (
+        f'sha256("global:{snake(name)}")[..8]' if d.origin == "anchor" else d.origin
+    )
     return comment([f"{name}: {origin}"])
 
 

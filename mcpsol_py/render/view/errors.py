@@ -27,7 +27,8 @@ class ErrorView:
 def check_views() -> tuple[ErrorView, ...]:
     """The errors of the generated checks."""
     return tuple(
-        ErrorView(code(name), code(str(value)), string(text)) for value, name, text in CHECKS
+        ErrorView(code(name), code(str(value)), string(text))
+        for value, name, text in CHECKS
     )
 
 

@@ -29,17 +29,23 @@ class EventView:
     is_fixed: bool
 
 
-def event_views(events: tuple[Event, ...], context: CrateContext) -> tuple[EventView, ...]:
+def event_views(
+    events: tuple[Event, ...], context: CrateContext
+) -> tuple[EventView, ...]:
     """The events that have a Rust form. Of two events with one type, only the first is kept."""
     views: dict[Rust, EventView] = {}
     for event in events:
         try:
             view = _event(event, context.types)
         except CannotRender as why:
-            context.skipped.append(f"No Rust was generated for the event {event.name}: {why}.")
+            context.skipped.append(
+                f"No Rust was generated for the event {event.name}: {why}."
+            )
             continue
         if view.type in views:
-            context.skipped.append(f"The event {event.name} has the same type as another event.")
+            context.skipped.append(
+                f"The event {event.name} has the same type as another event."
+            )
             continue
         views[view.type] = view
     return tuple(views.values())

@@ -17,7 +17,12 @@ from mcpsol_py.render.type_views import RustField, Value
 from mcpsol_py.render.view.accounts import AccountsView, accounts_view
 from mcpsol_py.render.view.context import CrateContext
 
-__all__ = ["InstructionView", "instruction_docs", "instruction_views", "unchecked_notes"]
+__all__ = [
+    "InstructionView",
+    "instruction_docs",
+    "instruction_views",
+    "unchecked_notes",
+]
 
 #: With more instructions than this, none is inlined: the dispatcher's stack frame would hold all of them.
 _MOST_INLINED = 8
@@ -70,7 +75,9 @@ def instruction_views(
     """The views of *instructions*. `count`: the number of instructions that the source has."""
     modules = IdentifierPool("r#mod", "instruction", "processor")
     return tuple(
-        _instruction(ix, modules.take(ix.name), context, may_inline=count <= _MOST_INLINED)
+        _instruction(
+            ix, modules.take(ix.name), context, may_inline=count <= _MOST_INLINED
+        )
         for ix in instructions
     )
 
@@ -93,7 +100,9 @@ def _instruction(
         args_data=code("&'a [u8]" if args.borrow else "&[u8]"),
         args_reads=tuple(field.reading for field in args.fields),
         args_build=args.build,
-        right_size=code(f"data.len() == {args.size}" if args.size else "data.is_empty()"),
+        right_size=code(
+            f"data.len() == {args.size}" if args.size else "data.is_empty()"
+        ),
         has_exact_size=args.size is not None,
         has_args=bool(args.fields) or args.is_raw,
         is_raw=args.is_raw,
@@ -162,7 +171,9 @@ class _Arguments:
         """The Rust names of the arguments by the source's; None if they are not decoded."""
         if self.is_raw:
             return None
-        return {f.name: view.name for f, view in zip(self.source, self.fields, strict=True)}
+        return {
+            f.name: view.name for f, view in zip(self.source, self.fields, strict=True)
+        }
 
     @property
     def build(self) -> Rust:
@@ -176,7 +187,9 @@ def _arguments(ix: Instruction, context: CrateContext) -> _Arguments:
     try:
         fields = _argument_fields(ix, context)
     except CannotRender as why:
-        context.skipped.append(f"The arguments of {ix.name} are passed on as bytes: {why}.")
+        context.skipped.append(
+            f"The arguments of {ix.name} are passed on as bytes: {why}."
+        )
         return _Arguments(raw_why=str(why))
     size = fixed_size(context.types.resolver, Struct(ix.args))
     return _Arguments(ix.args, fields, size)
@@ -219,7 +232,9 @@ def _returned(ix: Instruction, context: CrateContext) -> _Returned:
         text = context.types.type(ix.returns, hint)
         writes = context.types.write(ix.returns, Value("returned", is_ref=False), hint)
     except CannotRender as why:
-        context.skipped.append(f"No Rust was generated for the result of {ix.name}: {why}.")
+        context.skipped.append(
+            f"No Rust was generated for the result of {ix.name}: {why}."
+        )
         return _Returned()
     size = fixed_size(context.types.resolver, ix.returns)
     return _Returned(code(text), tuple(map(code, writes)), size)

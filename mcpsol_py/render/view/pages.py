@@ -43,7 +43,8 @@ def pages_view(pages: PageSet) -> PagesView:
 def _parts(pages: list[bytes]) -> tuple[Rust, ...]:
     ends = accumulate(map(len, pages))
     return tuple(
-        code(f"part({end - len(page)}, {end})") for page, end in zip(pages, ends, strict=True)
+        code(f"part({end - len(page)}, {end})")
+        for page, end in zip(pages, ends, strict=True)
     )
 
 

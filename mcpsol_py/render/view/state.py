@@ -28,7 +28,15 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.model.visit import GroupVisitor
 from mcpsol_py.names import snake
-from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc, lifetime_of
+from mcpsol_py.render.rust import (
+    IdentifierPool,
+    Rust,
+    byte_array,
+    code,
+    comment,
+    doc,
+    lifetime_of,
+)
 from mcpsol_py.render.rust_types import CannotRender, Types
 from mcpsol_py.render.type_traits import int_type, usable
 from mcpsol_py.render.type_views import Value
@@ -126,7 +134,9 @@ def state_view(
     source = _source(account, types)
     name = names.take(account.name, "pascal")
     # clippy refuses a module state in the module state
-    module = modules.take("state account" if snake(account.name) == "state" else account.name)
+    module = modules.take(
+        "state account" if snake(account.name) == "state" else account.name
+    )
     if source.size is not None and isinstance(source.body, Struct):
         return _fixed(account, types, name, module, source)
     return _decoded(account, types, name, module, source)
@@ -168,7 +178,9 @@ def _discriminator(d: Discriminator) -> DiscriminatorForm:
     found, found_mut = f"data.first_chunk::<{n}>()", "data.first_chunk_mut()"
     if d.offset:
         found = f"data.get({d.offset}..).and_then(|rest| rest.first_chunk::<{n}>())"
-        found_mut = f"data.get_mut({d.offset}..).and_then(|rest| rest.first_chunk_mut())"
+        found_mut = (
+            f"data.get_mut({d.offset}..).and_then(|rest| rest.first_chunk_mut())"
+        )
     return DiscriminatorForm(
         value=byte_array(d.value),
         size=code(str(n)),
@@ -273,7 +285,9 @@ class _FixedLayout:
     def _pad(self, size: int) -> None:
         if size:
             name = code(f"padding_{len(self.members)}")
-            self.members.append(Member(name, code(f"[u8; {size}]"), (), is_public=False))
+            self.members.append(
+                Member(name, code(f"[u8; {size}]"), (), is_public=False)
+            )
 
     def _resolved(self, kind: Type) -> Type:
         """The target of a link to a scalar."""
@@ -287,7 +301,9 @@ class _FixedLayout:
         if text is None:
             self._complex(field, kind, name)
         else:
-            self.members.append(Member(name, code(text), doc(field.docs), is_public=True))
+            self.members.append(
+                Member(name, code(text), doc(field.docs), is_public=True)
+            )
         is_wrapped = plain is not None and plain not in _UNWRAPPED
         return f"state.{name}.get()" if is_wrapped else f"state.{name}"
 
@@ -296,7 +312,9 @@ class _FixedLayout:
         if not isinstance(kind, Array) or not isinstance(kind.count, int):
             return None
         is_bytes = kind.item == U8
-        item = "u8" if is_bytes else _SCALAR.visit(self.types.resolver.target(kind.item))
+        item = (
+            "u8" if is_bytes else _SCALAR.visit(self.types.resolver.target(kind.item))
+        )
         return None if item is None else f"[{item}; {kind.count}]"
 
     def _complex(self, field: Field, kind: Type, name: Rust) -> None:
@@ -314,10 +332,14 @@ class _FixedLayout:
                 type=code(text),
                 given=code(f"&[{text[4:-1]}]" if is_list else f"&{text}"),
                 read=code(self.types.result(kind, hint)),
-                write=tuple(map(code, self.types.write(kind, Value("value", is_ref=True), hint))),
+                write=tuple(
+                    map(code, self.types.write(kind, Value("value", is_ref=True), hint))
+                ),
             )
         )
-        self.members.append(Member(name, code(f"[u8; {size}]"), doc(field.docs), is_public=False))
+        self.members.append(
+            Member(name, code(f"[u8; {size}]"), doc(field.docs), is_public=False)
+        )
 
 
 def _unpadded(node: Type) -> tuple[int, Type, int]:
@@ -342,7 +364,9 @@ class _Scalar(GroupVisitor[[], str | None]):
     def no_scalar(self, node: Type) -> None:
         return None
 
-    visit_scalar = visit_wrapper = visit_optional = visit_list = visit_product = no_scalar
+    visit_scalar = visit_wrapper = visit_optional = visit_list = visit_product = (
+        no_scalar
+    )
     visit_map = visit_enum = visit_link = visit_generic = visit_unsupported = no_scalar
 
     def visit_int(self, node: Int) -> str | None:

@@ -37,14 +37,24 @@ class TypeUsage:
             written += self._of_arguments()
         written_names = self._reached(written)
         return tuple(
-            replace(view, is_read=view.name in read, is_written=view.name in written_names)
+            replace(
+                view, is_read=view.name in read, is_written=view.name in written_names
+            )
             for view in self.views
         )
 
     def has_complex_types(self) -> bool:
         """Is a type of the source more complex than clippy allows?"""
-        texts = [*self._of_returns(), *self._of_arguments(), *self._of_fields(), *self._of_parts()]
-        return any(complexity(f"Result<{text}, ProgramError>") > _MOST_COMPLEX for text in texts)
+        texts = [
+            *self._of_returns(),
+            *self._of_arguments(),
+            *self._of_fields(),
+            *self._of_parts(),
+        ]
+        return any(
+            complexity(f"Result<{text}, ProgramError>") > _MOST_COMPLEX
+            for text in texts
+        )
 
     def _of_arguments(self) -> Iterator[Rust]:
         return (field.type for ix in self.instructions for field in ix.args)

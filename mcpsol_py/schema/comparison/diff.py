@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from mcpsol_py.schema.comparison.facts import comparable, facts
 
-__all__ = ["ABSENT", "KINDS", "Difference", "comparable", "differences", "facts", "kind_of"]
+__all__ = [
+    "ABSENT",
+    "KINDS",
+    "Difference",
+    "comparable",
+    "differences",
+    "facts",
+    "kind_of",
+]
 
 #: Shown for a side that lacks a part.
 ABSENT = "nothing"
@@ -83,7 +91,9 @@ def _without_details(rows: list[Difference]) -> list[Difference]:
     """Leave out what another row tells: parts of facts that one side lacks, and the bytes of a type that is shown."""
     lacking = tuple(f"{row.path}." for row in rows if ABSENT in (row.left, row.right))
     told = {f"{row.path} (bytes)" for row in rows}
-    return [row for row in rows if not row.path.startswith(lacking) and row.path not in told]
+    return [
+        row for row in rows if not row.path.startswith(lacking) and row.path not in told
+    ]
 
 
 def kind_of(path: str, left: str, right: str) -> str:

@@ -38,7 +38,16 @@ from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.serial_values import write_value
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.type_text import type_text
-from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, TypeDef, Variant
+from mcpsol_py.model.types import (
+    Enum,
+    Field,
+    Link,
+    Struct,
+    Tuple,
+    Type,
+    TypeDef,
+    Variant,
+)
 from mcpsol_py.model.visit import children, map_children
 from mcpsol_py.names import snake
 
@@ -66,7 +75,9 @@ def facts(model: ProgramModel) -> dict[str, str]:
     return found
 
 
-def comparable(left: ProgramModel, right: ProgramModel) -> tuple[ProgramModel, ProgramModel]:
+def comparable(
+    left: ProgramModel, right: ProgramModel
+) -> tuple[ProgramModel, ProgramModel]:
     """Return two programs in comparable form: if one is a facade, the other as its facade would serve it."""
     return _beside(left, right), _beside(right, left)
 
@@ -99,7 +110,10 @@ def _arguments(resolver: Resolver, at: str, instruction: Instruction) -> _Facts:
     for arg in instruction.args:
         if arg.default is not None and arg.is_constant:
             value = _json(write_value(arg.default.value))
-            yield f"{at}.constant.{snake(arg.name)}", f"{_exact(resolver, arg.type)} {value}"
+            yield (
+                f"{at}.constant.{snake(arg.name)}",
+                f"{_exact(resolver, arg.type)} {value}",
+            )
     for name, source in instruction.arg_values:
         yield f"{at}.args.{snake(name)}.default", _json(to_json(source))
 
@@ -139,7 +153,9 @@ def _types(resolver: Resolver, section: str, rows: Iterable[Any]) -> _Facts:
         size = getattr(row, "size", None)
         if size and size != _own_size(resolver, row):
             yield f"{section}.{row.name}.size", str(size)
-        yield from _docs(f"{section}.{row.name}", row.docs or _docs_of_type(resolver, row.type))
+        yield from _docs(
+            f"{section}.{row.name}", row.docs or _docs_of_type(resolver, row.type)
+        )
 
 
 def _own_size(resolver: Resolver, row: Any) -> int | None:
@@ -196,12 +212,18 @@ def _seed(seed: Seed) -> str:
     match seed:
         case ConstSeed(value):
             text = value.decode("ascii", "replace")
-            return f'"{text}"' if value.isascii() and text.isprintable() else "0x" + value.hex()
+            return (
+                f'"{text}"'
+                if value.isascii() and text.isprintable()
+                else "0x" + value.hex()
+            )
         case ArgSeed(path, _, encoding):
             return f"argument {_path(path)}{_suffix(' as', encoding)}"
         case AccountSeed():
             field = _suffix("", _path(seed.field))
-            other = _suffix(f" {seed.sort} with", _path(seed.other) if seed.sort else "")
+            other = _suffix(
+                f" {seed.sort} with", _path(seed.other) if seed.sort else ""
+            )
             return f"account {_path(seed.account)}{field}{_suffix(' as', seed.encoding)}{other}"
         case ProgramIdSeed():
             return "the program's id"
@@ -268,7 +290,10 @@ def _definitions(resolver: Resolver, node: Type) -> list[TypeDef]:
 
 
 def _expanded(
-    resolver: Resolver, node: Type, open_links: tuple[Link, ...], enum: Callable[[Enum], Type]
+    resolver: Resolver,
+    node: Type,
+    open_links: tuple[Link, ...],
+    enum: Callable[[Enum], Type],
 ) -> Type:
     """Replace each Link by its type, so that names of helper types do not matter. A recursive type keeps its Link.
 
@@ -295,7 +320,10 @@ def _expanded(
 
 
 def _followed(
-    resolver: Resolver, link: Link, open_links: tuple[Link, ...], enum: Callable[[Enum], Type]
+    resolver: Resolver,
+    link: Link,
+    open_links: tuple[Link, ...],
+    enum: Callable[[Enum], Type],
 ) -> Type:
     if link in open_links or len(open_links) > _MAX_DEPTH:
         return link
@@ -310,7 +338,9 @@ def _as_struct(enum: Enum) -> Type:
     """Return an enum as the text shows it: with payloads, as a struct of its variants and its tag."""
     if not any(variant.payload for variant in enum.variants):
         return Enum(tuple(Variant(variant.name) for variant in enum.variants), enum.tag)
-    rows = [Field(variant.name, variant.payload or Tuple(())) for variant in enum.variants]
+    rows = [
+        Field(variant.name, variant.payload or Tuple(())) for variant in enum.variants
+    ]
     return Struct((*rows, Field("tag", enum.tag)))
 
 

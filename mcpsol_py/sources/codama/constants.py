@@ -64,7 +64,9 @@ class ConstantReader(ValueReader):
             check_kind(nodes, list, "a list of constants")
             return b"".join(map(self.constant_bytes, nodes))
         except SourceError as error:
-            raise SourceError(f"cannot read the constant bytes: {error.text}") from error
+            raise SourceError(
+                f"cannot read the constant bytes: {error.text}"
+            ) from error
 
     def encode(self, kind: Type, node: Any, depth: int = 0) -> bytes:
         """Return the bytes of the value *node* in the type *kind*.
@@ -74,7 +76,9 @@ class ConstantReader(ValueReader):
         if type(node) is not dict or depth > MAX_DEPTH:
             raise expected("a value node", node)
         if node.get("kind") == "constantValueNode":
-            return self.encode(self.type(node.get("type")), node.get("value"), depth + 1)
+            return self.encode(
+                self.type(node.get("type")), node.get("value"), depth + 1
+            )
         return _ConstantEncoder(self).visit(kind, node, depth)
 
 
@@ -89,7 +93,9 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
 
     def mismatch(self, node: Type, value: Node) -> SourceError:
         shown = type_text(node)[:80]
-        return SourceError(f"{abbr(value.get('kind'), 40)} is not a constant of type {shown}.")
+        return SourceError(
+            f"{abbr(value.get('kind'), 40)} is not a constant of type {shown}."
+        )
 
     def expect(self, node: Type, value: Node, *kinds: str) -> None:
         """Raise SourceError if the value node is not of one of *kinds*."""
@@ -106,13 +112,22 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
 
     def not_constant(
         self,
-        node: Float | Option | ZeroableOption | RemainderOption | Generic | Set | Map | Unsupported,
+        node: Float
+        | Option
+        | ZeroableOption
+        | RemainderOption
+        | Generic
+        | Set
+        | Map
+        | Unsupported,
         value: Node,
         depth: int,
     ) -> bytes:
         raise self.mismatch(node, value)
 
-    visit_float = visit_option = visit_zeroable_option = visit_remainder_option = not_constant
+    visit_float = visit_option = visit_zeroable_option = visit_remainder_option = (
+        not_constant
+    )
     visit_generic = visit_set = visit_map = visit_unsupported = not_constant
 
     # --- scalars
@@ -123,7 +138,9 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
         try:
             return number.to_bytes(node.bits // 8, order, signed=node.signed)
         except OverflowError:
-            raise SourceError(f"{number} does not fit {type_text(node)}.", path="number") from None
+            raise SourceError(
+                f"{number} does not fit {type_text(node)}.", path="number"
+            ) from None
 
     def visit_short_u16(self, node: ShortU16, value: Node, depth: int) -> bytes:
         return _short_u16(self.integer(node, value))
@@ -139,7 +156,11 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
 
     def visit_string(self, node: String, value: Node, depth: int) -> bytes:
         text = _string_of(value)
-        return self.bytes_only(node, value) if text is None else decoded(text, node.encoding)
+        return (
+            self.bytes_only(node, value)
+            if text is None
+            else decoded(text, node.encoding)
+        )
 
     def visit_bytes(self, node: Bytes, value: Node, depth: int) -> bytes:
         text = _string_of(value)
@@ -206,7 +227,10 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
 
     def visit_struct(self, node: Struct, value: Node, depth: int) -> bytes:
         self.expect(node, value, "structValueNode")
-        given = {self.reader.name(f): f.get("value") for f in self.reader.items(value, "fields")}
+        given = {
+            self.reader.name(f): f.get("value")
+            for f in self.reader.items(value, "fields")
+        }
         parts = [self.inner(f.type, given.get(f.name), depth) for f in node.fields]
         return b"".join(parts)
 
@@ -239,7 +263,10 @@ def _string_of(value: Node) -> str | None:
 
 
 def _is_byte_array(kind: Array) -> bool:
-    is_u8 = isinstance(kind.item, Int) and (kind.item.bits, kind.item.signed) == (8, False)
+    is_u8 = isinstance(kind.item, Int) and (kind.item.bits, kind.item.signed) == (
+        8,
+        False,
+    )
     return is_u8 and isinstance(kind.count, int)
 
 
@@ -253,7 +280,9 @@ def _length_bytes(prefix: Int | ShortU16, number: int) -> bytes:
     try:
         return number.to_bytes(prefix.bits // 8, _byte_order(prefix))
     except OverflowError:
-        raise SourceError(f"the length {number} does not fit {type_text(prefix)}.") from None
+        raise SourceError(
+            f"the length {number} does not fit {type_text(prefix)}."
+        ) from None
 
 
 def _short_u16(number: int) -> bytes:

@@ -71,7 +71,11 @@ class DataFields:
     def _fold(self, field: Field, node: Node) -> bool:
         """Add a leading constant to the prefix. Returns False if the field is not one."""
         given = node["defaultValue"]
-        if self.fields or node.get("defaultValueStrategy") != "omitted" or _is_contextual(given):
+        if (
+            self.fields
+            or node.get("defaultValueStrategy") != "omitted"
+            or _is_contextual(given)
+        ):
             return False
         try:
             self.prefix += self.reader.encode(field.type, given)
@@ -95,7 +99,9 @@ class DataFields:
     def discriminators(self) -> tuple[Discriminator, tuple[Discriminator, ...]]:
         """Return the leading discriminator and the others that must match too."""
         also: list[Discriminator] = []
-        self.reader.each(self.node, "discriminators", lambda node: self._one(node, also))
+        self.reader.each(
+            self.node, "discriminators", lambda node: self._one(node, also)
+        )
         if self.prefix:
             return Discriminator(self.prefix, "codama"), tuple(also)
         if also:
@@ -105,7 +111,9 @@ class DataFields:
     def _one(self, node: Node, also: list[Discriminator]) -> None:
         kind = node.get("kind")
         if kind == "sizeDiscriminatorNode":
-            also.append(Discriminator(b"", "codama", 0, False, self.reader.whole(node, "size")))
+            also.append(
+                Discriminator(b"", "codama", 0, False, self.reader.whole(node, "size"))
+            )
             return
         offset = self._offset(node)
         if kind == "constantDiscriminatorNode":

@@ -55,7 +55,9 @@ class DefaultReader(CodamaTypeReader):
                 return ConstValue(self.value(node))
             return read(self, node, depth)
         except SourceError as error:
-            self.note(f"the default value is not read: {error.text}", error.path, "warning")
+            self.note(
+                f"the default value is not read: {error.text}", error.path, "warning"
+            )
             return None
 
     def account_value(self, node: Node, depth: int) -> Value:
@@ -120,7 +122,9 @@ class DefaultReader(CodamaTypeReader):
         out = self.pda(pda, values, address)
         if node.get("programId") is None:
             return out
-        program = self.fill(node["programId"]) or ResolverValue("its program is unknown")
+        program = self.fill(node["programId"]) or ResolverValue(
+            "its program is unknown"
+        )
         return replace(out, program=program)
 
     def _pda_node(self, written: Any) -> tuple[Node, str]:
@@ -146,14 +150,20 @@ class DefaultReader(CodamaTypeReader):
             raise SourceError(f"no PDA named {abbr(name, 60)}.", path="pda")
         return found, address
 
-    def pda(self, node: Node, values: dict[Any, Any] | None = None, address: str = "") -> Pda:
+    def pda(
+        self, node: Node, values: dict[Any, Any] | None = None, address: str = ""
+    ) -> Pda:
         """Read a pdaNode. Without *values*, its variable seeds are arguments with their own names."""
         seeds = self.each(node, "seeds", lambda seed: self.seed(seed, values))
         given = node.get("programId") or address or None
         program: Value | None = None
         if given is not None:
             known = self.address(given, "the PDA's program", "programId")
-            program = ConstValue(known) if known else ResolverValue("its program has no address")
+            program = (
+                ConstValue(known)
+                if known
+                else ResolverValue("its program has no address")
+            )
         return Pda(seeds, program, self.name(node))
 
     def seed(self, node: Node, values: dict[Any, Any] | None) -> Seed:
@@ -183,7 +193,9 @@ class DefaultReader(CodamaTypeReader):
             return UnknownSeed(f"the seed {name!r} has no value")
         kind = value.get("kind")
         if kind == "accountValueNode":
-            return AccountSeed((self.name(value),), type=None if shape == PUBKEY else shape)
+            return AccountSeed(
+                (self.name(value),), type=None if shape == PUBKEY else shape
+            )
         if kind == "argumentValueNode":
             return ArgSeed((self.name(value),), shape)
         return self._const_seed(shape, value)

@@ -9,7 +9,13 @@ from typing import Any, TypeAlias
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.types import Type, TypeDef
-from mcpsol_py.sources.reader import DocumentReader, expected, keys, named_objects, objects_in
+from mcpsol_py.sources.reader import (
+    DocumentReader,
+    expected,
+    keys,
+    named_objects,
+    objects_in,
+)
 
 __all__ = ["MAX_DEPTH", "Node", "NodeReader", "expected_kind", "kind_name"]
 
@@ -124,6 +130,10 @@ class NodeReader(DocumentReader):
     def note_unread(self) -> None:
         """Record a finding for each kind of key that was not read."""
         for (kind, key), count in sorted(self.ignored.items()):
-            owners = f"{count} {kind.removesuffix('s')}s have" if count > 1 else f"1 {kind} has"
+            owners = (
+                f"{count} {kind.removesuffix('s')}s have"
+                if count > 1
+                else f"1 {kind} has"
+            )
             use = f" ({_WHY_IGNORED[key]})" if key in _WHY_IGNORED else ""
             self.note(f"{owners} the key {abbr(key, 40)}{use}; not read", "", "info")

@@ -66,7 +66,9 @@ class _CodamaReader(DefaultReader):
 
     def _check_version(self, doc: Node) -> None:
         version = doc.get("version")
-        if version is not None and not (type(version) is str and version.startswith("1.")):
+        if version is not None and not (
+            type(version) is str and version.startswith("1.")
+        ):
             raise UnknownDialect(
                 f"unknown Codama version {abbr(version, 40)}; 1.x is supported. Write the document"
                 " again with Codama 1.x.",
@@ -82,7 +84,11 @@ class _CodamaReader(DefaultReader):
         name = self.clean_name(str(node.get("name", "")))
         self.space = f"{name}::"
         types = self.inside(
-            path, lambda p: self.each_item(p, "definedTypes", self.typedef, self.missing_type), node
+            path,
+            lambda p: self.each_item(
+                p, "definedTypes", self.typedef, self.missing_type
+            ),
+            node,
         )
         for definition in types:
             self.types.setdefault(definition.name, definition)
@@ -115,7 +121,9 @@ class _CodamaReader(DefaultReader):
             types=own + foreign,
             constants=constants,
             pdas=pdas,
-            address=self.address(node.get("publicKey") or None, "the program", "publicKey"),
+            address=self.address(
+                node.get("publicKey") or None, "the program", "publicKey"
+            ),
             version=self.text(node, "version", 64),
             docs=self.docs(node),
             origin=self.origin,
@@ -123,12 +131,20 @@ class _CodamaReader(DefaultReader):
         )
 
     def error(self, node: Node) -> ErrorCode:
-        return ErrorCode(self.whole(node, "code"), self.name(node), self.text(node, "message"))
+        return ErrorCode(
+            self.whole(node, "code"), self.name(node), self.text(node, "message")
+        )
 
     def constant(self, node: Node) -> Constant:
         value = self.inside("value", self.value, node.get("value"))
-        text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
-        return Constant(self.name(node), self.type(node.get("type")), text, self.docs(node))
+        text = (
+            value
+            if isinstance(value, str)
+            else orjson.dumps(value, default=str).decode()
+        )
+        return Constant(
+            self.name(node), self.type(node.get("type")), text, self.docs(node)
+        )
 
     def expect(self, node: Node, kind: str) -> None:
         """Check the kind of *node* and count its keys that are not read."""
@@ -192,7 +208,11 @@ class _CodamaReader(DefaultReader):
         )
 
     def _signer(self, node: Node) -> bool | Literal["either"]:
-        return "either" if node.get("isSigner") == "either" else self.flag(node, "isSigner")
+        return (
+            "either"
+            if node.get("isSigner") == "either"
+            else self.flag(node, "isSigner")
+        )
 
     # --- accounts and events
 
@@ -203,7 +223,9 @@ class _CodamaReader(DefaultReader):
         if size is None:
             size = next((d.size for d in (first, *also) if d.size is not None), None)
         pda = self._account_pda(node)
-        return AccountType(self.name(node), first, body, self.docs(node), size, pda, also)
+        return AccountType(
+            self.name(node), first, body, self.docs(node), size, pda, also
+        )
 
     def _account_pda(self, node: Node) -> Pda | None:
         link = node.get("pda")
@@ -217,7 +239,9 @@ class _CodamaReader(DefaultReader):
         try:
             return self.inside("pda", self.pda, found)
         except SourceError as error:  # the account's data can be read without it
-            self.note(f"the PDA {abbr(name, 60)} cannot be read: {error.text}", error.path)
+            self.note(
+                f"the PDA {abbr(name, 60)} cannot be read: {error.text}", error.path
+            )
             return None
 
     def event(self, node: Node) -> Event:
@@ -228,7 +252,9 @@ class _CodamaReader(DefaultReader):
             self.note(message, "discriminators")
         return Event(self.name(node), first, body, self.docs(node))
 
-    def _data(self, node: Node) -> tuple[Type, Discriminator, tuple[Discriminator, ...]]:
+    def _data(
+        self, node: Node
+    ) -> tuple[Type, Discriminator, tuple[Discriminator, ...]]:
         """Return the data of an account or event without its leading constants, and its
         discriminators.
         """

@@ -102,11 +102,15 @@ class CodamaTypeReader(ConstantReader):
         enums raise SourceError.
         """
         if type(node) is not dict:
-            return Unsupported(abbr(node, 80), f"expected a type node, got {kind_of(node)}")
+            return Unsupported(
+                abbr(node, 80), f"expected a type node, got {kind_of(node)}"
+            )
         kind = node.get("kind")
         read = TYPE_NODES.get(kind) if type(kind) is str else None
         if read is None:
-            return Unsupported(abbr(kind, 80)[1:-1], "Codama 1.x has no type node of this kind")
+            return Unsupported(
+                abbr(kind, 80)[1:-1], "Codama 1.x has no type node of this kind"
+            )
         if depth > MAX_DEPTH:
             return Unsupported(str(kind), f"types nest deeper than {MAX_DEPTH} levels")
         try:
@@ -128,7 +132,8 @@ class CodamaTypeReader(ConstantReader):
         found = _NUMBERS.get((str(form), str(endian)))
         if found is None:
             return _bad(
-                node, f"unknown number format {abbr(form, 40)} with endian {abbr(endian, 20)}"
+                node,
+                f"unknown number format {abbr(form, 40)} with endian {abbr(endian, 20)}",
             )
         if node.get("display") and isinstance(found, Int):
             return self._shown_number(found, node["display"])
@@ -144,7 +149,9 @@ class CodamaTypeReader(ConstantReader):
     def unsigned(self, node: Any, depth: int) -> Int | ShortU16 | None:
         """Read a prefix, a tag or a count: a plain unsigned integer, or None for other types."""
         found = self.type(node, depth)
-        return unsigned(found.number if isinstance(found, (Amount, DateTime)) else found)
+        return unsigned(
+            found.number if isinstance(found, (Amount, DateTime)) else found
+        )
 
     def unsigned_or_u8(self, node: Node, key: str, depth: int) -> Int | ShortU16 | None:
         return self.unsigned(node[key], depth) if key in node else _U8
@@ -162,7 +169,8 @@ class CodamaTypeReader(ConstantReader):
             return Amount(number, decimals, self.text(node, "unit", 32) or None)
         found = kind_of(decimals)
         self.note(
-            f"expected the amount's decimals, got {found}; read as a plain number", "decimals"
+            f"expected the amount's decimals, got {found}; read as a plain number",
+            "decimals",
         )
         return number
 
@@ -225,7 +233,11 @@ class CodamaTypeReader(ConstantReader):
         return self._offset(node, depth, "post", _POST_STRATEGIES)
 
     def _offset(
-        self, node: Node, depth: int, when: Literal["pre", "post"], strategies: tuple[str, ...]
+        self,
+        node: Node,
+        depth: int,
+        when: Literal["pre", "post"],
+        strategies: tuple[str, ...],
     ) -> Type:
         amount, strategy = node.get("offset"), node.get("strategy", "relative")
         if type(amount) is not int or abs(amount) > MAX_LENGTH:
@@ -239,8 +251,12 @@ class CodamaTypeReader(ConstantReader):
     def option(self, node: Node, depth: int) -> Type:
         prefix = self.unsigned_or_u8(node, "prefix", depth)
         if not isinstance(prefix, Int):
-            return _bad(node, "an option's prefix is an unsigned integer of fixed width")
-        return Option(self.type(node.get("item"), depth), prefix, node.get("fixed") is True)
+            return _bad(
+                node, "an option's prefix is an unsigned integer of fixed width"
+            )
+        return Option(
+            self.type(node.get("item"), depth), prefix, node.get("fixed") is True
+        )
 
     def zeroable_option(self, node: Node, depth: int) -> Type:
         given = node.get("zeroValue")
@@ -282,7 +298,11 @@ class CodamaTypeReader(ConstantReader):
 
     def map(self, node: Node, depth: int) -> Type:
         count = self.count(node.get("count"), depth)
-        return Map(self.type(node.get("key"), depth), self.type(node.get("value"), depth), count)
+        return Map(
+            self.type(node.get("key"), depth),
+            self.type(node.get("value"), depth),
+            count,
+        )
 
     def tuple(self, node: Node, depth: int) -> Type:
         items = node.get("items") or []
@@ -308,7 +328,9 @@ class CodamaTypeReader(ConstantReader):
         if type(given) is not dict or kind_name(given) in CONTEXTUAL:
             return None
         try:
-            return Default(self.value(given), node.get("defaultValueStrategy") == "omitted")
+            return Default(
+                self.value(given), node.get("defaultValueStrategy") == "omitted"
+            )
         except SourceError as error:
             self.note(f"the default value is not read: {error.text}", "defaultValue")
             return None
@@ -325,7 +347,9 @@ class CodamaTypeReader(ConstantReader):
         key = _PAYLOADS.get(kind_name(node))
         if key is None:
             found = abbr(node.get("kind"), 60)
-            raise SourceError(f"expected an enum variant node, got {found}.", path="kind")
+            raise SourceError(
+                f"expected an enum variant node, got {found}.", path="kind"
+            )
         payload = None
         if key:
             payload = self.inside(key, lambda t: self.type(t, depth), node.get(key))
@@ -371,7 +395,9 @@ class CodamaTypeReader(ConstantReader):
         docs = self.docs(node)
         if isinstance(body, (Struct, Tuple)):
             return TypeDef(name, body, docs, shape="struct")
-        return TypeDef(name, body, docs, shape="enum" if isinstance(body, Enum) else "alias")
+        return TypeDef(
+            name, body, docs, shape="enum" if isinstance(body, Enum) else "alias"
+        )
 
 
 #: Kind of enum variant -> the key of its payload, or "".

@@ -42,14 +42,18 @@ class ValueReader(NodeReader):
         check_value_node(node, depth)
         read = _VALUES.get(kind_name(node))
         if read is None:
-            raise SourceError(f"expected a plain value, got {abbr(node.get('kind'), 60)}.")
+            raise SourceError(
+                f"expected a plain value, got {abbr(node.get('kind'), 60)}."
+            )
         return read(self, node, depth)
 
     def number_value(self, node: Node, depth: int) -> Any:
         number = node.get("number")
         if type(number) not in (int, float):
             raise expected("a number", number)
-        return str(number) if type(number) is int and abs(number) > _MAX_EXACT else number
+        return (
+            str(number) if type(number) is int and abs(number) > _MAX_EXACT else number
+        )
 
     def boolean_value(self, node: Node, depth: int) -> bool:
         return self.flag(node, "boolean")
@@ -64,7 +68,8 @@ class ValueReader(NodeReader):
         key = node.get("publicKey")
         if type(key) is not str or not is_address(key):
             raise SourceError(
-                f"expected an address (32 bytes in base58), got {kind_of(key)}.", path="publicKey"
+                f"expected an address (32 bytes in base58), got {kind_of(key)}.",
+                path="publicKey",
             )
         return key
 
@@ -83,13 +88,19 @@ class ValueReader(NodeReader):
 
     def map_value(self, node: Node, depth: int) -> list[Any]:
         return [
-            [self.value(entry.get("key"), depth + 1), self.value(entry.get("value"), depth + 1)]
+            [
+                self.value(entry.get("key"), depth + 1),
+                self.value(entry.get("value"), depth + 1),
+            ]
             for entry in self.items(node, "entries")
         ]
 
     def struct_value(self, node: Node, depth: int) -> dict[str, Any]:
         fields = self.items(node, "fields")
-        return {self.name(field): self.value(field.get("value"), depth + 1) for field in fields}
+        return {
+            self.name(field): self.value(field.get("value"), depth + 1)
+            for field in fields
+        }
 
     def enum_value(self, node: Node, depth: int) -> Any:
         name = self.name(node, "variant")
@@ -102,7 +113,9 @@ class ValueReader(NodeReader):
 
     def injected_value(self, node: Node, depth: int) -> Any:
         if node.get("fallback") is None:
-            raise SourceError("expected a plain value, got 'injectedValueNode' without a fallback.")
+            raise SourceError(
+                "expected a plain value, got 'injectedValueNode' without a fallback."
+            )
         return self.value(node["fallback"], depth + 1)
 
     def node_bytes(self, node: Node) -> bytes:

@@ -79,7 +79,9 @@ class AnnotationReader:
             shown, hint = annotation.__name__, _HINTS.get(annotation)
         else:
             shown, hint = abbr(annotation), None
-        general = f"{shown} is not a type of the spec language. Its types: {_KNOWN_TYPES}."
+        general = (
+            f"{shown} is not a type of the spec language. Its types: {_KNOWN_TYPES}."
+        )
         raise UnsupportedType(hint or general, found=shown)
 
     def read_annotated(self, annotation: object, args: tuple[Any, ...]) -> Type:

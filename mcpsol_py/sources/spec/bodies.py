@@ -62,7 +62,11 @@ _WORDS: dict[object, Meaning] = {
     range: Word("range"),
     len: Word("len"),
     enumerate: Word("enumerate"),
-    **{number: NumberName(node) for number, node in words.NUMBERS.items() if isinstance(node, Int)},
+    **{
+        number: NumberName(node)
+        for number, node in words.NUMBERS.items()
+        if isinstance(node, Int)
+    },
 }
 #: The kinds of account that helpers take.
 _HELPER_KINDS = (
@@ -88,7 +92,9 @@ def read_bodies(
     bodied = list(reader.bodied())
     if not bodied:
         return None
-    bodies, refusals = check_bodies(reader.scope(), bodied, definitions.problems.lines.text)
+    bodies, refusals = check_bodies(
+        reader.scope(), bodied, definitions.problems.lines.text
+    )
     for refusal in sorted(refusals.found, key=lambda r: (r.line, r.column)):
         definitions.problems.add_at(refusal.line, refusal.column, refusal.why)
     return bodies
@@ -109,7 +115,9 @@ class _BodiesReader:
         self.lines = definitions.problems.lines
         self.cls = definitions.cls
         self.methods = methods
-        self.globals: dict[str, Any] = next(iter(methods.values())).__globals__ if methods else {}
+        self.globals: dict[str, Any] = (
+            next(iter(methods.values())).__globals__ if methods else {}
+        )
 
     def bodied(self) -> Iterator[tuple[Instruction, ast.FunctionDef]]:
         """Return each instruction whose method has a body."""
@@ -118,7 +126,9 @@ class _BodiesReader:
             path = f"{self.cls.__name__}.{method.__name__}"
             node = self.lines.function(method)
             if node is None and not _is_empty(method):
-                self.problems.add(path, "its body cannot be read: its file is not there.")
+                self.problems.add(
+                    path, "its body cannot be read: its file is not there."
+                )
             elif node is not None and has_body(node):
                 self._check_returns(method, path)
                 yield ix, node
@@ -138,12 +148,17 @@ class _BodiesReader:
             else:
                 names[name] = meaning
         members = dict(self._members())
-        self._scope = ProgramScope(self.model, names, members, self.type_of, self.signature)
+        self._scope = ProgramScope(
+            self.model, names, members, self.type_of, self.signature
+        )
         return self._scope
 
     def _meaning(self, name: str, value: object) -> Meaning | None:
         """Return what a name of the module means in bodies."""
-        if isinstance(value, types.FunctionType) and self.lines.function(value) is not None:
+        if (
+            isinstance(value, types.FunctionType)
+            and self.lines.function(value) is not None
+        ):
             return HelperName(name)
         if value is self.cls:
             return ProgramName()
@@ -185,7 +200,9 @@ class _BodiesReader:
         node = self.lines.function(function)
         assert node is not None
         if node.decorator_list or _has_odd_parameters(node.args):
-            return f"{name} cannot be called: a helper has no decorator, default, * and **"
+            return (
+                f"{name} cannot be called: a helper has no decorator, default, * and **"
+            )
         hints = self.definitions.hints(function)
         arguments: dict[str, BodyType] = {}
         for parameter in (*node.args.posonlyargs, *node.args.args):
@@ -202,18 +219,24 @@ class _BodiesReader:
         """Return the type of a helper's parameter, or why it cannot be one."""
         if hints.get(name) is words.Data:
             return DATA
-        return self._account(hints.get(name)) or self._parameter(hints, name, takes_lists=True)
+        return self._account(hints.get(name)) or self._parameter(
+            hints, name, takes_lists=True
+        )
 
     def _account(self, hint: object) -> StateParameter | AccountParameter | str | None:
         """Return the account or the state that a parameter takes, or why it cannot; None for other parameters."""
         base, remarks = hint, []
         if get_origin(hint) is Annotated:
             base, *remarks = get_args(hint)
-        if not (isinstance(base, type) and issubclass(base, (words.Account, words.Kind))):
+        if not (
+            isinstance(base, type) and issubclass(base, (words.Account, words.Kind))
+        ):
             return None
         name, is_writable = base.__name__, words.WRITABLE in remarks
         if any(isinstance(remark, words.Constraint) for remark in remarks):
-            return "the account that a helper takes has no constraints: write Mut[…, ...]"
+            return (
+                "the account that a helper takes has no constraints: write Mut[…, ...]"
+            )
         if base in _HELPER_KINDS:
             return AccountParameter(name, is_writable)
         if name not in names_of(self.model.accounts):

@@ -22,26 +22,30 @@ def check_program(model: ProgramModel, class_name: str, problems: Problems) -> N
     _check_endless_state(model, class_name, problems)
 
 
-def _check_discriminators(model: ProgramModel, class_name: str, problems: Problems) -> None:
+def _check_discriminators(
+    model: ProgramModel, class_name: str, problems: Problems
+) -> None:
     taken: dict[bytes, str] = {}
     for ix in model.instructions:
         path, value = f"{class_name}.{ix.name}", ix.discriminator.value
         if not value:
-            problems.add(path, "an instruction needs a discriminator of at least one byte.")
+            problems.add(
+                path, "an instruction needs a discriminator of at least one byte."
+            )
             continue
         shown = f"the discriminator 0x{value.hex()}"
         if LIST_TOOLS.startswith(value):
             problems.add(path, f"{shown} is taken by list_tools. Give another one.")
         for other, owner in taken.items():
             if value.startswith(other) or other.startswith(value):
-                clash = (
-                    f"{shown} starts like {owner}'s 0x{other.hex()}. Give one of them other bytes."
-                )
+                clash = f"{shown} starts like {owner}'s 0x{other.hex()}. Give one of them other bytes."
                 problems.add(path, clash)
         taken[value] = ix.name
 
 
-def _check_instruction_names(model: ProgramModel, class_name: str, problems: Problems) -> None:
+def _check_instruction_names(
+    model: ProgramModel, class_name: str, problems: Problems
+) -> None:
     names = names_of(model.instructions)
     seen: dict[str, str] = {}
     for name in names:
@@ -51,7 +55,9 @@ def _check_instruction_names(model: ProgramModel, class_name: str, problems: Pro
             problems.add(f"{class_name}.{name}", message)
 
 
-def _check_error_codes(model: ProgramModel, class_name: str, problems: Problems) -> None:
+def _check_error_codes(
+    model: ProgramModel, class_name: str, problems: Problems
+) -> None:
     codes: dict[int, str] = {}
     for error in model.errors:
         if error.code in codes:
@@ -60,7 +66,9 @@ def _check_error_codes(model: ProgramModel, class_name: str, problems: Problems)
         codes[error.code] = error.name
 
 
-def _check_endless_state(model: ProgramModel, class_name: str, problems: Problems) -> None:
+def _check_endless_state(
+    model: ProgramModel, class_name: str, problems: Problems
+) -> None:
     resolver = Resolver(model)
     for state in model.accounts:
         if isinstance(state.type, Link) and resolver.endless(state.type):

@@ -130,7 +130,9 @@ class ConstraintReader:
         p = draft.parameter
         changes = any((draft.init, draft.close, draft.realloc))
         if changes and not p.writable:
-            raise SourceError("an account that is created, closed or resized must be Mut.")
+            raise SourceError(
+                "an account that is created, closed or resized must be Mut."
+            )
         if draft.init is not None:
             self._check_created(draft)
 
@@ -140,7 +142,9 @@ class ConstraintReader:
         if draft.token is not None:
             self._check_new_token(draft.token)
 
-    def on_error(self, draft: AccountDraft, check: str, error: words.error | None) -> None:
+    def on_error(
+        self, draft: AccountDraft, check: str, error: words.error | None
+    ) -> None:
         """Record the custom error of a failed check."""
         if error is not None:
             path = f"{self.path}.{draft.parameter.dotted}"
@@ -152,7 +156,9 @@ class ConstraintReader:
         p, account = draft.parameter, word.account or word.field
         kind = self.parameters.field_type(p, word.field)
         if kind != PUBKEY:
-            raise SourceError(f"has_one compares addresses; {word.field!r} is a {type_text(kind)}.")
+            raise SourceError(
+                f"has_one compares addresses; {word.field!r} is a {type_text(kind)}."
+            )
         self.parameters.need(account, p.path)
         draft.has_one.append((word.field, account))
         self.on_error(draft, f"has_one:{word.field}", word.error)
@@ -168,7 +174,9 @@ class ConstraintReader:
 
     def address(self, draft: AccountDraft, word: words.address) -> None:
         if draft.address is not None:
-            raise SourceError(f"{draft.parameter.base.__name__} has its address already.")
+            raise SourceError(
+                f"{draft.parameter.base.__name__} has its address already."
+            )
         draft.address = check_address(word.address)
         self.on_error(draft, "address", word.error)
 
@@ -195,9 +203,13 @@ class ConstraintReader:
         if p.is_state:
             self._check_state_space(space, p)
         elif not issubclass(p.base, (words.TokenAccount, words.Mint)):
-            raise SourceError("init is for this program's state, a TokenAccount or a Mint.")
+            raise SourceError(
+                "init is for this program's state, a TokenAccount or a Mint."
+            )
         elif space is not None:
-            raise SourceError("token accounts and mints have a size of their own: leave out space.")
+            raise SourceError(
+                "token accounts and mints have a size of their own: leave out space."
+            )
 
     def _check_state_space(self, space: int | None, p: AccountParameter) -> None:
         if space is None:
@@ -215,20 +227,26 @@ class ConstraintReader:
     def _check_holds_state(self, space: int, p: AccountParameter) -> None:
         size = self.definitions.state(p.base).size
         if size is not None and space < size:
-            raise SourceError(f"{p.base.__name__} takes {size} bytes, space={space} is too small.")
+            raise SourceError(
+                f"{p.base.__name__} takes {size} bytes, space={space} is too small."
+            )
 
     def close(self, draft: AccountDraft, word: words.close) -> None:
         if draft.state is None:
             raise SourceError("only this program's own state can be closed.")
         if not self.parameters.need(word.to, draft.parameter.path).writable:
-            raise SourceError(f"{word.to!r} gets the lamports, so it must be Mut or Payer.")
+            raise SourceError(
+                f"{word.to!r} gets the lamports, so it must be Mut or Payer."
+            )
         draft.close = word.to
 
     def realloc(self, draft: AccountDraft, word: words.realloc) -> None:
         if draft.state is None:
             raise SourceError("only this program's own state can be resized.")
         if type(word.space) is not int or not 0 < word.space <= _MAX_ACCOUNT:
-            raise SourceError(f"a size is 1 to {_MAX_ACCOUNT} bytes, not {abbr(word.space)}.")
+            raise SourceError(
+                f"a size is 1 to {_MAX_ACCOUNT} bytes, not {abbr(word.space)}."
+            )
         self._check_holds_state(word.space, draft.parameter)
         self._need_payer(word.payer, draft.parameter)
         draft.realloc, draft.realloc_payer = word.space, word.payer
@@ -236,21 +254,29 @@ class ConstraintReader:
     def _need_payer(self, name: object, p: AccountParameter) -> None:
         found = self.parameters.need(name, p.path)
         if not (found.writable and found.signs):
-            raise SourceError(f"{name!r} pays, so it must be a Payer (a signer that is written).")
-        self.parameters.need_program(words.SystemProgram, "the system program creates and pays")
+            raise SourceError(
+                f"{name!r} pays, so it must be a Payer (a signer that is written)."
+            )
+        self.parameters.need_program(
+            words.SystemProgram, "the system program creates and pays"
+        )
 
     # --- tokens
 
     def token(self, draft: AccountDraft, word: words.token) -> None:
         p = draft.parameter
         _check_base(p, words.TokenAccount, "token")
-        draft.token = TokenConstraint("account", word.mint, word.authority, None, word.program)
+        draft.token = TokenConstraint(
+            "account", word.mint, word.authority, None, word.program
+        )
         self._need_parts(p, word.program, word.mint, word.authority)
 
     def associated(self, draft: AccountDraft, word: words.associated) -> None:
         p = draft.parameter
         _check_base(p, words.TokenAccount, "associated")
-        draft.token = TokenConstraint("associated", word.mint, word.authority, None, word.program)
+        draft.token = TokenConstraint(
+            "associated", word.mint, word.authority, None, word.program
+        )
         self._need_parts(p, word.program, word.mint, word.authority)
         draft.pda = self.seed_reader.associated_pda(word, p)
 
@@ -259,10 +285,14 @@ class ConstraintReader:
         _check_base(p, words.Mint, "mint")
         if decimals is not None and not 0 <= decimals <= 255:
             raise SourceError(f"decimals are 0 to 255, not {decimals}.")
-        draft.token = TokenConstraint("mint", None, word.authority, decimals, word.program)
+        draft.token = TokenConstraint(
+            "mint", None, word.authority, decimals, word.program
+        )
         self._need_parts(p, word.program, word.authority)
 
-    def _need_parts(self, p: AccountParameter, program: str | None, *names: str | None) -> None:
+    def _need_parts(
+        self, p: AccountParameter, program: str | None, *names: str | None
+    ) -> None:
         """Check that the accounts of a token constraint are there, and that *program* is a token program."""
         self.parameters.need_all(p.path, *names)
         if program is None:
@@ -291,11 +321,15 @@ class ConstraintReader:
 
 def _check_base(p: AccountParameter, wanted: type, word: str) -> None:
     if not issubclass(p.base, wanted):
-        raise SourceError(f"{word}(…) is for a {wanted.__name__}, not for {p.base.__name__}.")
+        raise SourceError(
+            f"{word}(…) is for a {wanted.__name__}, not for {p.base.__name__}."
+        )
 
 
 #: Kind of token constraint -> the attributes that a new account needs, and the error without them.
-_NEEDED_TO_CREATE: dict[str, tuple[Callable[[TokenConstraint], tuple[object, ...]], str]] = {
+_NEEDED_TO_CREATE: dict[
+    str, tuple[Callable[[TokenConstraint], tuple[object, ...]], str]
+] = {
     "account": (
         attrgetter("mint", "authority"),
         "to create a token account, write token(mint=…, authority=…).",

@@ -36,7 +36,12 @@ from mcpsol_py.sources.spec.lines import Problems
 
 __all__ = ["Definitions", "discriminator_of"]
 
-_TAGS: dict[object, Int] = {words.u8: U8, words.u16: U16, words.u32: U32, words.u64: U64}
+_TAGS: dict[object, Int] = {
+    words.u8: U8,
+    words.u16: U16,
+    words.u32: U32,
+    words.u64: U64,
+}
 
 
 def discriminator_of(given: bytes | None, namespace: str, name: str) -> Discriminator:
@@ -60,7 +65,11 @@ class Definitions:
 
     def type_defs(self) -> tuple[TypeDef, ...]:
         """Return the definitions read so far."""
-        return tuple(definition for _, definition in self._types.values() if definition is not None)
+        return tuple(
+            definition
+            for _, definition in self._types.values()
+            if definition is not None
+        )
 
     def states(self) -> tuple[AccountType, ...]:
         """Return the account types read so far."""
@@ -85,7 +94,11 @@ class Definitions:
                 raise SourceError(f"two types are named {name!r}. Rename one of them.")
             return Link(name)
         self._types[name] = (cls, None)  # a recursive type finds itself
-        read = self._enum_definition if issubclass(cls, words.Enum) else self._struct_definition
+        read = (
+            self._enum_definition
+            if issubclass(cls, words.Enum)
+            else self._struct_definition
+        )
         self._types[name] = (cls, read(cls, docs_of(cls)))
         return Link(name)
 
@@ -93,7 +106,9 @@ class Definitions:
         layout = getattr(cls, "mcpsol_layout", "borsh")
         if layout not in ("borsh", "c"):
             raise SourceError(f'a layout is "borsh" or "c", not {abbr(layout)}.')
-        return TypeDef(cls.__name__, Struct(self._fields(cls, docs)), docs.text, layout=layout)
+        return TypeDef(
+            cls.__name__, Struct(self._fields(cls, docs)), docs.text, layout=layout
+        )
 
     def _fields(self, cls: type, docs: SpecDocs) -> tuple[Field, ...]:
         out: list[Field] = []
@@ -135,7 +150,9 @@ class Definitions:
         if any(v.value is not None for v in variants):
             variants = _with_tags(variants)
         self._check_tags(cls.__qualname__, variants, tag)
-        return TypeDef(cls.__name__, Enum(tuple(variants), tag), docs.text, shape="enum")
+        return TypeDef(
+            cls.__name__, Enum(tuple(variants), tag), docs.text, shape="enum"
+        )
 
     def _variants(self, cls: type, docs: SpecDocs) -> list[Variant]:
         out: list[Variant] = []
@@ -148,18 +165,24 @@ class Definitions:
             elif isinstance(value, words.Variant):
                 out.append(Variant(name, self._payload(value, path), None, doc))
             else:
-                message = f"expected variant(…) or an int as the variant, got {abbr(value)}."
+                message = (
+                    f"expected variant(…) or an int as the variant, got {abbr(value)}."
+                )
                 self.problems.add(path, message)
         return out
 
     def _payload(self, value: words.Variant, path: str) -> Type | None:
         with self.problems.at(path):
             if value.items and value.fields:
-                raise SourceError("a variant has positional types or named ones, not both.")
+                raise SourceError(
+                    "a variant has positional types or named ones, not both."
+                )
             if value.items:
                 return Tuple(tuple(map(self.read_type, value.items)))
             if value.fields:
-                fields = [Field(name, self.read_type(item)) for name, item in value.fields]
+                fields = [
+                    Field(name, self.read_type(item)) for name, item in value.fields
+                ]
                 return Struct(tuple(fields))
         return None
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 
 __all__ = ["SpecDocs", "docs_of"]
 
-_ITEM_SECTIONS = ("args:", "arguments:", "accounts:", "attributes:", "fields:", "variants:")
+_ITEM_SECTIONS = (
+    "args:",
+    "arguments:",
+    "accounts:",
+    "attributes:",
+    "fields:",
+    "variants:",
+)
 _WHEN_SECTIONS = ("when to use:", "use when:")
 _OTHER_SECTIONS = ("returns:", "raises:")
 #: `name: text` or `name (unit): text`.
@@ -101,7 +108,11 @@ class _DocstringReader:
         found = _ITEM.fullmatch(bare)
         if found:
             self.name = found["name"]
-            self.out.items[self.name] = ItemDocs(found["unit"] or "", found["text"].strip())
+            self.out.items[self.name] = ItemDocs(
+                found["unit"] or "", found["text"].strip()
+            )
         elif self.name:
             item = self.out.items[self.name]
-            self.out.items[self.name] = ItemDocs(item.unit, f"{item.text} {bare}".strip())
+            self.out.items[self.name] = ItemDocs(
+                item.unit, f"{item.text} {bare}".strip()
+            )

@@ -47,7 +47,9 @@ def import_errors(origin: str) -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        in_spec = error.filename is None or Path(error.filename).name == Path(origin).name
+        in_spec = (
+            error.filename is None or Path(error.filename).name == Path(origin).name
+        )
         place = f"{origin if in_spec else error.filename}:{error.lineno}"
         raise SourceError(f"invalid Python: {error.msg}.", origin=place) from error
     except SourceError:
@@ -63,7 +65,11 @@ def import_errors(origin: str) -> Iterator[None]:
 
 def _frame_of_spec(error: Exception, origin: str) -> traceback.FrameSummary | None:
     """Return the innermost frame in the spec, or else in any Python file."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(".py")]
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if f.filename.endswith(".py")
+    ]
     own = [f for f in frames if Path(f.filename).name == Path(origin).name]
     return next(reversed(own or frames), None)
 
@@ -101,7 +107,9 @@ def only_program(module: types.ModuleType, wanted: str | None) -> type:
     defines.
     """
     classes: dict[str, type] = {
-        name: value for name, value in vars(module).items() if _is_program(value, module)
+        name: value
+        for name, value in vars(module).items()
+        if _is_program(value, module)
     }
     origin = getattr(module, "__file__", None) or module.__name__
     if wanted is None:
@@ -116,7 +124,8 @@ def _single(classes: dict[str, type], origin: str) -> type:
         return next(iter(classes.values()))
     listed = ", ".join(classes) or "none"
     raise SourceError(
-        f"expected one class with @program, got {listed}. Name one: module:Class.", origin=origin
+        f"expected one class with @program, got {listed}. Name one: module:Class.",
+        origin=origin,
     )
 
 

@@ -16,12 +16,20 @@ _ONE_ADDRESS = "an account has one address"
 
 #: Two words that exclude each other, and why. If `init` is only for a missing account, the first kind may be together.
 _PAIRS: tuple[tuple[type, type, str], ...] = (
-    (words.init, words.has_one, f"{_NEW}, so its fields are zero: set them in the handler"),
+    (
+        words.init,
+        words.has_one,
+        f"{_NEW}, so its fields are zero: set them in the handler",
+    ),
     (words.init, words.owner, f"{_NEW}, so its owner is known"),
     (words.seeds, words.associated, _ONE_ADDRESS),
     (words.seeds, words.address, _ONE_ADDRESS),
     (words.associated, words.address, _ONE_ADDRESS),
-    (words.token, words.associated, "associated(…) checks the mint and the authority too"),
+    (
+        words.token,
+        words.associated,
+        "associated(…) checks the mint and the authority too",
+    ),
 )
 _ALWAYS_APART: tuple[tuple[type, type, str], ...] = (
     (words.init, words.realloc, "give init the space"),
@@ -38,7 +46,9 @@ def refuse_ignored(p: AccountParameter) -> None:
     apart = _ALWAYS_APART if _is_if_needed(p) else (*_PAIRS, *_ALWAYS_APART)
     for one, other, why in apart:
         if p.has(one) and p.has(other):
-            raise SourceError(f"{one.__name__} and {other.__name__} exclude each other: {why}.")
+            raise SourceError(
+                f"{one.__name__} and {other.__name__} exclude each other: {why}."
+            )
     for is_wrong, message in _WRONG:
         if is_wrong(p):
             raise SourceError(message)
@@ -46,7 +56,9 @@ def refuse_ignored(p: AccountParameter) -> None:
 
 def refuse_ignored_remaining(name: str, found: Unwrapped) -> None:
     """Raise SourceError if an annotation of the accounts after the named ones says more than a check can hold."""
-    known = all(isinstance(r, words.Access) or r in (words.signer, ...) for r in found.remarks)
+    known = all(
+        isinstance(r, words.Access) or r in (words.signer, ...) for r in found.remarks
+    )
     if found.base not in _FOR_REMAINING or not known:
         raise SourceError(
             f"each account of *{name} is checked to sign and to be writable, and nothing else: annotate it with Signer,"
@@ -67,12 +79,17 @@ def _otherwise(p: AccountParameter) -> words.otherwise:
 
 def _has_address(p: AccountParameter) -> bool:
     base: Any = p.base
-    of_kind = (getattr(base, "mcpsol_address", None), getattr(base, "mcpsol_one_of", ()))
+    of_kind = (
+        getattr(base, "mcpsol_address", None),
+        getattr(base, "mcpsol_one_of", ()),
+    )
     return p.has(words.address) or any(of_kind)
 
 
 def _closes_to_itself(p: AccountParameter) -> bool:
-    return any(isinstance(r, words.close) and r.to in (p.name, p.dotted) for r in p.remarks)
+    return any(
+        isinstance(r, words.close) and r.to in (p.name, p.dotted) for r in p.remarks
+    )
 
 
 _WRONG: tuple[tuple[Callable[[AccountParameter], bool], str], ...] = (

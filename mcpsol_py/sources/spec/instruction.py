@@ -25,7 +25,12 @@ from mcpsol_py.sources.spec.constraints import ConstraintReader, ErrorName
 from mcpsol_py.sources.spec.definitions import Definitions, discriminator_of
 from mcpsol_py.sources.spec.docstrings import docs_of
 from mcpsol_py.sources.spec.ignored import refuse_ignored_remaining
-from mcpsol_py.sources.spec.parameters import AccountParameter, Parameters, Unwrapped, unwrap
+from mcpsol_py.sources.spec.parameters import (
+    AccountParameter,
+    Parameters,
+    Unwrapped,
+    unwrap,
+)
 
 __all__ = ["SpecInstructionReader"]
 
@@ -52,7 +57,9 @@ class SpecInstructionReader:
         self.name = self.options.name or attribute
         self.docs = docs_of(function)
         self.parameters = Parameters(definitions)
-        self.constraints = ConstraintReader(self.parameters, self.path, program, error_name)
+        self.constraints = ConstraintReader(
+            self.parameters, self.path, program, error_name
+        )
         #: top-level accounts: name, and the class of a group
         self.order: list[tuple[str, type | None]] = []
         self.remaining: list[RemainingAccounts] = []
@@ -67,7 +74,9 @@ class SpecInstructionReader:
         self.definitions.check_names(self.path, [name for name, _ in self.order])
         returns = self._returns(hints)
         self._check_docs(names)
-        discriminator = discriminator_of(self.options.discriminator, "global", snake(self.name))
+        discriminator = discriminator_of(
+            self.options.discriminator, "global", snake(self.name)
+        )
         accounts = tuple(starmap(self._item, self.order))
         return Instruction(
             name=self.name,
@@ -107,7 +116,9 @@ class SpecInstructionReader:
             annotation = hints.get("return")
         if annotation in (None, NoneType):
             return None
-        return self.problems.attempt(self.path, lambda: self.definitions.read_type(annotation))
+        return self.problems.attempt(
+            self.path, lambda: self.definitions.read_type(annotation)
+        )
 
     def _check_docs(self, names: set[str]) -> None:
         """Record a problem for each item of the docstring that is not a parameter."""
@@ -135,7 +146,9 @@ class SpecInstructionReader:
         elif found.is_subclass_of(words.Group):
             self._add_group(p.name, found)
         elif found.is_subclass_of(words.Account, words.Kind):
-            self.parameters.add_account((p.name,), annotation, self.docs.lines_of(p.name))
+            self.parameters.add_account(
+                (p.name,), annotation, self.docs.lines_of(p.name)
+            )
             self.order.append((p.name, None))
         else:
             self._add_argument(p, annotation)
@@ -145,7 +158,9 @@ class SpecInstructionReader:
         if p.default is not inspect.Parameter.empty:
             default = Default(_json(p.default))
         node = self.definitions.read_type(annotation)
-        self.parameters.args.append(Field(p.name, node, self.docs.lines_of(p.name), default))
+        self.parameters.args.append(
+            Field(p.name, node, self.docs.lines_of(p.name), default)
+        )
 
     def _add_remaining(self, name: str, found: Unwrapped) -> None:
         """Add the accounts of `*name`."""
@@ -163,7 +178,9 @@ class SpecInstructionReader:
         self.order.append((name, group))
         for inner, annotation in self.definitions.hints(group).items():
             with self.problems.at(f"{group.__qualname__}.{inner}"):
-                self.parameters.add_account((name, inner), annotation, docs.lines_of(inner))
+                self.parameters.add_account(
+                    (name, inner), annotation, docs.lines_of(inner)
+                )
 
     # --- accounts
 
@@ -172,7 +189,9 @@ class SpecInstructionReader:
         if group is None:
             return self._account(accounts[(name,)])
         members = [p for path, p in accounts.items() if path[:-1] == (name,)]
-        return AccountGroup(name, tuple(map(self._account, members)), docs_of(group).text)
+        return AccountGroup(
+            name, tuple(map(self._account, members)), docs_of(group).text
+        )
 
     def _account(self, p: AccountParameter) -> Account:
         path = f"{self.path}.{p.dotted}"

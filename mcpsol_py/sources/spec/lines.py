@@ -97,7 +97,10 @@ def _given_name(node: ast.stmt) -> str | None:
     match node:
         case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
             return name
-        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+        case (
+            ast.AnnAssign(target=ast.Name(id=name))
+            | ast.Assign(targets=[ast.Name(id=name)])
+        ):
             return name
     return None
 
@@ -124,11 +127,15 @@ class Problems:
 
     def add(self, path: str, message: str) -> None:
         """Record a problem at *path*."""
-        self.found.append(SourceError(message, origin=self.lines.origin(path), path=path))
+        self.found.append(
+            SourceError(message, origin=self.lines.origin(path), path=path)
+        )
 
     def add_at(self, line: int, column: int, message: str) -> None:
         """Record a problem at a place in the spec's file."""
-        self.found.append(SourceError(message, origin=f"{self.lines.file}:{line}:{column}"))
+        self.found.append(
+            SourceError(message, origin=f"{self.lines.file}:{line}:{column}")
+        )
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:

@@ -16,7 +16,13 @@ from mcpsol_py.solana.base58 import address_bytes
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec.definitions import Definitions
 
-__all__ = ["TOKEN_PROGRAMS", "AccountParameter", "Parameters", "check_address", "unwrap"]
+__all__ = [
+    "TOKEN_PROGRAMS",
+    "AccountParameter",
+    "Parameters",
+    "check_address",
+    "unwrap",
+]
 
 TOKEN_PROGRAMS = (words.TokenProgram, words.Token2022Program, words.TokenInterface)
 
@@ -133,7 +139,9 @@ class Parameters:
                 " Unchecked, …."
             )
         if found.base in _ABSTRACT_KINDS:
-            raise SourceError(f"{found.base.__name__} is abstract: use one of its classes.")
+            raise SourceError(
+                f"{found.base.__name__} is abstract: use one of its classes."
+            )
         remarks = tuple(r for r in found.remarks if r is not Ellipsis)
         _check_remarks(remarks)
         parameter = AccountParameter(path, found.base, remarks, found.optional, docs)
@@ -190,7 +198,9 @@ class Parameters:
         found = [p for p in self._accounts_of(kind) if not p.optional]
         if found:
             return found[0]
-        raise SourceError(f"{why}: add the parameter `{snake(kind.__name__)}: {kind.__name__}`.")
+        raise SourceError(
+            f"{why}: add the parameter `{snake(kind.__name__)}: {kind.__name__}`."
+        )
 
     def token_program(self) -> AccountParameter | None:
         """Return the last account that is a token program."""

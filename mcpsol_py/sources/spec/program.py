@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
-from mcpsol_py.model.program import Constant, ErrorCode, Event, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Constant,
+    ErrorCode,
+    Event,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BOOL,
@@ -70,7 +76,9 @@ def read_spec(source: str | PathLike[str] | types.ModuleType | type) -> ProgramM
         return SpecProgramReader(only_program(source, None)).read()
     text = str(source)
     if text.endswith(".py"):
-        return SpecProgramReader(only_program(import_file(Path(text)), None), text).read()
+        return SpecProgramReader(
+            only_program(import_file(Path(text)), None), text
+        ).read()
     name, _, wanted = text.partition(":")
     check_may_run(text)
     with import_errors(text):
@@ -127,9 +135,12 @@ class SpecProgramReader:
     def _origins(self) -> dict[str, str]:
         """Return "file:line" of each part of the model, by its name in the model."""
         parts = {
-            f"types.{path.rpartition('.')[2]}": path for path in self.definitions.class_names()
+            f"types.{path.rpartition('.')[2]}": path
+            for path in self.definitions.class_names()
         }
-        parts |= {f"instructions.{name}": path for name, path in self._instruction_paths()}
+        parts |= {
+            f"instructions.{name}": path for name, path in self._instruction_paths()
+        }
         for section, kind in (("errors", words.error), ("constants", words.constant)):
             names = self._members_of(kind)
             parts |= {f"{section}.{name}": f"{self.name}.{name}" for name in names}
@@ -166,18 +177,28 @@ class SpecProgramReader:
     def _check_methods(self) -> None:
         """Report methods that would be left out without a word."""
         for name, value in vars(self.cls).items():
-            if isinstance(value, _METHODS) and not _is_instruction(value) and name[:1] != "_":
+            if (
+                isinstance(value, _METHODS)
+                and not _is_instruction(value)
+                and name[:1] != "_"
+            ):
                 message = "the method has no @instruction: put it above, or start the name with _."
                 self.problems.add(f"{self.name}.{name}", message)
         for base in self.cls.__mro__[1:]:
-            inherited = [name for name, value in vars(base).items() if _is_instruction(value)]
+            inherited = [
+                name for name, value in vars(base).items() if _is_instruction(value)
+            ]
             for name in inherited:
                 message = f"{base.__name__}.{name} is inherited, and left out: write it in the class itself."
                 self.problems.add(self.name, message)
 
     def _members_of(self, kind: type[T]) -> dict[str, T]:
         """Return the attributes of the program class that are instances of *kind*."""
-        return {name: value for name, value in vars(self.cls).items() if isinstance(value, kind)}
+        return {
+            name: value
+            for name, value in vars(self.cls).items()
+            if isinstance(value, kind)
+        }
 
     # --- errors and constants
 
@@ -229,7 +250,9 @@ class SpecProgramReader:
                 link = self.definitions.link(value)
                 given = value.mcpsol_discriminator
                 discriminator = discriminator_of(given, "event", value.__name__)
-                out.append(Event(value.__name__, discriminator, link, docs_of(value).text))
+                out.append(
+                    Event(value.__name__, discriminator, link, docs_of(value).text)
+                )
         return tuple(out)
 
     def _read_types(self) -> None:
@@ -239,7 +262,9 @@ class SpecProgramReader:
                 continue
             is_state = issubclass(value, words.Account)
             with self.problems.at(f"{self.name}.{value.__name__}"):
-                self.definitions.state(value) if is_state else self.definitions.link(value)
+                self.definitions.state(value) if is_state else self.definitions.link(
+                    value
+                )
 
     # --- instructions
 
@@ -258,7 +283,9 @@ class SpecProgramReader:
 
 def _is_type(value: type) -> bool:
     """Return whether a class is a struct, an enum or a state."""
-    return issubclass(value, (words.Struct, words.Enum)) and not issubclass(value, words.Event)
+    return issubclass(value, (words.Struct, words.Enum)) and not issubclass(
+        value, words.Event
+    )
 
 
 def _is_instruction(value: object) -> TypeGuard[types.FunctionType]:

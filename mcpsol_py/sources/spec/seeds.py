@@ -18,7 +18,11 @@ from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import BORSH_BYTES, BORSH_STRING, U8, Link, Type
 from mcpsol_py.solana.base58 import address_bytes
 from mcpsol_py.sources import spec_words as words
-from mcpsol_py.sources.spec.parameters import AccountParameter, Parameters, check_address
+from mcpsol_py.sources.spec.parameters import (
+    AccountParameter,
+    Parameters,
+    check_address,
+)
 
 __all__ = ["SeedReader"]
 
@@ -65,7 +69,9 @@ class SeedReader:
             return None
         kind = self.parameters.field_type(p, name)
         if kind != U8:
-            raise SourceError(f"the bump is kept in a u8; {name!r} is a {type_text(kind)}.")
+            raise SourceError(
+                f"the bump is kept in a u8; {name!r} is a {type_text(kind)}."
+            )
         return name
 
     def _given_bump(self, name: str, kind: Type, p: AccountParameter) -> None:
@@ -77,7 +83,9 @@ class SeedReader:
             raise SourceError(f"{name!r} gives another account's bump already.")
         self.parameters.bumps.append((name, AccountBumpValue(p.path)))
         if kind != U8:
-            raise SourceError(f"the bump is given as a u8; {name!r} is a {type_text(kind)}.")
+            raise SourceError(
+                f"the bump is given as a u8; {name!r} is a {type_text(kind)}."
+            )
 
     # --- seeds
 
@@ -146,7 +154,11 @@ class SeedReader:
         authority = self.parameters.need(word.authority, p.path).path
         mint = self.parameters.need(word.mint, p.path).path
         return Pda(
-            (AccountSeed(authority), self._token_program(word.program, p), AccountSeed(mint)),
+            (
+                AccountSeed(authority),
+                self._token_program(word.program, p),
+                AccountSeed(mint),
+            ),
             _ATA_PROGRAM,
         )
 

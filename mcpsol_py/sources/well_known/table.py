@@ -56,7 +56,9 @@ _MAKERS: dict[str, Callable[..., types.Type]] = {
     "fixed": lambda size: types.FixedSize(types.Bytes(), int(size)),
     "sized": lambda item, width: types.SizePrefixed(_type(item), types.INTS[width]),
 }
-_INSTRUCTION = re.compile(r"(?P<number>\S+) (?P<name>\w+)\((?P<args>.*)\):(?P<accounts>.*)")
+_INSTRUCTION = re.compile(
+    r"(?P<number>\S+) (?P<name>\w+)\((?P<args>.*)\):(?P<accounts>.*)"
+)
 _SIGNER: dict[str, Any] = {"s": True, "e": "either"}
 
 
@@ -77,7 +79,9 @@ def read_table(text: str, name: str) -> ProgramModel:
     for line in rest:
         word = line.text.partition(" ")[0]
         read = _READERS.get(word)
-        kinds[word if read else ""].append(read(line) if read else _instruction(line, wide))
+        kinds[word if read else ""].append(
+            read(line) if read else _instruction(line, wide)
+        )
     return ProgramModel(
         name,
         instructions=tuple(kinds[""]),
@@ -122,7 +126,9 @@ def _fields(text: str) -> tuple[types.Field, ...]:
 
 def _struct(line: _Line) -> types.TypeDef:
     head, _, fields = line.text.partition(": ")
-    return types.TypeDef(head.split()[1], types.Struct(_fields(fields)), line.docs, shape="struct")
+    return types.TypeDef(
+        head.split()[1], types.Struct(_fields(fields)), line.docs, shape="struct"
+    )
 
 
 def _enum(line: _Line) -> types.TypeDef:
@@ -145,9 +151,15 @@ def _account_type(line: _Line) -> AccountType:
     offset, _, mark = place.partition(":")
     at = int(offset or 0)
     found = Discriminator(
-        bytes.fromhex(mark), "given", at, consumed=at == 0, size=int(size) if size else None
+        bytes.fromhex(mark),
+        "given",
+        at,
+        consumed=at == 0,
+        size=int(size) if size else None,
     )
-    return AccountType(name, found, types.Struct(_fields(fields)), line.docs, found.size)
+    return AccountType(
+        name, found, types.Struct(_fields(fields)), line.docs, found.size
+    )
 
 
 _READERS: dict[str, Callable[[_Line], Any]] = {
@@ -168,7 +180,9 @@ def _instruction(line: _Line, width: int) -> Instruction:
         Discriminator(_number(found["number"], width)),
         args=_fields(found["args"]),
         accounts=tuple(_account(part) for part in listed if not part.startswith("*")),
-        remaining=tuple(_remaining(part[1:]) for part in listed if part.startswith("*")),
+        remaining=tuple(
+            _remaining(part[1:]) for part in listed if part.startswith("*")
+        ),
         docs=line.docs,
         optional_accounts="omitted",
     )

@@ -108,7 +108,9 @@ class AgentWallet:
         settings: WalletSettings,
         passphrase: Callable[[], str],
         *,
-        alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
+        alert: Callable[
+            [str, int, int, str], None
+        ] = lambda _asset, _spent, _limit, _kind: None,
         select: Selector | None = None,
     ) -> None:
         self.chain, self.settings = chain, settings
@@ -147,7 +149,8 @@ class AgentWallet:
         if self._keypair is None:
             if not self.settings.keystore.exists():
                 raise PaymentError(
-                    "NOT_SET_UP", "the agent has no key yet; x402_setup_agent creates one"
+                    "NOT_SET_UP",
+                    "the agent has no key yet; x402_setup_agent creates one",
                 )
             try:
                 self._keypair = open_keypair(self.settings.keystore, self._passphrase())
@@ -164,7 +167,9 @@ class AgentWallet:
         try:
             (found,) = self.chain.get_accounts([account])
         except (ChainUnavailable, ValueError) as error:
-            raise PaymentError("CHECK_FAILED", f"{account} cannot be read: {error}") from error
+            raise PaymentError(
+                "CHECK_FAILED", f"{account} cannot be read: {error}"
+            ) from error
         held = read_token_account(found)
         if held is None:
             raise PaymentError("CHECK_FAILED", f"{account} is not a token account")
@@ -194,7 +199,9 @@ class AgentWallet:
             AccountMeta(self._key().pubkey(), False, False),
             AccountMeta(Pubkey.from_string(found.owner), True, False),
         ]
-        data = b"\x0d" + amount.to_bytes(8, "little") + bytes([decimals])  # ApproveChecked
+        data = (
+            b"\x0d" + amount.to_bytes(8, "little") + bytes([decimals])
+        )  # ApproveChecked
         return self._unsigned(Instruction(program, data, accounts), found.owner)
 
     def revocation(self, account: str) -> bytes:
@@ -215,7 +222,9 @@ class AgentWallet:
 
     def _unsigned(self, instruction: Instruction, owner: str) -> bytes:
         blockhash = self.chain.latest_blockhash()
-        message = MessageV0.try_compile(Pubkey.from_string(owner), [instruction], [], blockhash)
+        message = MessageV0.try_compile(
+            Pubkey.from_string(owner), [instruction], [], blockhash
+        )
         return bytes(unsigned(message))
 
     # --- paying -----------------------------------------------------------------------------------
@@ -267,7 +276,9 @@ class AgentWallet:
         with suppress(ChainUnavailable):
             await reconcile(await in_thread(self.budget), self.chain)
 
-    async def pay_batch(self, batch: Sequence[Transfer], *, timeout: float = 60.0) -> str:
+    async def pay_batch(
+        self, batch: Sequence[Transfer], *, timeout: float = 60.0
+    ) -> str:
         """Make several payments of one token in one transaction, all or none, and return its
         signature.
 
@@ -288,18 +299,24 @@ class AgentWallet:
             transaction = await in_thread(self._sign_batch, batch, held)
             await self._keep_batch(budget, held, transaction)
         signature = str(transaction.signatures[0])
-        if not await send_until_landed(self.chain, bytes(transaction), signature, timeout):
+        if not await send_until_landed(
+            self.chain, bytes(transaction), signature, timeout
+        ):
             for row in held:
                 await in_thread(budget.release, row.payment_id)
             raise PaymentError(
-                "SETTLEMENT_FAILED", "the chain refused the transaction; nothing was paid"
+                "SETTLEMENT_FAILED",
+                "the chain refused the transaction; nothing was paid",
             )
         for row in held:
             await in_thread(budget.spent, row.payment_id, signature)
         return signature
 
     async def _keep_batch(
-        self, budget: Budget, held: Sequence[Spending], transaction: VersionedTransaction
+        self,
+        budget: Budget,
+        held: Sequence[Spending],
+        transaction: VersionedTransaction,
     ) -> None:
         """Store the signed batch under each of its payment ids, before it is sent."""
         wire = base64.b64encode(bytes(transaction)).decode()
@@ -307,11 +324,16 @@ class AgentWallet:
         key = message_hash(transaction)
         for row in held:
             kept = await in_thread(
-                budget.signed, row.payment_id, payment, f"batch:{key}:{row.payment_id}", held=row
+                budget.signed,
+                row.payment_id,
+                payment,
+                f"batch:{key}:{row.payment_id}",
+                held=row,
             )
             if not kept:
                 raise PaymentError(
-                    "PAYMENT_ID_CONFLICT", "another call is making a payment of this batch"
+                    "PAYMENT_ID_CONFLICT",
+                    "another call is making a payment of this batch",
                 )
 
     def _sign_batch(
@@ -325,7 +347,9 @@ class AgentWallet:
             self.chain,
             token_program=program,
             decimals=decimals,
-            sources={row.payment_id: Pubkey.from_string(str(row.source)) for row in held},
+            sources={
+                row.payment_id: Pubkey.from_string(str(row.source)) for row in held
+            },
         )
 
     # --- balances ---------------------------------------------------------------------------------
@@ -366,7 +390,11 @@ class AgentWallet:
                 program, _ = self._mints.get(mint)
             except PaymentError:
                 continue
-            own.append(str(associated_token_address(address, Pubkey.from_string(mint), program)))
+            own.append(
+                str(
+                    associated_token_address(address, Pubkey.from_string(mint), program)
+                )
+            )
         return own
 
     def _row(self, source: SourceAccount, *, delegated: bool = False) -> dict[str, Any]:

@@ -60,7 +60,9 @@ def _tool(
 ) -> dict[str, Any]:
     schema = {
         "type": "object",
-        "properties": properties if name == "x402_discover_services" else {**properties, **_SIGNER},
+        "properties": properties
+        if name == "x402_discover_services"
+        else {**properties, **_SIGNER},
         "required": list(required),
         "additionalProperties": False,
     }
@@ -70,7 +72,12 @@ def _tool(
         "idempotentHint": reads,
         "openWorldHint": True,
     }
-    return {"name": name, "description": description, "inputSchema": schema, "annotations": hints}
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": schema,
+        "annotations": hints,
+    }
 
 
 _TARGET = {
@@ -79,9 +86,15 @@ _TARGET = {
         "description": "An HTTP resource; with tool, resource or prompt the URL of an MCP server.",
     },
     "tool": {"type": "string", "description": "The MCP tool to call."},
-    "resource": {"type": "string", "description": "The URI of an MCP resource to read."},
+    "resource": {
+        "type": "string",
+        "description": "The URI of an MCP resource to read.",
+    },
     "prompt": {"type": "string", "description": "The MCP prompt to get."},
-    "arguments": {"type": "object", "description": "The arguments of the tool or prompt."},
+    "arguments": {
+        "type": "object",
+        "description": "The arguments of the tool or prompt.",
+    },
     "method": {
         "type": "string",
         "pattern": "^[A-Za-z-]{1,20}$",
@@ -93,7 +106,10 @@ _TARGET = {
         "description": "The HTTP request's headers.",
     },
     "json": {"description": "The HTTP request's body as JSON."},
-    "form": {"type": "object", "description": "The HTTP request's body as the fields of a form."},
+    "form": {
+        "type": "object",
+        "description": "The HTTP request's body as the fields of a form.",
+    },
     "body": {"type": "string", "description": "The HTTP request's body as text."},
 }
 _ACCOUNT = {
@@ -106,7 +122,10 @@ TOOLS = (
         "x402_setup_agent",
         "Create the agent's key (encrypted in its keystore) and return its address. With tokenAccount and amount, also "
         "return the transaction by which the account's owner delegates that amount to the agent. The owner signs it.",
-        {"tokenAccount": _ACCOUNT, "amount": {**_AMOUNT, "description": "Base units to delegate."}},
+        {
+            "tokenAccount": _ACCOUNT,
+            "amount": {**_AMOUNT, "description": "Base units to delegate."},
+        },
         reads=False,
     ),
     _tool(
@@ -153,9 +172,15 @@ TOOLS = (
                 "items": {
                     "type": "object",
                     "properties": {
-                        "payTo": {"type": "string", "description": "The payee's wallet (base58)."},
+                        "payTo": {
+                            "type": "string",
+                            "description": "The payee's wallet (base58).",
+                        },
                         "amount": {**_AMOUNT, "description": "Base units."},
-                        "paymentId": {"type": "string", "pattern": "^[A-Za-z0-9_-]{16,128}$"},
+                        "paymentId": {
+                            "type": "string",
+                            "pattern": "^[A-Za-z0-9_-]{16,128}$",
+                        },
                     },
                     "required": ["payTo", "amount", "paymentId"],
                     "additionalProperties": False,
@@ -176,13 +201,25 @@ TOOLS = (
         "List the agent's payments, newest first, or with byDay their totals by day.",
         {
             "limit": {"type": "integer", "minimum": 1, "maximum": 200},
-            "after": {"type": "string", "description": "The next page: `after` of this one."},
-            "state": {"type": "string", "enum": ["reserved", "signed", "spent", "released"]},
+            "after": {
+                "type": "string",
+                "description": "The next page: `after` of this one.",
+            },
+            "state": {
+                "type": "string",
+                "enum": ["reserved", "signed", "spent", "released"],
+            },
             "host": {"type": "string"},
             "tool": {"type": "string"},
             "token": {"type": "string", "description": "A symbol (USDC) or a mint."},
-            "since": {"type": "string", "description": "A date or time in ISO 8601 (UTC)."},
-            "until": {"type": "string", "description": "Only before this date or time."},
+            "since": {
+                "type": "string",
+                "description": "A date or time in ISO 8601 (UTC).",
+            },
+            "until": {
+                "type": "string",
+                "description": "Only before this date or time.",
+            },
             "byDay": {"type": "boolean"},
         },
         reads=True,

@@ -109,7 +109,9 @@ class AgentTools(AddedTools):
         """Return the tools by wire names."""
         return TOOLS
 
-    async def answer(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def answer(
+        self, name: str, arguments: object, meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Call a tool. It needs nothing of the request's `_meta`."""
         return await self.call(name, arguments)
 
@@ -122,7 +124,9 @@ class AgentTools(AddedTools):
         outcome = str(body.get("error", "ok"))
         telemetry.mark(outcome=outcome)  # the SDK opened the span
         seconds = time.perf_counter() - started
-        telemetry.event("tool called", tool=name, outcome=outcome, seconds=round(seconds, 6))
+        telemetry.event(
+            "tool called", tool=name, outcome=outcome, seconds=round(seconds, 6)
+        )
         metrics.observe_call(name, outcome, seconds)
         return _result(body)
 
@@ -136,7 +140,10 @@ class AgentTools(AddedTools):
             return await tool(given)
         except PaymentError as error:
             return _error(_code(error, name), str(error))
-        except (ConnectionError, MCPError) as error:  # the former's text names the host only
+        except (
+            ConnectionError,
+            MCPError,
+        ) as error:  # the former's text names the host only
             return _error(FALLBACK_CODES.get(name, "CHECK_FAILED"), str(error))
         except (ChainUnavailable, httpx.HTTPError, OSError, TimeoutError) as error:
             # The text of such errors may hold a URL with an API key.
@@ -160,7 +167,9 @@ class AgentTools(AddedTools):
         out = {"address": address, "network": wallet.chain.network, "made": made}
         if "amount" in given:
             account = _account(wallet, given)
-            transaction = await in_thread(wallet.approval, account, _units(given, "amount"))
+            transaction = await in_thread(
+                wallet.approval, account, _units(given, "amount")
+            )
             out["approval"] = await _for_owner(wallet, account, transaction)
         return out
 
@@ -181,7 +190,9 @@ class AgentTools(AddedTools):
         wallet = self._wallet(given)
         account = _account(wallet, given)
         await in_thread(wallet.usable_delegation, account)
-        return await _for_owner(wallet, account, await in_thread(wallet.revocation, account))
+        return await _for_owner(
+            wallet, account, await in_thread(wallet.revocation, account)
+        )
 
     def _wallet(self, given: Mapping[str, Any]) -> AgentWallet:
         """The wallet that a call is about: the first, unless it names another."""
@@ -253,7 +264,11 @@ class AgentTools(AddedTools):
         wallet = self._wallet(given)
         await wallet.reconcile()
         found = await in_thread(wallet.balances)
-        return found if len(self._wallets) == 1 else {**found, "signers": list(self._wallets)}
+        return (
+            found
+            if len(self._wallets) == 1
+            else {**found, "signers": list(self._wallets)}
+        )
 
     async def _transaction_history(self, given: dict[str, Any]) -> dict[str, Any]:
         kept = await in_thread(self._wallet(given).history)
@@ -262,7 +277,11 @@ class AgentTools(AddedTools):
             given.get("host"),
             given.get("tool"),
             given.get("token"),
-            **{f"{name}_ms": _moment(given[name], name) for name in _MOMENTS if name in given},
+            **{
+                f"{name}_ms": _moment(given[name], name)
+                for name in _MOMENTS
+                if name in given
+            },
         )
         if given.get("byDay"):
             return {"days": list(map(day_row, await in_thread(kept.days, where=where)))}
@@ -273,7 +292,9 @@ class AgentTools(AddedTools):
 
     async def _discover_services(self, given: dict[str, Any]) -> dict[str, Any]:
         if not self._catalogs:
-            raise PaymentError("DISCOVER_FAILED", "no facilitator's catalog is configured")
+            raise PaymentError(
+                "DISCOVER_FAILED", "no facilitator's catalog is configured"
+            )
         async with self._http() as client:
             answers = await asyncio.gather(
                 *(ask_catalog(client, url, given) for url in self._catalogs)
@@ -285,7 +306,9 @@ class AgentTools(AddedTools):
         for row in (row for rows in answers for row in rows or ()):
             service = read_service(row, network)
             if service is not None:
-                services.setdefault((service["resource"], service.get("tool", "")), service)
+                services.setdefault(
+                    (service["resource"], service.get("tool", "")), service
+                )
         return {"services": list(services.values())[: given.get("limit", 20)]}
 
     async def _estimate_cost(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -306,7 +329,9 @@ class AgentTools(AddedTools):
         )
 
 
-async def _for_owner(wallet: AgentWallet, account: str, transaction: bytes) -> dict[str, Any]:
+async def _for_owner(
+    wallet: AgentWallet, account: str, transaction: bytes
+) -> dict[str, Any]:
     owner = (await in_thread(wallet.delegation, account)).owner
     return {"signer": owner, "transaction": base64.b64encode(transaction).decode()}
 
@@ -334,7 +359,9 @@ def _checked(name: str, arguments: object) -> dict[str, Any]:
         jsonschema.validate(given, TOOLS_BY_NAME[name]["inputSchema"])
     except jsonschema.ValidationError as error:
         path = ".".join([name, *map(str, error.absolute_path)])
-        raise PaymentError("INVALID_PARAMETERS", f"{path}: {error.message[:300]}") from error
+        raise PaymentError(
+            "INVALID_PARAMETERS", f"{path}: {error.message[:300]}"
+        ) from error
     assert isinstance(given, dict)  # the schemas say "object"
     return given
 
@@ -342,14 +369,20 @@ def _checked(name: str, arguments: object) -> dict[str, Any]:
 def _purchase_body(done: Purchased) -> dict[str, Any]:
     """What x402_pay answers. An answer that is an error has `error` too, and what was paid for it."""
     bought = done.bought
-    kind = {"isError": done.failure is not None} if done.status is None else {"status": done.status}
+    kind = (
+        {"isError": done.failure is not None}
+        if done.status is None
+        else {"status": done.status}
+    )
     body = {
         "answer": {**kind, "text": _bounded(done.text)},
         "paid": str(bought.amount),
         "asset": bought.asset,
         "paymentId": bought.payment_id,
         "repeated": bought.repeated,
-        "transaction": (bought.receipt.transaction or None) if bought.receipt is not None else None,
+        "transaction": (bought.receipt.transaction or None)
+        if bought.receipt is not None
+        else None,
     }
     subscription = subscription_of(bought)
     if subscription is not None:

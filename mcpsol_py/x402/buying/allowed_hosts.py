@@ -36,9 +36,13 @@ class AllowedHosts:
         if self.local and _is_loopback(found) and parts.scheme in ("http", "https"):
             return
         if parts.scheme != "https":
-            raise PaymentError("INVALID_PARAMETERS", f"{abbr(url)}: expected an https URL")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"{abbr(url)}: expected an https URL"
+            )
         if not found or not all(address.is_global for address in found):
-            raise PaymentError("INVALID_PARAMETERS", f"{abbr(host)} is not on the public internet")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"{abbr(host)} is not on the public internet"
+            )
         if not self._allows(host):
             raise PaymentError(
                 "INVALID_PARAMETERS",
@@ -46,7 +50,9 @@ class AllowedHosts:
             )
 
     def _allows(self, host: str) -> bool:
-        return not self.hosts or any(fnmatchcase(host, pattern) for pattern in self.hosts)
+        return not self.hosts or any(
+            fnmatchcase(host, pattern) for pattern in self.hosts
+        )
 
 
 def _split(url: str) -> SplitResult:
@@ -57,7 +63,9 @@ def _split(url: str) -> SplitResult:
     except ValueError:
         usable = False
     if not usable:
-        raise PaymentError("INVALID_PARAMETERS", f"{abbr(url)} is not a URL with a host")
+        raise PaymentError(
+            "INVALID_PARAMETERS", f"{abbr(url)} is not a URL with a host"
+        )
     return parts
 
 

@@ -15,7 +15,11 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.budget import Spending
-from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    PaymentChain,
+)
 from mcpsol_py.x402.exact.transaction import (
     PaymentTerms,
     compute_unit_limit,
@@ -115,8 +119,12 @@ def sign_batch(
             for transfer in batch
         ]
     except ValueError as error:
-        raise PaymentError("INVALID_REQUIREMENT", "payTo of a payment is not an address") from error
-    name = hashlib.sha256(" ".join(t.payment_id for t in batch).encode()).hexdigest()[:32]
+        raise PaymentError(
+            "INVALID_REQUIREMENT", "payTo of a payment is not an address"
+        ) from error
+    name = hashlib.sha256(" ".join(t.payment_id for t in batch).encode()).hexdigest()[
+        :32
+    ]
     instructions = [
         compute_unit_limit(_UNITS_PER_TRANSFER * len(batch)),
         *map(transfer_checked, terms),
@@ -141,7 +149,9 @@ async def send_until_landed(
         arrived_before = may_have_arrived
         try:
             # Expiry is asked before the status: it may land between the two, never after both.
-            gone = await in_thread(chain.can_no_longer_land, blockhash, int(waited * 1000))
+            gone = await in_thread(
+                chain.can_no_longer_land, blockhash, int(waited * 1000)
+            )
             if not gone:
                 may_have_arrived = True  # a send whose answer is lost may have arrived
                 await in_thread(chain.send, wire)

@@ -20,6 +20,8 @@ def bounded_http(
 
     A stream of events counts as one answer. *inner* is httpx2's transport, for tests.
     """
-    client = httpx2.AsyncClient(transport=inner or httpx2.AsyncHTTPTransport(), timeout=_TIMEOUT)
+    client = httpx2.AsyncClient(
+        transport=inner or httpx2.AsyncHTTPTransport(), timeout=_TIMEOUT
+    )
     bound_answers(client, limit)
     return client

@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 import orjson
-from sqlalchemy import BigInteger, Connection, case, func, insert, literal, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
@@ -124,9 +133,16 @@ class Budget:
         *,
         session: str,
         clock_ms: Callable[[], int] | None = None,
-        alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
+        alert: Callable[
+            [str, int, int, str], None
+        ] = lambda _asset, _spent, _limit, _kind: None,
     ) -> None:
-        self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
+        self._db, self.wallet, self.limits, self.session = (
+            database,
+            wallet,
+            limits,
+            session,
+        )
         self._now, self._alert = database.clock(clock_ms), alert
         with suppress(IntegrityError):  # another process entered it at the same time
             self._db.run(self._enter)
@@ -135,7 +151,9 @@ class Budget:
         mine = select(wallets.c.address).where(wallets.c.address == self.wallet)
         if connection.execute(mine).first() is None:
             connection.execute(
-                insert(wallets).values(address=self.wallet, touched_ms=self._now(connection))
+                insert(wallets).values(
+                    address=self.wallet, touched_ms=self._now(connection)
+                )
             )
 
     def reserve(
@@ -155,7 +173,9 @@ class Budget:
         BUDGET_EXCEEDED (session, day or delegation), ASSET_NOT_ALLOWED, PAYEE_NOT_ALLOWED,
         PAYMENT_ID_CONFLICT (the id was used for another request), those of `source_account`.
         """
-        return self._reserve_all([(spending, self._allowed(spending, max_amount))], sources)[0]
+        return self._reserve_all(
+            [(spending, self._allowed(spending, max_amount))], sources
+        )[0]
 
     def reserve_all(
         self, batch: Sequence[Spending], *, sources: ReadSources | None = None
@@ -167,7 +187,9 @@ class Budget:
         limits = [(spending, self._allowed(spending, None)) for spending in batch]
         return self._reserve_all(limits, sources, fresh=True)
 
-    def check(self, spending: Spending, *, sources: ReadSources | None = None) -> str | None:
+    def check(
+        self, spending: Spending, *, sources: ReadSources | None = None
+    ) -> str | None:
         """Raise what `reserve` would raise now, and reserve nothing. Return the source that would
         pay.
         """
@@ -197,15 +219,21 @@ class Budget:
         # not at all.
         found = None if sources is None else sources()
 
-        def work(connection: Connection, _again: bool) -> tuple[list[Spending], list[Alert]]:
+        def work(
+            connection: Connection, _again: bool
+        ) -> tuple[list[Spending], list[Alert]]:
             made: list[Spending] = []
             alerts: list[Alert] = []
             for spending, limit in batch:
-                one, its_alerts = self._reserve(connection, spending, limit, since, found)
+                one, its_alerts = self._reserve(
+                    connection, spending, limit, since, found
+                )
                 made.append(one)
                 alerts += its_alerts
             if fresh and any(one.state != "reserved" for one in made):
-                raise PaymentError("PAYMENT_ID_CONFLICT", "a payment of this batch was made before")
+                raise PaymentError(
+                    "PAYMENT_ID_CONFLICT", "a payment of this batch was made before"
+                )
             return made, alerts
 
         reserved, alerts = self._db.run(work)
@@ -228,7 +256,8 @@ class Budget:
         if known is not None and known.state != "released":
             if known.request != spending.request:
                 raise PaymentError(
-                    "PAYMENT_ID_CONFLICT", "this payment id was used for another request"
+                    "PAYMENT_ID_CONFLICT",
+                    "this payment id was used for another request",
                 )
             if known.state == "reserved":  # this call is its owner now
                 its = update(spendings).where(self._is(spending.payment_id))
@@ -259,7 +288,9 @@ class Budget:
         if known is None:
             connection.execute(insert(spendings).values(**row, created_ms=now))
         else:
-            connection.execute(update(spendings).where(self._is(spending.payment_id)).values(**row))
+            connection.execute(
+                update(spendings).where(self._is(spending.payment_id)).values(**row)
+            )
         made = self._get(connection, spending.payment_id)
         assert made is not None  # written in this transaction
         return made, alerts
@@ -271,7 +302,8 @@ class Budget:
         The first to update the row goes first. (SQLite holds its own lock already.)
         """
         latest = case(
-            (wallets.c.touched_ms < now, literal(now, BigInteger)), else_=wallets.c.touched_ms
+            (wallets.c.touched_ms < now, literal(now, BigInteger)),
+            else_=wallets.c.touched_ms,
         )
         touched = connection.execute(
             update(wallets)
@@ -291,7 +323,9 @@ class Budget:
             & (spendings.c.state == "reserved")
             & ~spendings.c.touched_ms.between(now - _LEASE_MS, now + _LEASE_MS)
         )
-        connection.execute(update(spendings).where(left).values(state="released", touched_ms=now))
+        connection.execute(
+            update(spendings).where(left).values(state="released", touched_ms=now)
+        )
 
     def _check_limits(
         self, connection: Connection, spending: Spending, limit: SpendingLimit, day: str
@@ -333,7 +367,9 @@ class Budget:
             return None
         left: list[tuple[SourceAccount, int]] = []
         for source in sources:
-            rest = source.available - self._pending(connection, spending.asset, source, since)
+            rest = source.available - self._pending(
+                connection, spending.asset, source, since
+            )
             if source.refusal is None and spending.amount <= rest:
                 return source.address
             left.append((source, rest))
@@ -342,21 +378,29 @@ class Budget:
     def _pending(
         self, connection: Connection, asset: str, source: SourceAccount, since: int
     ) -> int:
-        landed_since = (spendings.c.state == "spent") & (spendings.c.touched_ms >= since)
+        landed_since = (spendings.c.state == "spent") & (
+            spendings.c.touched_ms >= since
+        )
         open_or_new = spendings.c.state.in_(("reserved", "signed")) | landed_since
-        return self._sum(connection, asset, (spendings.c.source == source.address) & open_or_new)
+        return self._sum(
+            connection, asset, (spendings.c.source == source.address) & open_or_new
+        )
 
     def _allowed(self, spending: Spending, max_amount: int | None) -> SpendingLimit:
         if spending.amount <= 0:
             raise PaymentError(
-                "INVALID_REQUIREMENT", f"expected an amount above 0, got {spending.amount}"
+                "INVALID_REQUIREMENT",
+                f"expected an amount above 0, got {spending.amount}",
             )
         limit = self.limits.assets.get(spending.asset)
         if limit is None:
-            raise PaymentError("ASSET_NOT_ALLOWED", f"this wallet does not spend {spending.asset}")
+            raise PaymentError(
+                "ASSET_NOT_ALLOWED", f"this wallet does not spend {spending.asset}"
+            )
         if self.limits.payees is not None and spending.pay_to not in self.limits.payees:
             raise PaymentError(
-                "PAYEE_NOT_ALLOWED", f"{spending.pay_to} is not a payee that this wallet may pay"
+                "PAYEE_NOT_ALLOWED",
+                f"{spending.pay_to} is not a payee that this wallet may pay",
             )
         caps = [c for c in (max_amount, limit.per_payment) if c is not None]
         if caps and spending.amount > min(caps):
@@ -446,7 +490,9 @@ class Budget:
         ] == [payment_id]
         return (is_foreign and first) or cumulative <= sum(row.amount for row in paid)
 
-    def spent(self, payment_id: str, signature: str, *, amount: int | None = None) -> None:
+    def spent(
+        self, payment_id: str, signature: str, *, amount: int | None = None
+    ) -> None:
         """Book the payment as landed. *amount* is the charge, if it is proved to be less than was
         reserved; more is never booked.
         """
@@ -467,8 +513,14 @@ class Budget:
         """Release the amount if nothing was signed. A payment that another call of this payment id
         signed stays.
         """
-        its = update(spendings).where(self._is(payment_id), spendings.c.state == "reserved")
-        self._db.run(lambda c, _: c.execute(its.values(state="released", touched_ms=self._now(c))))
+        its = update(spendings).where(
+            self._is(payment_id), spendings.c.state == "reserved"
+        )
+        self._db.run(
+            lambda c, _: c.execute(
+                its.values(state="released", touched_ms=self._now(c))
+            )
+        )
 
     def release_left(self) -> None:
         """Release reservations whose call ended without signing, as each reservation does."""
@@ -485,7 +537,9 @@ class Budget:
         def sums(connection: Connection, _again: bool) -> tuple[int, int]:
             now = self._now(connection)
             self._release_left(connection, now)
-            touched = select(wallets.c.touched_ms).where(wallets.c.address == self.wallet)
+            touched = select(wallets.c.touched_ms).where(
+                wallets.c.address == self.wallet
+            )
             latest = max(now, int(connection.execute(touched).scalar_one()))
             today = spendings.c.day == date_of(latest)
             return (
@@ -524,10 +578,14 @@ class Budget:
     # -- SQL ----
 
     def _is(self, payment_id: str) -> Any:
-        return (spendings.c.wallet == self.wallet) & (spendings.c.payment_id == payment_id)
+        return (spendings.c.wallet == self.wallet) & (
+            spendings.c.payment_id == payment_id
+        )
 
     def _get(self, connection: Connection, payment_id: str) -> Spending | None:
-        return one_row(connection, select(spendings).where(self._is(payment_id)), read_spending)
+        return one_row(
+            connection, select(spendings).where(self._is(payment_id)), read_spending
+        )
 
     def _sum(self, connection: Connection, asset: str, condition: Any) -> int:
         total = connection.execute(
@@ -542,12 +600,17 @@ class Budget:
 
     def _set(self, payment_id: str, **values: Any) -> None:
         its = update(spendings).where(self._is(payment_id))
-        self._db.run(lambda c, _: c.execute(its.values(**values, touched_ms=self._now(c))))
+        self._db.run(
+            lambda c, _: c.execute(its.values(**values, touched_ms=self._now(c)))
+        )
 
 
 def voucher_sum(payment: Mapping[str, Any] | None, channel: str) -> int | None:
     """Return the sum of a payment by a voucher of this channel, None for another payment."""
-    if payment is None or mapping_at(payment, "accepted").get("scheme") != "batch-settlement":
+    if (
+        payment is None
+        or mapping_at(payment, "accepted").get("scheme") != "batch-settlement"
+    ):
         return None
     voucher = mapping_at(payment, "payload", "voucher")
     if voucher.get("channelId") != channel:

@@ -54,10 +54,15 @@ async def estimate_cost(
     *accepts* are terms as JSON, of either protocol version.
     """
     options = [await _option(terms, payer) for terms in accepts[:_MOST_OPTIONS]]
-    return {"free": not accepts, "options": [option for option in options if option is not None]}
+    return {
+        "free": not accepts,
+        "options": [option for option in options if option is not None],
+    }
 
 
-async def _option(terms: Mapping[str, Any], payer: CallPayer | Wallets) -> dict[str, Any] | None:
+async def _option(
+    terms: Mapping[str, Any], payer: CallPayer | Wallets
+) -> dict[str, Any] | None:
     """Return one way to pay, None if it names no amount that can be read."""
     requirement = _requirement(terms)
     amount = _amount(terms)
@@ -93,7 +98,9 @@ async def _refusal(
 def _requirement(terms: Mapping[str, Any]) -> Requirement | None:
     """Read terms as JSON. A list of prices may leave out how long a payment is waited for."""
     complete = {"maxTimeoutSeconds": 60, "resource": "", **terms}
-    model = PaymentRequirementsV1 if "maxAmountRequired" in terms else PaymentRequirements
+    model = (
+        PaymentRequirementsV1 if "maxAmountRequired" in terms else PaymentRequirements
+    )
     try:
         return model.model_validate(without_nulls(complete))
     except ValidationError:
@@ -120,15 +127,20 @@ async def price(
 
 
 async def _http_price(
-    request: WebRequest, http: Callable[[], httpx.AsyncClient], subscribers: Sequence[Subscriber]
+    request: WebRequest,
+    http: Callable[[], httpx.AsyncClient],
+    subscribers: Sequence[Subscriber],
 ) -> list[dict[str, Any]]:
     if request.method not in _SAFE_METHODS:
         raise PaymentError(
-            "ESTIMATE_FAILED", "expected method GET: asking for the price must not change anything"
+            "ESTIMATE_FAILED",
+            "expected method GET: asking for the price must not change anything",
         )
     try:
         async with http() as client:
-            message = client.build_request(request.method, request.url, headers=request.headers)
+            message = client.build_request(
+                request.method, request.url, headers=request.headers
+            )
             response = await send_bounded(client, message, limit=_MAX_DEMAND)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise unreachable(request.url, error) from error
@@ -163,7 +175,10 @@ async def _mcp_price(
 
 
 async def _tool_price(
-    client: Client, name: str, arguments: dict[str, Any], subscribers: Sequence[Subscriber]
+    client: Client,
+    name: str,
+    arguments: dict[str, Any],
+    subscribers: Sequence[Subscriber],
 ) -> list[dict[str, Any]]:
     tools = (await client.list_tools()).tools
     tool = next((t for t in tools if t.name == name), None)
@@ -222,7 +237,9 @@ def listed_price(
     if isinstance(domain, str):
         for subscriber in subscribers:
             subscriber.answers_at(domain)
-    return _not_free([dict(t) for t in accepts if isinstance(t, Mapping) and has_names(t)])
+    return _not_free(
+        [dict(t) for t in accepts if isinstance(t, Mapping) and has_names(t)]
+    )
 
 
 def _terms(demand: Demand, subscribers: Sequence[Subscriber]) -> list[dict[str, Any]]:

@@ -23,11 +23,18 @@ _WORDS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ((ConnectionRefusedError,), "it refuses the connection"),
     ((socket.gaierror,), "its name is not known"),
     ((ssl.SSLError,), "its certificate is not accepted"),
-    ((httpx.TimeoutException, httpx2.TimeoutException, TimeoutError), "no answer came in time"),
+    (
+        (httpx.TimeoutException, httpx2.TimeoutException, TimeoutError),
+        "no answer came in time",
+    ),
     ((httpx.DecodingError, httpx2.DecodingError), "its answer cannot be unpacked"),
     ((httpx.ConnectError, httpx2.ConnectError), "it cannot be reached"),
 )
-_UNUSABLE_URL = (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx2.UnsupportedProtocol)
+_UNUSABLE_URL = (
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+    httpx2.UnsupportedProtocol,
+)
 #: Statuses with which an MCP endpoint answers a request that is not of MCP.
 _NOT_OF_MCP = (400, 404, 405, 406, 415)
 
@@ -36,12 +43,16 @@ def unreachable(url: str, error: BaseException) -> PaymentError | ConnectionErro
     """Return the error to raise for a request to *url* that got no answer."""
     causes = list(_causes(error))
     if any(isinstance(cause, _UNUSABLE_URL) for cause in causes):
-        return PaymentError("INVALID_PARAMETERS", f"expected an http or https URL, got {abbr(url)}")
+        return PaymentError(
+            "INVALID_PARAMETERS", f"expected an http or https URL, got {abbr(url)}"
+        )
     refused = next((cause for cause in causes if isinstance(cause, MCPError)), None)
     if refused is not None:
         words = f"it is not an MCP server: {seller_words(refused.error.message)}"
     else:
-        found = (words for kinds, words in _WORDS for c in causes if isinstance(c, kinds))
+        found = (
+            words for kinds, words in _WORDS for c in causes if isinstance(c, kinds)
+        )
         words = next(found, type(causes[-1]).__name__)
     return ConnectionError(f"{host_of(url)} does not answer: {words}")
 

@@ -67,7 +67,8 @@ class HistoryFilter:
 def _known_state(state: str) -> str:
     if state not in STATES:
         raise PaymentError(
-            "INVALID_PARAMETERS", f"expected a state of {', '.join(STATES)}, got {abbr(state)}"
+            "INVALID_PARAMETERS",
+            f"expected a state of {', '.join(STATES)}, got {abbr(state)}",
         )
     return state
 
@@ -77,10 +78,16 @@ def _mints(token: str) -> list[str]:
     if is_address(token):
         return [token]
     symbol = token.upper()
-    found = {a.mint for assets in DEFAULT_ASSETS.values() for a in assets if a.symbol == symbol}
+    found = {
+        a.mint
+        for assets in DEFAULT_ASSETS.values()
+        for a in assets
+        if a.symbol == symbol
+    }
     if not found:
         raise PaymentError(
-            "INVALID_PARAMETERS", f"expected a token's symbol or mint, got {abbr(token)}"
+            "INVALID_PARAMETERS",
+            f"expected a token's symbol or mint, got {abbr(token)}",
         )
     return sorted(found)
 
@@ -156,7 +163,9 @@ class History:
                 func.sum(case((landed, c.amount), else_=0)),
                 func.sum(case((landed, 0), else_=c.amount)),
             )
-            .where((c.wallet == self.wallet) & (c.state != "released") & where.condition())
+            .where(
+                (c.wallet == self.wallet) & (c.state != "released") & where.condition()
+            )
             .group_by(_DAY, c.network, c.asset)
             .order_by(_DAY.desc(), c.network, c.asset)
         )

@@ -18,7 +18,11 @@ from mcpsol_py.x402.buying.paying import CallPayer, Place, Wallets
 from mcpsol_py.x402.buying.web_request import WebRequest
 from mcpsol_py.x402.protocol.foreign_words import seller_words
 from mcpsol_py.x402.protocol.http_answers import MAX_ANSWER, send_bounded
-from mcpsol_py.x402.protocol.http_wire import payment_headers, read_http_demand, read_http_receipt
+from mcpsol_py.x402.protocol.http_wire import (
+    payment_headers,
+    read_http_demand,
+    read_http_receipt,
+)
 from mcpsol_py.x402.protocol.mcp_wire import Dialect
 from mcpsol_py.x402.protocol.proof import PROOF_HEADER
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
@@ -80,7 +84,9 @@ class HttpBuyer:
         requirements. Raises ConnectionError if the server does not answer before anything is paid.
         """
 
-        async def ask(payment: Payment | None, _dialect: Dialect) -> AskOutcome[httpx.Response]:
+        async def ask(
+            payment: Payment | None, _dialect: Dialect
+        ) -> AskOutcome[httpx.Response]:
             if payment is not None:
                 return await self._ask_paying(request, payment)
             try:
@@ -141,7 +147,9 @@ class HttpBuyer:
         demand = asked.demand
         if demand is None:
             return asked
-        parts = urlsplit(str(self._client.build_request(request.method, request.url).url))
+        parts = urlsplit(
+            str(self._client.build_request(request.method, request.url).url)
+        )
         arguments = {
             "method": request.method.upper(),
             "path": parts.path or "/",
@@ -155,11 +163,15 @@ class HttpBuyer:
         if proof is None:
             return asked
         header = base64.b64encode(orjson.dumps(proof)).decode()
-        granted = _read(request.url, await self._send(request, {PROOF_HEADER: header}), paid=True)
+        granted = _read(
+            request.url, await self._send(request, {PROOF_HEADER: header}), paid=True
+        )
         return asked if granted.demand is not None else granted
 
 
-def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx.Response]:
+def _read(
+    url: str, response: httpx.Response, *, paid: bool
+) -> AskOutcome[httpx.Response]:
     headers = {k.lower(): v for k, v in response.headers.items()}
     receipt = read_http_receipt(headers)
     if response.status_code == 402:
@@ -176,7 +188,9 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx
     code = body.get("error")
     if code in REFUSALS:
         message = seller_words(body.get("message", ""))
-        return AskOutcome(result=response, receipt=receipt, refused=code, message=message)
+        return AskOutcome(
+            result=response, receipt=receipt, refused=code, message=message
+        )
     if response.status_code in _GATEWAY_ERRORS:
         return AskOutcome(receipt=receipt, message=f"HTTP {response.status_code}")
     return AskOutcome(result=response, receipt=receipt)

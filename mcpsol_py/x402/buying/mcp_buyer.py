@@ -169,7 +169,9 @@ class Buyer:
         if proof is None:
             return first
         granted = first
-        for _ in range(_PROOF_ATTEMPTS):  # a proof counts once, however often it is presented
+        for _ in range(
+            _PROOF_ATTEMPTS
+        ):  # a proof counts once, however often it is presented
             granted = await _ask_free(request, proof_meta(proof))
             if granted.refused not in _BUSY:
                 break
@@ -178,7 +180,9 @@ class Buyer:
 
 
 def _error_of(result: BaseModel | None) -> Mapping[str, Any]:
-    return mapping_at(json_of(result) if result is not None else {}, "structuredContent")
+    return mapping_at(
+        json_of(result) if result is not None else {}, "structuredContent"
+    )
 
 
 def _wants_signature(result: BaseModel | None) -> bool:
@@ -203,7 +207,9 @@ async def _ask_free(request: _Request[R], meta: Any) -> AskOutcome[R]:
         return asked
 
 
-async def _ask_paying(request: _Request[R], payment: Payment, dialect: Dialect) -> AskOutcome[R]:
+async def _ask_paying(
+    request: _Request[R], payment: Payment, dialect: Dialect
+) -> AskOutcome[R]:
     try:
         return _read(await request.send(payment_meta(payment, dialect)))
     except MCPError as error:
@@ -235,9 +241,13 @@ async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
     assert failed is not None  # else work's result was returned
     if isinstance(failed, MCPError):
         said = seller_words(failed.error.message)
-        raise PaymentError("SERVER_ERROR", f"the server answered with an error: {said}") from failed
+        raise PaymentError(
+            "SERVER_ERROR", f"the server answered with an error: {said}"
+        ) from failed
     if isinstance(failed, _UNREADABLE):
-        raise PaymentError("SERVER_ERROR", "the server's answer cannot be read") from failed
+        raise PaymentError(
+            "SERVER_ERROR", "the server's answer cannot be read"
+        ) from failed
     raise failed
 
 
@@ -247,7 +257,9 @@ def _read(result: R) -> AskOutcome[R]:
     if demand is not None:
         return AskOutcome(demand=demand, receipt=receipt)
     structured = mapping_at(body, "structuredContent") if body.get("isError") else {}
-    texts = [str(mapping_at(block).get("text", "")) for block in list_at(body, "content")]
+    texts = [
+        str(mapping_at(block).get("text", "")) for block in list_at(body, "content")
+    ]
     message = seller_words(" ".join(texts))
     return AskOutcome(result, None, receipt, _refusal(structured), message)
 

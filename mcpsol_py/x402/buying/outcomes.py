@@ -85,4 +85,6 @@ def vouchers_first(options: Sequence[Requirement]) -> Requirement | None:
     """Return the cheapest option paid by vouchers, which cost no transaction; if there is none, the
     cheapest of all.
     """
-    return cheapest([r for r in options if r.scheme == "batch-settlement"]) or cheapest(options)
+    return cheapest([r for r in options if r.scheme == "batch-settlement"]) or cheapest(
+        options
+    )

@@ -63,7 +63,11 @@ from mcpsol_py.x402.exact.source_account import SourceAccount
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
-from mcpsol_py.x402.protocol.payment_ids import check_payment_id, payment_key, transaction_text
+from mcpsol_py.x402.protocol.payment_ids import (
+    check_payment_id,
+    payment_key,
+    transaction_text,
+)
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
 from mcpsol_py.x402.protocol.proof import MessageSigner
 from mcpsol_py.x402.protocol.repeat_proof import PROOF_REQUIRED, with_repeat_proof
@@ -177,8 +181,14 @@ class CallPayer:
         (UptoClient.charged). A seller's claim that it took less than the maximum is never booked.
         Without a proof the maximum stays reserved, and `reconcile` books the settled amount.
         """
-        self._signer = signer if isinstance(signer, PaymentSigner) else PaymentSigner(signer)
-        self._sources, self._by_account, self.budget = dict(sources), dict(by_account), budget
+        self._signer = (
+            signer if isinstance(signer, PaymentSigner) else PaymentSigner(signer)
+        )
+        self._sources, self._by_account, self.budget = (
+            dict(sources),
+            dict(by_account),
+            budget,
+        )
         self._select, self._patience, self._proofs = select, patience, dict(proofs)
         self._wallet = wallet
         self._turns: dict[tuple[str, ...], asyncio.Lock] = {}
@@ -212,7 +222,9 @@ class CallPayer:
         call = _Call(
             ask,
             payment_id or new_payment_id(),
-            hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest(),
+            hashlib.sha256(
+                orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
+            ).hexdigest(),
             resource,
             place,
             max_amount,
@@ -242,14 +254,18 @@ class CallPayer:
                 "PAYMENT_ID_CONFLICT", "this payment id was used for another request"
             )
         done = await self._present(known, "object", call.ask)
-        return replace(done, amount=0, repeated=True) if known.state == "spent" else done
+        return (
+            replace(done, amount=0, repeated=True) if known.state == "spent" else done
+        )
 
     async def _first(self, call: _Call[R]) -> Bought[R]:
         """Ask without a payment, and pay if the seller demands it."""
         first = await call.ask(None, "object")
         if first.demand is None:
             if first.result is None:
-                raise PaymentError("PAY_FAILED", first.message or "no answer") from first.lost
+                raise PaymentError(
+                    "PAY_FAILED", first.message or "no answer"
+                ) from first.lost
             return Bought(first.result, first.receipt)
         return await self._pay(call, first.demand)
 
@@ -269,7 +285,9 @@ class CallPayer:
         assert refused is not None  # there is at least one choice
         raise refused
 
-    async def _signed(self, call: _Call[R], demand: Demand, chosen: Requirement) -> Spending:
+    async def _signed(
+        self, call: _Call[R], demand: Demand, chosen: Requirement
+    ) -> Spending:
         """Reserve the price and sign the payment. A failure leaves nothing reserved."""
         held = await self._reserve(call, demand, chosen)
         if held.payment is None:
@@ -309,14 +327,19 @@ class CallPayer:
             chosen = self._select(options)
 
     def _can_pay(self, requirement: Requirement) -> bool:
-        if requirement.asset not in self.budget.limits.assets or _amount(requirement) <= 0:
+        if (
+            requirement.asset not in self.budget.limits.assets
+            or _amount(requirement) <= 0
+        ):
             return False
         version = 1 if isinstance(requirement, PaymentRequirementsV1) else 2
         registered = self._signer.core.get_registered_schemes().get(version, [])
         wanted = (requirement.scheme, requirement.network)
         return any((row["scheme"], row["network"]) == wanted for row in registered)
 
-    async def _reserve(self, call: _Call[R], demand: Demand, chosen: Requirement) -> Spending:
+    async def _reserve(
+        self, call: _Call[R], demand: Demand, chosen: Requirement
+    ) -> Spending:
         spending = self._spending(call, chosen, _resource(demand) or call.resource)
         held = await in_thread(
             self.budget.reserve,
@@ -328,7 +351,8 @@ class CallPayer:
             # Another call of this id, or one that was killed, reserved another price. Sign only
             # the reserved terms.
             raise PaymentError(
-                "PAYMENT_ID_CONFLICT", "this payment id holds a reservation for other terms"
+                "PAYMENT_ID_CONFLICT",
+                "this payment id holds a reservation for other terms",
             )
         return held
 
@@ -362,7 +386,9 @@ class CallPayer:
                 "ASSET_NOT_ALLOWED", f"this wallet does not spend {requirement.asset}"
             )
         if not self._can_pay(requirement):
-            raise PaymentError("INVALID_REQUIREMENT", "this wallet cannot pay in this way")
+            raise PaymentError(
+                "INVALID_REQUIREMENT", "this wallet cannot pay in this way"
+            )
         call: _Call[Any] = _Call(_no_request, new_payment_id(), "", "", _NOWHERE, None)
         spending = self._spending(call, requirement, "")
         sources = self._read_sources(requirement)
@@ -375,10 +401,17 @@ class CallPayer:
         return self._by_account.get(source or "", self._signer)
 
     async def _sign(
-        self, held: Spending, demand: Demand, chosen: Requirement, *, first: bool = False
+        self,
+        held: Spending,
+        demand: Demand,
+        chosen: Requirement,
+        *,
+        first: bool = False,
     ) -> Spending:
         required = demand.required.model_copy(update={"accepts": [chosen]})
-        payment = await self._signer_of(held.source).core.create_payment_payload(required)
+        payment = await self._signer_of(held.source).core.create_payment_payload(
+            required
+        )
         if isinstance(required, PaymentRequired) and required.extensions:
             extensions = dict(required.extensions)
             if PAYMENT_IDENTIFIER in extensions:
@@ -387,7 +420,8 @@ class CallPayer:
         body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
         if held.payment is not None and not await self._is_covered(held, body, first):
             raise PaymentError(
-                "BUDGET_EXCEEDED", f"the next voucher would exceed what {held.payment_id} reserved"
+                "BUDGET_EXCEEDED",
+                f"the next voucher would exceed what {held.payment_id} reserved",
             )
         # If two calls share a payment id, the payment stored first counts; the other one is never
         # sent.
@@ -418,7 +452,11 @@ class CallPayer:
         proved = payment
         while True:
             asked = await ask(proved, dialect)
-            if asked.refused == PROOF_REQUIRED and proved is payment and self._wallet is not None:
+            if (
+                asked.refused == PROOF_REQUIRED
+                and proved is payment
+                and self._wallet is not None
+            ):
                 proved = with_repeat_proof(payment, self._wallet, held.network)
                 continue
             corrected = await self._report_response(payment, asked)
@@ -429,14 +467,18 @@ class CallPayer:
                 if (
                     may_correct
                     and price is not None
-                    and await self._may_sign_again(held, asked.demand, corrections == _CORRECTIONS)
+                    and await self._may_sign_again(
+                        held, asked.demand, corrections == _CORRECTIONS
+                    )
                 ):
                     # The seller proved, by our own signature, that this voucher does not follow.
                     # Sign the next one.
                     held = await self._sign(
                         held, asked.demand, price, first=corrections == _CORRECTIONS
                     )
-                    return await self._present(held, dialect, ask, demand, corrections - 1)
+                    return await self._present(
+                        held, dialect, ask, demand, corrections - 1
+                    )
                 raise _rejection(held, asked.demand, asked.receipt)
             if asked.refused is not None and asked.refused not in RETRY_REFUSALS:
                 raise PaymentError(
@@ -446,7 +488,9 @@ class CallPayer:
             if asked.result is not None and asked.refused is None:
                 # Without a receipt nothing is charged yet, but the payment may land until it
                 # expires: see reconcile().
-                return Bought(asked.result, asked.receipt, charged, held.asset, held.payment_id)
+                return Bought(
+                    asked.result, asked.receipt, charged, held.asset, held.payment_id
+                )
             if asyncio.get_running_loop().time() >= deadline:
                 raise PaymentError(
                     "OUTCOME_UNKNOWN",
@@ -464,17 +508,25 @@ class CallPayer:
         if charged is None:  # the channel closed: its voucher may still be claimed
             return False
         total = charged + held.amount
-        return await in_thread(self.budget.covers, held.payment_id, channel, total, first=first)
+        return await in_thread(
+            self.budget.covers, held.payment_id, channel, total, first=first
+        )
 
-    async def _is_covered(self, held: Spending, body: Mapping[str, Any], first: bool) -> bool:
+    async def _is_covered(
+        self, held: Spending, body: Mapping[str, Any], first: bool
+    ) -> bool:
         """Whether the calls of its channel reserved the sum of this voucher."""
         channel = voucher_channel(body)
         signed = voucher_sum(body, channel)
         if signed is None or channel != voucher_channel(held.payment):
             return False
-        return await in_thread(self.budget.covers, held.payment_id, channel, signed, first=first)
+        return await in_thread(
+            self.budget.covers, held.payment_id, channel, signed, first=first
+        )
 
-    async def _book(self, held: Spending, payment: Payment, receipt: SettleResponse | None) -> int:
+    async def _book(
+        self, held: Spending, payment: Payment, receipt: SettleResponse | None
+    ) -> int:
         """Book a receipt and return the charge, in base units: the most, if it is not proved yet."""
         if receipt is None or not receipt.success:
             return 0
@@ -482,7 +534,9 @@ class CallPayer:
         if amount is None:
             return held.amount
         amount = min(amount, held.amount)
-        await in_thread(self.budget.spent, held.payment_id, receipt.transaction, amount=amount)
+        await in_thread(
+            self.budget.spent, held.payment_id, receipt.transaction, amount=amount
+        )
         return amount
 
     async def _proved_charge(self, held: Spending, payment: Payment) -> int | None:
@@ -507,7 +561,9 @@ class CallPayer:
         if asked.receipt is None and asked.demand is None:
             return False
         required = asked.demand.required if asked.demand is not None else None
-        context = PaymentResponseContext(payment, payment.accepted, asked.receipt, required)
+        context = PaymentResponseContext(
+            payment, payment.accepted, asked.receipt, required
+        )
         return await self._signer.core.handle_payment_response(context) is not None
 
 
@@ -578,7 +634,9 @@ class Wallets:
         return self._payers
 
 
-async def _has_signed(payer: CallPayer, payment_id: str, *, or_reserved: bool = False) -> bool:
+async def _has_signed(
+    payer: CallPayer, payment_id: str, *, or_reserved: bool = False
+) -> bool:
     """Whether a payer has signed a payment for this call that may still land."""
     known = await in_thread(payer.budget.get, payment_id)
     if known is None or known.state == "released":
@@ -587,7 +645,9 @@ async def _has_signed(payer: CallPayer, payment_id: str, *, or_reserved: bool = 
 
 
 @asynccontextmanager
-async def released_unless_signed(budget: Budget, payment_ids: Sequence[str]) -> AsyncIterator[None]:
+async def released_unless_signed(
+    budget: Budget, payment_ids: Sequence[str]
+) -> AsyncIterator[None]:
     """Release these reservations if the block fails or is cancelled before a payment is stored for
     them, since nothing has left this process then.
     """
@@ -614,13 +674,17 @@ async def reconcile(budget: Budget, chain: PaymentChain) -> int:
         if payment is None or text is None:
             continue
         age_ms = await in_thread(budget.age_ms, row)
-        found = await in_thread(chain.find, bytes(read_transaction(text)), age_ms=age_ms)
+        found = await in_thread(
+            chain.find, bytes(read_transaction(text)), age_ms=age_ms
+        )
         if found.state == "landed":
             assert found.signature is not None  # a landed message was found by it
             amount = await in_thread(_landed_charge, chain, payment, row.amount)
             if amount is None:
                 continue
-            await in_thread(budget.spent, row.payment_id, found.signature, amount=amount)
+            await in_thread(
+                budget.spent, row.payment_id, found.signature, amount=amount
+            )
         elif found.state in ("failed", "expired"):
             await in_thread(budget.release, row.payment_id)
         else:
@@ -653,7 +717,9 @@ def _outcome(done: Bought[R]) -> str:
     return "free" if done.receipt is None else "granted"
 
 
-def _rejection(held: Spending, again: Demand, receipt: SettleResponse | None) -> PaymentError:
+def _rejection(
+    held: Spending, again: Demand, receipt: SettleResponse | None
+) -> PaymentError:
     """Return the error for a seller that asks to be paid again.
 
     A buyer never pays again by itself: the seller holds a signed payment, and may have raised its
@@ -691,7 +757,13 @@ def _same_price(held: Spending, demand: Demand) -> Requirement | None:
     """
     for r in demand.required.accepts:
         terms = (caip2(str(r.network)), r.asset, r.pay_to, _amount(r), r.scheme)
-        if terms == (held.network, held.asset, held.pay_to, held.amount, "batch-settlement"):
+        if terms == (
+            held.network,
+            held.asset,
+            held.pay_to,
+            held.amount,
+            "batch-settlement",
+        ):
             return r
     return None
 

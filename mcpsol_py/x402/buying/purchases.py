@@ -103,21 +103,32 @@ def purchase(given: Mapping[str, Any]) -> Purchase:
         )
     if not kinds:
         if "arguments" in given:
-            raise PaymentError("INVALID_PARAMETERS", "arguments: expected a tool or a prompt too")
+            raise PaymentError(
+                "INVALID_PARAMETERS", "arguments: expected a tool or a prompt too"
+            )
         return Purchase(url, web_request(url, **parts))
     arguments = dict(given.get("arguments") or {})
-    if kinds == ["prompt"] and not all(isinstance(value, str) for value in arguments.values()):
-        raise PaymentError("INVALID_PARAMETERS", "arguments: expected texts for a prompt")
+    if kinds == ["prompt"] and not all(
+        isinstance(value, str) for value in arguments.values()
+    ):
+        raise PaymentError(
+            "INVALID_PARAMETERS", "arguments: expected texts for a prompt"
+        )
     return Purchase(url, None, kinds[0], str(given[kinds[0]]), arguments)
 
 
-async def buy(wanted: Purchase, payer: CallPayer | Wallets, options: PurchaseOptions) -> Purchased:
+async def buy(
+    wanted: Purchase, payer: CallPayer | Wallets, options: PurchaseOptions
+) -> Purchased:
     """Ask for *wanted* and pay its price. Errors as CallPayer.call and `connected`."""
     limits: Any = {"max_amount": options.max_amount, "payment_id": options.payment_id}
     if wanted.request is not None:
         async with options.http() as client:
             web = HttpBuyer(
-                client, payer, subscriber=options.subscriber, max_answer=options.max_answer
+                client,
+                payer,
+                subscriber=options.subscriber,
+                max_answer=options.max_answer,
             )
             return _web_answer(await web.send(wanted.request, **limits))
 
@@ -166,7 +177,9 @@ def seller_domains(url: str, named: Mapping[str, str]) -> frozenset[str]:
     host = host_of(url)
     name = host.rpartition(":")[0] or host
     own = {host, name}
-    return frozenset(own | {d for pattern, d in named.items() if fnmatchcase(name, pattern)})
+    return frozenset(
+        own | {d for pattern, d in named.items() if fnmatchcase(name, pattern)}
+    )
 
 
 def _web_answer(bought: Bought[httpx.Response]) -> Purchased:
@@ -196,4 +209,8 @@ def _texts(body: Mapping[str, Any]) -> list[str]:
 
 def _text(block: Mapping[str, Any]) -> str:
     text = block.get("text", mapping_at(block, "resource").get("text"))
-    return text if isinstance(text, str) else f"[{block.get('mimeType') or block.get('type')}]"
+    return (
+        text
+        if isinstance(text, str)
+        else f"[{block.get('mimeType') or block.get('type')}]"
+    )

@@ -9,7 +9,11 @@ from solders.pubkey import Pubkey
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.exact.mechanism import Mints
-from mcpsol_py.x402.exact.source_account import SourceAccount, read_own_source, read_source
+from mcpsol_py.x402.exact.source_account import (
+    SourceAccount,
+    read_own_source,
+    read_source,
+)
 
 __all__ = ["TokenSources", "cannot_give"]
 
@@ -20,7 +24,9 @@ class TokenSources:
     Several accounts of one token add up: each payment comes from the first that can give it.
     """
 
-    def __init__(self, chain: PaymentChain, payer: Pubkey, accounts: Sequence[str] = ()) -> None:
+    def __init__(
+        self, chain: PaymentChain, payer: Pubkey, accounts: Sequence[str] = ()
+    ) -> None:
         self._chain, self._payer, self._accounts = chain, payer, tuple(accounts)
         self._mints = Mints(chain)
 

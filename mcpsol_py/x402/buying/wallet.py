@@ -52,7 +52,9 @@ def wallet_payer(
     channels: list[UptoClient | BatchClient] = [ceilings]
     if locks:
         kept = WalletChannels(database, str(keypair.pubkey()))
-        channels.append(BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks)))
+        channels.append(
+            BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks))
+        )
     accounts = TokenSources(chain, keypair.pubkey(), sources)
     return CallPayer(
         _signer(keypair, chain, None, channels),

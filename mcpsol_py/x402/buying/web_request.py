@@ -86,7 +86,9 @@ def _content(
             raise _invalid(f"the json body cannot be written: {error}") from error
     if form is not None:
         fields = {name: _form_value(name, value) for name, value in form.items()}
-        return urlencode(fields, doseq=True).encode(), "application/x-www-form-urlencoded"
+        return urlencode(
+            fields, doseq=True
+        ).encode(), "application/x-www-form-urlencoded"
     return (body.encode() if isinstance(body, str) else body or b""), None
 
 
@@ -101,7 +103,9 @@ def _form_text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
-        raise _invalid(f"form.{name[:50]}: expected text or a number, got {type(value).__name__}")
+        raise _invalid(
+            f"form.{name[:50]}: expected text or a number, got {type(value).__name__}"
+        )
     return str(value)
 
 
@@ -113,9 +117,13 @@ def _check_headers(headers: Mapping[str, object]) -> None:
         if not _TOKEN.fullmatch(name):
             raise _invalid(f"expected the name of a header, got {abbr(name)}")
         if name.lower() in _RESERVED:
-            raise _invalid(f"the header {name} is written by the wallet itself; leave it out")
+            raise _invalid(
+                f"the header {name} is written by the wallet itself; leave it out"
+            )
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise _invalid(f"the header {name} has characters that a header cannot have")
+            raise _invalid(
+                f"the header {name} has characters that a header cannot have"
+            )
 
 
 def _invalid(message: str) -> PaymentError:

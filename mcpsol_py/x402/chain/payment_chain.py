@@ -181,7 +181,9 @@ class PaymentChain:
                 if isinstance(self.transport, SvmTransport):
                     _execute(self.transport, signed)
                     return str(signed.signatures[0])
-                signature, refused = run(self.transport.send(signed, skip_preflight=True))
+                signature, refused = run(
+                    self.transport.send(signed, skip_preflight=True)
+                )
         except TransportError as error:
             if error.code in _REFUSED:
                 raise ChainRejected(str(error)) from error
@@ -268,10 +270,14 @@ def rpc_chain(url: str | RpcTransport, *, network: str | None = None) -> Payment
             run(transport.close())
         raise ChainUnavailable(str(error)) from error
     found = network_of_genesis(str(genesis), local=is_on_this_machine(transport.url))
-    return PaymentChain(transport, network=found, embedded=genesis == ids.EMBEDDED_GENESIS)
+    return PaymentChain(
+        transport, network=found, embedded=genesis == ids.EMBEDDED_GENESIS
+    )
 
 
-def svm_chain(svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET) -> PaymentChain:
+def svm_chain(
+    svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET
+) -> PaymentChain:
     """Make a chain on *svm*, or on a new LiteSVM: payments without a network, executed by the real
     token programs.
     """
@@ -281,7 +287,11 @@ def svm_chain(svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET) 
 
 def error_text(error: str | dict[str, Any] | None) -> str | None:
     """Return a transaction error (`Outcome.err`) as text: a name as it is, an object as JSON."""
-    return error if error is None or isinstance(error, str) else orjson.dumps(error).decode()
+    return (
+        error
+        if error is None or isinstance(error, str)
+        else orjson.dumps(error).decode()
+    )
 
 
 def _execute(svm: SvmTransport, transaction: VersionedTransaction) -> None:
@@ -311,7 +321,9 @@ def _source_account(message: Any) -> Pubkey | None:
     """
     header, keys = message.header, list(message.account_keys)
     signers = header.num_required_signatures
-    writable: list[Pubkey] = keys[signers : len(keys) - header.num_readonly_unsigned_accounts]
+    writable: list[Pubkey] = keys[
+        signers : len(keys) - header.num_readonly_unsigned_accounts
+    ]
     return writable[0] if writable else None
 
 

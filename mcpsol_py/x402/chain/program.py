@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.solana.addresses import ED25519_PROGRAM, X402_PROGRAM, X402_TREASURY_OWNER
+from mcpsol_py.solana.addresses import (
+    ED25519_PROGRAM,
+    X402_PROGRAM,
+    X402_TREASURY_OWNER,
+)
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -64,7 +68,11 @@ def _derived(program_id: Pubkey, *seeds: bytes) -> Pubkey:
 
 
 def receipt_address(
-    payer: Pubkey, payee: Pubkey, mint: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID
+    payer: Pubkey,
+    payee: Pubkey,
+    mint: Pubkey,
+    payment: bytes,
+    program_id: Pubkey = PROGRAM_ID,
 ) -> Pubkey:
     """Return the address of the receipt of a payment from *payer* to *payee* in tokens of *mint*."""
     parties = (bytes(payer), bytes(payee), bytes(mint))
@@ -91,7 +99,9 @@ def event_authority(program_id: Pubkey = PROGRAM_ID) -> Pubkey:
     return _derived(program_id, b"event_authority")
 
 
-def plan_address(merchant: Pubkey, plan_id: int, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+def plan_address(
+    merchant: Pubkey, plan_id: int, program_id: Pubkey = PROGRAM_ID
+) -> Pubkey:
     """Return the address of a merchant's plan."""
     return _derived(program_id, b"plan", bytes(merchant), struct.pack("<Q", plan_id))
 
@@ -126,7 +136,9 @@ def voucher_bytes(channel: Pubkey, cumulative: int, expires_at: int = 0) -> byte
     return VOUCHER_MAGIC + bytes(channel) + struct.pack("<Qq", cumulative, expires_at)
 
 
-def ed25519_instruction(public_key: bytes, signature: bytes, message: bytes) -> Instruction:
+def ed25519_instruction(
+    public_key: bytes, signature: bytes, message: bytes
+) -> Instruction:
     """Return the instruction by which the cluster verifies a signature over a voucher.
 
     It must come directly before `settle` or `settle_and_seal`.
@@ -139,4 +151,6 @@ def signed_voucher(
 ) -> Instruction:
     """Sign a voucher and return the Ed25519 instruction that proves it."""
     message = voucher_bytes(channel, cumulative, expires_at)
-    return ed25519_instruction(bytes(signer.pubkey()), bytes(signer.sign_message(message)), message)
+    return ed25519_instruction(
+        bytes(signer.pubkey()), bytes(signer.sign_message(message)), message
+    )

@@ -91,7 +91,9 @@ def read_config(
     """Read a channelConfig, which must agree with the requirements. Raises PaymentError."""
     extra = extra_of(requirements)
     if extra.get("paymentFlow", "authorization") != "authorization":
-        raise PaymentError(f"{CODE}_payment_flow", "extra.paymentFlow is not authorization")
+        raise PaymentError(
+            f"{CODE}_payment_flow", "extra.paymentFlow is not authorization"
+        )
     if not isinstance(config, Mapping):
         raise PaymentError(_BAD, "channelConfig is not an object")
     _check_voucher_mode(config, extra)
@@ -103,20 +105,29 @@ def read_config(
             f"extra.tokenProgram is {str(given_program)[:60]}; the mint belongs to {token_program}",
         )
     authorizer = _read_authorizer(config, extra)
-    for name, wanted in (("receiver", requirements.pay_to), ("token", requirements.asset)):
+    for name, wanted in (
+        ("receiver", requirements.pay_to),
+        ("token", requirements.asset),
+    ):
         if config.get(name) != wanted:
             raise PaymentError(_BAD, f"channelConfig.{name} is not the one asked for")
     parties = _read_parties(config, requirements, token_program)
     if parties.sponsor in (parties.payer, parties.signer):
         raise PaymentError(
-            f"{CODE}_fee_payer_mismatch", "the payer or the vouchers' signer is the sponsor"
+            f"{CODE}_fee_payer_mismatch",
+            "the payer or the vouchers' signer is the sponsor",
         )
-    bound = address(authorizer, "invalid_payment_requirements", "extra.receiverAuthorizer")
+    bound = address(
+        authorizer, "invalid_payment_requirements", "extra.receiverAuthorizer"
+    )
     return ChannelTerms(parties, program.address(parties), delay, bound, config)
 
 
 def _check_voucher_mode(config: Mapping[str, Any], extra: Mapping[str, Any]) -> None:
-    modes = (config.get("voucherSigner", "client"), extra.get("voucherSigner", "client"))
+    modes = (
+        config.get("voucherSigner", "client"),
+        extra.get("voucherSigner", "client"),
+    )
     if modes != ("client", "client"):
         raise PaymentError(
             f"{CODE}_payload_type", "vouchers that the seller signs are not accepted"
@@ -124,7 +135,9 @@ def _check_voucher_mode(config: Mapping[str, Any], extra: Mapping[str, Any]) -> 
 
 
 def _read_delay(
-    config: Mapping[str, Any], requirements: PaymentRequirements, extra: Mapping[str, Any]
+    config: Mapping[str, Any],
+    requirements: PaymentRequirements,
+    extra: Mapping[str, Any],
 ) -> int:
     low = max(SHORTEST_DELAY, requirements.max_timeout_seconds)
     delay = read_delay(extra, f"{CODE}_withdraw_delay_out_of_range", low, LONGEST_DELAY)
@@ -138,7 +151,10 @@ def _read_delay(
 
 def _read_authorizer(config: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
     authorizer = extra.get("receiverAuthorizer")
-    if not isinstance(authorizer, str) or config.get("receiverAuthorizer") != authorizer:
+    if (
+        not isinstance(authorizer, str)
+        or config.get("receiverAuthorizer") != authorizer
+    ):
         raise PaymentError(
             f"{CODE}_receiver_authorizer_mismatch",
             "channelConfig.receiverAuthorizer is not the one asked for",
@@ -159,7 +175,9 @@ def _read_parties(
         payer=address(config.get("payer"), _BAD, "channelConfig.payer"),
         sponsor=address(extra.get("feePayer"), unpayable, "extra.feePayer"),
         mint=address(requirements.asset, unpayable, "asset"),
-        signer=address(config.get("payerAuthorizer"), _BAD, "channelConfig.payerAuthorizer"),
+        signer=address(
+            config.get("payerAuthorizer"), _BAD, "channelConfig.payerAuthorizer"
+        ),
         salt=salt,
         open_slot=slot,
         pay_to=address(requirements.pay_to, unpayable, "payTo"),
@@ -188,12 +206,14 @@ def check_voucher(voucher: object, terms: ChannelTerms) -> tuple[int, str]:
     cumulative = read_u64(voucher.get("maxClaimableAmount"))
     if cumulative is None:
         raise PaymentError(
-            f"{CODE}_voucher_signature", "maxClaimableAmount is not a u64 in decimal text"
+            f"{CODE}_voucher_signature",
+            "maxClaimableAmount is not a u64 in decimal text",
         )
     signature = voucher.get("signature")
     if not checks(signature, terms.parties.signer, terms.channel, cumulative):
         raise PaymentError(
-            f"{CODE}_voucher_signature", "channelConfig.payerAuthorizer did not sign this voucher"
+            f"{CODE}_voucher_signature",
+            "channelConfig.payerAuthorizer did not sign this voucher",
         )
     return cumulative, str(signature)
 
@@ -211,11 +231,14 @@ def read_payment(
             f"{CODE}_payload_type",
             f"payload.type is {str(kind)[:30]!r}; expected deposit, voucher or refund",
         )
-    terms = read_config(payload.get("channelConfig"), requirements, program, token_program)
+    terms = read_config(
+        payload.get("channelConfig"), requirements, program, token_program
+    )
     price = read_u64(requirements.amount)
     if price is None:
         raise PaymentError(
-            "invalid_payment_requirements", "the amount asked for is not a u64 in decimal text"
+            "invalid_payment_requirements",
+            "the amount asked for is not a u64 in decimal text",
         )
     if "authorization" in payload:
         raise PaymentError(
@@ -232,7 +255,9 @@ def read_payment(
             "payload.amount: a refund always returns all that is unused",
         )
     elif kind == "voucher" and transaction is not None:
-        raise PaymentError(f"{CODE}_payload_type", "a voucher must not have a transaction")
+        raise PaymentError(
+            f"{CODE}_payload_type", "a voucher must not have a transaction"
+        )
     return BatchPayment(
         kind,
         caip2(str(requirements.network)),
@@ -252,7 +277,8 @@ def _read_deposit(given: object) -> tuple[int, str]:
     amount, transaction = read_u64(given.get("amount")), given.get("transaction")
     if not amount or not isinstance(transaction, str):
         raise PaymentError(
-            f"{CODE}_setup_transaction", "expected a deposit with an amount and a transaction"
+            f"{CODE}_setup_transaction",
+            "expected a deposit with an amount and a transaction",
         )
     return amount, transaction
 

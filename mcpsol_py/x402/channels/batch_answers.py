@@ -54,7 +54,9 @@ def refusal_of(payment: BatchPayment, known: PaidChannel) -> VoucherRefusal:
     """Return why a voucher cannot be charged against our record of its channel."""
     if known.state in ("closing", "sealed", "closed"):
         return VoucherRefusal(f"{CODE}_channel_closing", "this channel is being closed")
-    if known.charged != payment.cumulative - (0 if payment.kind == "refund" else payment.price):
+    if known.charged != payment.cumulative - (
+        0 if payment.kind == "refund" else payment.price
+    ):
         # The corrective demand carries the code as its message.
         return VoucherRefusal(MISMATCH, MISMATCH)
     if payment.cumulative > known.deposit + payment.deposit:
@@ -71,7 +73,9 @@ def valid_answer(payment: BatchPayment, held: PaidChannel) -> SkipVerifyResult:
     """Answer a verification without the facilitator: the channel is held for this call."""
     extra = {**channel_state(held), HELD: True}
     return SkipVerifyResult(
-        VerifyResponse(is_valid=True, payer=str(payment.terms.parties.payer), extra=extra)
+        VerifyResponse(
+            is_valid=True, payer=str(payment.terms.parties.payer), extra=extra
+        )
     )
 
 
@@ -98,7 +102,9 @@ def voucher_receipt(payment: BatchPayment) -> dict[str, Any]:
     return {
         "commitmentId": f"{payment.channel_id}:{payment.cumulative}",
         "chargedAmount": str(payment.price),
-        "voucher": voucher_of(payment.terms.channel, payment.cumulative, payment.signature),
+        "voucher": voucher_of(
+            payment.terms.channel, payment.cumulative, payment.signature
+        ),
     }
 
 

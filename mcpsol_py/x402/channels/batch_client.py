@@ -86,7 +86,12 @@ class BatchClient:
         max_delay: int = 86_400,
     ) -> None:
         """*max_delay*: the longest grace period, in seconds, that the payer accepts."""
-        self._payer, self._chain, self._program, self.channels = payer, chain, program, channels
+        self._payer, self._chain, self._program, self.channels = (
+            payer,
+            chain,
+            program,
+            channels,
+        )
         self._policy, self._max_delay = deposit, min(max_delay, LONGEST_DELAY)
         self._mints = Mints(chain)
         self.scheme_hooks: dict[str, Callable[[Any], Any]] = {
@@ -102,7 +107,9 @@ class BatchClient:
 
     # -- paying
 
-    def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
+    def create_payment_payload(
+        self, requirements: PaymentRequirements
+    ) -> dict[str, Any]:
         """Return a voucher, with a deposit if the channel is new or used up.
 
         Raises PaymentError if the requirements cannot be met, or if another process used the
@@ -127,7 +134,10 @@ class BatchClient:
         channel = self._usable(offer)
         if channel is None:
             self._amount(offer, self._new_parties(offer), offer.price)
-        elif channel.state != "opening" and channel.charged + offer.price > channel.deposit:
+        elif (
+            channel.state != "opening"
+            and channel.charged + offer.price > channel.deposit
+        ):
             least = channel.charged + offer.price - channel.deposit
             self._amount(offer, self._parties(channel), least)
 
@@ -143,17 +153,24 @@ class BatchClient:
         if not price:
             raise PaymentError(_BAD, "the amount is not a positive u64")
         delay = read_delay(extra, _BAD, SHORTEST_DELAY, self._max_delay)
-        token_program, _ = self._mints.payable(requirements.asset, price, to=requirements.pay_to)
+        token_program, _ = self._mints.payable(
+            requirements.asset, price, to=requirements.pay_to
+        )
         if extra.get("tokenProgram") != str(token_program):
             raise PaymentError(_BAD, "extra.tokenProgram does not own the mint")
         sponsor = address(extra.get("feePayer"), _BAD, "extra.feePayer")
-        authorizer = address(extra.get("receiverAuthorizer"), _BAD, "extra.receiverAuthorizer")
+        authorizer = address(
+            extra.get("receiverAuthorizer"), _BAD, "extra.receiverAuthorizer"
+        )
         if sponsor == self._payer.pubkey():
             raise PaymentError(
-                _BAD, "extra.feePayer is the payer itself; expected the facilitator's sponsor"
+                _BAD,
+                "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
         note = read_note(extra, _BAD)
-        return _VoucherOffer(requirements, price, delay, sponsor, authorizer, token_program, note)
+        return _VoucherOffer(
+            requirements, price, delay, sponsor, authorizer, token_program, note
+        )
 
     def _usable(self, offer: _VoucherOffer) -> WalletChannel | None:
         found = self.channels.usable(
@@ -165,7 +182,9 @@ class BatchClient:
             offer.delay,
         )
         for channel in found:
-            current = self._look(channel) if channel.transaction is not None else channel
+            current = (
+                self._look(channel) if channel.transaction is not None else channel
+            )
             if current is not None:
                 return current
         return None
@@ -177,7 +196,10 @@ class BatchClient:
         on_chain = self._program.fetch(self._chain, channel.channel_id)
         if on_chain is not None and on_chain.status != "open":
             return self._saw(channel, on_chain.deposit, "closed")
-        if on_chain is not None and on_chain.deposit >= channel.deposit + channel.pending:
+        if (
+            on_chain is not None
+            and on_chain.deposit >= channel.deposit + channel.pending
+        ):
             return self._saw(channel, on_chain.deposit, "open")
         wire = read_transaction(channel.transaction)
         age_ms = self.channels.now_ms() - channel.touched_ms
@@ -195,7 +217,9 @@ class BatchClient:
         self, channel: WalletChannel, deposit: int, state: Literal["open", "closed"]
     ) -> WalletChannel | None:
         """Record what the chain shows, and return the channel if it is open."""
-        self.channels.saw(channel.channel_id, deposit=deposit, state=state, drop_pending=True)
+        self.channels.saw(
+            channel.channel_id, deposit=deposit, state=state, drop_pending=True
+        )
         return self.channels.get(channel.channel_id) if state == "open" else None
 
     def _open(self, offer: _VoucherOffer) -> dict[str, Any]:
@@ -246,7 +270,9 @@ class BatchClient:
         self, channel: WalletChannel, offer: _VoucherOffer, cumulative: int
     ) -> dict[str, Any]:
         price = offer.price
-        if channel.transaction is not None:  # one deposit at a time: sent already, the same again
+        if (
+            channel.transaction is not None
+        ):  # one deposit at a time: sent already, the same again
             return self._with_deposit(channel, cumulative, price)
         parties = self._parties(channel)
         amount, locked = self._amount(offer, parties, cumulative - channel.deposit)
@@ -259,10 +285,15 @@ class BatchClient:
             note=offer.note,
         )
         return self._with_deposit(
-            replace(channel, pending=amount, transaction=text), cumulative, price, locked
+            replace(channel, pending=amount, transaction=text),
+            cumulative,
+            price,
+            locked,
         )
 
-    def _amount(self, offer: _VoucherOffer, parties: Parties, least: int) -> tuple[int, int]:
+    def _amount(
+        self, offer: _VoucherOffer, parties: Parties, least: int
+    ) -> tuple[int, int]:
         """Return (base units to deposit, what channels of this mint lock already).
 
         The wallet must have at least *least* of what the policy wants to deposit, and the channel's
@@ -295,7 +326,11 @@ class BatchClient:
                 self._look(channel)
 
     def _with_deposit(
-        self, channel: WalletChannel, cumulative: int, price: int, locked: int | None = None
+        self,
+        channel: WalletChannel,
+        cumulative: int,
+        price: int,
+        locked: int | None = None,
     ) -> dict[str, Any]:
         """*locked*: what channels locked when a new deposit was decided; None: it is sent again."""
         self.channels.sign(
@@ -310,13 +345,17 @@ class BatchClient:
         payload = self._payload("deposit", channel, cumulative)
         return {**payload, "deposit": {"amount": str(pending), "transaction": text}}
 
-    def _payload(self, kind: str, channel: WalletChannel, cumulative: int) -> dict[str, Any]:
+    def _payload(
+        self, kind: str, channel: WalletChannel, cumulative: int
+    ) -> dict[str, Any]:
         key = Pubkey.from_string(channel.channel_id)
         signature = sign_voucher(self._payer, key, cumulative)
         return {
             "type": kind,
             "channelConfig": config_of(
-                self._parties(channel), channel.withdraw_delay, channel.receiver_authorizer
+                self._parties(channel),
+                channel.withdraw_delay,
+                channel.receiver_authorizer,
             ),
             "voucher": voucher_of(key, cumulative, signature),
         }
@@ -335,7 +374,9 @@ class BatchClient:
 
     # -- closing
 
-    def refund_payload(self, channel: WalletChannel, *, alone: bool = False) -> dict[str, Any]:
+    def refund_payload(
+        self, channel: WalletChannel, *, alone: bool = False
+    ) -> dict[str, Any]:
         """Return a payload that asks the seller to close the channel and give back the unused
         deposit.
 
@@ -377,10 +418,16 @@ class BatchClient:
         return None
 
     def _settled(
-        self, payload: Mapping[str, Any], channel_id: str, cumulative: int, extra: Mapping[str, Any]
+        self,
+        payload: Mapping[str, Any],
+        channel_id: str,
+        cumulative: int,
+        extra: Mapping[str, Any],
     ) -> None:
         if payload.get("type") == "refund":
-            self.channels.saw(channel_id, deposit=None, state="closed", drop_pending=True)
+            self.channels.saw(
+                channel_id, deposit=None, state="closed", drop_pending=True
+            )
             return
         state = extra.get("channelState")
         charged = cumulative
@@ -391,10 +438,16 @@ class BatchClient:
             charged = cumulative if answered is None else min(answered, cumulative)
         self.channels.confirmed(channel_id, charged)
         row = self.channels.get(channel_id)
-        if payload.get("type") == "deposit" and row is not None and row.transaction is not None:
+        if (
+            payload.get("type") == "deposit"
+            and row is not None
+            and row.transaction is not None
+        ):
             self._look(row)  # whether a deposit landed is read from the chain
 
-    def _corrected(self, channel_id: str, required: Any) -> RecoveredResponseResult | None:
+    def _corrected(
+        self, channel_id: str, required: Any
+    ) -> RecoveredResponseResult | None:
         """Handle a demand after a voucher. Return a result if our record was corrected and may sign
         again.
         """
@@ -410,9 +463,13 @@ class BatchClient:
             return _recovered(self._forget_closed(channel_id))
         return None
 
-    def _is_proved(self, channel_id: str, charged: int, proof: Mapping[str, Any] | None) -> bool:
+    def _is_proved(
+        self, channel_id: str, charged: int, proof: Mapping[str, Any] | None
+    ) -> bool:
         """Whether a seller's sum is proved: by this wallet's own signature, or else by the chain."""
-        if proof is None:  # the seller has no voucher, so the chain must show the sum as claimed
+        if (
+            proof is None
+        ):  # the seller has no voucher, so the chain must show the sum as claimed
             on_chain = self._program.fetch(self._chain, channel_id)
             return on_chain is not None and on_chain.settled == charged
         signed = read_u64(proof.get("signedMaxClaimable"))
@@ -455,11 +512,15 @@ def _recovered(corrected: bool) -> RecoveredResponseResult | None:
 
 def corrected_sum(required: Any, channel_id: str) -> int | None:
     """Return the sum that a demand says was charged on a channel, None if it names none."""
-    corrections = (_correction(accept, channel_id) for accept in getattr(required, "accepts", []))
+    corrections = (
+        _correction(accept, channel_id) for accept in getattr(required, "accepts", [])
+    )
     return next((found[0] for found in corrections if found is not None), None)
 
 
-def _correction(accept: Any, channel_id: str) -> tuple[int, Mapping[str, Any] | None] | None:
+def _correction(
+    accept: Any, channel_id: str
+) -> tuple[int, Mapping[str, Any] | None] | None:
     """Read (charged sum, proof) of a channel from a demand's terms, None if they have neither."""
     extra = getattr(accept, "extra", None) or {}
     state, proof = extra.get("channelState"), extra.get("voucherState")

@@ -12,7 +12,12 @@ from typing import Any
 
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
-from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequirements,
+    SettleResponse,
+    VerifyResponse,
+)
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
@@ -26,7 +31,10 @@ from mcpsol_py.x402.channels.batch import (
     read_config,
     read_payment,
 )
-from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator, operation_key
+from mcpsol_py.x402.channels.channel_facilitator import (
+    ChannelFacilitator,
+    operation_key,
+)
 from mcpsol_py.x402.channels.program import (
     OPEN,
     REQUEST_CLOSE,
@@ -70,10 +78,15 @@ class BatchFacilitator(ChannelFacilitator):
     def get_extra(self, network: str) -> dict[str, Any] | None:
         """Return a fee payer, and how long a channel may be idle."""
         extra = super().get_extra(network) or {}
-        return extra if self.max_idle is None else {**extra, "maxIdleSecs": self.max_idle}
+        return (
+            extra if self.max_idle is None else {**extra, "maxIdleSecs": self.max_idle}
+        )
 
     def verify(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        context: object = None,
     ) -> VerifyResponse:
         """Check this payment against the chain."""
 
@@ -85,7 +98,8 @@ class BatchFacilitator(ChannelFacilitator):
                 channel = self._bound(payment.terms)
                 self._check_cumulative(payment, channel.deposit, channel.settled)
                 self._check_status(
-                    channel, ("open",) if payment.kind == "voucher" else ("open", "closing")
+                    channel,
+                    ("open",) if payment.kind == "voucher" else ("open", "closing"),
                 )
                 balance, settled, asked_at = (
                     channel.deposit,
@@ -99,14 +113,18 @@ class BatchFacilitator(ChannelFacilitator):
         return self._answer_verify(work)
 
     def settle(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        context: object = None,
     ) -> SettleResponse:
         """Run payload.type: deposit, claim, settle, seal or refund. The seller itself settles a
         voucher.
         """
         keys: list[str] = []
         acts: dict[
-            str, Callable[[PaymentPayload, PaymentRequirements, list[str]], SettleResponse]
+            str,
+            Callable[[PaymentPayload, PaymentRequirements, list[str]], SettleResponse],
         ] = {
             "deposit": self._deposit,
             "claim": self._claim,
@@ -123,7 +141,9 @@ class BatchFacilitator(ChannelFacilitator):
                     f"{CODE}_payload_type",
                     f"payload.type is {str(kind)[:30]!r}; expected one of {', '.join(acts)}",
                 )
-            self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
+            self._same_network(
+                payload.accepted.scheme, payload.accepted.network, requirements
+            )
             return act(payload, requirements, keys)
 
         return self._answer_settle(
@@ -135,8 +155,12 @@ class BatchFacilitator(ChannelFacilitator):
 
     # -- reading
 
-    def _read(self, payload: PaymentPayload, requirements: PaymentRequirements) -> BatchPayment:
-        self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
+    def _read(
+        self, payload: PaymentPayload, requirements: PaymentRequirements
+    ) -> BatchPayment:
+        self._same_network(
+            payload.accepted.scheme, payload.accepted.network, requirements
+        )
         self._fee_payer(extra_of(requirements))
         token_program, _ = self._mints.get(requirements.asset)
         return read_payment(payload.payload, requirements, self.program, token_program)
@@ -146,7 +170,9 @@ class BatchFacilitator(ChannelFacilitator):
             raise PaymentError(_STATE, "an entry is not an object")
         self._fee_payer(extra_of(requirements))
         token_program, _ = self._mints.get(requirements.asset)
-        terms = read_config(entry.get("channelConfig"), requirements, self.program, token_program)
+        terms = read_config(
+            entry.get("channelConfig"), requirements, self.program, token_program
+        )
         if entry.get("channelId") != str(terms.channel):
             raise PaymentError(
                 f"{CODE}_channel_id_mismatch",
@@ -173,7 +199,11 @@ class BatchFacilitator(ChannelFacilitator):
                 f"{CODE}_cumulative_exceeds_deposit",
                 f"the voucher is for {payment.cumulative:,}; {deposit:,} are deposited",
             )
-        least = settled if payment.kind == "refund" else max(settled + payment.price, settled + 1)
+        least = (
+            settled
+            if payment.kind == "refund"
+            else max(settled + payment.price, settled + 1)
+        )
         if payment.cumulative < least:
             raise PaymentError(
                 f"{CODE}_cumulative_amount_mismatch",
@@ -193,7 +223,9 @@ class BatchFacilitator(ChannelFacilitator):
             code=_SETUP,
             program_id=self.program.program_id,
             discriminator=TOP_UP if is_open else OPEN,
-            accounts=self.program.top_up_accounts(p) if is_open else self.program.open_accounts(p),
+            accounts=self.program.top_up_accounts(p)
+            if is_open
+            else self.program.open_accounts(p),
             payer=p.payer,
             fee_payer=p.sponsor,
             note=note,
@@ -224,7 +256,9 @@ class BatchFacilitator(ChannelFacilitator):
         setup = self._setup(payment, requirements, is_open=found is not None)
         if found is None:
             if self.chain.get_accounts([payment.channel_id])[0] is not None:
-                raise PaymentError(_STATE, "the channel's address holds another account")
+                raise PaymentError(
+                    _STATE, "the channel's address holds another account"
+                )
             balance, settled, asked_at = payment.deposit, 0, 0
         else:
             channel = self._bound(payment.terms)
@@ -239,7 +273,10 @@ class BatchFacilitator(ChannelFacilitator):
     # -- settling
 
     def _deposit(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         payment = self._read(payload, requirements)
         terms = payment.terms
@@ -257,7 +294,10 @@ class BatchFacilitator(ChannelFacilitator):
         channel = self._bound(terms)
         self._check_status(channel, ("open",))
         state = _snapshot(
-            payment.channel_id, channel.deposit, channel.settled, channel.closure_started_at
+            payment.channel_id,
+            channel.deposit,
+            channel.settled,
+            channel.closure_started_at,
         )
         return SettleResponse(
             success=True,
@@ -286,7 +326,9 @@ class BatchFacilitator(ChannelFacilitator):
                 "the channel is bound to another receiver's authorizer",
             )
 
-    def _is_opening(self, payment: BatchPayment, requirements: PaymentRequirements) -> bool:
+    def _is_opening(
+        self, payment: BatchPayment, requirements: PaymentRequirements
+    ) -> bool:
         try:
             self._setup(payment, requirements, is_open=False)
         except PaymentError:
@@ -294,7 +336,10 @@ class BatchFacilitator(ChannelFacilitator):
         return True
 
     def _claim(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         entries = _entries(payload.payload.get("claims"))
         instructions: list[Instruction] = []
@@ -316,7 +361,9 @@ class BatchFacilitator(ChannelFacilitator):
                 self.program.settle(terms.channel),
             ]
             names += [terms.channel, cumulative]
-            accepts.append({"channelId": str(terms.channel), "totalClaimed": str(cumulative)})
+            accepts.append(
+                {"channelId": str(terms.channel), "totalClaimed": str(cumulative)}
+            )
         keys.append(operation_key("batch:claim", self.chain.network, *names))
         fee_payer = self._fee_payer(extra_of(requirements))
         units = 40_000 * len(entries) + 20_000
@@ -330,7 +377,10 @@ class BatchFacilitator(ChannelFacilitator):
         )
 
     def _pay_out(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         entries = _entries(payload.payload.get("channels"))
         instructions: list[Instruction] = []
@@ -361,7 +411,10 @@ class BatchFacilitator(ChannelFacilitator):
         )
 
     def _seal(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         terms = self._terms(payload.payload, requirements)
         cumulative, signature = check_voucher(payload.payload.get("voucher"), terms)
@@ -373,10 +426,15 @@ class BatchFacilitator(ChannelFacilitator):
                 f"{CODE}_close_state",
                 f"the channel is {channel.status}, or its grace period is over",
             )
-        return self._close(terms, channel, cumulative, signature, requirements, keys, of="seal")
+        return self._close(
+            terms, channel, cumulative, signature, requirements, keys, of="seal"
+        )
 
     def _refund(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         payment = self._read(payload, requirements)
         terms, inner = payment.terms, payload.payload
@@ -393,7 +451,13 @@ class BatchFacilitator(ChannelFacilitator):
         channel = self._bound(terms)
         self._check_status(channel, ("open", "closing"))
         return self._close(
-            terms, channel, payment.cumulative, payment.signature, requirements, keys, of="refund"
+            terms,
+            channel,
+            payment.cumulative,
+            payment.signature,
+            requirements,
+            keys,
+            of="refund",
         )
 
     def _check_close(
@@ -424,7 +488,8 @@ class BatchFacilitator(ChannelFacilitator):
             raise PaymentError(code, "closeAuthorization.validBefore is missing")
         if not now < before <= now + requirements.max_timeout_seconds:
             raise PaymentError(
-                code, "closeAuthorization has expired, or is valid for over maxTimeoutSeconds"
+                code,
+                "closeAuthorization has expired, or is valid for over maxTimeoutSeconds",
             )
         signature = voucher_signature(authorization.get("signature"))
         digest = close_digest(
@@ -437,7 +502,9 @@ class BatchFacilitator(ChannelFacilitator):
             before,
         )
         if signature is None or not signature.verify(terms.receiver_authorizer, digest):
-            raise PaymentError(code, "the receiver's authorizer did not sign this close")
+            raise PaymentError(
+                code, "the receiver's authorizer did not sign this close"
+            )
 
     def _close(
         self,
@@ -459,13 +526,21 @@ class BatchFacilitator(ChannelFacilitator):
         has_voucher = channel.settled < cumulative
         p = terms.parties
         payout = self._payout(p, channel, cumulative)
-        if of == "refund":  # nothing forces a close now, so it waits until both can be paid
+        if (
+            of == "refund"
+        ):  # nothing forces a close now, so it waits until both can be paid
             payout.check()
         proof = _proof(terms, cumulative, signature) if has_voucher else None
-        keys.append(operation_key("batch:close", self.chain.network, terms.channel, cumulative))
+        keys.append(
+            operation_key("batch:close", self.chain.network, terms.channel, cumulative)
+        )
         close = partial(payout.close, proof)
         signed = self._submit(keys[0], str(p.payer), p.sponsor, close, 160_000)
-        moved = cumulative - channel.paid_out if of == "seal" else channel.deposit - cumulative
+        moved = (
+            cumulative - channel.paid_out
+            if of == "seal"
+            else channel.deposit - cumulative
+        )
         state = _snapshot(str(terms.channel), channel.deposit, cumulative, 0)
         return SettleResponse(
             success=True,
@@ -501,7 +576,10 @@ class BatchFacilitator(ChannelFacilitator):
             signed = self._broadcast(setup, f"{CODE}_refund_transaction").signature
             channel = self._bound(terms)
         state = _snapshot(
-            str(terms.channel), channel.deposit, channel.settled, channel.closure_started_at
+            str(terms.channel),
+            channel.deposit,
+            channel.settled,
+            channel.closure_started_at,
         )
         return SettleResponse(
             success=True,
@@ -522,8 +600,12 @@ def _payer_of(inner: Mapping[str, Any]) -> str:
 def _entries(value: object) -> list[Mapping[str, Any]]:
     """Read the channels of a batch."""
     entries = value if isinstance(value, list) else []
-    if not 1 <= len(entries) <= MOST or not all(isinstance(e, Mapping) for e in entries):
-        raise PaymentError(f"{CODE}_payload_type", f"expected a list of 1 to {MOST} channels")
+    if not 1 <= len(entries) <= MOST or not all(
+        isinstance(e, Mapping) for e in entries
+    ):
+        raise PaymentError(
+            f"{CODE}_payload_type", f"expected a list of 1 to {MOST} channels"
+        )
     if len({str(e.get("channelId")) for e in entries}) != len(entries):
         raise PaymentError(f"{CODE}_payload_type", "a channel is in the batch twice")
     return list(entries)
@@ -537,7 +619,9 @@ def _proof(terms: ChannelTerms, cumulative: int, signature: str) -> Instruction:
     )
 
 
-def _snapshot(channel_id: str, balance: int, settled: int, asked_at: int) -> dict[str, Any]:
+def _snapshot(
+    channel_id: str, balance: int, settled: int, asked_at: int
+) -> dict[str, Any]:
     return {
         "channelId": channel_id,
         "balance": str(balance),

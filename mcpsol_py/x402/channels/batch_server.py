@@ -113,9 +113,9 @@ class BatchServer:
             clock,
         )
         self._mints, self._prices = Mints(chain), ExactServer()
-        self._parsed: OrderedDict[int, tuple[PaymentPayload, PaymentRequirements, BatchPayment]] = (
-            OrderedDict()
-        )
+        self._parsed: OrderedDict[
+            int, tuple[PaymentPayload, PaymentRequirements, BatchPayment]
+        ] = OrderedDict()
 
     # -- terms
 
@@ -132,7 +132,11 @@ class BatchServer:
     ) -> str | None:
         """Return a problem that would make every payment fail, or None."""
         try:
-            address(extra_of(kind).get("feePayer"), "invalid_payment_requirements", "feePayer")
+            address(
+                extra_of(kind).get("feePayer"),
+                "invalid_payment_requirements",
+                "feePayer",
+            )
         except PaymentError:
             return f"the facilitator offers no feePayer for {SCHEME} on {network}"
         return None
@@ -172,7 +176,9 @@ class BatchServer:
             return invalid_answer("unexpected_verify_error", str(error))
         if payment.kind != "voucher":
             return None
-        held = await self._hold(payment, holder_of(context), checked_within_ms=self._fresh_ms)
+        held = await self._hold(
+            payment, holder_of(context), checked_within_ms=self._fresh_ms
+        )
         if held is not None:
             return valid_answer(payment, held)
         known = await self._db(self.channels.get, payment.channel_id)
@@ -184,7 +190,9 @@ class BatchServer:
         refusal = refusal_of(payment, known)
         return invalid_answer(refusal.code, refusal.message)
 
-    async def after_verify(self, context: Any) -> AbortResult | SkipHandlerResult | None:
+    async def after_verify(
+        self, context: Any
+    ) -> AbortResult | SkipHandlerResult | None:
         """Hold the channel of a payment that the facilitator found valid."""
         extra = extra_of(context.result)
         if not context.result.is_valid or extra.get(HELD):
@@ -206,7 +214,9 @@ class BatchServer:
             return None
         text = "The channel is closed. The rest goes back to its payer."
         return SkipHandlerResult(
-            SkipHandlerDirective("application/json", {"content": [{"type": "text", "text": text}]})
+            SkipHandlerDirective(
+                "application/json", {"content": [{"type": "text", "text": text}]}
+            )
         )
 
     async def before_settle(self, context: Any) -> SkipSettleResult | None:
@@ -221,7 +231,9 @@ class BatchServer:
         if charged is None:
             return SkipSettleResult(
                 failed_settlement(
-                    context, MISMATCH, "the channel was charged for another call meanwhile"
+                    context,
+                    MISMATCH,
+                    "the channel was charged for another call meanwhile",
                 )
             )
         return SkipSettleResult(
@@ -231,7 +243,10 @@ class BatchServer:
                 network=context.requirements.network,
                 payer=str(payment.terms.parties.payer),
                 amount="",
-                extra={**voucher_receipt(payment), "channelState": channel_state(charged)},
+                extra={
+                    **voucher_receipt(payment),
+                    "channelState": channel_state(charged),
+                },
             )
         )
 
@@ -247,7 +262,9 @@ class BatchServer:
             )
         }
 
-    def close_authorization(self, payment: BatchPayment, timeout: int) -> dict[str, Any]:
+    def close_authorization(
+        self, payment: BatchPayment, timeout: int
+    ) -> dict[str, Any]:
         """Return a CloseAuthorization (scheme_batch_settlement_svm, section 4.2)."""
         before = int(self._clock()) + timeout
         digest = close_digest(
@@ -259,7 +276,10 @@ class BatchServer:
             0,
             before,
         )
-        return {"validBefore": before, "signature": str(self.authorizer.sign_message(digest))}
+        return {
+            "validBefore": before,
+            "signature": str(self.authorizer.sign_message(digest)),
+        }
 
     async def after_settle(self, context: Any) -> None:
         """Charge the call that came with a deposit that landed, or close the channel of a refund."""
@@ -269,7 +289,9 @@ class BatchServer:
             balance = read_u64(seen.get("balance"))
             deposit = payment.deposit if balance is None else balance
             if await self._charge(payment, holder_of(context), deposit=deposit) is None:
-                raise PaymentError(MISMATCH, "the channel was charged for another call meanwhile")
+                raise PaymentError(
+                    MISMATCH, "the channel was charged for another call meanwhile"
+                )
         elif payment.kind == "refund":
             await self._db(self._close, payment.channel_id)
 
@@ -280,7 +302,11 @@ class BatchServer:
             return None
         state = {"chargedCumulativeAmount": str(payment.cumulative)}
         extra: dict[str, Any] = {"channelState": state}
-        return {**voucher_receipt(payment), **extra} if payment.kind == "deposit" else extra
+        return (
+            {**voucher_receipt(payment), **extra}
+            if payment.kind == "deposit"
+            else extra
+        )
 
     async def on_settle_failure(self, context: Any) -> None:
         """Release the channel if a deposit or refund certainly does not land."""
@@ -302,7 +328,11 @@ class BatchServer:
         See scheme_batch_settlement_svm, section 4.6.
         """
         payload = context.payment_payload
-        if payload is None or context.error != MISMATCH or payload.accepted.scheme != SCHEME:
+        if (
+            payload is None
+            or context.error != MISMATCH
+            or payload.accepted.scheme != SCHEME
+        ):
             return None
         voucher = payload.payload.get("voucher")
         channel_id = voucher.get("channelId") if isinstance(voucher, Mapping) else None
@@ -327,10 +357,18 @@ class BatchServer:
         """
         requirements: PaymentRequirements = context.requirements
         known = self._parsed.get(id(context.payment_payload))
-        if known is not None and known[0] is context.payment_payload and known[1] is requirements:
+        if (
+            known is not None
+            and known[0] is context.payment_payload
+            and known[1] is requirements
+        ):
             return known[2]
         payment = self._checked(context, requirements)
-        self._parsed[id(context.payment_payload)] = (context.payment_payload, requirements, payment)
+        self._parsed[id(context.payment_payload)] = (
+            context.payment_payload,
+            requirements,
+            payment,
+        )
         while len(self._parsed) > _MOST_PARSED:
             self._parsed.popitem(last=False)
         return payment
@@ -347,7 +385,9 @@ class BatchServer:
             )
         return payment
 
-    async def _hold(self, payment: BatchPayment, holder: str, **options: Any) -> PaidChannel | None:
+    async def _hold(
+        self, payment: BatchPayment, holder: str, **options: Any
+    ) -> PaidChannel | None:
         return await self.channels.database.grouped(
             lambda: self.channels.hold(
                 payment.channel_id,
@@ -360,10 +400,16 @@ class BatchServer:
             lasting=False,  # the paid call stores its next state before the tool runs
         )
 
-    async def _hold_for_refund(self, payment: BatchPayment, holder: str) -> PaidChannel | None:
+    async def _hold_for_refund(
+        self, payment: BatchPayment, holder: str
+    ) -> PaidChannel | None:
         return await self._db(
             lambda: self.channels.hold(
-                payment.channel_id, holder, payment.cumulative, 0, lease_ms=self._lease_ms
+                payment.channel_id,
+                holder,
+                payment.cumulative,
+                0,
+                lease_ms=self._lease_ms,
             )
         )
 
@@ -381,7 +427,9 @@ class BatchServer:
             )
         )
 
-    async def _meet(self, payment: BatchPayment, seen: Mapping[str, Any]) -> PaidChannel:
+    async def _meet(
+        self, payment: BatchPayment, seen: Mapping[str, Any]
+    ) -> PaidChannel:
         """Add the channel to our record, or update it, from the facilitator's answer.
 
         A new channel counts as charged up to the sum claimed on chain, since nothing else can be

@@ -21,9 +21,18 @@ from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, error_text
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainUnavailable,
+    PaymentChain,
+    error_text,
+)
 from mcpsol_py.x402.chain.program import distribution_hash
-from mcpsol_py.x402.channels.payouts import REDIRECTED, Payout, check_receivers, check_redirects
+from mcpsol_py.x402.channels.payouts import (
+    REDIRECTED,
+    Payout,
+    check_receivers,
+    check_redirects,
+)
 from mcpsol_py.x402.channels.program import (
     OPEN_SLOT_WINDOW,
     Channel,
@@ -107,8 +116,15 @@ class ChannelFacilitator:
         self.settlements: SettlementStore = (
             settlements if settlements is not None else MemorySettlements()
         )
-        self.channels: Sponsorships = channels if channels is not None else MemorySponsorships()
-        self._caps, self._timeout, self._poll, self._skew = caps or Caps(), timeout, poll, skew
+        self.channels: Sponsorships = (
+            channels if channels is not None else MemorySponsorships()
+        )
+        self._caps, self._timeout, self._poll, self._skew = (
+            caps or Caps(),
+            timeout,
+            poll,
+            skew,
+        )
         self._clock, self._sleep, self._fault = clock, sleep, fault
         self._mints = Mints(chain)
 
@@ -131,14 +147,22 @@ class ChannelFacilitator:
             )
         return address(fee_payer, "invalid_payment_requirements", "extra.feePayer")
 
-    def _same_network(self, scheme: str, network: str, requirements: PaymentRequirements) -> None:
+    def _same_network(
+        self, scheme: str, network: str, requirements: PaymentRequirements
+    ) -> None:
         if scheme != self.scheme or requirements.scheme != self.scheme:
             raise PaymentError(
-                "unsupported_scheme", f"scheme {scheme!r}; this facilitator serves {self.scheme!r}"
+                "unsupported_scheme",
+                f"scheme {scheme!r}; this facilitator serves {self.scheme!r}",
             )
-        if not (caip2(str(network)) == caip2(str(requirements.network)) == self.chain.network):
+        if not (
+            caip2(str(network))
+            == caip2(str(requirements.network))
+            == self.chain.network
+        ):
             raise PaymentError(
-                "network_mismatch", f"paid on {network}, asked on {requirements.network}"
+                "network_mismatch",
+                f"paid on {network}, asked on {requirements.network}",
             )
 
     def _token_program(self, requirements: PaymentRequirements, code: str) -> Pubkey:
@@ -147,7 +171,8 @@ class ChannelFacilitator:
         given = extra_of(requirements).get("tokenProgram")
         if given is not None and given != str(program):
             raise PaymentError(
-                code, f"extra.tokenProgram is {str(given)[:60]}; the mint belongs to {program}"
+                code,
+                f"extra.tokenProgram is {str(given)[:60]}; the mint belongs to {program}",
             )
         return program
 
@@ -160,12 +185,16 @@ class ChannelFacilitator:
         except PaymentError as error:
             raise PaymentError(code, str(error)) from error
 
-    def _check_setup(self, code: str) -> Callable[[PaymentChain, SponsoredTransaction], None]:
+    def _check_setup(
+        self, code: str
+    ) -> Callable[[PaymentChain, SponsoredTransaction], None]:
         def check(chain: PaymentChain, setup: SponsoredTransaction) -> None:
             # Simulated without the sponsor's signature: an unpaid request must not make us sign.
             error = chain.simulation_error(setup.transaction)
             if error is not None:
-                raise PaymentError(code, f"the transaction would fail on chain: {error}")
+                raise PaymentError(
+                    code, f"the transaction would fail on chain: {error}"
+                )
 
         return check
 
@@ -175,7 +204,9 @@ class ChannelFacilitator:
         """Send a payer's transaction once. Raises as settle_payable."""
         return self._settle(setup, self._check_setup(code))
 
-    def _settle(self, payable: Any, check: Callable[[PaymentChain, Any], None]) -> Settled:
+    def _settle(
+        self, payable: Any, check: Callable[[PaymentChain, Any], None]
+    ) -> Settled:
         return settle_payable(
             self.chain,
             self.settlements,
@@ -227,7 +258,8 @@ class ChannelFacilitator:
         error = error_text(outcome.err)
         if error is not None:
             raise PaymentError(
-                "transaction_simulation_failed", f"the transaction would fail on chain: {error}"
+                "transaction_simulation_failed",
+                f"the transaction would fail on chain: {error}",
             )
         check_redirects(outcome, self.program.program_id)
 
@@ -244,7 +276,9 @@ class ChannelFacilitator:
             f"{signature} landed, but the chain does not yet say where the tokens went",
         )
 
-    def _channel(self, channel: Pubkey, parties: Parties, delay: int, code: str) -> Channel:
+    def _channel(
+        self, channel: Pubkey, parties: Parties, delay: int, code: str
+    ) -> Channel:
         """Return the channel on chain if it has these terms. Raises PaymentError(*code*)."""
         found = self.program.fetch(self.chain, str(channel))
         if found is None:
@@ -261,10 +295,13 @@ class ChannelFacilitator:
             "grace period": (found.grace_period, delay),
             "distribution": (found.distribution_hash, _all_to(p.pay_to)),
         }
-        wrong = [name for name, (is_value, wanted) in expected.items() if is_value != wanted]
+        wrong = [
+            name for name, (is_value, wanted) in expected.items() if is_value != wanted
+        ]
         if wrong:
             raise PaymentError(
-                code, f"the channel at {channel} has another {', '.join(wrong)} than the terms"
+                code,
+                f"the channel at {channel} has another {', '.join(wrong)} than the terms",
             )
         return found
 
@@ -280,7 +317,8 @@ class ChannelFacilitator:
         clock = read_clock(self.chain)
         is_due = {
             "open": abandoned,
-            "closing": clock.unix_time >= channel.closure_started_at + channel.grace_period,
+            "closing": clock.unix_time
+            >= channel.closure_started_at + channel.grace_period,
             "sealed": True,
             "distributed": clock.slot > channel.open_slot + OPEN_SLOT_WINDOW,
         }[channel.status]
@@ -294,7 +332,10 @@ class ChannelFacilitator:
                 lambda: [program.seal(at), *payout.finish()],
             ),
             "sealed": ("paid out", payout.finish),
-            "distributed": ("reclaimed", lambda: [program.reclaim(at, channel.rent_payer)]),
+            "distributed": (
+                "reclaimed",
+                lambda: [program.reclaim(at, channel.rent_payer)],
+            ),
         }
         if channel.status == "sealed" and not payout.finish():
             payout.check()
@@ -321,7 +362,9 @@ class ChannelFacilitator:
             )
         except ChainUnavailable as error:
             return VerifyResponse(
-                is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error)
+                is_valid=False,
+                invalid_reason="unexpected_verify_error",
+                invalid_message=str(error),
             )
         return VerifyResponse(is_valid=True, payer=payer, extra=extra)
 

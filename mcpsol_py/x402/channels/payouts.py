@@ -59,7 +59,9 @@ def unusable(account: Account | None, owner: Pubkey, parties: Parties) -> str | 
     if held.state != TokenAccountState.INITIALIZED:
         return "is frozen"
     refused = sorted(set(extensions(account)) - {_IMMUTABLE_OWNER})
-    return f"has extension {refused[0]}, which channels do not allow" if refused else None
+    return (
+        f"has extension {refused[0]}, which channels do not allow" if refused else None
+    )
 
 
 def check_receivers(
@@ -141,7 +143,9 @@ class Payout:
     @property
     def _may_distribute(self) -> bool:
         """Whether a sealed channel may be distributed: all can be paid, or what cannot be stays."""
-        is_some_paid = (self.owed and not self.waits) or (self.refund and not self.refund_waits)
+        is_some_paid = (self.owed and not self.waits) or (
+            self.refund and not self.refund_waits
+        )
         return self.problem is None or (self.program.holds_back and is_some_paid)
 
     @property
@@ -154,7 +158,8 @@ class Payout:
         may_distribute = self._may_distribute
         is_seller_paid = may_distribute or self._is_paid_open
         waits = {
-            "payoutWaits": self.waits or (self.owed and not is_seller_paid and self.problem),
+            "payoutWaits": self.waits
+            or (self.owed and not is_seller_paid and self.problem),
             "refundWaits": self.refund_waits
             or (self.refund and not may_distribute and self.problem),
         }
@@ -195,7 +200,11 @@ class Payout:
             return [*proofs, seal, distribute]
         if self._is_paid_open:
             settle = [*proofs, program.settle(at)] if proofs else []
-            return [*settle, distribute, program.settle_and_seal(at, sponsor, has_voucher=False)]
+            return [
+                *settle,
+                distribute,
+                program.settle_and_seal(at, sponsor, has_voucher=False),
+            ]
         return [*proofs, seal]
 
 
@@ -213,6 +222,10 @@ def _redirects(outcome: Outcome, program_id: Pubkey) -> Iterator[tuple[Pubkey, i
     """Yield the owner and the amount of each payout that went to the treasury."""
     size = len(_PAYOUT_REDIRECTED) + _REDIRECT.size
     for called, data in outcome.inner:
-        if called == program_id and data[:16] == _PAYOUT_REDIRECTED and len(data) == size:
+        if (
+            called == program_id
+            and data[:16] == _PAYOUT_REDIRECTED
+            and len(data) == size
+        ):
             _, owner, amount, _, _ = _REDIRECT.unpack_from(data, 16)
             yield Pubkey(owner), amount

@@ -53,9 +53,17 @@ _KIND_AND_VERSION = b"\1\1"
 _LAYOUT = struct.Struct("<BBBBQQQQqqI32s32s32s32s32s32sQ")
 _STATUS: tuple[ChannelStatus, ...] = ("open", "sealed", "closing", "distributed")
 #: Discriminators of the instructions.
-OPEN, SETTLE, TOP_UP, SETTLE_AND_SEAL, REQUEST_CLOSE, SEAL, DISTRIBUTE, WITHDRAW_PAYER, RECLAIM = (
-    range(1, 10)
-)
+(
+    OPEN,
+    SETTLE,
+    TOP_UP,
+    SETTLE_AND_SEAL,
+    REQUEST_CLOSE,
+    SEAL,
+    DISTRIBUTE,
+    WITHDRAW_PAYER,
+    RECLAIM,
+) = range(1, 10)
 
 ChannelStatus = Literal["open", "sealed", "closing", "distributed"]
 
@@ -130,7 +138,9 @@ class ChannelProgram:
     def address(self, parties: Parties) -> Pubkey:
         """Return the address of the channel of *parties*."""
         p = parties
-        return _address(self.program_id, p.payer, p.sponsor, p.mint, p.signer, p.salt, p.open_slot)
+        return _address(
+            self.program_id, p.payer, p.sponsor, p.mint, p.signer, p.salt, p.open_slot
+        )
 
     def read(self, address: str, owner: str, data: bytes) -> Channel | None:
         """Read a channel's account.
@@ -164,7 +174,9 @@ class ChannelProgram:
             rent_payer=rent_payer,
             open_slot=fields[17],
         )
-        own = _address(self.program_id, payer, payee, mint, signer, channel.salt, channel.open_slot)
+        own = _address(
+            self.program_id, payer, payee, mint, signer, channel.salt, channel.open_slot
+        )
         return channel if str(own) == address else None
 
     def fetch(self, chain: PaymentChain, address: str) -> Channel | None:
@@ -172,12 +184,19 @@ class ChannelProgram:
         ChainUnavailable.
         """
         account = chain.get_accounts([address])[0]
-        return None if account is None else self.read(address, str(account.owner), account.data)
+        return (
+            None
+            if account is None
+            else self.read(address, str(account.owner), account.data)
+        )
 
     # -- instructions
 
     def _ix(
-        self, discriminator: int, data: bytes, accounts: Sequence[tuple[Pubkey, bool, bool]]
+        self,
+        discriminator: int,
+        data: bytes,
+        accounts: Sequence[tuple[Pubkey, bool, bool]],
     ) -> Instruction:
         """*accounts*: (key, is signer, is writable)."""
         metas = list(starmap(AccountMeta, accounts))
@@ -211,7 +230,9 @@ class ChannelProgram:
 
     def top_up(self, parties: Parties, amount: int) -> Instruction:
         """`top_up`: put more tokens into escrow. The payer signs."""
-        return self._ix(TOP_UP, struct.pack("<Q", amount), self.top_up_accounts(parties))
+        return self._ix(
+            TOP_UP, struct.pack("<Q", amount), self.top_up_accounts(parties)
+        )
 
     def top_up_accounts(self, parties: Parties) -> list[tuple[Pubkey, bool, bool]]:
         """Return the 6 accounts of `top_up`, in order."""
@@ -227,9 +248,13 @@ class ChannelProgram:
 
     def settle(self, channel: Pubkey) -> Instruction:
         """`settle`: move the watermark to the voucher that the preceding instruction proves."""
-        return self._ix(SETTLE, b"", [(channel, False, True), (INSTRUCTIONS_SYSVAR, False, False)])
+        return self._ix(
+            SETTLE, b"", [(channel, False, True), (INSTRUCTIONS_SYSVAR, False, False)]
+        )
 
-    def settle_and_seal(self, channel: Pubkey, payee: Pubkey, *, has_voucher: bool) -> Instruction:
+    def settle_and_seal(
+        self, channel: Pubkey, payee: Pubkey, *, has_voucher: bool
+    ) -> Instruction:
         """`settle_and_seal`: close at the watermark, or at the voucher that the preceding
         instruction proves.
         """
@@ -245,7 +270,9 @@ class ChannelProgram:
         return self._ix(REQUEST_CLOSE, b"", self.request_close_accounts(channel, payer))
 
     @staticmethod
-    def request_close_accounts(channel: Pubkey, payer: Pubkey) -> list[tuple[Pubkey, bool, bool]]:
+    def request_close_accounts(
+        channel: Pubkey, payer: Pubkey
+    ) -> list[tuple[Pubkey, bool, bool]]:
         """Return the 2 accounts of `request_close`."""
         return [(payer, True, False), (channel, False, True)]
 
@@ -253,7 +280,9 @@ class ChannelProgram:
         """`seal`: close after the grace period. Anyone may send it."""
         return self._ix(SEAL, b"", [(channel, False, True)])
 
-    def distribute(self, parties: Parties, rent_payer: Pubkey | None = None) -> Instruction:
+    def distribute(
+        self, parties: Parties, rent_payer: Pubkey | None = None
+    ) -> Instruction:
         """`distribute`: pay out up to the watermark to `pay_to`, and the rest of a sealed channel
         to the payer.
         """
@@ -281,7 +310,9 @@ class ChannelProgram:
 
     def reclaim(self, channel: Pubkey, rent_payer: Pubkey) -> Instruction:
         """`reclaim`: give back the account's rent, after the window of its open slot."""
-        return self._ix(RECLAIM, b"", [(channel, False, True), (rent_payer, False, True)])
+        return self._ix(
+            RECLAIM, b"", [(channel, False, True), (rent_payer, False, True)]
+        )
 
 
 def _entries(recipients: Sequence[tuple[Pubkey, int]]) -> bytes:
@@ -318,7 +349,8 @@ def audited(network: str) -> ChannelProgram:
     Devnet's build has another treasury (npm @x402/svm, payment-channels/onchain).
     """
     return ChannelProgram(
-        CHANNEL_PROGRAM, CHANNEL_DEVNET_TREASURY if network == DEVNET else CHANNEL_TREASURY
+        CHANNEL_PROGRAM,
+        CHANNEL_DEVNET_TREASURY if network == DEVNET else CHANNEL_TREASURY,
     )
 
 

@@ -79,9 +79,13 @@ async def redeem(
     due = server.channels.due(limit)
     if chain is not None:
         due = [_refresh(server, chain, row) for row in due]
-    await job.claim([row for row in due if row.state == "open" and row.unclaimed >= at_least])
+    await job.claim(
+        [row for row in due if row.state == "open" and row.unclaimed >= at_least]
+    )
     current = [server.channels.get(row.channel_id) or row for row in due]
-    payable = [row for row in current if row.state in _PAYABLE and row.claimed > row.paid_out]
+    payable = [
+        row for row in current if row.state in _PAYABLE and row.claimed > row.paid_out
+    ]
     await job.pay_out(sorted(payable, key=lambda row: _PAYABLE.index(row.state)))
     for row in current:
         if row.state == "closing" and row.unclaimed > 0:
@@ -175,17 +179,22 @@ class _Redemption:
             self.server.program,
             Pubkey.from_string(row.token_program),
         )
-        payment = BatchPayment("refund", row.network, config, 0, row.charged, str(row.signature))
+        payment = BatchPayment(
+            "refund", row.network, config, 0, row.charged, str(row.signature)
+        )
         close = self.server.close_authorization(payment, _TIMEOUT)
         answer = await self._settle(
-            terms, {"type": "seal", **entry, "voucher": voucher, "closeAuthorization": close}
+            terms,
+            {"type": "seal", **entry, "voucher": voucher, "closeAuthorization": close},
         )
         if not answer.success:
             self._failed(row, answer)
             return
         self.done.sealed += 1
         if "payoutWaits" in extra_of(answer):
-            self.server.channels.saw(row.channel_id, state="sealed", claimed=row.charged)
+            self.server.channels.saw(
+                row.channel_id, state="sealed", claimed=row.charged
+            )
             self.done.problems[row.channel_id] = PAYOUT_WAITS
             return
         self.server.channels.saw(
@@ -195,7 +204,9 @@ class _Redemption:
     def _failed(self, row: PaidChannel, answer: SettleResponse) -> None:
         self.done.problems[row.channel_id] = answer.error_reason or "settlement_failed"
 
-    async def _settle(self, terms: PaymentRequirements, payload: dict[str, Any]) -> SettleResponse:
+    async def _settle(
+        self, terms: PaymentRequirements, payload: dict[str, Any]
+    ) -> SettleResponse:
         answer: SettleResponse = await self.facilitator.settle(
             PaymentPayload(payload=payload, accepted=terms), terms
         )
@@ -243,7 +254,9 @@ def _terms(row: PaidChannel) -> PaymentRequirements:
 def _entry(row: PaidChannel) -> dict[str, Any]:
     return {
         "channelId": row.channel_id,
-        "channelConfig": config_of(_parties(row), row.withdraw_delay, row.receiver_authorizer),
+        "channelConfig": config_of(
+            _parties(row), row.withdraw_delay, row.receiver_authorizer
+        ),
     }
 
 
@@ -261,7 +274,9 @@ def _parties(row: PaidChannel) -> Parties:
 
 
 def _voucher(row: PaidChannel) -> dict[str, Any]:
-    return voucher_of(Pubkey.from_string(row.channel_id), row.charged, str(row.signature))
+    return voucher_of(
+        Pubkey.from_string(row.channel_id), row.charged, str(row.signature)
+    )
 
 
 # --- the sponsor's side -----------------------------------------------------------------------
@@ -298,7 +313,10 @@ def tidy(
 
 
 def _tidy_one(
-    facilitator: ChannelFacilitator, channels: SponsoredChannels, row: Sponsored, now: int
+    facilitator: ChannelFacilitator,
+    channels: SponsoredChannels,
+    row: Sponsored,
+    now: int,
 ) -> str | None:
     found = facilitator.program.fetch(facilitator.chain, row.channel_id)
     if found is None:
@@ -326,7 +344,9 @@ def _may_yet_open(row: Sponsored, now_ms: int) -> bool:
     return now_ms - row.touched_ms < 300_000
 
 
-def _is_abandoned(facilitator: ChannelFacilitator, row: Sponsored, now: int, now_ms: int) -> bool:
+def _is_abandoned(
+    facilitator: ChannelFacilitator, row: Sponsored, now: int, now_ms: int
+) -> bool:
     if row.expires_at:
         return now > row.expires_at + ABANDONED
     idle: int | None = getattr(facilitator, "max_idle", None)

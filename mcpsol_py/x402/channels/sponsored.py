@@ -96,8 +96,12 @@ def build_setup(
     ]
     if binding is not None:
         instructions.append(Instruction(MEMO, binding.encode(), []))
-    message = MessageV0.try_compile(sponsor, instructions, [], Hash.from_string(blockhash))
-    wire = wire_base64(message, {payer.pubkey(): payer.sign_message(to_bytes_versioned(message))})
+    message = MessageV0.try_compile(
+        sponsor, instructions, [], Hash.from_string(blockhash)
+    )
+    wire = wire_base64(
+        message, {payer.pubkey(): payer.sign_message(to_bytes_versioned(message))}
+    )
     size = len(base64.b64decode(wire))
     if size > MAX_TRANSACTION_BYTES:
         raise PaymentError(
@@ -141,7 +145,9 @@ def read_sponsored(
     if not isinstance(message, (Message, MessageV0)):
         raise PaymentError(code, "the message is neither legacy nor version 0")
     if isinstance(message, MessageV0) and message.address_table_lookups:
-        raise PaymentError(code, "the transaction uses lookup tables; expected all accounts in it")
+        raise PaymentError(
+            code, "the transaction uses lookup tables; expected all accounts in it"
+        )
     keys, instructions = message.account_keys, message.instructions
     checks.signers(transaction, message)
     checks.indices(instructions, keys)
@@ -157,7 +163,8 @@ def read_sponsored(
         )
     if [keys[i] for i in main.accounts] != [key for key, _, _ in accounts]:
         raise PaymentError(
-            code, f"instruction {at + 1} does not have exactly the accounts of the terms"
+            code,
+            f"instruction {at + 1} does not have exactly the accounts of the terms",
         )
     memos = checks.suffix(instructions[at + 1 :], keys)
     checks.writable(message, {key for key, _, writable in accounts if writable})
@@ -181,7 +188,9 @@ def _decode(text: object, code: str) -> VersionedTransaction:
     except PaymentError as error:  # its reason is one of `exact`; give this scheme's
         raise PaymentError(code, str(error)) from error
     if len(bytes(transaction)) > MAX_TRANSACTION_BYTES:
-        raise PaymentError(code, f"the transaction is over {MAX_TRANSACTION_BYTES:,} bytes")
+        raise PaymentError(
+            code, f"the transaction is over {MAX_TRANSACTION_BYTES:,} bytes"
+        )
     return transaction
 
 
@@ -195,13 +204,17 @@ class _SponsorChecks:
     fee_payer: Pubkey
     caps: Caps
 
-    def signers(self, transaction: VersionedTransaction, message: Message | MessageV0) -> None:
+    def signers(
+        self, transaction: VersionedTransaction, message: Message | MessageV0
+    ) -> None:
         """Only sponsor and payer sign; the payer's signature is right, the sponsor's right or
         empty.
         """
         keys = message.account_keys
         if not keys or keys[0] != self.fee_payer:
-            raise PaymentError(self.code, f"the fee payer is not the required {self.fee_payer}")
+            raise PaymentError(
+                self.code, f"the fee payer is not the required {self.fee_payer}"
+            )
         signers = keys[: message.header.num_required_signatures]
         if signers != [self.fee_payer, self.payer]:
             raise PaymentError(
@@ -210,21 +223,30 @@ class _SponsorChecks:
             )
         signatures, signed = transaction.signatures, to_bytes_versioned(message)
         if len(signatures) != 2 or not signatures[1].verify(self.payer, signed):
-            raise PaymentError(self.code, "the payer's signature does not sign this message")
+            raise PaymentError(
+                self.code, "the payer's signature does not sign this message"
+            )
         if signatures[0] == Signature.default():
             return
         if not signatures[0].verify(self.fee_payer, signed):
-            raise PaymentError(self.code, "the sponsor's signature does not sign this message")
+            raise PaymentError(
+                self.code, "the sponsor's signature does not sign this message"
+            )
 
-    def indices(self, instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey]) -> None:
+    def indices(
+        self, instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey]
+    ) -> None:
         """Every account exists in the message, and the sponsor is not called as a program."""
         for ix in instructions:
             if max((ix.program_id_index, *ix.accounts)) >= len(keys):
                 raise PaymentError(
-                    self.code, "an instruction refers to an account that is not in the message"
+                    self.code,
+                    "an instruction refers to an account that is not in the message",
                 )
             if ix.program_id_index == 0:
-                raise PaymentError(self.code, "an instruction calls the sponsor as a program")
+                raise PaymentError(
+                    self.code, "an instruction calls the sponsor as a program"
+                )
 
     def compute_budget(
         self, instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey]
@@ -266,7 +288,9 @@ class _SponsorChecks:
         for ix in instructions:
             program = keys[ix.program_id_index]
             if 0 in ix.accounts:
-                raise PaymentError(self.code, "a memo or guard uses the sponsor's account")
+                raise PaymentError(
+                    self.code, "a memo or guard uses the sponsor's account"
+                )
             if program == MEMO:
                 memos.append(ix.data)
             elif program == LIGHTHOUSE:
@@ -278,18 +302,27 @@ class _SponsorChecks:
                 )
         if guards > _MOST_GUARDS:
             raise PaymentError(
-                self.code, f"{guards} Lighthouse guards; expected at most {_MOST_GUARDS}"
+                self.code,
+                f"{guards} Lighthouse guards; expected at most {_MOST_GUARDS}",
             )
         return memos
 
-    def writable(self, message: Message | MessageV0, written: Collection[Pubkey]) -> None:
+    def writable(
+        self, message: Message | MessageV0, written: Collection[Pubkey]
+    ) -> None:
         """Only the sponsor and the accounts that the instruction writes are writable."""
         for key in _writable_keys(message):
             if key not in written and key != self.fee_payer:
-                raise PaymentError(self.code, f"{key} is writable, but the terms do not need that")
+                raise PaymentError(
+                    self.code, f"{key} is writable, but the terms do not need that"
+                )
 
     def memos(
-        self, memos: Sequence[bytes], note: str | None, binding: str | None, note_required: bool
+        self,
+        memos: Sequence[bytes],
+        note: str | None,
+        binding: str | None,
+        note_required: bool,
     ) -> None:
         """The binding once, and beside it the note, or a random memo if one is required."""
         others = list(memos)
@@ -302,7 +335,9 @@ class _SponsorChecks:
             others.remove(bound)
         if note is not None:
             if others != [note.encode()]:
-                raise PaymentError(self.code, "expected the memo that was asked for, and no other")
+                raise PaymentError(
+                    self.code, "expected the memo that was asked for, and no other"
+                )
         elif note_required:
             if len(others) != 1 or not _is_nonce(others[0]):
                 raise PaymentError(

@@ -34,7 +34,9 @@ class MemorySponsorships:
 
     def keep(self, row: Sponsored) -> str:
         """See Sponsorships."""
-        return self._rows.setdefault((row.network, row.channel_id), row.receiver_authorizer)
+        return self._rows.setdefault(
+            (row.network, row.channel_id), row.receiver_authorizer
+        )
 
     def bound(self, network: str, channel: str) -> str | None:
         """See Sponsorships."""

@@ -13,7 +13,15 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.whole_numbers import U64_MAX, read_u64
 from mcpsol_py.x402.protocol.networks import caip2
 
-__all__ = ["address", "check_network", "is_int", "is_time", "read_delay", "read_note", "read_slot"]
+__all__ = [
+    "address",
+    "check_network",
+    "is_int",
+    "is_time",
+    "read_delay",
+    "read_note",
+    "read_slot",
+]
 
 _MEMO_BYTES = 256
 
@@ -53,7 +61,9 @@ def is_time(value: object) -> TypeGuard[int]:
     return is_int(value) and 0 <= value < 2**53
 
 
-def read_delay(extra: Mapping[str, Any], code: str, low: int = 1, high: int = 2**32 - 1) -> int:
+def read_delay(
+    extra: Mapping[str, Any], code: str, low: int = 1, high: int = 2**32 - 1
+) -> int:
     """Read extra.withdrawDelay, the payer's grace period in seconds. Raises PaymentError(*code*)."""
     delay = extra.get("withdrawDelay")
     if not is_int(delay) or not low <= delay <= high:
@@ -71,7 +81,9 @@ def read_note(extra: Mapping[str, Any], code: str) -> str | None:
     if note is None or note == "":
         return None
     if not isinstance(note, str) or len(note.encode()) > _MEMO_BYTES:
-        raise PaymentError(code, f"extra.memo: expected text of at most {_MEMO_BYTES} bytes")
+        raise PaymentError(
+            code, f"extra.memo: expected text of at most {_MEMO_BYTES} bytes"
+        )
     return note
 
 

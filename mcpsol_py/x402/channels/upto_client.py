@@ -15,7 +15,13 @@ from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.payouts import check_receivers
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
-from mcpsol_py.x402.channels.terms import address, check_network, read_delay, read_note, read_slot
+from mcpsol_py.x402.channels.terms import (
+    address,
+    check_network,
+    read_delay,
+    read_note,
+    read_slot,
+)
 from mcpsol_py.x402.channels.voucher import VoucherSigner
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.source_account import check_funds, read_own_source
@@ -65,7 +71,9 @@ class UptoClient:
         """
         return default_asset(network, asset)
 
-    def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
+    def create_payment_payload(
+        self, requirements: PaymentRequirements
+    ) -> dict[str, Any]:
         """Return the payload of scheme_upto_svm, section 4.2.
 
         Raises PaymentError if the requirements cannot be met.
@@ -106,7 +114,9 @@ class UptoClient:
         amount = read_u64(requirements.amount)
         if not amount:
             raise PaymentError(_BAD, "the amount is not a positive u64")
-        token_program, _ = self._mints.payable(requirements.asset, amount, to=requirements.pay_to)
+        token_program, _ = self._mints.payable(
+            requirements.asset, amount, to=requirements.pay_to
+        )
         if extra.get("tokenProgram", str(token_program)) != str(token_program):
             raise PaymentError(_BAD, "extra.tokenProgram does not own the mint")
         slot = read_slot(extra.get("recentSlot"))
@@ -114,7 +124,9 @@ class UptoClient:
             payer=self._payer.pubkey(),
             sponsor=address(extra.get("feePayer"), _BAD, "extra.feePayer"),
             mint=address(requirements.asset, _BAD, "asset"),
-            signer=address(extra.get("receiverAuthorizer"), _BAD, "extra.receiverAuthorizer"),
+            signer=address(
+                extra.get("receiverAuthorizer"), _BAD, "extra.receiverAuthorizer"
+            ),
             salt=random_salt(),
             open_slot=slot if slot is not None else read_clock(self._chain).slot,
             pay_to=address(requirements.pay_to, _BAD, "payTo"),
@@ -122,7 +134,8 @@ class UptoClient:
         )
         if parties.sponsor == parties.payer:
             raise PaymentError(
-                _BAD, "extra.feePayer is the payer itself; expected the facilitator's sponsor"
+                _BAD,
+                "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
         payer, mint = parties.payer, requirements.asset
         check_funds(read_own_source(self._chain, payer, mint, token_program), amount)

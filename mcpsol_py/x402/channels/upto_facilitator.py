@@ -8,15 +8,29 @@ from typing import Any, Literal
 
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
-from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequirements,
+    SettleResponse,
+    VerifyResponse,
+)
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.whole_numbers import read_u64
 from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
-from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator, operation_key
+from mcpsol_py.x402.channels.channel_facilitator import (
+    ChannelFacilitator,
+    operation_key,
+)
 from mcpsol_py.x402.channels.program import OPEN, Channel, Parties, open_data
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
-from mcpsol_py.x402.channels.terms import address, is_time, read_delay, read_note, read_slot
+from mcpsol_py.x402.channels.terms import (
+    address,
+    is_time,
+    read_delay,
+    read_note,
+    read_slot,
+)
 from mcpsol_py.x402.channels.voucher import checks, voucher_signature
 from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.store.channels import Sponsored
@@ -57,7 +71,10 @@ class UptoFacilitator(ChannelFacilitator):
     max_lifetime = 3600
 
     def verify(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        context: object = None,
     ) -> VerifyResponse:
         """Check whether the deposit of this payment would land now."""
 
@@ -70,7 +87,10 @@ class UptoFacilitator(ChannelFacilitator):
         return self._answer_verify(work)
 
     def settle(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        context: object = None,
     ) -> SettleResponse:
         """Land the deposit before the tool runs, or the claim after it."""
         inner = payload.payload
@@ -83,25 +103,35 @@ class UptoFacilitator(ChannelFacilitator):
             return act(payload, requirements, keys)
 
         return self._answer_settle(
-            str(requirements.network), str(payer), lambda: keys[0] if keys else None, work
+            str(requirements.network),
+            str(payer),
+            lambda: keys[0] if keys else None,
+            work,
         )
 
     # -- reading
 
     def _authorize(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, *, claim: bool = False
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        *,
+        claim: bool = False,
     ) -> _Authorization:
         """Check everything that needs no chain, except for the mint.
 
         The ceiling is the price that the payer signed, independent of the charge.
         """
-        self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
+        self._same_network(
+            payload.accepted.scheme, payload.accepted.network, requirements
+        )
         inner, extra = payload.payload, extra_of(requirements)
         if extra.get("paymentFlow", "escrow") != "escrow":
             raise PaymentError(_TERMS, "extra.paymentFlow is not escrow")
         if not claim and "voucherSignature" in inner:
             raise PaymentError(
-                f"{_PAYLOAD}_unexpected_voucher", "a payer's payload must not have a voucher"
+                f"{_PAYLOAD}_unexpected_voucher",
+                "a payer's payload must not have a voucher",
             )
         ceiling = _read_ceiling(inner)
         if not claim and read_u64(requirements.amount) != ceiling:
@@ -124,7 +154,9 @@ class UptoFacilitator(ChannelFacilitator):
                 f"{_PAYLOAD}_open_transaction",
                 "open has another salt, deposit, grace period, slot or payee than the terms",
             )
-        return _Authorization(parties, channel, ceiling, delay, expires_at, valid_after, setup)
+        return _Authorization(
+            parties, channel, ceiling, delay, expires_at, valid_after, setup
+        )
 
     def _read_parties(
         self,
@@ -135,7 +167,9 @@ class UptoFacilitator(ChannelFacilitator):
     ) -> tuple[int, Parties]:
         """Return the grace period and the channel's parties."""
         extra = extra_of(requirements)
-        authorizer = address(extra.get("receiverAuthorizer"), _TERMS, "extra.receiverAuthorizer")
+        authorizer = address(
+            extra.get("receiverAuthorizer"), _TERMS, "extra.receiverAuthorizer"
+        )
         if inner.get("authorizedSigner") != str(authorizer):
             raise PaymentError(
                 f"{_PAYLOAD}_receiver_authorizer",
@@ -153,11 +187,16 @@ class UptoFacilitator(ChannelFacilitator):
             token_program=self._token_program(requirements, _TERMS),
         )
         if str(parties.payer) in self.sponsor.addresses():
-            raise PaymentError(f"{_PAYLOAD}_payer_mismatch", "the payer is one of the sponsors")
+            raise PaymentError(
+                f"{_PAYLOAD}_payer_mismatch", "the payer is one of the sponsors"
+            )
         return delay, parties
 
     def _read_setup(
-        self, inner: Mapping[str, Any], requirements: PaymentRequirements, parties: Parties
+        self,
+        inner: Mapping[str, Any],
+        requirements: PaymentRequirements,
+        parties: Parties,
     ) -> SponsoredTransaction:
         return read_sponsored(
             inner.get("openTransaction"),
@@ -173,22 +212,30 @@ class UptoFacilitator(ChannelFacilitator):
         )
 
     def _check_new(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, found: _Authorization
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        found: _Authorization,
     ) -> None:
         """Check everything else that must hold before tokens go into escrow."""
         if "type" in payload.payload and payload.payload["type"] != "deposit":
-            raise PaymentError(f"{_PAYLOAD}_type", "a payer's payload must not have a type")
+            raise PaymentError(
+                f"{_PAYLOAD}_type", "a payer's payload must not have a type"
+            )
         self._check_times(found, requirements.max_timeout_seconds)
         if self.chain.get_accounts([str(found.channel)])[0] is not None:
             raise PaymentError(
-                "invalid_upto_svm_channel_already_open", f"{found.channel} exists already"
+                "invalid_upto_svm_channel_already_open",
+                f"{found.channel} exists already",
             )
         self._check_accounts(found.parties, found.ceiling, _SIMULATION)
 
     def _check_times(self, found: _Authorization, timeout: int) -> None:
         now = int(self._clock())
         if found.valid_after > now + self._skew:
-            raise PaymentError(f"{_PAYLOAD}_not_yet_active", "validAfter is in the future")
+            raise PaymentError(
+                f"{_PAYLOAD}_not_yet_active", "validAfter is in the future"
+            )
         if found.expires_at <= now:
             raise PaymentError(f"{_PAYLOAD}_expired", "expiresAt has passed")
         if timeout > self.max_lifetime or found.expires_at - now > self.max_lifetime:
@@ -205,7 +252,10 @@ class UptoFacilitator(ChannelFacilitator):
     # -- settling
 
     def _deposit(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         found = self._authorize(payload, requirements)
         keys.append(found.setup.key)
@@ -214,9 +264,14 @@ class UptoFacilitator(ChannelFacilitator):
             self.channels.keep(self._sponsored(found))
         settled = self._broadcast(found.setup, _SIMULATION)
         channel = self._bound(found)
-        if channel.status != "open" or channel.deposit != found.ceiling or channel.settled:
+        if (
+            channel.status != "open"
+            or channel.deposit != found.ceiling
+            or channel.settled
+        ):
             raise PaymentError(
-                _STATE, f"the channel is {channel.status}, or its deposit or claim has changed"
+                _STATE,
+                f"the channel is {channel.status}, or its deposit or claim has changed",
             )
         return SettleResponse(
             success=True,
@@ -242,7 +297,10 @@ class UptoFacilitator(ChannelFacilitator):
         return self._channel(found.channel, found.parties, found.delay, _STATE)
 
     def _claim(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        keys: list[str],
     ) -> SettleResponse:
         found = self._authorize(payload, requirements, claim=True)
         charge = self._read_charge(found, requirements)
@@ -281,7 +339,9 @@ class UptoFacilitator(ChannelFacilitator):
         return charge
 
     @staticmethod
-    def _check_voucher(inner: Mapping[str, Any], found: _Authorization, charge: int) -> object:
+    def _check_voucher(
+        inner: Mapping[str, Any], found: _Authorization, charge: int
+    ) -> object:
         """Return the signature of the seller's voucher for *charge*."""
         signature: object = inner.get("voucherSignature")
         if signature is None:
@@ -310,7 +370,9 @@ def _proof(found: _Authorization, charge: int, signature: object) -> Instruction
     return ed25519_instruction(bytes(found.parties.signer), signed, message)
 
 
-def _settlement_kind(inner: Mapping[str, Any], requirements: PaymentRequirements) -> SettlementKind:
+def _settlement_kind(
+    inner: Mapping[str, Any], requirements: PaymentRequirements
+) -> SettlementKind:
     """Tell a deposit from a claim, as scheme_upto_svm, section 5 says."""
     kind = inner.get("type")
     if kind in ("deposit", "claim"):
@@ -319,7 +381,9 @@ def _settlement_kind(inner: Mapping[str, Any], requirements: PaymentRequirements
         return "claim"
     if kind is None and requirements.amount == inner.get("maxAmount"):
         return "deposit"
-    raise PaymentError(f"{_PAYLOAD}_type", "the payload is neither a deposit nor a claim")
+    raise PaymentError(
+        f"{_PAYLOAD}_type", "the payload is neither a deposit nor a claim"
+    )
 
 
 def _read_ceiling(inner: Mapping[str, Any]) -> int:
@@ -327,7 +391,9 @@ def _read_ceiling(inner: Mapping[str, Any]) -> int:
     if not ceiling:
         raise PaymentError(f"{_PAYLOAD}_amount", "maxAmount is not a positive u64")
     if read_u64(inner.get("deposit")) != ceiling:
-        raise PaymentError(f"{_PAYLOAD}_deposit_not_ceiling", "the deposit is not maxAmount")
+        raise PaymentError(
+            f"{_PAYLOAD}_deposit_not_ceiling", "the deposit is not maxAmount"
+        )
     return ceiling
 
 

@@ -76,8 +76,14 @@ class UptoServer:
         extra = dict(extra_of(requirements))
         extra["feePayer"] = extra_of(supported_kind).get("feePayer")
         extra["receiverAuthorizer"] = str(self._authorizer.pubkey())
-        extra["withdrawDelay"] = self._delay or max(_LEAST_DELAY, requirements.max_timeout_seconds)
-        program = str(self._mints.get(requirements.asset)[0]) if self._mints is not None else TOKEN
+        extra["withdrawDelay"] = self._delay or max(
+            _LEAST_DELAY, requirements.max_timeout_seconds
+        )
+        program = (
+            str(self._mints.get(requirements.asset)[0])
+            if self._mints is not None
+            else TOKEN
+        )
         extra.setdefault("tokenProgram", program)
         return requirements.model_copy(update={"extra": extra})
 
@@ -97,7 +103,10 @@ class UptoServer:
         if context.phase == "before-handler":
             return {"type": "deposit"}
         payload = context.payment_payload.payload
-        charge, ceiling = read_u64(context.requirements.amount), read_u64(payload.get("maxAmount"))
+        charge, ceiling = (
+            read_u64(context.requirements.amount),
+            read_u64(payload.get("maxAmount")),
+        )
         if charge is None or ceiling is None or charge > ceiling:
             raise PaymentError(
                 "invalid_upto_svm_payload_settlement_exceeds_amount",
@@ -114,7 +123,8 @@ class UptoServer:
         expires = payload.get("expiresAt")
         if not is_time(expires):
             raise PaymentError(
-                "invalid_upto_svm_payload_expired", "expiresAt must be seconds since 1970"
+                "invalid_upto_svm_payload_expired",
+                "expiresAt must be seconds since 1970",
             )
         signature = sign_voucher(self._authorizer, channel, charge, expires)
         return {"type": "claim", "voucherSignature": signature}

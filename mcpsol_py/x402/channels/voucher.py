@@ -51,7 +51,11 @@ def voucher_signature(value: object) -> Signature | None:
 
 
 def checks(
-    signature: object, signer: Pubkey, channel: Pubkey, cumulative: int, expires_at: int = 0
+    signature: object,
+    signer: Pubkey,
+    channel: Pubkey,
+    cumulative: int,
+    expires_at: int = 0,
 ) -> bool:
     """Return True if *signer* signed this voucher."""
     parsed = voucher_signature(signature)

@@ -49,7 +49,13 @@ from mcpsol_py.x402.protocol.json_form import extra_of
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2, default_asset
 from mcpsol_py.x402.protocol.price import parse_price
 
-__all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitatorV1", "ExactServer"]
+__all__ = [
+    "ExactClient",
+    "ExactClientV1",
+    "ExactFacilitator",
+    "ExactFacilitatorV1",
+    "ExactServer",
+]
 
 Requirements = PaymentRequirements | PaymentRequirementsV1
 
@@ -173,7 +179,9 @@ class _ExactPayer:
                 "invalid_payment_requirements",
                 f"expected base units, got the amount {abbr(requirements.get_amount())}",
             )
-        program, decimals = self._mints.payable(requirements.asset, amount, to=requirements.pay_to)
+        program, decimals = self._mints.payable(
+            requirements.asset, amount, to=requirements.pay_to
+        )
         try:
             terms = PaymentTerms(
                 payer=self._payer.pubkey(),
@@ -203,7 +211,9 @@ class _ExactPayer:
         source = terms.source or associated_token_address(terms.payer, mint, program)
         payee = associated_token_address(terms.pay_to, mint, program)
         paying, receiving = self._chain.get_accounts([str(source), str(payee)])
-        check_funds(read_source(str(source), paying, terms.payer, str(mint)), terms.amount)
+        check_funds(
+            read_source(str(source), paying, terms.payer, str(mint)), terms.amount
+        )
         if read_token_account(receiving) is None:
             raise PaymentError(
                 "payee_account_missing",
@@ -216,7 +226,9 @@ class _ExactPayer:
 class ExactClient(_ExactPayer):
     """Pays, protocol version 2."""
 
-    def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
+    def create_payment_payload(
+        self, requirements: PaymentRequirements
+    ) -> dict[str, Any]:
         """Return {"transaction": base64}. Raises PaymentError if the requirements cannot be met."""
         return self._payload(requirements)
 
@@ -224,7 +236,9 @@ class ExactClient(_ExactPayer):
 class ExactClientV1(_ExactPayer):
     """Pays, protocol version 1 (`maxAmountRequired`, network names)."""
 
-    def create_payment_payload(self, requirements: PaymentRequirementsV1) -> dict[str, Any]:
+    def create_payment_payload(
+        self, requirements: PaymentRequirementsV1
+    ) -> dict[str, Any]:
         """Return {"transaction": base64}. Raises PaymentError if the requirements cannot be met."""
         return self._payload(requirements)
 
@@ -235,9 +249,15 @@ class ExactServer:
     scheme = "exact"
     default_asset_transfer_method = "default"
     payment_flows: ClassVar[Mapping[str, Any]] = {
-        "default": {"supported": ("authorization", "upfront"), "default": "authorization"}
+        "default": {
+            "supported": ("authorization", "upfront"),
+            "default": "authorization",
+        }
     }
-    dynamic_extra_fields: ClassVar[list[str]] = ["recentBlockhash", "lastValidBlockHeight"]
+    dynamic_extra_fields: ClassVar[list[str]] = [
+        "recentBlockhash",
+        "lastValidBlockHeight",
+    ]
 
     def get_asset_decimals(self, asset: str, network: str) -> int | None:
         """Return the decimals of a known asset."""
@@ -306,15 +326,25 @@ class _ExactFacilitator:
         return self._sponsor.addresses()
 
     def _check(
-        self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
+        self,
+        scheme: str,
+        network: str,
+        payload: Mapping[str, Any],
+        requirements: Requirements,
     ) -> VerifiedTransfer:
         if scheme != self.scheme or requirements.scheme != self.scheme:
             raise PaymentError(
-                "unsupported_scheme", f"scheme {scheme!r}; this facilitator serves 'exact'"
+                "unsupported_scheme",
+                f"scheme {scheme!r}; this facilitator serves 'exact'",
             )
-        if not (caip2(str(network)) == caip2(str(requirements.network)) == self._chain.network):
+        if not (
+            caip2(str(network))
+            == caip2(str(requirements.network))
+            == self._chain.network
+        ):
             raise PaymentError(
-                "network_mismatch", f"paid on {network}, asked on {requirements.network}"
+                "network_mismatch",
+                f"paid on {network}, asked on {requirements.network}",
             )
         return verify_transfer(
             payload,
@@ -327,7 +357,11 @@ class _ExactFacilitator:
         )
 
     def _verify(
-        self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
+        self,
+        scheme: str,
+        network: str,
+        payload: Mapping[str, Any],
+        requirements: Requirements,
     ) -> VerifyResponse:
         payer = ""
         try:
@@ -343,7 +377,10 @@ class _ExactFacilitator:
             check_on_chain(self._chain, transfer)
         except PaymentError as error:
             return VerifyResponse(
-                is_valid=False, invalid_reason=error.code, invalid_message=str(error), payer=payer
+                is_valid=False,
+                invalid_reason=error.code,
+                invalid_message=str(error),
+                payer=payer,
             )
         except ChainUnavailable as error:
             return VerifyResponse(
@@ -355,7 +392,11 @@ class _ExactFacilitator:
         return VerifyResponse(is_valid=True, payer=payer)
 
     def _settle(
-        self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
+        self,
+        scheme: str,
+        network: str,
+        payload: Mapping[str, Any],
+        requirements: Requirements,
     ) -> SettleResponse:
         payer, asked_network = "", str(requirements.network)
         try:
@@ -391,7 +432,10 @@ class _ExactFacilitator:
                 payer=payer,
             )
         return SettleResponse(
-            success=True, transaction=settled.signature, network=asked_network, payer=settled.payer
+            success=True,
+            transaction=settled.signature,
+            network=asked_network,
+            payer=settled.payer,
         )
 
 
@@ -399,19 +443,31 @@ class ExactFacilitator(_ExactFacilitator):
     """Verifies and settles, protocol version 2."""
 
     def verify(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        context: object = None,
     ) -> VerifyResponse:
         """Check whether this payment would settle now."""
         return self._verify(
-            payload.accepted.scheme, payload.accepted.network, payload.payload, requirements
+            payload.accepted.scheme,
+            payload.accepted.network,
+            payload.payload,
+            requirements,
         )
 
     def settle(
-        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+        self,
+        payload: PaymentPayload,
+        requirements: PaymentRequirements,
+        context: object = None,
     ) -> SettleResponse:
         """Broadcast it once and wait until it landed."""
         return self._settle(
-            payload.accepted.scheme, payload.accepted.network, payload.payload, requirements
+            payload.accepted.scheme,
+            payload.accepted.network,
+            payload.payload,
+            requirements,
         )
 
 
@@ -423,13 +479,23 @@ class ExactFacilitatorV1(_ExactFacilitator):
     """
 
     def verify(
-        self, payload: PaymentPayloadV1, requirements: PaymentRequirementsV1, context: object = None
+        self,
+        payload: PaymentPayloadV1,
+        requirements: PaymentRequirementsV1,
+        context: object = None,
     ) -> VerifyResponse:
         """Check whether this payment would settle now."""
-        return self._verify(payload.scheme, payload.network, payload.payload, requirements)
+        return self._verify(
+            payload.scheme, payload.network, payload.payload, requirements
+        )
 
     def settle(
-        self, payload: PaymentPayloadV1, requirements: PaymentRequirementsV1, context: object = None
+        self,
+        payload: PaymentPayloadV1,
+        requirements: PaymentRequirementsV1,
+        context: object = None,
     ) -> SettleResponse:
         """Broadcast it once and wait until it landed."""
-        return self._settle(payload.scheme, payload.network, payload.payload, requirements)
+        return self._settle(
+            payload.scheme, payload.network, payload.payload, requirements
+        )

@@ -37,7 +37,8 @@ def check_mint(mint: str | Pubkey, account: Account | None, amount: int) -> None
     fee = tokens.highest_transfer_fee(found, amount)
     hook = tokens.transfer_hook(found)
     refusals = {
-        "token_non_transferable": Extension.NON_TRANSFERABLE in found and "cannot be transferred",
+        "token_non_transferable": Extension.NON_TRANSFERABLE in found
+        and "cannot be transferred",
         "token_paused": tokens.is_paused(found) and "is paused",
         "token_confidential_only": Extension.CONFIDENTIAL_MINT_BURN in found
         and "is minted for confidential transfers only",

@@ -23,7 +23,11 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.fees import fee_lamports
-from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    PaymentChain,
+)
 from mcpsol_py.x402.exact.received import check_account, check_received
 from mcpsol_py.x402.exact.sponsor_fee import check_fee
 from mcpsol_py.x402.exact.verify import FEE_TOO_HIGH, VerifiedTransfer
@@ -102,7 +106,9 @@ class MemorySettlements:
     blockhash lives 90 s).
     """
 
-    def __init__(self, keep: float = 600.0, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, keep: float = 600.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rows: dict[str, _Kept] = {}
         self._lock = threading.Lock()
         self._keep, self._clock = keep, clock
@@ -140,7 +146,10 @@ class MemorySettlements:
             abandoned = state == "sending" and found.touched + lease <= now
             if state != "pending" and not abandoned:
                 return False
-            found.settlement, found.touched = replace(found.settlement, state="sending"), now
+            found.settlement, found.touched = (
+                replace(found.settlement, state="sending"),
+                now,
+            )
             return True
 
     def update(self, key: str, state: State, error: str | None = None) -> None:
@@ -230,7 +239,9 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
     if transfer.most_lamports is not None:
         check_fee(fee_lamports(message), transfer.most_lamports, FEE_TOO_HIGH)
     signature = sponsor.sign(transfer.fee_payer, to_bytes_versioned(message))
-    return VersionedTransaction.populate(message, [signature, *transfer.transaction.signatures[1:]])
+    return VersionedTransaction.populate(
+        message, [signature, *transfer.transaction.signatures[1:]]
+    )
 
 
 def check_on_chain(chain: PaymentChain, transfer: VerifiedTransfer) -> None:
@@ -251,7 +262,9 @@ def check_on_chain(chain: PaymentChain, transfer: VerifiedTransfer) -> None:
             f"the token account of {transfer.pay_to} for {transfer.mint} does not exist yet; "
             "the seller must create it once, since a sponsor never does",
         )
-    raise PaymentError("transaction_simulation_failed", f"the payment would fail on chain: {error}")
+    raise PaymentError(
+        "transaction_simulation_failed", f"the payment would fail on chain: {error}"
+    )
 
 
 def settle_transfer(
@@ -294,12 +307,17 @@ def settle_payable(
     check(chain, transfer)
     signed = sponsored(transfer, sponsor)
     mine = Settlement(
-        transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending"
+        transfer.key,
+        str(signed.signatures[0]),
+        transfer.payer,
+        bytes(signed),
+        "sending",
     )
     if chain.status(mine.signature).state != "unknown":
         # Another facilitator with this sponsor's key sent it.
         raise PaymentError(
-            "duplicate_settlement", f"this payment was settled elsewhere, by {mine.signature}"
+            "duplicate_settlement",
+            f"this payment was settled elsewhere, by {mine.signature}",
         )
     fault("settle.before_claim")
     known = store.claim(mine)
@@ -345,7 +363,8 @@ class _Settling:
         """Take over a settlement that is on record, unless it ended or another request works on it."""
         if known.state == "landed":
             raise PaymentError(
-                "duplicate_settlement", f"this payment was settled already, by {known.signature}"
+                "duplicate_settlement",
+                f"this payment was settled already, by {known.signature}",
             )
         if known.state == "failed":
             raise PaymentError(
@@ -387,7 +406,8 @@ class _Settling:
             if self.clock() >= deadline:
                 self.store.update(row.key, "pending")
                 raise PaymentError(
-                    "settlement_pending", f"{row.signature}: {why}; settle again to go on waiting"
+                    "settlement_pending",
+                    f"{row.signature}: {why}; settle again to go on waiting",
                 )
             self.sleep(self.poll)
 
@@ -429,5 +449,6 @@ class _Settling:
             return False
         self.store.update(row.key, "failed", "its blockhash expired before it landed")
         raise PaymentError(
-            "transaction_failed", f"{row.signature} did not land before its blockhash expired"
+            "transaction_failed",
+            f"{row.signature} did not land before its blockhash expired",
         )

@@ -49,7 +49,9 @@ def read_source(
     held = read_token_account(account)
     if held is None or (mint is not None and str(held.mint) != mint):
         token = f" of the token {mint}" if mint is not None else ""
-        refusal = PaymentError("NO_TOKEN_ACCOUNT", f"there is no token account{token} at {address}")
+        refusal = PaymentError(
+            "NO_TOKEN_ACCOUNT", f"there is no token account{token} at {address}"
+        )
         return SourceAccount(address, mint or "", refusal=refusal)
     refused = _refusal(address, held, payer)
     if refused is not None:
@@ -62,7 +64,10 @@ def read_source(
 
 def _refusal(address: str, held: TokenAccount, payer: Pubkey) -> tuple[str, str] | None:
     if held.state == TokenAccountState.FROZEN:
-        return "ACCOUNT_FROZEN", f"{address} is frozen; the token's issuer must thaw it first"
+        return (
+            "ACCOUNT_FROZEN",
+            f"{address} is frozen; the token's issuer must thaw it first",
+        )
     if held.owner == payer:
         return None
     if held.delegate != payer:

@@ -17,7 +17,9 @@ from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS
 __all__ = ["FeeLimit", "check_fee"]
 
 #: The decimals of stablecoins by mint.
-_STABLECOINS = {a.mint: a.decimals for assets in DEFAULT_ASSETS.values() for a in assets}
+_STABLECOINS = {
+    a.mint: a.decimals for assets in DEFAULT_ASSETS.values() for a in assets
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class FeeLimit:
         return max(self.least_lamports, self._share_of(mint, amount))
 
     def _share_of(self, mint: str, amount: int) -> int:
-        share = self.share  # whole numbers only: arithmetic of Fraction takes longer than the rest
+        share = (
+            self.share
+        )  # whole numbers only: arithmetic of Fraction takes longer than the rest
         if mint == NATIVE_MINT:
             return amount * share.numerator // share.denominator
         decimals = _STABLECOINS.get(mint)
@@ -46,7 +50,10 @@ class FeeLimit:
             return 0
         base_units_per_sol: int = 10**decimals * self.dollars_per_sol
         return (
-            amount * LAMPORTS_PER_SOL * share.numerator // (base_units_per_sol * share.denominator)
+            amount
+            * LAMPORTS_PER_SOL
+            * share.numerator
+            // (base_units_per_sol * share.denominator)
         )
 
 

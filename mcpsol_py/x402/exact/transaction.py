@@ -69,7 +69,9 @@ def transfer_checked(terms: PaymentTerms) -> Instruction:
     """TransferChecked from the payer's ATA (or the terms' source) to the payee's: 0c, u64 amount,
     u8 decimals.
     """
-    source = terms.source or associated_token_address(terms.payer, terms.mint, terms.token_program)
+    source = terms.source or associated_token_address(
+        terms.payer, terms.mint, terms.token_program
+    )
     return Instruction(
         terms.token_program,
         b"\x0c" + terms.amount.to_bytes(8, "little") + bytes([terms.decimals]),
@@ -77,7 +79,9 @@ def transfer_checked(terms: PaymentTerms) -> Instruction:
             AccountMeta(source, False, True),
             AccountMeta(terms.mint, False, False),
             AccountMeta(
-                associated_token_address(terms.pay_to, terms.mint, terms.token_program), False, True
+                associated_token_address(terms.pay_to, terms.mint, terms.token_program),
+                False,
+                True,
             ),
             AccountMeta(terms.payer, True, False),
         ],
@@ -124,4 +128,6 @@ def wire_base64(message: MessageV0, signatures: dict[Pubkey, Signature]) -> str:
     """Return the transaction with *signatures*. The slots of other signers hold 64 zero bytes."""
     signers = message.account_keys[: message.header.num_required_signatures]
     slots = [signatures.get(key, Signature.default()) for key in signers]
-    return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+    return base64.b64encode(
+        bytes(VersionedTransaction.populate(message, slots))
+    ).decode()

@@ -212,7 +212,8 @@ def _open(transaction: VersionedTransaction) -> _Envelope:
     used = set(called).union(*[instruction.accounts for instruction in instructions])
     if used and max(used) >= len(keys):
         raise PaymentError(
-            _UNDECODABLE, "an instruction refers to an account that is not in the message"
+            _UNDECODABLE,
+            "an instruction refers to an account that is not in the message",
         )
     return _Envelope(
         message,
@@ -273,11 +274,14 @@ _ENVELOPE_CHECKS: tuple[Callable[[_Envelope, _Asked], _Refusal], ...] = (
 def _read_unit_limit(envelope: _Envelope, most: int) -> int:
     data = envelope.instructions[0].data
     if envelope.programs[0] != COMPUTE_BUDGET or len(data) != 5 or data[0] != 2:
-        raise PaymentError(_UNIT_LIMIT, "the first instruction must set the compute unit limit")
+        raise PaymentError(
+            _UNIT_LIMIT, "the first instruction must set the compute unit limit"
+        )
     units = int.from_bytes(data[1:], "little")
     if units > most:
         raise PaymentError(
-            _UNIT_LIMIT, f"{units:,} compute units; the sponsor pays for at most {most:,}"
+            _UNIT_LIMIT,
+            f"{units:,} compute units; the sponsor pays for at most {most:,}",
         )
     return units
 
@@ -285,7 +289,9 @@ def _read_unit_limit(envelope: _Envelope, most: int) -> int:
 def _read_unit_price(envelope: _Envelope, most: int) -> int:
     data = envelope.instructions[1].data
     if envelope.programs[1] != COMPUTE_BUDGET or len(data) != 9 or data[0] != 3:
-        raise PaymentError(_UNIT_PRICE, "the second instruction must set the compute unit price")
+        raise PaymentError(
+            _UNIT_PRICE, "the second instruction must set the compute unit price"
+        )
     price = int.from_bytes(data[1:], "little")
     if price > most:
         raise PaymentError(
@@ -302,7 +308,9 @@ def _read_transfer(envelope: _Envelope) -> _TransferInstruction:
     instruction = envelope.instructions[2]
     data, accounts = instruction.data, instruction.accounts
     program = envelope.programs[2]
-    is_transfer = program in _TOKEN_PROGRAMS and len(data) == 10 and data[0] == _TRANSFER_CHECKED
+    is_transfer = (
+        program in _TOKEN_PROGRAMS and len(data) == 10 and data[0] == _TRANSFER_CHECKED
+    )
     if not is_transfer or len(accounts) < 4:
         raise PaymentError(
             f"{_PREFIX}_no_transfer_instruction",
@@ -331,13 +339,20 @@ def _check_other_programs(
     return None
 
 
-def _check_memo(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+def _check_memo(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
     if asked.memo is None:
         return None
     after = range(3, len(envelope.instructions))
-    memos = [envelope.instructions[i].data for i in after if envelope.programs[i] == MEMO]
+    memos = [
+        envelope.instructions[i].data for i in after if envelope.programs[i] == MEMO
+    ]
     if len(memos) != 1:
-        return f"{_PREFIX}_memo_count", f"{len(memos)} memos; expected only the one asked for"
+        return (
+            f"{_PREFIX}_memo_count",
+            f"{len(memos)} memos; expected only the one asked for",
+        )
     if memos[0] != asked.memo.encode():
         return f"{_PREFIX}_memo_mismatch", "the memo is not the one asked for"
     return None
@@ -351,7 +366,9 @@ def _check_authority(
     return None
 
 
-def _check_mint(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+def _check_mint(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
     if str(transfer.mint) != asked.asset:
         return (
             f"{_PREFIX}_mint_mismatch",
@@ -376,10 +393,15 @@ def _check_destination(
     return None
 
 
-def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+def _check_amount(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
     wanted = base_units(asked.amount)
     if wanted is None:
-        return "invalid_payment_requirements", "the amount asked for is not a whole number"
+        return (
+            "invalid_payment_requirements",
+            "the amount asked for is not a whole number",
+        )
     if transfer.amount == wanted:
         return None
     code = "amount_insufficient" if transfer.amount < wanted else "amount_mismatch"
@@ -389,7 +411,9 @@ def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _A
     )
 
 
-def _check_signers(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+def _check_signers(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
     signers = envelope.keys[: envelope.message.header.num_required_signatures]
     if len(signers) != _SIGNATURES or signers[1] != transfer.authority:
         return (
@@ -407,12 +431,16 @@ def _check_signatures(
     signatures, signed = envelope.signatures, envelope.signed
     if len(signatures) != _SIGNATURES or not signatures[1].verify(payer, signed):
         return _SIGNATURE_INVALID, "the payer's signature does not sign this message"
-    if signatures[0] != Signature.default() and not signatures[0].verify(sponsor, signed):
+    if signatures[0] != Signature.default() and not signatures[0].verify(
+        sponsor, signed
+    ):
         return _SIGNATURE_INVALID, "the sponsor's signature does not sign this message"
     return None
 
 
-_TRANSFER_CHECKS: tuple[Callable[[_Envelope, _TransferInstruction, _Asked], _Refusal], ...] = (
+_TRANSFER_CHECKS: tuple[
+    Callable[[_Envelope, _TransferInstruction, _Asked], _Refusal], ...
+] = (
     _check_other_programs,
     _check_memo,
     _check_authority,

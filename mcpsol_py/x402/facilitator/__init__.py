@@ -7,4 +7,9 @@ from mcpsol_py.x402.facilitator.local import (
     make_facilitator,
 )
 
-__all__ = ["LocalFacilitator", "channel_facilitators", "facilitator_app", "make_facilitator"]
+__all__ = [
+    "LocalFacilitator",
+    "channel_facilitators",
+    "facilitator_app",
+    "make_facilitator",
+]

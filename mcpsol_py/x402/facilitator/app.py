@@ -59,7 +59,9 @@ def facilitator_app(
 class _Routes:
     """The endpoints, over one facilitator."""
 
-    def __init__(self, facilitator: x402FacilitatorSync, catalog: ServiceCatalog | None) -> None:
+    def __init__(
+        self, facilitator: x402FacilitatorSync, catalog: ServiceCatalog | None
+    ) -> None:
         self._facilitator, self._catalog = LocalFacilitator(facilitator), catalog
 
     async def verify(self, request: Request) -> Response:
@@ -80,7 +82,9 @@ class _Routes:
     async def supported(self, _request: Request) -> Response:
         found = json_of(self._facilitator.get_supported())
         if self._catalog is not None:
-            found["extensions"] = [*dict.fromkeys([*found.get("extensions", []), BAZAAR])]
+            found["extensions"] = [
+                *dict.fromkeys([*found.get("extensions", []), BAZAAR])
+            ]
         return _reply(found)
 
     async def resources(self, request: Request) -> Response:
@@ -89,7 +93,9 @@ class _Routes:
         offset = _number(query, "offset", 0, 0, 1_000_000)
         total, rows = 0, list[dict[str, Any]]()
         if self._catalog is not None:
-            total, rows = await to_thread(self._catalog.listed, _filters(query), limit, offset)
+            total, rows = await to_thread(
+                self._catalog.listed, _filters(query), limit, offset
+            )
         page = {"limit": limit, "offset": offset, "total": total}
         return _reply({"x402Version": 2, "items": rows, "pagination": page})
 
@@ -131,7 +137,9 @@ def _filters(query: QueryParams) -> dict[str, str]:
 def _number(query: QueryParams, name: str, default: int, least: int, most: int) -> int:
     number = whole_number(query.get(name, str(default)), most)
     if number is None or number < least:
-        raise PaymentError("invalid_query", f"{name} must be a whole number from {least} to {most}")
+        raise PaymentError(
+            "invalid_query", f"{name} must be a whole number from {least} to {most}"
+        )
     return number
 
 
@@ -163,7 +171,10 @@ async def _body(request: Request) -> bytes:
 def _parts(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         document = orjson.loads(body)
-        payload, requirements = document["paymentPayload"], document["paymentRequirements"]
+        payload, requirements = (
+            document["paymentPayload"],
+            document["paymentRequirements"],
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise PaymentError(
             "invalid_payload",

@@ -41,11 +41,15 @@ def make_facilitator(
     sponsors channels too.
     """
     facilitator = x402FacilitatorSync()
-    exact = ExactFacilitator(chain, sponsor, settlements, limits=limits, timeout=timeout)
+    exact = ExactFacilitator(
+        chain, sponsor, settlements, limits=limits, timeout=timeout
+    )
     facilitator.register([chain.network], exact)
     old_name = v1_name(chain.network)
     if old_name is not None:
-        v1 = ExactFacilitatorV1(chain, sponsor, settlements, limits=limits, timeout=timeout)
+        v1 = ExactFacilitatorV1(
+            chain, sponsor, settlements, limits=limits, timeout=timeout
+        )
         facilitator.register_v1([old_name], v1)
     for scheme in channels:
         facilitator.register([chain.network], scheme)  # type: ignore[arg-type]  # each is a scheme's facilitator

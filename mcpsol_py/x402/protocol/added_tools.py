@@ -27,7 +27,9 @@ class AddedTools(ABC):
         """Return the tools by wire names."""
 
     @abstractmethod
-    async def answer(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def answer(
+        self, name: str, arguments: object, meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Call a tool with the arguments and the `_meta` of a request, and return its result."""
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -35,7 +37,10 @@ class AddedTools(ABC):
         params = mapping_at(ctx.params)
         if ctx.method == "tools/list" and not params.get("cursor"):
             listed = body_of(await call_next(ctx))
-            return {**listed, "tools": [*listed.get("tools", []), *await self.listed_tools()]}
+            return {
+                **listed,
+                "tools": [*listed.get("tools", []), *await self.listed_tools()],
+            }
         if ctx.method == "tools/call" and params.get("name") in self.tool_names:
             meta = mapping_at(params, "_meta")
             result = await self.answer(params["name"], params.get("arguments"), meta)

@@ -38,7 +38,9 @@ async def ask_catalog(
     query = {k: str(asked[k]) for k in ("query", "type", "limit") if k in asked}
     path, key = ("search", "resources") if "query" in asked else ("resources", "items")
     try:
-        question = client.build_request("GET", f"{url.rstrip('/')}/discovery/{path}", params=query)
+        question = client.build_request(
+            "GET", f"{url.rstrip('/')}/discovery/{path}", params=query
+        )
         response = await send_bounded(client, question, limit=MAX_BYTES)
         if response.status_code != 200 or was_cut(response):
             return None
@@ -132,16 +134,24 @@ def _check_extension(extension: Mapping[str, Any]) -> None:
 
     size = len(orjson.dumps(extension))
     if size > MAX_EXTENSION:
-        raise _invalid(f"the description has {size:,} bytes; at most {MAX_EXTENSION:,} are listed")
+        raise _invalid(
+            f"the description has {size:,} bytes; at most {MAX_EXTENSION:,} are listed"
+        )
     checked = validate_discovery_extension_spec(dict(extension))
     if not checked.valid:
         raise _invalid(clean_text("; ".join(checked.errors), 300))
 
 
 def _checked_url(url: object) -> str:
-    if isinstance(url, str) and url.startswith(("https://", "http://")) and len(url) <= MAX_URL:
+    if (
+        isinstance(url, str)
+        and url.startswith(("https://", "http://"))
+        and len(url) <= MAX_URL
+    ):
         return url
-    raise _invalid(f"the resource's url must be a web address of at most {MAX_URL} characters")
+    raise _invalid(
+        f"the resource's url must be a web address of at most {MAX_URL} characters"
+    )
 
 
 def _invalid(message: str) -> PaymentError:

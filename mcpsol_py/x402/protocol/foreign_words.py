@@ -13,7 +13,14 @@ from typing import Any
 from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.x402.protocol.json_form import list_at, mapping_at
 
-__all__ = ["MAX_WORDS", "cleaned_demand", "cleaned_receipt", "has_names", "is_name", "seller_words"]
+__all__ = [
+    "MAX_WORDS",
+    "cleaned_demand",
+    "cleaned_receipt",
+    "has_names",
+    "is_name",
+    "seller_words",
+]
 
 #: The characters of a seller's sentence that are kept: a reason, a description.
 MAX_WORDS = 300

@@ -53,7 +53,9 @@ def send_bounded_sync(
     answer = client.send(request, stream=True, follow_redirects=False)
     try:
         body = _body_of(answer, limit)
-        for chunk in (answer.content,) if answer.is_stream_consumed else answer.iter_raw():
+        for chunk in (
+            (answer.content,) if answer.is_stream_consumed else answer.iter_raw()
+        ):
             body.feed(chunk)
             if body.cut:
                 break
@@ -87,8 +89,14 @@ def was_cut(answer: httpx.Response) -> bool:
 
 def _unpacked(answer: httpx.Response, body: BoundedBody) -> httpx.Response:
     headers = answer.headers.multi_items()
-    if answer.request.method != "HEAD":  # whose answer has no body, but says how long it would be
-        headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKED_FORM]
+    if (
+        answer.request.method != "HEAD"
+    ):  # whose answer has no body, but says how long it would be
+        headers = [
+            (name, value)
+            for name, value in headers
+            if name.lower() not in _OF_PACKED_FORM
+        ]
     return httpx.Response(
         answer.status_code,
         headers=headers,

@@ -101,14 +101,18 @@ def read_http_receipt(headers: Mapping[str, str]) -> SettleResponse | None:
         if name not in headers:
             continue
         try:
-            receipt = cleaned_receipt(decode_object(headers[name], f"the {name} header"))
+            receipt = cleaned_receipt(
+                decode_object(headers[name], f"the {name} header")
+            )
             return SettleResponse.model_validate(receipt)
         except (PaymentError, ValidationError):
             return None
     return None
 
 
-def read_http_demand(url: str, headers: Mapping[str, str], body: bytes) -> Demand | None:
+def read_http_demand(
+    url: str, headers: Mapping[str, str], body: bytes
+) -> Demand | None:
     """Return what a 402 asks for, or None if it does not say.
 
     Looks at the headers of version 2, then at the body (either version), then at the older headers.
@@ -119,7 +123,9 @@ def read_http_demand(url: str, headers: Mapping[str, str], body: bytes) -> Deman
     terms = _older_terms(headers)
     if terms is not None:
         found.append(PaymentRequired(accepts=[terms], resource=ResourceInfo(url=url)))
-    found.sort(key=lambda demand: not demand.accepts)  # first those with terms that can be read
+    found.sort(
+        key=lambda demand: not demand.accepts
+    )  # first those with terms that can be read
     return Demand(found[0]) if found else None
 
 

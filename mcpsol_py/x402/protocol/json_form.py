@@ -99,7 +99,9 @@ def is_deep(value: object) -> bool:
 
 def _parsed_object(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, str):
-        raise _invalid(f"expected {what} as an object or text, got {type(value).__name__}")
+        raise _invalid(
+            f"expected {what} as an object or text, got {type(value).__name__}"
+        )
     if len(value) > 2 * MAX_PAYMENT_BYTES:
         raise _invalid(
             f"{what} has {len(value):,} characters; at most {2 * MAX_PAYMENT_BYTES:,} are read"

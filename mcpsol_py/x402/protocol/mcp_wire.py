@@ -202,7 +202,9 @@ def _demand_in_text(block: object) -> object:
     except ValueError:
         return None
     nested = parsed.get(ERROR_META)
-    if isinstance(nested, Mapping):  # an example in the text of version 1 has this shape
+    if isinstance(
+        nested, Mapping
+    ):  # an example in the text of version 1 has this shape
         return nested.get("data", nested)
     return parsed
 
@@ -249,7 +251,9 @@ def _demand_models(given: Mapping[str, Any]) -> tuple[int, tuple[_Demands, _Term
 def _readable_parts(demand: Mapping[str, Any]) -> dict[str, Any]:
     """A demand without the optional parts that cannot be read, and without fields that are null."""
     out = without_nulls(demand)
-    out["accepts"] = [without_nulls(t) for t in demand["accepts"] if isinstance(t, Mapping)]
+    out["accepts"] = [
+        without_nulls(t) for t in demand["accepts"] if isinstance(t, Mapping)
+    ]
     for key, reads in _OPTIONAL.items():
         if key in out and not reads(out[key]):
             del out[key]

@@ -90,7 +90,9 @@ def network_of_genesis(genesis_hash: str, *, local: bool = False) -> str:
     True
     """
     network = f"solana:{genesis_hash[:32]}"
-    is_private = genesis_hash == ids.EMBEDDED_GENESIS or (local and network not in DEFAULT_ASSETS)
+    is_private = genesis_hash == ids.EMBEDDED_GENESIS or (
+        local and network not in DEFAULT_ASSETS
+    )
     return LOCAL if is_private else network
 
 

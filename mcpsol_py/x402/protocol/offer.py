@@ -12,7 +12,12 @@ from x402.extensions.payment_identifier import (
     PAYMENT_IDENTIFIER,
     declare_payment_identifier_extension,
 )
-from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
+from x402.schemas import (
+    PaymentRequired,
+    PaymentRequirements,
+    ResourceInfo,
+    SettleResponse,
+)
 from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.x402.protocol.json_form import extra_of, json_of
@@ -54,9 +59,13 @@ class Offer:
         )
         if self.plans:
             networks = sorted({r.network for r in self.accepts})
-            extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
+            extensions[SIGN_IN_WITH_X] = challenge(
+                self.domain, self.resource.url, networks
+            )
         if self.signatory is not None:
-            extensions[OFFER_RECEIPT] = self.signatory.offers(self.resource.url, self.accepts)
+            extensions[OFFER_RECEIPT] = self.signatory.offers(
+                self.resource.url, self.accepts
+            )
         return PaymentRequired(
             error=error,
             resource=self.public or self.resource,
@@ -102,7 +111,9 @@ class Offer:
                 found.append((self._v1_terms(terms, network), terms))
         return found
 
-    def _v1_terms(self, terms: PaymentRequirements, network: str) -> PaymentRequirementsV1:
+    def _v1_terms(
+        self, terms: PaymentRequirements, network: str
+    ) -> PaymentRequirementsV1:
         extra = dict(extra_of(terms))
         extra.pop("paymentFlow", None)
         return PaymentRequirementsV1(

@@ -46,7 +46,10 @@ _BY_REASON = {
     "insufficient_funds": "PAYMENT_INSUFFICIENT",
     "transaction_failed": "PAYMENT_EXPIRED",
 }
-_BY_WORDS = {"amount_insufficient": "PAYMENT_INSUFFICIENT", "expired": "PAYMENT_EXPIRED"}
+_BY_WORDS = {
+    "amount_insufficient": "PAYMENT_INSUFFICIENT",
+    "expired": "PAYMENT_EXPIRED",
+}
 
 
 def _code(reason: str, payment: Payment | None, price: int) -> str:

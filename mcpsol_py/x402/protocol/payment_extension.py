@@ -43,12 +43,16 @@ class PaymentExtension(ClientExtension):
         """See ClientExtension."""
         return [
             ResultClaim(
-                result_type="payment_required", model=PaymentRequiredResult, resolve=_ordinary
+                result_type="payment_required",
+                model=PaymentRequiredResult,
+                resolve=_ordinary,
             )
         ]
 
 
-async def _ordinary(result: PaymentRequiredResult, context: ClaimContext) -> types.CallToolResult:
+async def _ordinary(
+    result: PaymentRequiredResult, context: ClaimContext
+) -> types.CallToolResult:
     body = result.payment_required
     text = types.TextContent(type="text", text=orjson.dumps(body).decode())
     return types.CallToolResult(content=[text], structured_content=body, is_error=True)

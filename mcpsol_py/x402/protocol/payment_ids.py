@@ -54,7 +54,15 @@ _FIELDS: Mapping[str, frozenset[str]] = {
         }
     ),
     "batch-settlement": frozenset(
-        {"type", "channelConfig", "voucher", "deposit", "transaction", "authorization", "amount"}
+        {
+            "type",
+            "channelConfig",
+            "voucher",
+            "deposit",
+            "transaction",
+            "authorization",
+            "amount",
+        }
     ),
 }
 _ALL_FIELDS = frozenset().union(*_FIELDS.values())
@@ -124,12 +132,16 @@ def _own_payload(payment: Payment) -> dict[str, Any]:
 def _voucher_text(payload: Mapping[str, Any]) -> str:
     voucher = payload.get("voucher")
     if not isinstance(voucher, Mapping):
-        raise PaymentError("invalid_payload", "a payment of 'batch-settlement' needs a voucher")
+        raise PaymentError(
+            "invalid_payload", "a payment of 'batch-settlement' needs a voucher"
+        )
     is_refund = payload.get("type") == "refund"
     return f"{is_refund}:{voucher.get('channelId')}:{voucher.get('maxClaimableAmount')}"
 
 
-def fingerprint(resource: str, arguments: object, requirements: PaymentRequirements) -> str:
+def fingerprint(
+    resource: str, arguments: object, requirements: PaymentRequirements
+) -> str:
     """Return the SHA-256 of a request, as hex: its resource, arguments and terms.
 
     A payment id that comes again must come with the same fingerprint, or one payment would pay for

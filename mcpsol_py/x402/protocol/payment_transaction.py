@@ -24,7 +24,9 @@ def read_transaction(text: object) -> VersionedTransaction:
     transaction.
     """
     if not isinstance(text, str):
-        raise PaymentError("invalid_exact_svm_payload", "the payload has no text 'transaction'")
+        raise PaymentError(
+            "invalid_exact_svm_payload", "the payload has no text 'transaction'"
+        )
     if len(text) > _MAX_CHARACTERS:
         raise PaymentError(
             _UNDECODABLE,
@@ -35,10 +37,13 @@ def read_transaction(text: object) -> VersionedTransaction:
         transaction = VersionedTransaction.from_bytes(raw)
     except (ValueError, binascii.Error) as error:
         raise PaymentError(
-            _UNDECODABLE, "the payload's transaction is not base64 of a Solana transaction"
+            _UNDECODABLE,
+            "the payload's transaction is not base64 of a Solana transaction",
         ) from error
     if bytes(transaction) != raw:
-        raise PaymentError(_UNDECODABLE, "the payload has bytes after the end of the transaction")
+        raise PaymentError(
+            _UNDECODABLE, "the payload has bytes after the end of the transaction"
+        )
     return transaction
 
 

@@ -65,8 +65,14 @@ def parse_price(
 
 def _from_object(price: Mapping[str, object], network: str, mint: str | None) -> Price:
     amount, asset = price.get("amount"), price.get("asset", mint)
-    if isinstance(amount, bool) or not isinstance(amount, (str, int)) or not isinstance(asset, str):
-        raise _invalid(f"expected {{'amount': base units, 'asset': mint}}, got {abbr(price)}")
+    if (
+        isinstance(amount, bool)
+        or not isinstance(amount, (str, int))
+        or not isinstance(asset, str)
+    ):
+        raise _invalid(
+            f"expected {{'amount': base units, 'asset': mint}}, got {abbr(price)}"
+        )
     return Price(_base_units(amount, price), asset, network)
 
 
@@ -78,7 +84,9 @@ def _from_base_units(price: int, network: str, mint: str | None) -> Price:
     return Price(_base_units(price, price), mint, network)
 
 
-def _from_text(price: str, network: str, mint: str | None, decimals: int | None) -> Price:
+def _from_text(
+    price: str, network: str, mint: str | None, decimals: int | None
+) -> Price:
     text = price.strip()
     if mint is not None and decimals is None and _DIGITS.fullmatch(text):
         return Price(_base_units(text, price), mint, network)
@@ -97,7 +105,9 @@ def _from_text(price: str, network: str, mint: str | None, decimals: int | None)
     return Price(_base_units(int(scaled), price), asset.mint, network)
 
 
-def _asset(network: str, symbol: str | None, mint: str | None, decimals: int | None) -> Asset:
+def _asset(
+    network: str, symbol: str | None, mint: str | None, decimals: int | None
+) -> Asset:
     """The token that a price is in."""
     if symbol is None and mint is not None:
         return _asset_of_mint(network, mint, decimals)
@@ -135,7 +145,9 @@ def _invalid(message: str) -> PaymentError:
     return PaymentError("invalid_price", message)
 
 
-def format_amount(amount: int, network: str, mint: str, decimals: int | None = None) -> str:
+def format_amount(
+    amount: int, network: str, mint: str, decimals: int | None = None
+) -> str:
     """Write *amount* base units as people read them: "0.001 USDC", or base units if the token is
     not known.
 

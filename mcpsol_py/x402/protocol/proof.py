@@ -76,14 +76,17 @@ def challenge(
         "issuedAt": _iso(datetime.now(UTC)),
     }
     chains = [
-        {"chainId": network, "type": "ed25519", "signatureScheme": "siws"} for network in networks
+        {"chainId": network, "type": "ed25519", "signatureScheme": "siws"}
+        for network in networks
     ]
     return {"info": info, "supportedChains": chains, "schema": build_siwx_schema()}
 
 
 def request_mark(uri: str, arguments: object) -> str:
     """Return the `requestId` of a request: SHA-256 of the resource and its arguments, as hex."""
-    return hashlib.sha256(orjson.dumps([uri, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return hashlib.sha256(
+        orjson.dumps([uri, arguments], option=orjson.OPT_SORT_KEYS)
+    ).hexdigest()
 
 
 class MessageSigner(Protocol):
@@ -178,7 +181,8 @@ def parse_proof(value: object) -> SIWxPayload | None:
     size = len(orjson.dumps(found, default=str))
     if size > MAX_PAYMENT_BYTES:
         raise PaymentError(
-            "invalid_siwx", f"the proof has {size:,} bytes; at most {MAX_PAYMENT_BYTES:,} are read"
+            "invalid_siwx",
+            f"the proof has {size:,} bytes; at most {MAX_PAYMENT_BYTES:,} are read",
         )
     try:
         return SIWxPayload.model_validate(found)
@@ -203,19 +207,28 @@ def check_proof(
     _check_nonce(proof.nonce)
     _check_age(proof, now_ms)
     _check_validity(proof, now_ms)
-    if proof.request_id is not None and proof.request_id != request_mark(uri, arguments):
-        raise _refuse("request_mismatch", "the proof is for a request with other arguments")
+    if proof.request_id is not None and proof.request_id != request_mark(
+        uri, arguments
+    ):
+        raise _refuse(
+            "request_mismatch", "the proof is for a request with other arguments"
+        )
     return _signer(proof)
 
 
-def _check_place(proof: SIWxPayload, domain: str, uri: str, networks: list[str]) -> None:
+def _check_place(
+    proof: SIWxPayload, domain: str, uri: str, networks: list[str]
+) -> None:
     """The proof must be for this domain, resource and network."""
     if proof.domain != domain:
         raise _refuse(
-            "domain_mismatch", f"the proof is for domain {proof.domain[:80]!r}, not {domain!r}"
+            "domain_mismatch",
+            f"the proof is for domain {proof.domain[:80]!r}, not {domain!r}",
         )
     if proof.uri != uri:
-        raise _refuse("uri_mismatch", f"the proof is for {proof.uri[:120]!r}, not {uri!r}")
+        raise _refuse(
+            "uri_mismatch", f"the proof is for {proof.uri[:120]!r}, not {uri!r}"
+        )
     if proof.chain_id not in networks or proof.type != "ed25519":
         raise _refuse(
             "unsupported_chain",
@@ -231,10 +244,13 @@ def _check_nonce(nonce: str) -> None:
 def _check_age(proof: SIWxPayload, now_ms: int) -> None:
     age = now_ms - _read_time(proof.issued_at, "issued_at")
     if age > MAX_AGE_MS + SKEW_MS:
-        raise _refuse("issued_at_too_old", f"the proof is {age // 1000:,} s old; sign a new one")
+        raise _refuse(
+            "issued_at_too_old", f"the proof is {age // 1000:,} s old; sign a new one"
+        )
     if age < -SKEW_MS:
         raise _refuse(
-            "issued_at_in_future", f"the proof's time is {-age // 1000:,} s ahead of ours"
+            "issued_at_in_future",
+            f"the proof's time is {-age // 1000:,} s ahead of ours",
         )
 
 
@@ -255,7 +271,9 @@ def _signer(proof: SIWxPayload) -> str:
         wallet = Pubkey.from_string(proof.address)
         signature = Signature.from_string(proof.signature)
     except ValueError:
-        raise _refuse("malformed_signature", "address or signature cannot be read") from None
+        raise _refuse(
+            "malformed_signature", "address or signature cannot be read"
+        ) from None
     if not signature.verify(wallet, _signed_text(proof)):
         raise _refuse("signature", "the signature is not of this proof")
     return str(wallet)
@@ -278,7 +296,8 @@ def _iso(when: datetime) -> str:
 def _unreadable(error: ValidationError) -> PaymentError:
     """Raise it from None: pydantic's text repeats the input."""
     return PaymentError(
-        "invalid_siwx", f"fields of the proof are missing or invalid: {faulty_fields(error)}"
+        "invalid_siwx",
+        f"fields of the proof are missing or invalid: {faulty_fields(error)}",
     )
 
 

@@ -39,7 +39,11 @@ class Signatory:
     """
 
     def __init__(
-        self, keypair: Keypair, *, offer_seconds: int = 300, with_transaction: bool = True
+        self,
+        keypair: Keypair,
+        *,
+        offer_seconds: int = 300,
+        with_transaction: bool = True,
     ) -> None:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -48,7 +52,9 @@ class Signatory:
         did = "did:key:z" + b58encode(_ED25519 + bytes(keypair.pubkey()))
         self.kid = f"{did}#{did.removeprefix('did:key:')}"
 
-    def offers(self, resource: str, accepts: Sequence[PaymentRequirements]) -> dict[str, Any]:
+    def offers(
+        self, resource: str, accepts: Sequence[PaymentRequirements]
+    ) -> dict[str, Any]:
         """Return the extension for a 402: {"info": {"version", "offers": […]}}, one offer for each
         of *accepts*.
         """
@@ -65,7 +71,9 @@ class Signatory:
                 "amount": terms.amount,
                 "validUntil": until,
             }
-            rows.append({"format": "jws", "acceptIndex": index, "signature": self._jws(payload)})
+            rows.append(
+                {"format": "jws", "acceptIndex": index, "signature": self._jws(payload)}
+            )
         return {"info": {"version": VERSION, "offers": rows}}
 
     def signed(self, resource: str, settled: SettleResponse) -> SettleResponse:
@@ -82,7 +90,12 @@ class Signatory:
         receipt = {"format": "jws", "signature": self._jws(payload)}
         extension = {"info": {"version": VERSION, "receipt": receipt}}
         return settled.model_copy(
-            update={"extensions": {**mapping_at(settled.extensions), OFFER_RECEIPT: extension}}
+            update={
+                "extensions": {
+                    **mapping_at(settled.extensions),
+                    OFFER_RECEIPT: extension,
+                }
+            }
         )
 
     def _jws(self, payload: Mapping[str, Any]) -> str:
@@ -115,7 +128,8 @@ def verify_jws(jws: str, signers: Collection[str]) -> dict[str, Any]:
         payload = orjson.loads(PyJWS().decode(jws, key, algorithms=["EdDSA"]))
     except (InvalidTokenError, ValueError, TypeError) as error:
         raise PaymentError(
-            "invalid_signature", f"not a signed offer or receipt: {type(error).__name__}"
+            "invalid_signature",
+            f"not a signed offer or receipt: {type(error).__name__}",
         ) from error
     if not isinstance(payload, dict):
         raise PaymentError(
@@ -136,12 +150,16 @@ def _address(kid: object) -> str:
     return str(Pubkey.from_bytes(raw[2:]))
 
 
-def read_receipt(settled: SettleResponse, signers: Collection[str]) -> dict[str, Any] | None:
+def read_receipt(
+    settled: SettleResponse, signers: Collection[str]
+) -> dict[str, Any] | None:
     """Return the payload of a settlement's receipt, or None if it has none. Raises as
     verify_jws.
     """
     receipt = mapping_at(settled.extensions, OFFER_RECEIPT, "info").get("receipt")
-    return verify_jws(str(receipt.get("signature")), signers) if _is_jws(receipt) else None
+    return (
+        verify_jws(str(receipt.get("signature")), signers) if _is_jws(receipt) else None
+    )
 
 
 def read_offers(
@@ -151,7 +169,10 @@ def read_offers(
     valid.
     """
     offers = list_at(extensions, OFFER_RECEIPT, "info", "offers")
-    return [verify_jws(str(row.get("signature")), signers) for row in filter(_is_jws, offers)]
+    return [
+        verify_jws(str(row.get("signature")), signers)
+        for row in filter(_is_jws, offers)
+    ]
 
 
 def _is_jws(row: object) -> TypeGuard[Mapping[str, Any]]:

@@ -15,7 +15,12 @@ from x402.schemas.v1 import PaymentPayloadV1
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.payment_ids import Payment, named_id, payment_key
-from mcpsol_py.x402.protocol.proof import MessageSigner, check_proof, parse_proof, sign_proof
+from mcpsol_py.x402.protocol.proof import (
+    MessageSigner,
+    check_proof,
+    parse_proof,
+    sign_proof,
+)
 
 __all__ = ["EXTENSION", "PROOF_REQUIRED", "check_repeat_proof", "with_repeat_proof"]
 
@@ -38,13 +43,20 @@ def with_repeat_proof(payment: Payment, wallet: MessageSigner, network: str) -> 
         return payment
     name = named_id(payment)
     call_id = name if isinstance(name, str) else payment_key(payment)
-    info = {"domain": _DOMAIN, "uri": _uri(call_id), "version": "1", "statement": _STATEMENT}
+    info = {
+        "domain": _DOMAIN,
+        "uri": _uri(call_id),
+        "version": "1",
+        "statement": _STATEMENT,
+    }
     proof = sign_proof(wallet, info, network, nonce=_nonce(call_id))
     extensions = {**mapping_at(payment.extensions), EXTENSION: {"info": proof}}
     return payment.model_copy(update={"extensions": extensions})
 
 
-def check_repeat_proof(payment: Payment, *, call_id: str, network: str, now_ms: int) -> str | None:
+def check_repeat_proof(
+    payment: Payment, *, call_id: str, network: str, now_ms: int
+) -> str | None:
     """Return the wallet whose proof for the call *call_id* comes with *payment*; None without one.
 
     Raises PaymentError (`invalid_siwx_…`) if the proof is not for this call, or not valid now.
@@ -54,7 +66,9 @@ def check_repeat_proof(payment: Payment, *, call_id: str, network: str, now_ms: 
     if proof is None:
         return None
     if proof.nonce != _nonce(call_id) or proof.statement != _STATEMENT:
-        raise PaymentError("invalid_siwx_nonce", "the proof is not for repeating this call")
+        raise PaymentError(
+            "invalid_siwx_nonce", "the proof is not for repeating this call"
+        )
     return check_proof(
         proof,
         domain=_DOMAIN,

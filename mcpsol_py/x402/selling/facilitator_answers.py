@@ -52,7 +52,9 @@ def believed_settlement(
     )
     if payment.get_scheme() != "exact":
         return clean
-    kept = {name: _if_short(getattr(clean, name, None)) for name in ("extensions", "extra")}
+    kept = {
+        name: _if_short(getattr(clean, name, None)) for name in ("extensions", "extra")
+    }
     clean = _changed(clean, **kept)
     if clean.success and not clean.transaction:
         return _changed(
@@ -67,7 +69,9 @@ def believed_settlement(
 def _changed(answer: T, **believed: Any) -> T:
     """Return *answer* with other values where they differ. Most answers are honest."""
     changes = {
-        name: value for name, value in believed.items() if getattr(answer, name, None) != value
+        name: value
+        for name, value in believed.items()
+        if getattr(answer, name, None) != value
     }
     return answer.model_copy(update=changes) if changes else answer
 

@@ -20,7 +20,10 @@ import httpx
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from mcpsol_py import telemetry
@@ -41,9 +44,13 @@ class BearerToken(httpx.Auth):
         telemetry.hide(token)
         self._token = token
 
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+    def auth_flow(
+        self, request: httpx.Request
+    ) -> Generator[httpx.Request, httpx.Response, None]:
         """See httpx.Auth."""
-        request.headers["Authorization"] = f"Bearer {self.token(request.method, request.url)}"
+        request.headers["Authorization"] = (
+            f"Bearer {self.token(request.method, request.url)}"
+        )
         yield request
 
     def token(self, method: str, url: httpx.URL) -> str:
@@ -113,7 +120,9 @@ class PayAiKey(BearerToken):
             "exp": now + _LIFETIME,
             "jti": self._token_id(),
         }
-        return jwt.encode(claims, self._key, algorithm="EdDSA", headers={"kid": self._key_id})
+        return jwt.encode(
+            claims, self._key, algorithm="EdDSA", headers={"kid": self._key_id}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +138,9 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "cdp": Preset("https://api.cdp.coinbase.com/platform/v2/x402", CdpKey, needs_key=True),
+    "cdp": Preset(
+        "https://api.cdp.coinbase.com/platform/v2/x402", CdpKey, needs_key=True
+    ),
     "payai": Preset("https://facilitator.payai.network", PayAiKey, needs_key=False),
 }
 
@@ -160,7 +171,9 @@ def _cdp_key(secret: str) -> tuple[SigningKey, str]:
     text = secret.strip().replace("\\n", "\n")  # as environment variables often have it
     if text.startswith("-----BEGIN"):
         key = _loaded(serialization.load_pem_private_key, text.encode())
-        if isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, SECP256R1):
+        if isinstance(key, EllipticCurvePrivateKey) and isinstance(
+            key.curve, SECP256R1
+        ):
             return key, "ES256"
     else:
         raw = _base64(text)
@@ -194,5 +207,6 @@ def _base64(text: str) -> bytes:
 def _wrong(preset: str, expected: str) -> PaymentError:
     """Without the secret, of course."""
     return PaymentError(
-        "FACILITATOR_ERROR", f"the secret of the {preset} key is not valid: expected {expected}"
+        "FACILITATOR_ERROR",
+        f"the secret of the {preset} key is not valid: expected {expected}",
     )

@@ -22,7 +22,11 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 from mcpsol_py.client.bounded import NO_PROXY_HERE
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.items import names_of
-from mcpsol_py.x402.protocol.http_answers import send_bounded, send_bounded_sync, was_cut
+from mcpsol_py.x402.protocol.http_answers import (
+    send_bounded,
+    send_bounded_sync,
+    was_cut,
+)
 from mcpsol_py.x402.protocol.json_form import json_of, mapping_at
 
 __all__ = [
@@ -50,7 +54,12 @@ MAX_REASON = 200
 _REASON_KEYS = ("invalidReason", "errorReason", "error", "message")
 #: Where a refusal has its reason, and where its explanation.
 _REFUSAL_KEYS = ("errorReason", "invalidReason")
-_MESSAGE_KEYS = ("errorMessage", "invalidMessage", "errorReasonDetails", "invalidReasonDetails")
+_MESSAGE_KEYS = (
+    "errorMessage",
+    "invalidMessage",
+    "errorReasonDetails",
+    "invalidReasonDetails",
+)
 #: Reasons of /settle that say nothing about the payment: it may have been sent.
 _UNKNOWN_OUTCOMES = {"unexpected_error": "unexpected_settle_error"}
 _UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
@@ -78,13 +87,21 @@ class FacilitatorDown(Exception):
     (4xx). `unreachable`: no connection was made, so it has not seen the question.
     """
 
-    def __init__(self, message: str, *, final: bool = False, unreachable: bool = False) -> None:
+    def __init__(
+        self, message: str, *, final: bool = False, unreachable: bool = False
+    ) -> None:
         super().__init__(message)
         self.final, self.unreachable = final, unreachable
 
 
 #: What a facilitator's client raises if it has no answer. The official ones raise ValueError.
-FACILITATOR_ERRORS = (FacilitatorDown, TimeoutError, OSError, ValueError, httpx.HTTPError)
+FACILITATOR_ERRORS = (
+    FacilitatorDown,
+    TimeoutError,
+    OSError,
+    ValueError,
+    httpx.HTTPError,
+)
 
 
 def was_unreachable(error: Exception) -> bool:
@@ -120,11 +137,15 @@ class HttpFacilitator:
         """Its host, for messages: paths and queries may hold keys."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
-    async def verify(self, payload: Payload, requirements: Requirements) -> VerifyResponse:
+    async def verify(
+        self, payload: Payload, requirements: Requirements
+    ) -> VerifyResponse:
         """POST /verify."""
         return await self._post("verify", payload, requirements, VerifyResponse)
 
-    async def settle(self, payload: Payload, requirements: Requirements) -> SettleResponse:
+    async def settle(
+        self, payload: Payload, requirements: Requirements
+    ) -> SettleResponse:
         """POST /settle."""
         return await self._post("settle", payload, requirements, SettleResponse)
 
@@ -198,7 +219,9 @@ class HttpFacilitator:
         await self._client.aclose()
 
 
-def read_refusal(content: bytes | str, model: type[T], requirements: Requirements) -> T | None:
+def read_refusal(
+    content: bytes | str, model: type[T], requirements: Requirements
+) -> T | None:
     """Return the refusal in a body of any HTTP status: a VerifyResponse or SettleResponse, as
     *model*; None if the body is none.
 
@@ -212,12 +235,17 @@ def read_refusal(content: bytes | str, model: type[T], requirements: Requirement
     found = mapping_at(body)
     if found.get("isValid") is not False and found.get("success") is not False:
         return None
-    reason, message = _first_text(found, _REFUSAL_KEYS), _first_text(found, _MESSAGE_KEYS)
+    reason, message = (
+        _first_text(found, _REFUSAL_KEYS),
+        _first_text(found, _MESSAGE_KEYS),
+    )
     if reason is None:
         return None
     payer = _first_text(found, ("payer",))
     if model is VerifyResponse:
-        return model(isValid=False, invalidReason=reason, invalidMessage=message, payer=payer)
+        return model(
+            isValid=False, invalidReason=reason, invalidMessage=message, payer=payer
+        )
     return model(
         success=False,
         errorReason=_UNKNOWN_OUTCOMES.get(reason, reason),
@@ -240,7 +268,9 @@ def refusal_of_official_client(
 
 def _first_text(body: Mapping[str, Any], keys: Sequence[str]) -> str | None:
     texts = map(body.get, keys)
-    return next((text[:MAX_REASON] for text in texts if isinstance(text, str) and text), None)
+    return next(
+        (text[:MAX_REASON] for text in texts if isinstance(text, str) and text), None
+    )
 
 
 def _reason(response: httpx.Response) -> str:

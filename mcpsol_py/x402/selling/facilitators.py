@@ -63,7 +63,9 @@ def fee_payer_of(terms: Requirements) -> str | None:
 
 def with_fee_payer(terms: PaymentRequirements, fee_payer: str) -> PaymentRequirements:
     """Return *terms* with another fee payer."""
-    return terms.model_copy(update={"extra": {**extra_of(terms), _FEE_PAYER: fee_payer}})
+    return terms.model_copy(
+        update={"extra": {**extra_of(terms), _FEE_PAYER: fee_payer}}
+    )
 
 
 @dataclass
@@ -96,7 +98,9 @@ class _Endpoint:
 
     client: FacilitatorClient
     breaker: _Breaker
-    supported: SupportedResponse = field(default_factory=lambda: SupportedResponse(kinds=[]))
+    supported: SupportedResponse = field(
+        default_factory=lambda: SupportedResponse(kinds=[])
+    )
     #: Whether it answered the last time that it was asked.
     answers: bool = False
 
@@ -173,7 +177,8 @@ class Facilitators:
         if not endpoints:
             raise PaymentError("FACILITATOR_ERROR", "no facilitator is configured")
         self._endpoints = [
-            _Endpoint(client, _Breaker(breaker_limit, breaker_pause, clock)) for client in endpoints
+            _Endpoint(client, _Breaker(breaker_limit, breaker_pause, clock))
+            for client in endpoints
         ]
         self._timeout, self._backoff = timeout, tuple(backoff)
         self._sleep, self._clock = sleep, clock
@@ -205,12 +210,19 @@ class Facilitators:
         try:
             failures = list(filter(None, pool.map(ask, self._endpoints)))
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for an answer
+            pool.shutdown(
+                wait=False, cancel_futures=True
+            )  # Ctrl-C does not wait for an answer
         self._refreshed = self._clock()
         total = _sum_of([e.supported for e in self._endpoints if e.answers])
         if not total.kinds:
-            reasons = "; ".join(failures) or "they support no kind of payment with a fee payer"
-            raise PaymentError("FACILITATOR_ERROR", f"no facilitator is usable: {reasons}")
+            reasons = (
+                "; ".join(failures)
+                or "they support no kind of payment with a fee payer"
+            )
+            raise PaymentError(
+                "FACILITATOR_ERROR", f"no facilitator is usable: {reasons}"
+            )
         return total
 
     def keep_fresh(self) -> None:
@@ -237,7 +249,9 @@ class Facilitators:
         *avoid* is a fee payer whose facilitator has just failed: another one is preferred.
         """
         ways = [(e, e.fee_payer(terms)) for e in self._endpoints if e.works()]
-        ways = [(e, payer) for e, payer in ways if payer and avoid not in e.fee_payers()]
+        ways = [
+            (e, payer) for e, payer in ways if payer and avoid not in e.fee_payers()
+        ]
         if not ways:
             return terms
         endpoint, payer = ways[0]
@@ -247,7 +261,9 @@ class Facilitators:
 
     # -- asking them ---------------------------------------------------------------------------
 
-    async def verify(self, payload: Payload, requirements: Requirements) -> VerifyResponse:
+    async def verify(
+        self, payload: Payload, requirements: Requirements
+    ) -> VerifyResponse:
         """Ask one after another until one answers. Without an answer the reason is
         `unexpected_verify_error`.
         """
@@ -256,7 +272,9 @@ class Facilitators:
             try:
                 return await endpoint.verify(payload, requirements)
             except ValueError as error:
-                refused = refusal_of_official_client(error, VerifyResponse, requirements)
+                refused = refusal_of_official_client(
+                    error, VerifyResponse, requirements
+                )
                 if refused is None:
                     raise
                 return refused
@@ -265,10 +283,14 @@ class Facilitators:
             return await self._ask(requirements, verify)
         except FacilitatorDown as error:
             return VerifyResponse(
-                is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error)
+                is_valid=False,
+                invalid_reason="unexpected_verify_error",
+                invalid_message=str(error),
             )
 
-    async def settle(self, payload: Payload, requirements: Requirements) -> SettleResponse:
+    async def settle(
+        self, payload: Payload, requirements: Requirements
+    ) -> SettleResponse:
         """Settle as `verify` verifies. Without an answer the reason is `unexpected_settle_error`.
 
         That is not a refusal: a settlement that timed out may have happened. Trying again is safe,
@@ -284,7 +306,9 @@ class Facilitators:
             try:
                 return await endpoint.settle(payload, requirements)
             except ValueError as error:
-                refused = refusal_of_official_client(error, SettleResponse, requirements)
+                refused = refusal_of_official_client(
+                    error, SettleResponse, requirements
+                )
                 if refused is None:
                     raise
                 return refused
@@ -311,7 +335,9 @@ class Facilitators:
         return answer
 
     async def _ask(
-        self, requirements: Requirements, question: Callable[[FacilitatorClient], Awaitable[R]]
+        self,
+        requirements: Requirements,
+        question: Callable[[FacilitatorClient], Awaitable[R]],
     ) -> R:
         """Return the first answer. Raises FacilitatorDown with all failures if there is none."""
         failures: list[str] = []
@@ -343,7 +369,9 @@ class Facilitators:
         """
         breaker = endpoint.breaker
         if not breaker.closed():
-            failures.append(f"{self._name(endpoint)} does not answer and is left out for a while")
+            failures.append(
+                f"{self._name(endpoint)} does not answer and is left out for a while"
+            )
             return None
         for pause in (0.0, *self._backoff):
             if pause:
@@ -386,7 +414,9 @@ class Facilitators:
         ask = endpoint.client.get_supported
         try:
             async with asyncio.timeout(min(self._timeout, _HEALTH_TIMEOUT)):
-                endpoint.note(await anyio.to_thread.run_sync(ask, abandon_on_cancel=True))
+                endpoint.note(
+                    await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+                )
         except FACILITATOR_ERRORS:
             endpoint.note(None)
             return False

@@ -15,8 +15,18 @@ from typing import Any, TypeAlias
 import orjson
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.http_wire import demand_headers, read_header_payment, receipt_headers
-from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
+from mcpsol_py.x402.protocol.http_wire import (
+    demand_headers,
+    read_header_payment,
+    receipt_headers,
+)
+from mcpsol_py.x402.protocol.offer import (
+    Answer,
+    Offer,
+    PaymentRequiredReply,
+    Refused,
+    Reply,
+)
 from mcpsol_py.x402.protocol.proof import read_proof_header
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.sold_routes import SoldRoute, SoldRoutes, at_path
@@ -115,7 +125,9 @@ class PaidHttp:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
 
-    async def _answer(self, route: SoldRoute, scope: Scope, receive: Receive) -> _Response:
+    async def _answer(
+        self, route: SoldRoute, scope: Scope, receive: Receive
+    ) -> _Response:
         method = scope["method"].upper()
         offer = route.offer(method)
         if offer is not None:
@@ -136,7 +148,10 @@ class _Seller:
     max_body: int
 
     async def sell(self, offer: Offer, scope: Scope, receive: Receive) -> _Response:
-        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+        headers = {
+            k.decode("latin-1").lower(): v.decode("latin-1")
+            for k, v in scope["headers"]
+        }
         body = await self._body(receive)
         if body is None:
             return _Response(413, _JSON, b'{"error":"payload_too_large"}')
@@ -181,7 +196,9 @@ class _Seller:
 
         await self.app(scope, receive, send)
         start = next(m for m in sent if m["type"] == "http.response.start")
-        content = b"".join(m.get("body", b"") for m in sent if m["type"] == "http.response.body")
+        content = b"".join(
+            m.get("body", b"") for m in sent if m["type"] == "http.response.body"
+        )
         if len(content) > self.max_body:
             raise PaymentError(
                 "response_too_large",
@@ -191,7 +208,8 @@ class _Seller:
         result = {
             "status": start["status"],
             "headers": [
-                [k.decode("latin-1"), v.decode("latin-1")] for k, v in start.get("headers", [])
+                [k.decode("latin-1"), v.decode("latin-1")]
+                for k, v in start.get("headers", [])
             ],
             "body": base64.b64encode(content).decode(),
         }
@@ -223,7 +241,9 @@ def _response(offer: Offer, reply: Reply, origin: str) -> _Response:
             headers, body = demand_headers(offer, reply.required, reply.failed, origin)
             return _Response(402, headers, body)
         case Answer():
-            headers = receipt_headers(reply.receipt) if reply.receipt is not None else {}
+            headers = (
+                receipt_headers(reply.receipt) if reply.receipt is not None else {}
+            )
             result = reply.result
             body = base64.b64decode(result["body"])
             return _Response(result["status"], headers, body, result["headers"])
@@ -255,5 +275,7 @@ async def _send(send: Send, response: _Response, *, is_head: bool) -> None:
         for k, v in (*kept, *response.headers.items(), ("Content-Length", length))
     ]
     body = b"" if is_head else response.body
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send(
+        {"type": "http.response.start", "status": response.status, "headers": headers}
+    )
     await send({"type": "http.response.body", "body": body})

@@ -54,7 +54,9 @@ _PAYMENT_REQUIRED = 402
 _INTERNAL_ERROR = -32603
 
 
-async def _no_rehearsal(_tool: str, _arguments: dict[str, Any]) -> dict[str, Any] | None:
+async def _no_rehearsal(
+    _tool: str, _arguments: dict[str, Any]
+) -> dict[str, Any] | None:
     return None
 
 
@@ -97,8 +99,14 @@ class Paid:
         unwrap: Unwrap = lambda name, arguments: (name, arguments),
         rehearse: Rehearse = _no_rehearsal,
     ) -> None:
-        self.paid_calls, self._v1_errors, self._speaks_extension = paid_calls, v1_errors, False
-        self.offer: Callable[[str], Offer | None] = offers if callable(offers) else offers.get
+        self.paid_calls, self._v1_errors, self._speaks_extension = (
+            paid_calls,
+            v1_errors,
+            False,
+        )
+        self.offer: Callable[[str], Offer | None] = (
+            offers if callable(offers) else offers.get
+        )
         self._unwrap, self._rehearse = unwrap, rehearse
 
     def install(self, server: Server[Any]) -> None:
@@ -143,7 +151,10 @@ class Paid:
             case "resources/read", _, str(uri):
                 return uri, {"resource": uri}
             case "prompts/get", str(name), _:
-                return name, {"prompt": name, "arguments": params.get("arguments") or {}}
+                return name, {
+                    "prompt": name,
+                    "arguments": params.get("arguments") or {},
+                }
         return "", {}
 
     def _priced(self, tool: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +168,9 @@ class Paid:
             return tool
         offer = self.paid_calls.current(found)
         priced = without(tool, "outputSchema")
-        priced["description"] = f"{tool.get('description') or ''}\n{_price_text(offer)}".strip()
+        priced["description"] = (
+            f"{tool.get('description') or ''}\n{_price_text(offer)}".strip()
+        )
         priced["_meta"] = {**mapping_at(tool, "_meta"), "x402": offer.listed()}
         return priced
 
@@ -202,7 +215,9 @@ class Paid:
             continuation=text_at(request.ctx.params, "requestState"),
         )
 
-    async def _rehearse_first(self, tool: str, request: _Request, payment: Payment) -> None:
+    async def _rehearse_first(
+        self, tool: str, request: _Request, payment: Payment
+    ) -> None:
         """Rehearse a call that was not seen before. Raises Unfinished if the tool would fail
         now.
         """
@@ -214,7 +229,9 @@ class Paid:
 
     # -- demands -------------------------------------------------------------------------------
 
-    def _demand(self, ctx: Context, offer: Offer, reply: PaymentRequiredReply) -> HandlerResult:
+    def _demand(
+        self, ctx: Context, offer: Offer, reply: PaymentRequiredReply
+    ) -> HandlerResult:
         if self._v1_errors:
             raise _v1_error(offer, reply.required.error or "Payment required")
         body = payment_required_result(reply.required, reply.failed)
@@ -229,15 +246,21 @@ class Paid:
         if self._v1_errors:
             return _v1_error(offer, reply.required.error or "")
         body = payment_required_result(reply.required, reply.failed)
-        return MCPError(_PAYMENT_REQUIRED, "Payment required", body["structuredContent"])
+        return MCPError(
+            _PAYMENT_REQUIRED, "Payment required", body["structuredContent"]
+        )
 
 
 def _v1_error(offer: Offer, message: str) -> MCPError:
-    return MCPError(_PAYMENT_REQUIRED, "Payment required", v1_error_data(offer.v1(), message))
+    return MCPError(
+        _PAYMENT_REQUIRED, "Payment required", v1_error_data(offer.v1(), message)
+    )
 
 
 def _price_text(offer: Offer) -> str:
-    prices = dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
+    prices = dict.fromkeys(
+        format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts
+    )
     text = f"Costs {' or '.join(prices)} a call (x402)."
     if offer.plans:
         text += f" Nothing with a subscription to {' or '.join(offer.plans)}."
@@ -297,5 +320,7 @@ def _refusal(reply: Refused) -> dict[str, Any]:
         "isError": True,
         "content": [{"type": "text", "text": reply.message}],
         "structuredContent": {"reason": reply.code, "message": reply.message},
-        "_meta": {} if reply.receipt is None else {RESPONSE_META: json_of(reply.receipt)},
+        "_meta": {}
+        if reply.receipt is None
+        else {RESPONSE_META: json_of(reply.receipt)},
     }

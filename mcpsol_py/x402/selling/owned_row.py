@@ -69,4 +69,6 @@ class OwnedRow:
     async def forget(self) -> None:
         """Remove the row of a call that neither ran nor was paid."""
         executions = self.executions
-        await executions.database.grouped(executions.forget, self.payment_id, self.owner)
+        await executions.database.grouped(
+            executions.forget, self.payment_id, self.owner
+        )

@@ -37,7 +37,13 @@ from x402.schemas.hooks import ResourceVerifyResponse
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.json_form import json_of
-from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
+from mcpsol_py.x402.protocol.offer import (
+    Answer,
+    Offer,
+    PaymentRequiredReply,
+    Refused,
+    Reply,
+)
 from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
 from mcpsol_py.x402.protocol.repeat_proof import check_repeat_proof
 from mcpsol_py.x402.selling.facilitators import fee_payer_of
@@ -176,7 +182,9 @@ class PaidCall:
         Nothing was verified or run yet for a call in state "verifying", and nothing was charged for
         one that failed without an answer. These have nothing to give away.
         """
-        if known.state == "verifying" or (known.state == "failed" and known.result is None):
+        if known.state == "verifying" or (
+            known.state == "failed" and known.result is None
+        ):
             return None
         if known.state == "paid" and self._continues(known):
             return None
@@ -195,7 +203,9 @@ class PaidCall:
 
     def _continues(self, known: Execution) -> bool:
         """Whether this request brings back the state that the caller of *known* was given."""
-        return self.continuation is not None and known.error == continuation_mark(self.continuation)
+        return self.continuation is not None and known.error == continuation_mark(
+            self.continuation
+        )
 
     # -- verifying -----------------------------------------------------------------------------
 
@@ -213,7 +223,9 @@ class PaidCall:
             return await self.settle_then_run()
         await self.row.advance(RUN_FIRST, payer=verified.payer)
         self.parts.fault("call.running")
-        if verified.skip_handler is not None:  # a refund, for example: the scheme answers itself
+        if (
+            verified.skip_handler is not None
+        ):  # a refund, for example: the scheme answers itself
             self.run = _fixed_answer(verified.skip_handler.body)
         return await self._run_unpaid()
 
@@ -232,7 +244,9 @@ class PaidCall:
         reason = verified.invalid_reason or "unexpected_verify_error"
         message = verified.invalid_message or reason
         offer = self.offer
-        if reason == _NO_ANSWER:  # a new payment should not depend on the same facilitator
+        if (
+            reason == _NO_ANSWER
+        ):  # a new payment should not depend on the same facilitator
             offer = self.parts.without(offer, fee_payer_of(self.terms))
         required = await self.parts.processor.required(offer, self.payment, message)
         return PaymentRequiredReply(required, reason)
@@ -248,7 +262,9 @@ class PaidCall:
 
     async def _run_unpaid(self) -> Reply:
         """running → executed, done or failed."""
-        result, failed = await self._run_tool(Run(self.row), self._abandon, self._abandon)
+        result, failed = await self._run_tool(
+            Run(self.row), self._abandon, self._abandon
+        )
         self.parts.fault("call.ran")
         if failed:
             return await self._answer_failed(result)
@@ -271,7 +287,11 @@ class PaidCall:
         return Answer(result, None)
 
     async def settle_result(
-        self, result: dict[str, Any], *, charge: int | None = None, resumed: bool = False
+        self,
+        result: dict[str, Any],
+        *,
+        charge: int | None = None,
+        resumed: bool = False,
     ) -> Reply:
         """executed → done or failed. *charge*: base units to charge instead of the offered
         amount.
@@ -308,7 +328,9 @@ class PaidCall:
         self.parts.fault("call.running")
         if self._flow() == "escrow":
             return await self._run_escrow(int(self.requirements.get_amount()))
-        result, _failed = await self._run_tool(Run(self.row), self._set_aside, self._interrupt)
+        result, _failed = await self._run_tool(
+            Run(self.row), self._set_aside, self._interrupt
+        )
         self.parts.fault("call.ran")
         await self.row.advance(RAN_AND_PAID, result=result)
         self.report("complete")
@@ -319,7 +341,9 @@ class PaidCall:
         is charged.
         """
         run = Run(self.row, ceiling)
-        result, failed = await self._run_tool(run, self._set_aside, self._refund_or_interrupt)
+        result, failed = await self._run_tool(
+            run, self._set_aside, self._refund_or_interrupt
+        )
         self.parts.fault("call.ran")
         charge = _charge_of(run, failed)
         await self.row.advance(RAN, result=result, amount=charge)
@@ -354,7 +378,9 @@ class PaidCall:
         """running → paid, owned by nobody, so that the next request need not wait for a lease to
         end.
         """
-        state = error.result.get("requestState") if isinstance(error, Unfinished) else None
+        state = (
+            error.result.get("requestState") if isinstance(error, Unfinished) else None
+        )
         mark = continuation_mark(state) if isinstance(state, str) and state else None
         await self.row.move(UNFINISHED, to_owner=NOBODY, error=mark)
 
@@ -373,7 +399,9 @@ class PaidCall:
 
     # -- settling ------------------------------------------------------------------------------
 
-    async def _settle(self, phase: Phase, charge: int | None, resumed: bool) -> SettleResponse:
+    async def _settle(
+        self, phase: Phase, charge: int | None, resumed: bool
+    ) -> SettleResponse:
         requirements = self.requirements
         if charge is not None:
             requirements = requirements.model_copy(update={"amount": str(charge)})
@@ -394,7 +422,9 @@ class PaidCall:
         reason = settled.error_reason or "settlement_failed"
         await self.row.move(failed, result=None, receipt=receipt, error=reason)
         message = f"Settlement failed: {settled.error_message or reason}"
-        return PaymentRequiredReply(self.offer.payment_required(message), reason, settled)
+        return PaymentRequiredReply(
+            self.offer.payment_required(message), reason, settled
+        )
 
     async def _refund(self, *, resumed: bool = False) -> SettleResponse:
         """executed → failed: settle a deposit with a charge of 0. A new payment may try the call
@@ -407,7 +437,9 @@ class PaidCall:
         return settled
 
     async def _cancel(self) -> None:
-        await self.parts.processor.cancel(self.payment, self.requirements, self.payment_id)
+        await self.parts.processor.cancel(
+            self.payment, self.requirements, self.payment_id
+        )
 
     # -- a call that was seen before -----------------------------------------------------------
 
@@ -439,7 +471,9 @@ class PaidCall:
 
     def _paid_for_nothing(self, reason: str, settled: SettleResponse | None) -> Reply:
         message = f"This payment paid for nothing: {reason}"
-        return PaymentRequiredReply(self.offer.payment_required(message), reason, settled)
+        return PaymentRequiredReply(
+            self.offer.payment_required(message), reason, settled
+        )
 
     async def retry(self, known: Execution) -> Reply:
         """failed → verifying, with a new payment for the same payment id."""
@@ -475,11 +509,15 @@ class PaidCall:
     def report(self, state: str) -> None:
         """Log *state* and hand it to the seller's `on_state`."""
         url = self.offer.resource.url
-        telemetry.event("payment", state=state, payment_id=self.payment_id, resource=url)
+        telemetry.event(
+            "payment", state=state, payment_id=self.payment_id, resource=url
+        )
         self.parts.on_state(self.payment_id, state, url)
 
 
-async def decide_interrupted(row: OwnedRow, known: Execution, landed: Landed | None) -> Reply:
+async def decide_interrupted(
+    row: OwnedRow, known: Execution, landed: Landed | None
+) -> Reply:
     """running → done or unknown, for a tool that ran when its process died. *row* owns it now.
 
     The signature that the tool recorded before sending decides. Without one nobody can know whether
@@ -503,7 +541,11 @@ def _is_left_open(known: Execution) -> bool:
     if known.owner == NOBODY:
         return True
     receipt = read_receipt(known.receipt)
-    return receipt is not None and is_undecided(receipt) and known.state in ("executed", "settling")
+    return (
+        receipt is not None
+        and is_undecided(receipt)
+        and known.state in ("executed", "settling")
+    )
 
 
 def continuation_mark(state: str) -> str:

@@ -203,7 +203,9 @@ class PaidCalls:
             return await self._serve_paid(request, request.payment)
         offer, proof = request.offer, request.proof
         if proof is not None and offer.plans and self._grants is not None:
-            return await self._grants.call(self, offer, proof, request.arguments, request.run)
+            return await self._grants.call(
+                self, offer, proof, request.arguments, request.run
+            )
         required = offer.payment_required("Payment required to access this resource")
         return PaymentRequiredReply(required, "payment_required")
 
@@ -211,7 +213,9 @@ class PaidCalls:
         try:
             call = self._read(request, payment)
         except PaymentError as error:
-            return PaymentRequiredReply(request.offer.payment_required(str(error)), error.code)
+            return PaymentRequiredReply(
+                request.offer.payment_required(str(error)), error.code
+            )
         call.report("created")
         try:
             known = await call.claim()
@@ -286,7 +290,8 @@ def _identity(offer: Offer, payment: Payment) -> tuple[str, str]:
         return key, key
     if not is_payment_id(payment_id):
         raise PaymentError(
-            "payment_id_invalid", "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -"
+            "payment_id_invalid",
+            "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -",
         )
     if key.startswith("voucher:"):
         # A voucher that paid for nothing pays for the next call. Its channel makes sure that it

@@ -37,7 +37,9 @@ class PriceTag:
     settles_first: bool = False
 
 
-def paid(*prices: Price, settle: Literal["first", "after"] = "after") -> Callable[[F], F]:
+def paid(
+    *prices: Price, settle: Literal["first", "after"] = "after"
+) -> Callable[[F], F]:
     """Return a decorator that sells a function for any one of *prices*.
 
     settle="after": the payment is verified, the function runs, and a call that fails costs nothing.
@@ -47,10 +49,16 @@ def paid(*prices: Price, settle: Literal["first", "after"] = "after") -> Callabl
     `sell` gives nothing away. Tests call the function itself: `function.__wrapped__`.
     """
     if not prices:
-        raise PaymentError("invalid_price", '@paid needs a price, such as @paid("$0.001")')
+        raise PaymentError(
+            "invalid_price", '@paid needs a price, such as @paid("$0.001")'
+        )
     if settle not in ("first", "after"):
-        raise PaymentError("invalid_price", f'settle is "first" or "after", got {settle!r}')
-    if not all(isinstance(price, (str, dict)) for price in prices):  # @paid without a price
+        raise PaymentError(
+            "invalid_price", f'settle is "first" or "after", got {settle!r}'
+        )
+    if not all(
+        isinstance(price, (str, dict)) for price in prices
+    ):  # @paid without a price
         raise PaymentError(
             "invalid_price", f'expected prices such as "$0.001", got {prices[0]!r:.60}'
         )
@@ -72,7 +80,9 @@ def price_tag(function: object) -> PriceTag | None:
 
 def _priced(tag: PriceTag, function: F) -> F:
     if not inspect.isroutine(function):
-        raise PaymentError("invalid_price", f"@paid sells functions, got {function!r:.60}")
+        raise PaymentError(
+            "invalid_price", f"@paid sells functions, got {function!r:.60}"
+        )
     name = getattr(function, "__qualname__", "it")
     guarded: F = _guard(function, name)
     for marked in (guarded, function):  # the server may have been given either of them

@@ -26,7 +26,9 @@ def is_web_app(target: Any) -> bool:
     return callable(target) and isinstance(getattr(target, "routes", None), list)
 
 
-def sell_routes(app: Any, storefront: Storefront, public_url: str = "") -> dict[str, Offer]:
+def sell_routes(
+    app: Any, storefront: Storefront, public_url: str = ""
+) -> dict[str, Offer]:
     """Sell the routes of *app* whose endpoints have a price tag, and return their offers by path.
 
     *public_url* is put before paths in demands. Raises PaymentError for a price that cannot be read.

@@ -50,9 +50,13 @@ class PaidTools:
                 tools = await _tools_of(self._server)
                 offers = self._offers_of("tool", {tool.name: tool for tool in tools})
             case "prompts/get", {"name": str(name)}:
-                offers = self._offers_of("prompt", {name: await _prompt_of(self._server, name)})
+                offers = self._offers_of(
+                    "prompt", {name: await _prompt_of(self._server, name)}
+                )
             case "resources/read", {"uri": str(uri)}:
-                offers = self._offers_of("resource", {uri: await _resource_of(self._server, uri)})
+                offers = self._offers_of(
+                    "resource", {uri: await _resource_of(self._server, uri)}
+                )
             case _:
                 return await call_next(ctx)
         return await Paid(self._storefront.paid_calls, offers)(ctx, call_next)
@@ -106,7 +110,9 @@ async def _tools_of(server: Any) -> list[Any]:
 async def _prompt_of(server: Any, name: str) -> Any:
     """The server's prompt of this name with its function, or None."""
     manager = getattr(server, "_prompt_manager", None)
-    return await server.get_prompt(name) if manager is None else manager.get_prompt(name)
+    return (
+        await server.get_prompt(name) if manager is None else manager.get_prompt(name)
+    )
 
 
 async def _resource_of(server: Any, uri: str) -> Any:

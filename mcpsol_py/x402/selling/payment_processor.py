@@ -12,7 +12,12 @@ from typing import Any, Literal, TypeAlias
 
 import anyio.to_thread
 from x402 import x402ResourceServer
-from x402.schemas import PaymentRequired, PaymentRequirements, SettleResponse, VerifyResponse
+from x402.schemas import (
+    PaymentRequired,
+    PaymentRequirements,
+    SettleResponse,
+    VerifyResponse,
+)
 from x402.schemas.errors import PaymentError as CorePaymentError
 from x402.schemas.hooks import ResourceVerifyResponse, VerifiedPaymentCancelOptions
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
@@ -22,7 +27,11 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.whole_numbers import base_units
 from mcpsol_py.x402 import metrics
-from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, MessageStatus, PaymentChain
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainUnavailable,
+    MessageStatus,
+    PaymentChain,
+)
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Offer
@@ -38,7 +47,14 @@ from mcpsol_py.x402.selling.facilitator_client import (
 )
 from mcpsol_py.x402.selling.facilitators import with_fee_payer
 
-__all__ = ["Landed", "PaymentProcessor", "Phase", "Requirements", "Witness", "witness_of"]
+__all__ = [
+    "Landed",
+    "PaymentProcessor",
+    "Phase",
+    "Requirements",
+    "Witness",
+    "witness_of",
+]
 
 Requirements: TypeAlias = PaymentRequirements | PaymentRequirementsV1
 Phase: TypeAlias = Literal["before-handler", "after-handler"]
@@ -97,7 +113,9 @@ class PaymentProcessor:
         if isinstance(payment, PaymentPayloadV1):
             return _match_v1(offer, payment)
         named = mapping_at(payment.accepted.extra).get("feePayer")
-        offered = [_for_fee_payer(terms, named) for terms in (*offer.accepts, *offer.earlier)]
+        offered = [
+            _for_fee_payer(terms, named) for terms in (*offer.accepts, *offer.earlier)
+        ]
         found = self.server.find_matching_requirements(offered, payment)
         if found is None:
             raise PaymentError(
@@ -116,7 +134,9 @@ class PaymentProcessor:
             return "authorization"
         return self.server.get_payment_flow(payment, requirements)
 
-    async def required(self, offer: Offer, payment: Payment, error: str) -> PaymentRequired:
+    async def required(
+        self, offer: Offer, payment: Payment, error: str
+    ) -> PaymentRequired:
         """Return the 402 body that rejects *payment*, with what its scheme adds to help the payer
         correct it.
         """
@@ -147,7 +167,9 @@ class PaymentProcessor:
         believed = believed_verification(payment, verified.verify)
         return ResourceVerifyResponse(believed, verified.skip_handler)
 
-    async def cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
+    async def cancel(
+        self, payment: Payment, requirements: Any, payment_id: str
+    ) -> None:
         """Release anything that the scheme holds for a call that failed and is not charged."""
         if isinstance(payment, PaymentPayloadV1):
             return
@@ -170,7 +192,9 @@ class PaymentProcessor:
         """
         started = time.perf_counter()
         with telemetry.span(
-            "settle payment", scheme=requirements.scheme, network=str(requirements.network)
+            "settle payment",
+            scheme=requirements.scheme,
+            network=str(requirements.network),
         ) as step:
             settled = await self._ask(payment, requirements, payment_id, phase)
             self.fault("call.settled")
@@ -178,7 +202,9 @@ class PaymentProcessor:
             settled = await self._checked(payment, settled, resumed)
             if resumed and settled.error_reason == _DUPLICATE:
                 settled = await self._earlier_attempt(settled)
-            outcome = "ok" if settled.success else settled.error_reason or "settlement_failed"
+            outcome = (
+                "ok" if settled.success else settled.error_reason or "settlement_failed"
+            )
             step.set(outcome=outcome)
         metrics.observe_settlement(
             requirements.scheme,
@@ -195,9 +221,14 @@ class PaymentProcessor:
     ) -> SettleResponse:
         try:
             return await self.server.settle_payment(
-                payment, requirements, phase=phase, transport_context={"payment_id": payment_id}
+                payment,
+                requirements,
+                phase=phase,
+                transport_context={"payment_id": payment_id},
             )
-        except PaymentError as error:  # the scheme refused before it asked any facilitator
+        except (
+            PaymentError
+        ) as error:  # the scheme refused before it asked any facilitator
             return _as_refused(requirements, error.code, str(error))
         except CorePaymentError as error:  # no facilitator was asked
             return _as_refused(requirements, "unsupported_scheme", str(error))
@@ -228,7 +259,9 @@ class PaymentProcessor:
         if settled.success == (seen.state == "landed"):
             right = seen.signature if settled.success else None
             return _changed(settled, transaction=right) if right else settled
-        return _as_failed(settled, seen) if settled.success else _as_landed(settled, seen)
+        return (
+            _as_failed(settled, seen) if settled.success else _as_landed(settled, seen)
+        )
 
     async def _earlier_attempt(self, settled: SettleResponse) -> SettleResponse:
         """The outcome of this call's own earlier attempt, which *settled* calls a duplicate after a
@@ -238,7 +271,9 @@ class PaymentProcessor:
         here.
         """
         if await self._has_landed(settled.transaction):
-            return _changed(settled, success=True, error_reason=None, error_message=None)
+            return _changed(
+                settled, success=True, error_reason=None, error_message=None
+            )
         return _changed(settled, error_reason="settlement_pending")
 
     async def _has_landed(self, signature: str) -> bool | None:
@@ -272,7 +307,9 @@ def _not_settled(error: Exception, requirements: Requirements) -> SettleResponse
     return refused or _as_refused(requirements, "unexpected_settle_error", why)
 
 
-def _as_refused(requirements: Requirements, reason: str, message: str) -> SettleResponse:
+def _as_refused(
+    requirements: Requirements, reason: str, message: str
+) -> SettleResponse:
     return SettleResponse(
         success=False,
         error_reason=reason,

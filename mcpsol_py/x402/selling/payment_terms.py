@@ -34,7 +34,8 @@ def payment_terms(
     asked = parse_price(dict(price) if isinstance(price, Mapping) else price, network)
     if asked.amount > MAX_UNITS:
         raise PaymentError(
-            "invalid_price", f"expected at most {MAX_UNITS} base units, got {asked.amount}"
+            "invalid_price",
+            f"expected at most {MAX_UNITS} base units, got {asked.amount}",
         )
     config = ResourceConfig(
         scheme=scheme,

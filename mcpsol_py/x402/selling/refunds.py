@@ -64,9 +64,13 @@ class Refunds:
         """
         receipt = await in_thread(self._receipts.get, payment_id)
         if receipt is None:
-            raise PaymentError("no_receipt", f"{payment_id}: no payment of that id has landed")
+            raise PaymentError(
+                "no_receipt", f"{payment_id}: no payment of that id has landed"
+            )
         known = await self._settled(payment_id)
-        left = (receipt.amount or 0) - sum(r.amount for r in known if r.state == "landed")
+        left = (receipt.amount or 0) - sum(
+            r.amount for r in known if r.state == "landed"
+        )
         asked = left if amount is None else amount
         if left == 0:
             raise PaymentError("refund_too_large", f"{payment_id} was refunded in full")
@@ -85,7 +89,9 @@ class Refunds:
             reason=reason[:_MAX_REASON],
         )
         if not await in_thread(self._log.begin, refund, known):
-            raise PaymentError("refund_pending", "another refund of this payment was made just now")
+            raise PaymentError(
+                "refund_pending", "another refund of this payment was made just now"
+            )
         return await self._send(refund, bytes(transaction))
 
     async def _settled(self, payment_id: str) -> list[Refund]:
@@ -120,17 +126,26 @@ class Refunds:
 
     def _signed(self, receipt: Receipt, amount: int) -> VersionedTransaction:
         if receipt.payer is None or receipt.asset is None:
-            raise PaymentError("not_refundable", "the receipt names no payer or no token")
+            raise PaymentError(
+                "not_refundable", "the receipt names no payer or no token"
+            )
         if caip2(str(receipt.network)) != self._chain.network:
             raise PaymentError(
                 "not_refundable",
                 f"it was paid on {receipt.network}, and this cluster is {self._chain.network}",
             )
-        program, decimals = Mints(self._chain).payable(receipt.asset, amount, to=receipt.payer)
-        payer, mint = Pubkey.from_string(receipt.payer), Pubkey.from_string(receipt.asset)
+        program, decimals = Mints(self._chain).payable(
+            receipt.asset, amount, to=receipt.payer
+        )
+        payer, mint = (
+            Pubkey.from_string(receipt.payer),
+            Pubkey.from_string(receipt.asset),
+        )
         account = associated_token_address(payer, mint, program)
         if self._chain.get_accounts([str(account)])[0] is None:
-            raise PaymentError("not_refundable", f"the payer has no token account {account}")
+            raise PaymentError(
+                "not_refundable", f"the payer has no token account {account}"
+            )
         # Its memo is random, so that two refunds of one amount are two transactions.
         terms = PaymentTerms(
             payer=self._wallet.pubkey(),
@@ -150,7 +165,9 @@ class Refunds:
 
     async def _send(self, refund: Refund, wire: bytes) -> Refund:
         try:
-            landed = await send_until_landed(self._chain, wire, refund.signature, self._timeout)
+            landed = await send_until_landed(
+                self._chain, wire, refund.signature, self._timeout
+            )
         except PaymentError as error:
             raise PaymentError(
                 "refund_pending",
@@ -159,5 +176,7 @@ class Refunds:
             ) from error
         await in_thread(lambda: self._log.end(refund, landed=landed))
         if not landed:
-            raise PaymentError("refund_failed", f"the refund {refund.signature} did not land")
+            raise PaymentError(
+                "refund_failed", f"the refund {refund.signature} did not land"
+            )
         return replace(refund, state="landed")

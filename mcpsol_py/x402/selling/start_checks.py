@@ -90,25 +90,36 @@ class _Receiving:
         return str(self.mint) if known is None else f"{known.symbol} ({self.mint})"
 
 
-def check_payee(chain: PaymentChain, accepts: Iterable[PaymentRequirements]) -> list[StartFinding]:
+def check_payee(
+    chain: PaymentChain, accepts: Iterable[PaymentRequirements]
+) -> list[StartFinding]:
     """Check the mint and the payee's token account of each token that *accepts* ask for."""
     asked: dict[tuple[str, str], int] = {}
     for terms in accepts:
         key = (terms.asset, terms.pay_to)
         asked[key] = max(asked.get(key, 0), int(terms.amount))
     try:
-        found = [_receiving(chain, mint, owner, amount) for (mint, owner), amount in asked.items()]
+        found = [
+            _receiving(chain, mint, owner, amount)
+            for (mint, owner), amount in asked.items()
+        ]
     except ChainUnavailable as error:
-        return [StartFinding("warning", f"the payee's accounts were not checked: {error}")]
+        return [
+            StartFinding("warning", f"the payee's accounts were not checked: {error}")
+        ]
     return [StartFinding("error", why) for one in found for why in one.mistakes()]
 
 
 def _receiving(chain: PaymentChain, mint: str, owner: str, amount: int) -> _Receiving:
     (mint_account,) = chain.get_accounts([mint])
     parties = Pubkey.from_string(owner), Pubkey.from_string(mint)
-    at = associated_token(*parties, *([] if mint_account is None else [mint_account.owner]))
+    at = associated_token(
+        *parties, *([] if mint_account is None else [mint_account.owner])
+    )
     (account,) = chain.get_accounts([str(at)])
-    return _Receiving(chain.network, parties[1], parties[0], amount, mint_account, at, account)
+    return _Receiving(
+        chain.network, parties[1], parties[0], amount, mint_account, at, account
+    )
 
 
 def check_sponsors(chain: PaymentChain, sponsors: Sequence[str]) -> list[StartFinding]:
@@ -118,10 +129,14 @@ def check_sponsors(chain: PaymentChain, sponsors: Sequence[str]) -> list[StartFi
     try:
         accounts = chain.get_accounts(sponsors)
     except ChainUnavailable as error:
-        return [StartFinding("warning", f"the sponsors' balances were not checked: {error}")]
+        return [
+            StartFinding("warning", f"the sponsors' balances were not checked: {error}")
+        ]
     balances = list(map(lamports_of, accounts))
     if not any(balance >= _FEE for balance in balances):
-        return [StartFinding("error", f"no sponsor has SOL for fees: {', '.join(sponsors)}")]
+        return [
+            StartFinding("error", f"no sponsor has SOL for fees: {', '.join(sponsors)}")
+        ]
     return [
         StartFinding("warning", _low(sponsor, balance))
         for sponsor, balance in zip(sponsors, balances, strict=True)

@@ -63,7 +63,9 @@ class Storefront:
         chain: PaymentChain | None = None,
     ) -> None:
         if not is_address(pay_to):
-            raise PaymentError("invalid_payee", f"pay_to is an address, got {abbr(pay_to)}")
+            raise PaymentError(
+                "invalid_payee", f"pay_to is an address, got {abbr(pay_to)}"
+            )
         if (sponsor is None) == (not facilitators):
             raise PaymentError(
                 "invalid_settlement",
@@ -99,7 +101,9 @@ class Storefront:
                 settles_first=tag.settles_first,
             )
         ]
-        return Offer(resource, tuple(accepts), tag.settles_first, signatory=self._signatory)
+        return Offer(
+            resource, tuple(accepts), tag.settles_first, signatory=self._signatory
+        )
 
     def close(self) -> None:
         """Close the database and the connection to the cluster."""
@@ -108,7 +112,10 @@ class Storefront:
 
     def _own_facilitator(self, sponsor: Key | None) -> LocalFacilitator:
         assert sponsor is not None  # __init__ checks it
-        payer, settlements = KeypairSponsor(_key(sponsor)), SqlSettlements(self.database)
+        payer, settlements = (
+            KeypairSponsor(_key(sponsor)),
+            SqlSettlements(self.database),
+        )
         return LocalFacilitator(make_facilitator(self.chain, payer, settlements))
 
     def _landed(self, signature: str) -> bool | None:
@@ -116,7 +123,9 @@ class Storefront:
 
 
 def _several(facilitators: Sequence[str | FacilitatorClient]) -> Facilitators:
-    return Facilitators([_opened(one) if isinstance(one, str) else one for one in facilitators])
+    return Facilitators(
+        [_opened(one) if isinstance(one, str) else one for one in facilitators]
+    )
 
 
 def _opened(named: str) -> FacilitatorClient:
@@ -125,7 +134,8 @@ def _opened(named: str) -> FacilitatorClient:
         return HttpFacilitator(PRESETS[named].url, auth=preset_key(named))
     if "://" not in named:
         raise PaymentError(
-            "FACILITATOR_ERROR", f"expected a URL or one of {', '.join(PRESETS)}, got {abbr(named)}"
+            "FACILITATOR_ERROR",
+            f"expected a URL or one of {', '.join(PRESETS)}, got {abbr(named)}",
         )
     return HttpFacilitator(named)
 

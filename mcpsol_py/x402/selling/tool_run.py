@@ -65,7 +65,9 @@ class Run:
         Raises PaymentError (payment_id_conflict) if another process has taken the call over.
         """
         if not await self._row.move(SENDS, signature=signature):
-            raise PaymentError("payment_id_conflict", "another process has taken this call over")
+            raise PaymentError(
+                "payment_id_conflict", "another process has taken this call over"
+            )
 
 
 _current: ContextVar[Run | None] = ContextVar("mcpsol_paid_run", default=None)
@@ -97,7 +99,9 @@ async def _renewed_lease(row: OwnedRow, every: float) -> AsyncIterator[None]:
     """Renew the lease of *row* every *every* seconds. Most tools end before the first time."""
     started: list[asyncio.Task[None]] = []
     loop = asyncio.get_running_loop()
-    timer = loop.call_later(every, lambda: started.append(loop.create_task(_renew(row, every))))
+    timer = loop.call_later(
+        every, lambda: started.append(loop.create_task(_renew(row, every)))
+    )
     try:
         yield
     finally:
@@ -105,7 +109,9 @@ async def _renewed_lease(row: OwnedRow, every: float) -> AsyncIterator[None]:
         for task in started:
             task.cancel()
         if started:
-            with anyio.CancelScope(shield=True):  # no renewal may be written after the answer
+            with anyio.CancelScope(
+                shield=True
+            ):  # no renewal may be written after the answer
                 await asyncio.wait(started)
 
 

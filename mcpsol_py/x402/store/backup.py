@@ -45,7 +45,11 @@ def restore(copy: Path, database: Database) -> None:
     def begin_tomorrow(connection: Connection, _again: bool) -> None:
         now = database.now_ms(connection)
         tomorrow = (now // _DAY_MS + 1) * _DAY_MS
-        later = update(wallets).where(wallets.c.touched_ms < tomorrow).values(touched_ms=tomorrow)
+        later = (
+            update(wallets)
+            .where(wallets.c.touched_ms < tomorrow)
+            .values(touched_ms=tomorrow)
+        )
         connection.execute(later)
 
     database.run(begin_tomorrow)
@@ -74,7 +78,9 @@ def _check(source: sqlite3.Connection, file: Path) -> None:
         (state,) = source.execute("PRAGMA integrity_check").fetchone()
         tables = {name for (name,) in source.execute("SELECT name FROM sqlite_master")}
     except sqlite3.Error as error:
-        raise SourceError(f"not a database of payments: {error}", origin=str(file)) from error
+        raise SourceError(
+            f"not a database of payments: {error}", origin=str(file)
+        ) from error
     if state != "ok" or not {"alembic_version", "executions", "spendings"} <= tables:
         raise SourceError("not a database of payments, or damaged", origin=str(file))
 
@@ -84,9 +90,14 @@ def _copy(source: Path, to: Path) -> None:
     try:
         os.close(os.open(to, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise SourceError(f"expected a new file: {error.strerror}", origin=str(to)) from error
+        raise SourceError(
+            f"expected a new file: {error.strerror}", origin=str(to)
+        ) from error
     try:
-        with closing(_opened(source)) as reading, closing(sqlite3.connect(to)) as writing:
+        with (
+            closing(_opened(source)) as reading,
+            closing(sqlite3.connect(to)) as writing,
+        ):
             reading.backup(writing)
             _check(writing, source)
     except (sqlite3.Error, SourceError) as error:

@@ -34,7 +34,9 @@ class ServiceCatalog:
         """List a service (a row of protocol.bazaar), or update its listing."""
         terms = row["accepts"][0]
         key = {"resource": row["resource"], "tool": row.get("toolName", "")}
-        words = " ".join((key["resource"], key["tool"], row.get("description", ""))).lower()
+        words = " ".join(
+            (key["resource"], key["tool"], row.get("description", ""))
+        ).lower()
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._db.now_ms(connection)
@@ -48,7 +50,10 @@ class ServiceCatalog:
                 "touched_ms": now,
             }
             its = (table.c.resource == key["resource"]) & (table.c.tool == key["tool"])
-            if connection.execute(update(table).where(its).values(values)).rowcount == 0:
+            if (
+                connection.execute(update(table).where(its).values(values)).rowcount
+                == 0
+            ):
                 connection.execute(insert(table).values({**key, **values}))
 
         self._db.run(work)
@@ -62,7 +67,9 @@ class ServiceCatalog:
         """
         conditions = _conditions(wanted)
 
-        def work(connection: Connection, _again: bool) -> tuple[int, list[dict[str, Any]]]:
+        def work(
+            connection: Connection, _again: bool
+        ) -> tuple[int, list[dict[str, Any]]]:
             total = connection.execute(
                 select(func.count()).select_from(table).where(*conditions)
             ).scalar_one()
@@ -76,7 +83,9 @@ class ServiceCatalog:
 
         return self._db.run(work)
 
-    def search(self, text: str, wanted: Mapping[str, str], limit: int) -> list[dict[str, Any]]:
+    def search(
+        self, text: str, wanted: Mapping[str, str], limit: int
+    ) -> list[dict[str, Any]]:
         """Return the services with the most words of *text*; among equals, the last paid first."""
         words = text.lower().split()[:20]
         newest = (
@@ -92,7 +101,9 @@ class ServiceCatalog:
 
 
 def _conditions(wanted: Mapping[str, str]) -> list[ColumnElement[bool]]:
-    return [column == wanted[name] for name, column in _FILTERS.items() if name in wanted]
+    return [
+        column == wanted[name] for name, column in _FILTERS.items() if name in wanted
+    ]
 
 
 def _row(row: Any) -> dict[str, Any]:

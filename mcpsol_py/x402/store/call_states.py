@@ -73,36 +73,58 @@ class Transition:
 
 
 PAY_FIRST = Transition(
-    "verifying", "settling", "the payment is valid, and this call is paid before it runs"
+    "verifying",
+    "settling",
+    "the payment is valid, and this call is paid before it runs",
 )
 RUN_FIRST = Transition(
     "verifying", "running", "the payment is valid, or a subscription grants the call"
 )
 
-PAY_PENDING = Transition("settling", "settling", "the settlement has no certain outcome yet")
+PAY_PENDING = Transition(
+    "settling", "settling", "the settlement has no certain outcome yet"
+)
 PAID_FIRST = Transition("settling", "paid", "the settlement succeeded")
 NOT_PAID = Transition("settling", "failed", "the settlement certainly failed")
 
-RUN_PAID = Transition("paid", "running", "the payment landed before, and its call starts")
+RUN_PAID = Transition(
+    "paid", "running", "the payment landed before, and its call starts"
+)
 
 SENDS = Transition("running", "running", "the tool is about to send this transaction")
-RAN = Transition("running", "executed", "the tool ended, and its charge is settled next")
+RAN = Transition(
+    "running", "executed", "the tool ended, and its charge is settled next"
+)
 RAN_AND_PAID = Transition(
-    "running", "done", "the tool ended, or its transaction landed; nothing is left to settle"
+    "running",
+    "done",
+    "the tool ended, or its transaction landed; nothing is left to settle",
 )
 TOOL_FAILED = Transition("running", "failed", "the tool failed, and nothing is charged")
-INTERRUPTED = Transition("running", "unknown", "the tool was cut short after it was paid")
+INTERRUPTED = Transition(
+    "running", "unknown", "the tool was cut short after it was paid"
+)
 UNFINISHED = Transition("running", "paid", "the tool did nothing yet, and was paid")
-UNFINISHED_GRANT = Transition("running", "verifying", "the tool did nothing yet, and was granted")
+UNFINISHED_GRANT = Transition(
+    "running", "verifying", "the tool did nothing yet, and was granted"
+)
 
-SETTLE_PENDING = Transition("executed", "executed", "the settlement has no certain outcome yet")
+SETTLE_PENDING = Transition(
+    "executed", "executed", "the settlement has no certain outcome yet"
+)
 SETTLED = Transition("executed", "done", "the settlement succeeded")
-CHARGED_NOTHING = Transition("executed", "failed", "the settlement failed, or was a refund")
+CHARGED_NOTHING = Transition(
+    "executed", "failed", "the settlement failed, or was a refund"
+)
 
 RETRY = Transition("failed", "verifying", "a new payment came for the same payment id")
 
-DECIDED_DONE = Transition("unknown", "done", "an operator says that the tool did its work")
-DECIDED_PAID = Transition("unknown", "paid", "an operator says that it did not; it was paid")
+DECIDED_DONE = Transition(
+    "unknown", "done", "an operator says that the tool did its work"
+)
+DECIDED_PAID = Transition(
+    "unknown", "paid", "an operator says that it did not; it was paid"
+)
 DECIDED_UNPAID = Transition("unknown", "verifying", "an operator says that it did not")
 
 TRANSITIONS = (

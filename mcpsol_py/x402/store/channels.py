@@ -81,7 +81,10 @@ class PaidChannels:
     """The channels of one tenant. Every method may raise StorageError."""
 
     def __init__(
-        self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
+        self,
+        database: Database,
+        tenant: str = "default",
+        clock_ms: Callable[[], int] | None = None,
     ) -> None:
         self.database, self.tenant = database, tenant
         self._now = database.clock(clock_ms)
@@ -112,7 +115,12 @@ class PaidChannels:
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
-            stamped = {**values, "tenant": self.tenant, "created_ms": now, "touched_ms": now}
+            stamped = {
+                **values,
+                "tenant": self.tenant,
+                "created_ms": now,
+                "touched_ms": now,
+            }
             connection.execute(insert(table).values(stamped))
             own_channel(connection, self.tenant, channel.channel_id)
 
@@ -193,11 +201,16 @@ class PaidChannels:
                 "signature": signature,
                 "deposit": deposit,
             }
-            done = (_CHARGE if deposit is None else _CHARGE_DEPOSIT).one(connection, values)
+            done = (_CHARGE if deposit is None else _CHARGE_DEPOSIT).one(
+                connection, values
+            )
             if done is not None:
                 return _channel(done)
             found = self._read(connection, channel_id)
-            again = found is not None and (found.charged, found.charged_for) == (cumulative, holder)
+            again = found is not None and (found.charged, found.charged_for) == (
+                cumulative,
+                holder,
+            )
             return found if again else None
 
         return self._run(work)
@@ -207,11 +220,15 @@ class PaidChannels:
 
         def work(connection: Connection, _again: bool) -> None:
             mine = self._is(channel_id) & (table.c.holder == holder)
-            unopened = select(table.c.channel_id).where(mine, table.c.state == "opening")
+            unopened = select(table.c.channel_id).where(
+                mine, table.c.state == "opening"
+            )
             connection.execute(delete(owners).where(owners.c.key.in_(unopened)))
             connection.execute(delete(table).where(mine, table.c.state == "opening"))
             connection.execute(
-                update(table).where(mine).values(holder=None, touched_ms=self._now(connection))
+                update(table)
+                .where(mine)
+                .values(holder=None, touched_ms=self._now(connection))
             )
 
         self._run(work)
@@ -239,13 +256,17 @@ class PaidChannels:
                 "state": state,
             }
             values |= without_nulls(seen)
-            connection.execute(update(table).where(self._is(channel_id)).values(**values))
+            connection.execute(
+                update(table).where(self._is(channel_id)).values(**values)
+            )
 
         self._run(work)
 
     def due(self, limit: int = 200) -> list[PaidChannel]:
         """Return channels with something to claim or pay out, the longest untouched first."""
-        owing = or_(table.c.charged > table.c.claimed, table.c.claimed > table.c.paid_out)
+        owing = or_(
+            table.c.charged > table.c.claimed, table.c.claimed > table.c.paid_out
+        )
         wanted = (
             select(table)
             .where(table.c.tenant == self.tenant, table.c.state.in_(_OWING), owing)
@@ -275,7 +296,11 @@ _HOLD = Statement(
         table.c.deposit >= bindparam("least"),
         table.c.checked_ms >= bindparam("since"),
     )
-    .values(holder=bindparam("h"), held_until_ms=bindparam("until"), touched_ms=bindparam("now"))
+    .values(
+        holder=bindparam("h"),
+        held_until_ms=bindparam("until"),
+        touched_ms=bindparam("now"),
+    )
     .returning(table),
     _ROW,
 )
@@ -296,7 +321,12 @@ _CHARGE = Statement(
 _CHARGE_DEPOSIT = Statement(
     update(table)
     .where(_FOLLOWS, or_(table.c.state == "open", table.c.state == "opening"))
-    .values(**_CHARGED, deposit=bindparam("deposit"), state="open", checked_ms=bindparam("now"))
+    .values(
+        **_CHARGED,
+        deposit=bindparam("deposit"),
+        state="open",
+        checked_ms=bindparam("now"),
+    )
     .returning(table),
     _ROW,
 )
@@ -325,7 +355,9 @@ _SPONSORED = names_of(fields(Sponsored))
 class SponsoredChannels:
     """The sponsored channels of a facilitator, and who may ask to close each (batch_facilitator.Bindings)."""
 
-    def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, database: Database, clock_ms: Callable[[], int] | None = None
+    ) -> None:
         self._database, self._now = database, database.clock(clock_ms)
 
     def keep(self, row: Sponsored) -> str:
@@ -334,7 +366,9 @@ class SponsoredChannels:
 
         def work(connection: Connection, _again: bool) -> None:
             connection.execute(
-                insert(sponsored).values({**values, "touched_ms": self._now(connection)})
+                insert(sponsored).values(
+                    {**values, "touched_ms": self._now(connection)}
+                )
             )
 
         try:
@@ -347,7 +381,9 @@ class SponsoredChannels:
 
     def bound(self, network: str, channel: str) -> str | None:
         """Return the authorizer bound to a channel, None for an unknown channel."""
-        wanted = select(sponsored.c.receiver_authorizer).where(self._is(network, channel))
+        wanted = select(sponsored.c.receiver_authorizer).where(
+            self._is(network, channel)
+        )
         found = self._database.run(lambda c, _: c.execute(wanted).scalar())
         return None if found is None else str(found)
 
@@ -380,7 +416,9 @@ class SponsoredChannels:
             .order_by(sponsored.c.touched_ms)
             .limit(limit)
         )
-        return self._database.fetch_all(wanted, lambda row: Sponsored(**values_of(row, _SPONSORED)))
+        return self._database.fetch_all(
+            wanted, lambda row: Sponsored(**values_of(row, _SPONSORED))
+        )
 
     def now_ms(self) -> int:
         """Return the time on the clock of `touched_ms`."""

@@ -147,7 +147,9 @@ class Database:
         if self.role is not None:
             connection.execute(_TAKE_ROLE, {"role": self.role})
 
-    def run(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
+    def run(
+        self, work: Callable[[Connection, bool], T], tenant: str | None = None
+    ) -> T:
         """Run *work*(connection, again) in one transaction. Repeat it while the database is away or
         locked.
 
@@ -165,16 +167,22 @@ class Database:
         self, statement: Any, read: Callable[[Any], T], tenant: str | None = None
     ) -> T | None:
         """Return what *read* makes of the only row of a statement, or None if there is no row."""
-        return self.run(lambda connection, _: one_row(connection, statement, read), tenant)
+        return self.run(
+            lambda connection, _: one_row(connection, statement, read), tenant
+        )
 
     def fetch_all(
         self, statement: Any, read: Callable[[Any], T], tenant: str | None = None
     ) -> list[T]:
         """Return what *read* makes of each row of a statement."""
-        rows = self.run(lambda connection, _: connection.execute(statement).all(), tenant)
+        rows = self.run(
+            lambda connection, _: connection.execute(statement).all(), tenant
+        )
         return list(map(read, rows))
 
-    async def grouped(self, function: Callable[..., T], *args: Any, lasting: bool = True) -> T:
+    async def grouped(
+        self, function: Callable[..., T], *args: Any, lasting: bool = True
+    ) -> T:
         """Run *function*(*args), whose transactions on this database join those of others. Raises
         what it raises.
 
@@ -190,7 +198,9 @@ class Database:
         # database.
         return await asyncio.shield(done)
 
-    def _repeat(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
+    def _repeat(
+        self, work: Callable[[Connection, bool], T], tenant: str | None = None
+    ) -> T:
         deadline = time.monotonic() + self.patience
         pause, again = 0.02, False
         while True:

@@ -105,7 +105,9 @@ def _shorten(url: URL, context: ExceptionContext) -> None:
 def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # _begin below sends BEGIN; pysqlite's comes too late
+        connection.isolation_level = (
+            None  # _begin below sends BEGIN; pysqlite's comes too late
+        )
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={busy_ms}")
         cursor.execute("PRAGMA journal_mode=WAL")

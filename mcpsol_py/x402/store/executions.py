@@ -78,7 +78,10 @@ class Executions:
     """
 
     def __init__(
-        self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
+        self,
+        database: Database,
+        tenant: str = "default",
+        clock_ms: Callable[[], int] | None = None,
     ) -> None:
         self.database, self.tenant = database, tenant
         self._now = database.clock(clock_ms)
@@ -118,7 +121,9 @@ class Executions:
 
     def by_payment(self, payment_key: str) -> Execution | None:
         """Return the call that this payment was given for."""
-        its = select(table).where(table.c.tenant == self.tenant, table.c.payment_key == payment_key)
+        its = select(table).where(
+            table.c.tenant == self.tenant, table.c.payment_key == payment_key
+        )
         return self.database.fetch_one(its, read_execution, self.tenant)
 
     def move(
@@ -149,7 +154,9 @@ class Executions:
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
             if moving.count(connection, {**bound, "now": now}) != 1:
-                return again and self._state(connection, payment_id, owner) == step.target
+                return (
+                    again and self._state(connection, payment_id, owner) == step.target
+                )
             if also is not None and not also(connection):
                 raise _Undo
             if "payment_key" in values:
@@ -180,7 +187,9 @@ class Executions:
         mine = update(table).where(self._owned(payment_id, owner))
         self._run(lambda c, _: c.execute(mine.values(touched_ms=self._now(c))))
 
-    def take_over(self, payment_id: str, owner: str, lease_ms: int, seen: Execution) -> bool:
+    def take_over(
+        self, payment_id: str, owner: str, lease_ms: int, seen: Execution
+    ) -> bool:
         """Make *owner* the owner, if nobody touched the row since it was *seen* and its lease has
         ended.
 
@@ -196,10 +205,16 @@ class Executions:
                 & (table.c.touched_ms == seen.touched_ms)
                 & (table.c.touched_ms <= now - lease_ms)
             )
-            taken = update(table).where(its, untouched).values(owner=owner, touched_ms=now)
+            taken = (
+                update(table).where(its, untouched).values(owner=owner, touched_ms=now)
+            )
             if connection.execute(taken).rowcount == 1:
                 return True
-            return again and connection.execute(select(table.c.owner).where(its)).scalar() == owner
+            return (
+                again
+                and connection.execute(select(table.c.owner).where(its)).scalar()
+                == owner
+            )
 
         return self._run(work)
 
@@ -240,8 +255,12 @@ class Executions:
 
         if outcome == "done":
             result = {"decided": "done"}
-            return self.move(payment_id, call.owner, DECIDED_DONE, result=result, also=log)
-        step = DECIDED_PAID if mapping_at(call.receipt).get("success") else DECIDED_UNPAID
+            return self.move(
+                payment_id, call.owner, DECIDED_DONE, result=result, also=log
+            )
+        step = (
+            DECIDED_PAID if mapping_at(call.receipt).get("success") else DECIDED_UNPAID
+        )
         return self.move(payment_id, call.owner, step, to_owner=NOBODY, also=log)
 
     def history(self, limit: int = 100) -> list[Execution]:
@@ -306,7 +325,9 @@ def _moving(columns: tuple[str, ...]) -> Statement:
     """The UPDATE that moves a call on and sets these columns."""
     given: dict[str, Any] = {name: bindparam(f"v_{name}") for name in columns}
     changed = {**given, "state": bindparam("to"), "touched_ms": bindparam("now")}
-    mine = _MINE & (table.c.owner == bindparam("o")) & (table.c.state == bindparam("from"))
+    mine = (
+        _MINE & (table.c.owner == bindparam("o")) & (table.c.state == bindparam("from"))
+    )
     return Statement(update(table).where(mine).values(changed))
 
 
@@ -334,7 +355,9 @@ def _has_landed(receipt: Mapping[str, Any]) -> bool:
     """Whether *receipt* is of a payment that landed. A call granted by a subscription has no
     payment.
     """
-    return bool(receipt.get("success")) and "subscription" not in mapping_at(receipt, "extensions")
+    return bool(receipt.get("success")) and "subscription" not in mapping_at(
+        receipt, "extensions"
+    )
 
 
 def read_execution(row: Any) -> Execution:

@@ -37,11 +37,17 @@ def failure_of(error: DBAPIError) -> Failure:
         return "full"
     if state in _BUSY_STATES or any(text in message for text in _LOCKED_TEXTS):
         return "busy"
-    if error.connection_invalidated or state in _LOST_STATES or state.startswith(_CONNECTION_CLASS):
+    if (
+        error.connection_invalidated
+        or state in _LOST_STATES
+        or state.startswith(_CONNECTION_CLASS)
+    ):
         return "lost"
     return "lost" if not state and _is_psycopgs_own(error) else "other"
 
 
 def _is_psycopgs_own(error: DBAPIError) -> bool:
     """Whether psycopg itself reports it: the connection could not be made, or broke."""
-    return isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg")
+    return isinstance(error, OperationalError) and type(
+        error.orig
+    ).__module__.startswith("psycopg")

@@ -63,7 +63,10 @@ class GroupCommitThread:
         return done.result()
 
     def submit(
-        self, work: Callable[[], T], done: Future[T] | asyncio.Future[T], lasting: bool = True
+        self,
+        work: Callable[[], T],
+        done: Future[T] | asyncio.Future[T],
+        lasting: bool = True,
     ) -> None:
         """Queue *work*. *done* receives its outcome."""
         with self._lock:
@@ -105,7 +108,9 @@ class GroupCommitThread:
 
     def _commit(self, batch: Sequence[_Piece]) -> None:
         try:
-            self._run_group([piece.run for piece in batch], any(piece.lasting for piece in batch))
+            self._run_group(
+                [piece.run for piece in batch], any(piece.lasting for piece in batch)
+            )
         except Exception as error:  # noqa: BLE001  # the common commit failed, so nothing was written
             for piece in batch:
                 piece.outcome = (None, error)

@@ -58,7 +58,9 @@ class MerchantLog:
     def __init__(self, database: Database, tenant: str = "default") -> None:
         self._db, self.tenant = database, tenant
 
-    def history(self, limit: int = 100, *, subject: str | None = None) -> list[MerchantAction]:
+    def history(
+        self, limit: int = 100, *, subject: str | None = None
+    ) -> list[MerchantAction]:
         """Return the newest entries, newest first; of *subject* only if it is given."""
         wanted = select(table).where(table.c.tenant == self.tenant)
         if subject is not None:

@@ -39,7 +39,11 @@ class Receipt:
 
 
 def enter_receipt(
-    connection: Connection, tenant: str, payment_id: str, settled: dict[str, Any], now_ms: int
+    connection: Connection,
+    tenant: str,
+    payment_id: str,
+    settled: dict[str, Any],
+    now_ms: int,
 ) -> None:
     """Add the receipt of the paid call *payment_id*, unless it exists, in the caller's transaction."""
     mine = {"t": tenant, "p": payment_id}
@@ -66,11 +70,15 @@ def enter_receipt(
 
 def _signed_form(settled: dict[str, Any]) -> str | None:
     """Return the signed receipt (JWS) inside a settlement (protocol.receipts), or None."""
-    return text_at(settled, "extensions", "offer-receipt", "info", "receipt", "signature")
+    return text_at(
+        settled, "extensions", "offer-receipt", "info", "receipt", "signature"
+    )
 
 
 _KNOWN = Statement(
-    select(table).where(table.c.tenant == bindparam("t"), table.c.payment_id == bindparam("p")),
+    select(table).where(
+        table.c.tenant == bindparam("t"), table.c.payment_id == bindparam("p")
+    ),
     row_of(table),
 )
 _CALL = Statement(
@@ -108,7 +116,9 @@ class Receipts:
 
     def history(self, limit: int = 100, *, payer: str | None = None) -> list[Receipt]:
         """Return receipts, the newest first."""
-        return self._find(*([] if payer is None else [table.c.payer == payer]), limit=limit)
+        return self._find(
+            *([] if payer is None else [table.c.payer == payer]), limit=limit
+        )
 
     def _find(self, *conditions: Any, limit: int) -> list[Receipt]:
         wanted = (

@@ -52,8 +52,12 @@ class RefundLog:
         """
 
         def work(connection: Connection, again: bool) -> bool:
-            its = (receipts.c.tenant == self.tenant) & (receipts.c.payment_id == refund.payment_id)
-            connection.execute(select(receipts.c.payment_id).where(its).with_for_update())
+            its = (receipts.c.tenant == self.tenant) & (
+                receipts.c.payment_id == refund.payment_id
+            )
+            connection.execute(
+                select(receipts.c.payment_id).where(its).with_for_update()
+            )
             now = self._read(connection, refund.payment_id)
             if again and any(one.signature == refund.signature for one in now):
                 return True
@@ -76,7 +80,9 @@ class RefundLog:
 
         def work(connection: Connection, _again: bool) -> None:
             known = self._read(connection, refund.payment_id)
-            if any(r.signature == refund.signature and r.state != "sent" for r in known):
+            if any(
+                r.signature == refund.signature and r.state != "sent" for r in known
+            ):
                 return
             details = {"signature": refund.signature, "amount": str(refund.amount)}
             action = _LANDED if landed else _FAILED
@@ -85,10 +91,16 @@ class RefundLog:
         self.database.run(work, self.tenant)
 
     def _record(
-        self, connection: Connection, action: str, payment_id: str, details: dict[str, Any]
+        self,
+        connection: Connection,
+        action: str,
+        payment_id: str,
+        details: dict[str, Any],
     ) -> None:
         now = self.database.now_ms(connection)
-        record_action(connection, self.tenant, now, "operator", action, payment_id, **details)
+        record_action(
+            connection, self.tenant, now, "operator", action, payment_id, **details
+        )
 
     def _read(self, connection: Connection, payment_id: str) -> list[Refund]:
         wanted = select(audit_log).where(
@@ -96,9 +108,15 @@ class RefundLog:
             audit_log.c.subject == payment_id,
             audit_log.c.action.in_(_ACTIONS),
         )
-        rows = connection.execute(wanted.order_by(audit_log.c.at_ms, audit_log.c.id)).all()
+        rows = connection.execute(
+            wanted.order_by(audit_log.c.at_ms, audit_log.c.id)
+        ).all()
         entries = [(row, orjson.loads(row.details)) for row in rows]
-        ended = {d["signature"]: _STATES[row.action] for row, d in entries if row.action != _SENT}
+        ended = {
+            d["signature"]: _STATES[row.action]
+            for row, d in entries
+            if row.action != _SENT
+        }
         return [
             Refund(
                 payment_id=payment_id,

@@ -72,7 +72,9 @@ class Retention:
         def work(connection: Connection, _again: bool) -> dict[str, int]:
             before = self._db.now_ms(connection) - older_ms
             return {
-                one.table.name: self._remove(connection, one, one.table.c.touched_ms < before)
+                one.table.name: self._remove(
+                    connection, one, one.table.c.touched_ms < before
+                )
                 for one in (*_REMOVABLE, _EVENTS)
             }
 
@@ -89,7 +91,8 @@ class Retention:
                 one.table.name: self._remove(
                     connection,
                     one,
-                    (one.table.c[one.wallet] == wallet) & (one.table.c.touched_ms < before),
+                    (one.table.c[one.wallet] == wallet)
+                    & (one.table.c.touched_ms < before),
                 )
                 for one in _REMOVABLE
             }
@@ -111,14 +114,21 @@ class Retention:
                 one.table.name: self._count(connection, one.table, one.wallet, wallet)
                 for one in _REMOVABLE
             }
-            counts["receipts"] = self._count(connection, schema.receipts, "payer", wallet)
-            subscriptions = self._count(connection, schema.subscriptions, "subscriber", wallet)
+            counts["receipts"] = self._count(
+                connection, schema.receipts, "payer", wallet
+            )
+            subscriptions = self._count(
+                connection, schema.subscriptions, "subscriber", wallet
+            )
             return {**counts, "subscriptions": subscriptions}
 
         return self._db.run(work, self.tenant)
 
     def _receipts_of(self, wallet: str) -> tuple[ColumnElement[bool], ...]:
-        return schema.receipts.c.tenant == self.tenant, schema.receipts.c.payer == wallet
+        return (
+            schema.receipts.c.tenant == self.tenant,
+            schema.receipts.c.payer == wallet,
+        )
 
     def _remove(
         self, connection: Connection, one: _Removable, condition: ColumnElement[bool]
@@ -126,7 +136,9 @@ class Retention:
         its = delete(one.table).where(*one.conditions(self.tenant), condition)
         return connection.execute(its).rowcount
 
-    def _count(self, connection: Connection, table: Table, column: str, wallet: str) -> int:
+    def _count(
+        self, connection: Connection, table: Table, column: str, wallet: str
+    ) -> int:
         conditions: list[Any] = [table.c[column] == wallet]
         if "tenant" in table.c:
             conditions.append(table.c.tenant == self.tenant)

@@ -13,13 +13,19 @@ T = TypeVar("T")
 
 
 def one_row(
-    connection: Connection, statement: Any, read: Callable[[Any], T], *, lock: bool = False
+    connection: Connection,
+    statement: Any,
+    read: Callable[[Any], T],
+    *,
+    lock: bool = False,
 ) -> T | None:
     """Return what *read* makes of the only row of a statement, or None if there is no row.
 
     *lock*: lock the row until the transaction ends.
     """
-    row = connection.execute(statement.with_for_update() if lock else statement).one_or_none()
+    row = connection.execute(
+        statement.with_for_update() if lock else statement
+    ).one_or_none()
     return None if row is None else read(row)
 
 

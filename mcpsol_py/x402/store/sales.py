@@ -51,7 +51,11 @@ class Sales:
         conditions = _conditions(
             executions, executions.c.created_ms, self.tenant, span or Span(), resource
         )
-        newest = select(executions).where(*conditions).order_by(executions.c.created_ms.desc())
+        newest = (
+            select(executions)
+            .where(*conditions)
+            .order_by(executions.c.created_ms.desc())
+        )
         page = newest.order_by(executions.c.payment_id).limit(limit)
         return self._db.fetch_all(page, read_execution, self.tenant)
 
@@ -68,15 +72,22 @@ class Sales:
         )
         groups = {"day": _DAY.label("day_ms"), "tool": receipts.c.resource}
         keys = [*(groups[name] for name in dict.fromkeys(by)), *_TOKEN]
-        counted = func.count().label("payments"), func.coalesce(func.sum(receipts.c.amount), 0)
-        sums = select(*keys, *counted).where(*conditions).group_by(*keys).order_by(*keys)
+        counted = (
+            func.count().label("payments"),
+            func.coalesce(func.sum(receipts.c.amount), 0),
+        )
+        sums = (
+            select(*keys, *counted).where(*conditions).group_by(*keys).order_by(*keys)
+        )
         joined = receipts.join(
             audit_log,
             (audit_log.c.tenant == receipts.c.tenant)
             & (audit_log.c.subject == receipts.c.payment_id)
             & (audit_log.c.action == "refund.landed"),
         )
-        refunds = select(*keys, audit_log.c.details).select_from(joined).where(*conditions)
+        refunds = (
+            select(*keys, audit_log.c.details).select_from(joined).where(*conditions)
+        )
         refunded = Counter[tuple[Any, ...]]()
         for row in self._rows(refunds):
             refunded[tuple(row[:-1])] += int(orjson.loads(row.details)["amount"])
@@ -87,7 +98,11 @@ class Sales:
 
 
 def _conditions(
-    table: Table, time: ColumnElement[int], tenant: str, span: Span, resource: str | None
+    table: Table,
+    time: ColumnElement[int],
+    tenant: str,
+    span: Span,
+    resource: str | None,
 ) -> list[ColumnElement[bool]]:
     found = [table.c.tenant == tenant, span.covers(time)]
     return found if resource is None else [*found, table.c.resource == resource]

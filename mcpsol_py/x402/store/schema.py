@@ -54,7 +54,9 @@ metadata = MetaData(
 settlements = Table(
     "settlements",
     metadata,
-    Column("key", String(64), primary_key=True),  # sha256 of the message without signatures
+    Column(
+        "key", String(64), primary_key=True
+    ),  # sha256 of the message without signatures
     Column("signature", String(88), nullable=False),
     Column("payer", String(44), nullable=False),
     Column("wire", LargeBinary, nullable=False),
@@ -102,7 +104,9 @@ executions = Table(
 payment_owners = Table(
     "payment_owners",
     metadata,
-    Column("key", String(140), primary_key=True),  # a payment key ("tx:…"), or a channel's address
+    Column(
+        "key", String(140), primary_key=True
+    ),  # a payment key ("tx:…"), or a channel's address
     Column("tenant", String(64), nullable=False),
 )
 
@@ -129,7 +133,9 @@ spendings = Table(
     Column("resource", Text, nullable=False),
     Column("request", String(64), nullable=False),  # fingerprint of the paid request
     Column("state", String(10), nullable=False),
-    Column("payment", Text),  # JSON of the signed payment; a repeated call sends the same one
+    Column(
+        "payment", Text
+    ),  # JSON of the signed payment; a repeated call sends the same one
     Column("payment_key", String(140)),
     Column("signature", String(88)),
     Column("created_ms", BigInteger, nullable=False),
@@ -155,7 +161,9 @@ receipts = Table(
     Column("pay_to", String(44)),
     Column("amount", BigInteger),
     Column("resource", Text, nullable=False),
-    Column("signature", String(140)),  # of the transaction, or the commitment of a voucher
+    Column(
+        "signature", String(140)
+    ),  # of the transaction, or the commitment of a voucher
     Column("body", Text, nullable=False),  # JSON SettleResponse
     Column("jws", Text),  # the signed receipt, if the seller signs receipts
     Column("issued_ms", BigInteger, nullable=False),
@@ -176,7 +184,9 @@ plans = Table(
     Column("asset", String(44), nullable=False),
     Column("pay_to", String(44), nullable=False),
     Column("price", BigInteger, nullable=False),
-    Column("period", String(16), nullable=False),  # "monthly", "yearly", "one-time", "3600s"
+    Column(
+        "period", String(16), nullable=False
+    ),  # "monthly", "yearly", "one-time", "3600s"
     Column("trial_ms", BigInteger, nullable=False),
     Column("grace_ms", BigInteger, nullable=False),
     Column("quota", BigInteger),  # calls a period; NULL: no limit
@@ -211,7 +221,9 @@ subscriptions = Table(
     Column("charges", Integer, nullable=False),
     Column("auto_renew", Boolean, nullable=False),
     Column("cancelled_ms", BigInteger),
-    Column("address", String(44)),  # of the subscription on chain, which this row mirrors
+    Column(
+        "address", String(44)
+    ),  # of the subscription on chain, which this row mirrors
     # The payment or proof that opened it. A repeat of the same one opens no second subscription.
     Column("opened_by", String(140), nullable=False),
     Column("tries", Integer, nullable=False),  # of the due charge
@@ -368,7 +380,9 @@ wallet_channels = Table(
     Column("deposit", BigInteger, nullable=False),  # confirmed
     # Confirmed by the seller, and never more than was signed.
     Column("charged", BigInteger, nullable=False),
-    Column("signed", BigInteger, nullable=False),  # the highest voucher that was ever signed
+    Column(
+        "signed", BigInteger, nullable=False
+    ),  # the highest voucher that was ever signed
     # Base units of a deposit that may or may not land.
     Column("pending", BigInteger, nullable=False),
     Column("transaction", Text),  # of that deposit, base64
@@ -415,5 +429,7 @@ logins = Table(
     metadata,
     Column("login", String(63), primary_key=True),
     Column("acts_as", String(10), primary_key=True),  # merchant, subscriber
-    Column("subject", String(64), primary_key=True),  # the tenant, or the subscriber's wallet
+    Column(
+        "subject", String(64), primary_key=True
+    ),  # the tenant, or the subscriber's wallet
 )

@@ -22,7 +22,9 @@ class SqlSettlements:
     Methods raise StorageError.
     """
 
-    def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, database: Database, clock_ms: Callable[[], int] | None = None
+    ) -> None:
         self._db, self._now = database, database.clock(clock_ms)
 
     def claim(self, settlement: Settlement) -> Settlement | None:
@@ -54,7 +56,9 @@ class SqlSettlements:
 
     def _row(self, key: str) -> Any:
         return self._db.run(
-            lambda c, _: c.execute(select(table).where(table.c.key == key)).one_or_none()
+            lambda c, _: c.execute(
+                select(table).where(table.c.key == key)
+            ).one_or_none()
         )
 
     def get(self, key: str) -> Settlement | None:
@@ -67,8 +71,13 @@ class SqlSettlements:
 
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
-            stale = and_(table.c.state == "sending", table.c.touched_ms <= now - int(lease * 1000))
-            free = update(table).where(table.c.key == key, or_(table.c.state == "pending", stale))
+            stale = and_(
+                table.c.state == "sending",
+                table.c.touched_ms <= now - int(lease * 1000),
+            )
+            free = update(table).where(
+                table.c.key == key, or_(table.c.state == "pending", stale)
+            )
             taken = free.values(state="sending", claimed_by=mark, touched_ms=now)
             if connection.execute(taken).rowcount == 1:
                 return True
@@ -81,7 +90,9 @@ class SqlSettlements:
         """See SettlementStore."""
         where = update(table).where(table.c.key == key)
         self._db.run(
-            lambda c, _: c.execute(where.values(state=state, error=error, touched_ms=self._now(c)))
+            lambda c, _: c.execute(
+                where.values(state=state, error=error, touched_ms=self._now(c))
+            )
         )
 
     def age_ms(self, key: str) -> int:
@@ -110,5 +121,10 @@ class SqlSettlements:
 
 def _settlement(row: Any) -> Settlement:
     return Settlement(
-        row.key, row.signature, row.payer, bytes(row.wire), cast(State, row.state), row.error
+        row.key,
+        row.signature,
+        row.payer,
+        bytes(row.wire),
+        cast(State, row.state),
+        row.error,
     )

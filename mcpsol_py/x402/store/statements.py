@@ -41,7 +41,9 @@ class Statement:
         cursor = self._raw(connection, values)
         try:
             found = cursor.fetchone()
-        except sqlite3.Error as error:  # with RETURNING the statement runs as it is read
+        except (
+            sqlite3.Error
+        ) as error:  # with RETURNING the statement runs as it is read
             raise _wrapped(self._text(connection)[0], values, error) from error
         finally:
             cursor.close()
@@ -61,7 +63,9 @@ class Statement:
         finally:
             cursor.close()
 
-    def _text(self, connection: Connection) -> tuple[str, Sequence[str], dict[str, Any]]:
+    def _text(
+        self, connection: Connection
+    ) -> tuple[str, Sequence[str], dict[str, Any]]:
         if self._sqlite is None:
             compiled = self._statement.compile(dialect=connection.dialect)
             order = list(getattr(compiled, "positiontup", None) or ())
@@ -74,7 +78,8 @@ class Statement:
         driver: Any = connection.connection.driver_connection
         try:
             cursor: sqlite3.Cursor = driver.execute(
-                text, [values[name] if name in values else fixed[name] for name in order]
+                text,
+                [values[name] if name in values else fixed[name] for name in order],
             )
         except sqlite3.Error as error:
             raise _wrapped(text, values, error) from error

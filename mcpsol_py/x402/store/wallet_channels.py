@@ -204,7 +204,10 @@ class WalletChannels:
             else:
                 mine &= table.c.deposit + pending >= cumulative
                 values |= {"pending": pending, "transaction": transaction}
-            if connection.execute(update(table).where(mine).values(**values)).rowcount != 1:
+            if (
+                connection.execute(update(table).where(mine).values(**values)).rowcount
+                != 1
+            ):
                 return False
             higher = self._is(channel_id) & (table.c.signed < cumulative)
             connection.execute(update(table).where(higher).values(signed=cumulative))
@@ -223,9 +226,16 @@ class WalletChannels:
         """
 
         def work(connection: Connection, _again: bool) -> bool:
-            mine = self._is(channel_id) & (table.c.charged <= charged) & (table.c.signed >= charged)
+            mine = (
+                self._is(channel_id)
+                & (table.c.charged <= charged)
+                & (table.c.signed >= charged)
+            )
             values = {"charged": charged, "touched_ms": self._now(connection)}
-            return connection.execute(update(table).where(mine).values(**values)).rowcount == 1
+            return (
+                connection.execute(update(table).where(mine).values(**values)).rowcount
+                == 1
+            )
 
         return self._run(work)
 
@@ -243,12 +253,17 @@ class WalletChannels:
         """
 
         def work(connection: Connection, _again: bool) -> None:
-            values: dict[str, Any] = {"state": state, "touched_ms": self._now(connection)}
+            values: dict[str, Any] = {
+                "state": state,
+                "touched_ms": self._now(connection),
+            }
             if deposit is not None:
                 values["deposit"] = deposit
             if drop_pending:
                 values |= {"pending": 0, "transaction": None}
-            connection.execute(update(table).where(self._is(channel_id)).values(**values))
+            connection.execute(
+                update(table).where(self._is(channel_id)).values(**values)
+            )
 
         self._run(work)
 

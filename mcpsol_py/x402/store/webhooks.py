@@ -75,9 +75,12 @@ def emit(
         wanted = orjson.loads(hook.events)
         if kind not in wanted and "*" not in wanted:
             continue
-        when = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
+        when = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(
+            timespec="milliseconds"
+        )
         body = orjson.dumps(
-            {"type": kind, "timestamp": when, "data": dict(data)}, option=orjson.OPT_SORT_KEYS
+            {"type": kind, "timestamp": when, "data": dict(data)},
+            option=orjson.OPT_SORT_KEYS,
         )
         row = {
             "tenant": tenant,
@@ -102,7 +105,9 @@ class Webhooks:
     def __init__(self, database: Database, tenant: str = "default") -> None:
         self._db, self.tenant = database, tenant
 
-    def add(self, url: str, events: Sequence[str] = ("*",), *, allow_http: bool = False) -> Webhook:
+    def add(
+        self, url: str, events: Sequence[str] = ("*",), *, allow_http: bool = False
+    ) -> Webhook:
         """Add a webhook with a new random secret. Raises PaymentError (INVALID_PARAMETERS) unless *url* is https.
 
         *allow_http* is for receivers on this machine and in private networks.
@@ -110,13 +115,17 @@ class Webhooks:
         parts = urlsplit(url)
         schemes = ("https", "http") if allow_http else ("https",)
         if parts.scheme not in schemes or not parts.hostname:
-            raise PaymentError("INVALID_PARAMETERS", f"expected an https URL, got {abbr(url)}")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"expected an https URL, got {abbr(url)}"
+            )
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
         made = Webhook(uuid.uuid4().hex, url, tuple(events), secret)
 
         def work(connection: Connection, _again: bool) -> None:
             connection.execute(
-                delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == made.id)
+                delete(webhooks).where(
+                    webhooks.c.tenant == self.tenant, webhooks.c.id == made.id
+                )
             )
             row = {
                 "tenant": self.tenant,
@@ -135,19 +144,24 @@ class Webhooks:
     def all(self) -> list[Webhook]:
         """Return all webhooks, the oldest first."""
         wanted = (
-            select(webhooks).where(webhooks.c.tenant == self.tenant).order_by(webhooks.c.created_ms)
+            select(webhooks)
+            .where(webhooks.c.tenant == self.tenant)
+            .order_by(webhooks.c.created_ms)
         )
         return self._db.fetch_all(wanted, _webhook, self.tenant)
 
     def remove(self, webhook_id: str) -> None:
         """Remove a webhook. Its pending events become dead."""
-        its = delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == webhook_id)
+        its = delete(webhooks).where(
+            webhooks.c.tenant == self.tenant, webhooks.c.id == webhook_id
+        )
         self._db.run(lambda c, _: c.execute(its), self.tenant)
 
     def emit(self, kind: str, data: Mapping[str, Any]) -> int:
         """Write an event in a transaction of its own, for a change that no other row records."""
         return self._db.run(
-            lambda c, _: emit(c, self.tenant, self._db.now_ms(c), kind, data), self.tenant
+            lambda c, _: emit(c, self.tenant, self._db.now_ms(c), kind, data),
+            self.tenant,
         )
 
     def take_due(
@@ -172,12 +186,15 @@ class Webhooks:
                 hidden = update(deliveries).where(
                     deliveries.c.tenant == self.tenant, deliveries.c.id == row.id
                 )
-                connection.execute(hidden.values(next_ms=now + int(lease_s * 1000), touched_ms=now))
+                connection.execute(
+                    hidden.values(next_ms=now + int(lease_s * 1000), touched_ms=now)
+                )
             return list(due)
 
         hooks = {h.id: h for h in self.all()}
         return [
-            (_delivery(row), hooks.get(row.webhook_id)) for row in self._db.run(work, self.tenant)
+            (_delivery(row), hooks.get(row.webhook_id))
+            for row in self._db.run(work, self.tenant)
         ]
 
     def delivered(self, delivery_id: str) -> None:
@@ -211,7 +228,9 @@ class Webhooks:
         wanted = select(deliveries).where(deliveries.c.tenant == self.tenant)
         if state is not None:
             wanted = wanted.where(deliveries.c.state == state)
-        wanted = wanted.order_by(deliveries.c.created_ms.desc(), deliveries.c.id).limit(limit)
+        wanted = wanted.order_by(deliveries.c.created_ms.desc(), deliveries.c.id).limit(
+            limit
+        )
         return self._db.fetch_all(wanted, _delivery, self.tenant)
 
     def again(self, delivery_id: str) -> None:

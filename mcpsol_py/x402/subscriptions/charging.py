@@ -24,7 +24,11 @@ from solders.transaction import VersionedTransaction
 from sqlalchemy import Connection, delete, insert, select, update
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    PaymentChain,
+)
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.settle import Settlement, SettlementStore, reconcile
 from mcpsol_py.x402.exact.transaction import (
@@ -53,7 +57,9 @@ _MAY_LAND = ("settlement_pending", "duplicate_settlement")
 class Collector(Protocol):
     """Builds the transaction of one charge."""
 
-    def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
+    def build(
+        self, subscription: Subscription, amount: int, label: str
+    ) -> VersionedTransaction:
         """Return it signed. *label* identifies the charge. Raises PaymentError, ChainUnavailable."""
 
 
@@ -68,9 +74,13 @@ class DelegatedCollector:
         """The delegate that subscribers approve."""
         return str(self._key.pubkey())
 
-    def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
+    def build(
+        self, subscription: Subscription, amount: int, label: str
+    ) -> VersionedTransaction:
         """See Collector."""
-        program, decimals = self._mints.payable(subscription.asset, amount, to=subscription.pay_to)
+        program, decimals = self._mints.payable(
+            subscription.asset, amount, to=subscription.pay_to
+        )
         mint = Pubkey.from_string(subscription.asset)
         source, destination = (
             associated_token_address(Pubkey.from_string(owner), mint, program)
@@ -83,7 +93,9 @@ class DelegatedCollector:
             AccountMeta(self._key.pubkey(), True, False),
         ]
         data = b"\x0c" + amount.to_bytes(8, "little") + bytes([decimals])
-        return _signed(self._chain, self._key, Instruction(program, data, accounts), memo(label))
+        return _signed(
+            self._chain, self._key, Instruction(program, data, accounts), memo(label)
+        )
 
 
 class OnChainCollector:
@@ -92,7 +104,9 @@ class OnChainCollector:
     def __init__(self, on_chain: OnChain, key: Keypair) -> None:
         self._on_chain, self._key = on_chain, key
 
-    def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
+    def build(
+        self, subscription: Subscription, amount: int, label: str
+    ) -> VersionedTransaction:
         """See Collector."""
         return _signed(
             self._on_chain.chain,
@@ -108,7 +122,9 @@ def _signed(
 ) -> VersionedTransaction:
     blockhash = chain.latest_blockhash()
     listed = [compute_unit_limit(units), compute_unit_price(1), *instructions]
-    return VersionedTransaction(MessageV0.try_compile(key.pubkey(), listed, [], blockhash), [key])
+    return VersionedTransaction(
+        MessageV0.try_compile(key.pubkey(), listed, [], blockhash), [key]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +157,11 @@ class Charging:
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self._store, self._settlements = store, settlements
-        self._chains, self._collectors, self._on_chain = chains, collectors, on_chain or {}
+        self._chains, self._collectors, self._on_chain = (
+            chains,
+            collectors,
+            on_chain or {},
+        )
         self._lease_ms, self._timeout, self._poll = int(lease * 1000), timeout, poll
         self._fault = fault
 
@@ -187,15 +207,23 @@ class Charging:
         if started is None and not subscription.chargeable(now):
             self._put_off(connection, subscription, now)
             return subscription, None
-        if started is not None and started.owner and started.touched_ms > now - self._lease_ms:
-            store.set(connection, found, now, next_try_ms=started.touched_ms + self._lease_ms)
+        if (
+            started is not None
+            and started.owner
+            and started.touched_ms > now - self._lease_ms
+        ):
+            store.set(
+                connection, found, now, next_try_ms=started.touched_ms + self._lease_ms
+            )
             return subscription, None
         store.set(connection, found, now, next_try_ms=now + self._lease_ms)
         if started is not None:
             return subscription, self._take_over(connection, found, started, now)
         return subscription, self._begin(connection, subscription, now)
 
-    def _started(self, connection: Connection, subscription: Subscription, now: int) -> Any:
+    def _started(
+        self, connection: Connection, subscription: Subscription, now: int
+    ) -> Any:
         """Return the row of a charge that was claimed or signed, None if there is none."""
         its = self._its(subscription.id)
         row = connection.execute(
@@ -212,11 +240,15 @@ class Charging:
     ) -> _Charge:
         owner = str(uuid.uuid4())
         its = self._its(subscription_id) & (charges.c.number == started.number)
-        connection.execute(update(charges).where(its).values(owner=owner, touched_ms=now))
+        connection.execute(
+            update(charges).where(its).values(owner=owner, touched_ms=now)
+        )
         wire = None if started.wire is None else bytes(started.wire)
         return _Charge(int(started.number), int(started.amount), owner, wire)
 
-    def _begin(self, connection: Connection, subscription: Subscription, now: int) -> _Charge:
+    def _begin(
+        self, connection: Connection, subscription: Subscription, now: int
+    ) -> _Charge:
         store, owner = self._store, str(uuid.uuid4())
         amount = subscription.price
         if subscription.next_plan_id is not None:
@@ -240,7 +272,9 @@ class Charging:
             charges.c.subscription_id == subscription_id
         )
 
-    def _put_off(self, connection: Connection, subscription: Subscription, now: int) -> None:
+    def _put_off(
+        self, connection: Connection, subscription: Subscription, now: int
+    ) -> None:
         """Wait until the subscription is due, or announce that it has expired."""
         state = subscription.state(now)
         later = None if state in ("expired", "cancelled") else subscription.due_ms
@@ -263,7 +297,9 @@ class Charging:
         chain = self._chains.get(subscription.network)
         if chain is None:
             return self._failed(
-                subscription, charge, f"no cluster is configured for {subscription.network}"
+                subscription,
+                charge,
+                f"no cluster is configured for {subscription.network}",
             )
         try:
             wire = charge.wire or self._sign(chain, subscription, charge)
@@ -276,16 +312,22 @@ class Charging:
                 Settlement(key, signature, subscription.subscriber, wire, "pending")
             )
             self._fault("charge.recorded")
-            reconcile(chain, self._settlements, key, timeout=self._timeout, poll=self._poll)
+            reconcile(
+                chain, self._settlements, key, timeout=self._timeout, poll=self._poll
+            )
         except PaymentError as error:
             if error.code in _MAY_LAND:
                 return self._wait(subscription, charge, str(error))
             return self._failed(subscription, charge, str(error))
         except (ChainUnavailable, ChainRejected) as error:
-            return self._wait(subscription, charge, f"the cluster did not answer ({error})")
+            return self._wait(
+                subscription, charge, f"the cluster did not answer ({error})"
+            )
         self._fault("charge.landed")
         booked = self._store.run(
-            lambda connection, again: self._land(connection, subscription, charge, key, signature)
+            lambda connection, again: self._land(
+                connection, subscription, charge, key, signature
+            )
         )
         self._fault("charge.booked")
         return booked
@@ -302,7 +344,8 @@ class Charging:
         error = chain.simulation_error(transaction)
         if error is not None:
             raise PaymentError(
-                "transaction_simulation_failed", f"the charge would fail on chain: {error}"
+                "transaction_simulation_failed",
+                f"the charge would fail on chain: {error}",
             )
         wire = bytes(transaction)
         values = {
@@ -314,18 +357,24 @@ class Charging:
 
         def keep(connection: Connection, again: bool) -> bool:
             """False if another worker has taken the charge over."""
-            its = self._mine(subscription, charge, ("claimed", "signed") if again else ("claimed",))
+            its = self._mine(
+                subscription, charge, ("claimed", "signed") if again else ("claimed",)
+            )
             now = self._store.now(connection)
             kept = update(charges).where(its).values(**values, touched_ms=now)
             return connection.execute(kept).rowcount == 1
 
         return wire if self._store.run(keep) else None
 
-    def _collector(self, subscription: Subscription, charge: _Charge) -> Collector | None:
+    def _collector(
+        self, subscription: Subscription, charge: _Charge
+    ) -> Collector | None:
         """Return the collector of a subscription, None if the charge turned out not to be due."""
         if subscription.address is None:
             if subscription.network not in self._collectors:
-                raise PaymentError("INTERNAL_ERROR", "charges by delegation are not configured")
+                raise PaymentError(
+                    "INTERNAL_ERROR", "charges by delegation are not configured"
+                )
             return self._collectors[subscription.network]
         known = self._on_chain.get(subscription.network)
         if known is None:
@@ -333,11 +382,15 @@ class Charging:
         on_chain, collector = known
         current = on_chain.refresh(self._store, subscription, now=True)
         if current.due_ms != subscription.due_ms or current.cancelled_ms is not None:
-            self._drop(subscription, charge)  # another party charged, or the subscriber cancelled
+            self._drop(
+                subscription, charge
+            )  # another party charged, or the subscriber cancelled
             return None
         return collector
 
-    def _mine(self, subscription: Subscription, charge: _Charge, states: tuple[str, ...]) -> Any:
+    def _mine(
+        self, subscription: Subscription, charge: _Charge, states: tuple[str, ...]
+    ) -> Any:
         return (
             self._its(subscription.id)
             & (charges.c.number == charge.number)
@@ -370,7 +423,10 @@ class Charging:
             & (charges.c.number == charge.number)
             & (charges.c.state == "signed")
         )
-        if connection.execute(update(charges).where(its).values(**values)).rowcount != 1:
+        if (
+            connection.execute(update(charges).where(its).values(**values)).rowcount
+            != 1
+        ):
             return False
         if current.address is not None:
             # The mirror reads the rest from the account, the next time.
@@ -386,7 +442,14 @@ class Charging:
             )
         else:
             store.book_charge(
-                connection, current, start, end, now, mark=key, signature=signature, enter=False
+                connection,
+                current,
+                start,
+                end,
+                now,
+                mark=key,
+                signature=signature,
+                enter=False,
             )
         return True
 
@@ -410,7 +473,11 @@ class Charging:
                 update(charges).where(its).values(owner="", touched_ms=now)
             ).rowcount:
                 self._store.set(
-                    connection, subscription.id, now, next_try_ms=now + 10_000, error=why[:300]
+                    connection,
+                    subscription.id,
+                    now,
+                    next_try_ms=now + 10_000,
+                    error=why[:300],
                 )
 
         self._store.run(work)

@@ -23,7 +23,13 @@ from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
+from mcpsol_py.x402.protocol.offer import (
+    Answer,
+    Offer,
+    PaymentRequiredReply,
+    Refused,
+    Reply,
+)
 from mcpsol_py.x402.protocol.proof import check_proof
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import RunFunction, Unfinished
@@ -89,7 +95,9 @@ class Grants:
             )
         except PaymentError as error:
             return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
-        payment_id = "siwx_" + hashlib.sha256(f"{wallet} {proof.nonce}".encode()).hexdigest()
+        payment_id = (
+            "siwx_" + hashlib.sha256(f"{wallet} {proof.nonce}".encode()).hexdigest()
+        )
         fingerprint = _fingerprint(offer.resource.url, arguments, wallet)
         call = _GrantedCall(paid_calls, offer, wallet, payment_id, fingerprint, run)
         known, found = await self._db(self._look, call)
@@ -98,7 +106,9 @@ class Grants:
             if found is None:
                 return call.no_subscription()
             owner = str(uuid.uuid4())
-            known = await self._db(self._executions.claim, self._claim(call, found, owner))
+            known = await self._db(
+                self._executions.claim, self._claim(call, found, owner)
+            )
             if known is None:
                 self._fault("grants.claimed")
                 return await self._run(call, found, owner)
@@ -137,7 +147,9 @@ class Grants:
     async def _db(self, function: Callable[..., T], *args: Any) -> T:
         return await self._store.database.grouped(function, *args)
 
-    async def _move(self, call: _GrantedCall, owner: str, move: Any, **options: Any) -> bool:
+    async def _move(
+        self, call: _GrantedCall, owner: str, move: Any, **options: Any
+    ) -> bool:
         """Move the call's row to another state. False if it is no longer ours."""
         return await self._db(
             partial(self._executions.move, call.payment_id, owner, move, **options)
@@ -157,14 +169,18 @@ class Grants:
         if not await self._move(call, owner, RUN_FIRST, also=count):
             return await self._not_granted(call, found, owner)
         self._fault("grants.running")
-        start, used, quota = counted[0] if counted else (found.period_from_ms, 0, found.quota)
+        start, used, quota = (
+            counted[0] if counted else (found.period_from_ms, 0, found.quota)
+        )
 
         def uncount(connection: Connection) -> bool:
             self._store.give_back(connection, found.id, start)
             return True
 
         try:
-            result, failed = await call.paid_calls.run_granted(call.payment_id, owner, call.run)
+            result, failed = await call.paid_calls.run_granted(
+                call.payment_id, owner, call.run
+            )
         except Unfinished:  # it did nothing yet; the call comes again and counts then
             if await self._move(call, owner, UNFINISHED_GRANT, also=uncount):
                 await self._db(self._executions.forget, call.payment_id, owner)
@@ -181,10 +197,14 @@ class Grants:
             return Answer(result, None)
         receipt = _receipt(found, start, used, quota)
         body = receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-        stored = await self._move(call, owner, RAN_AND_PAID, result=result, receipt=body)
+        stored = await self._move(
+            call, owner, RAN_AND_PAID, result=result, receipt=body
+        )
         return Answer(result, receipt) if stored else _in_progress()
 
-    async def _not_granted(self, call: _GrantedCall, found: Subscription, owner: str) -> Reply:
+    async def _not_granted(
+        self, call: _GrantedCall, found: Subscription, owner: str
+    ) -> Reply:
         current = await self._db(self._executions.get, call.payment_id)
         if current is None or current.owner != owner:
             return _in_progress()
@@ -210,7 +230,11 @@ class Grants:
                 return stored
             owner = str(uuid.uuid4())
             if await self._db(
-                self._executions.take_over, known.payment_id, owner, self._lease_ms, known
+                self._executions.take_over,
+                known.payment_id,
+                owner,
+                self._lease_ms,
+                known,
             ):
                 return await self._resume(call, known, owner)
             if asyncio.get_running_loop().time() >= deadline:
@@ -218,7 +242,9 @@ class Grants:
             await asyncio.sleep(0.02)
             current = await self._db(self._executions.get, known.payment_id)
             if current is None:  # the first attempt was not granted
-                return call.refused("this proof was not granted; sign a new one", "quota_exceeded")
+                return call.refused(
+                    "this proof was not granted; sign a new one", "quota_exceeded"
+                )
             known = current
 
     async def _resume(self, call: _GrantedCall, known: Execution, owner: str) -> Reply:
@@ -268,7 +294,9 @@ def _fingerprint(resource: str, arguments: object, wallet: str) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _receipt(found: Subscription, start: int, used: int, quota: int | None) -> SettleResponse:
+def _receipt(
+    found: Subscription, start: int, used: int, quota: int | None
+) -> SettleResponse:
     """Return a receipt without a transaction. Its extension `subscription` has the count."""
     info: dict[str, Any] = {
         "id": found.id,
@@ -290,7 +318,8 @@ def _receipt(found: Subscription, start: int, used: int, quota: int | None) -> S
 
 def _in_progress() -> Refused:
     return Refused(
-        "in_progress", "this call is in progress; repeat it with the same proof in a moment"
+        "in_progress",
+        "this call is in progress; repeat it with the same proof in a moment",
     )
 
 

@@ -23,7 +23,11 @@ from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.program import Program, load
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
-from mcpsol_py.x402.chain.program import PROGRAM_ID, delegate_address, subscription_address
+from mcpsol_py.x402.chain.program import (
+    PROGRAM_ID,
+    delegate_address,
+    subscription_address,
+)
 from mcpsol_py.x402.store.rows import values_of
 from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan
@@ -74,7 +78,9 @@ class OnChain:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def plan(self, address: str, *, plan_id: str, name: str, **more: Any) -> SubscriptionPlan:
+    def plan(
+        self, address: str, *, plan_id: str, name: str, **more: Any
+    ) -> SubscriptionPlan:
         """Read the plan at *address*. *more*: fields that are not on chain (description, features,
         quota).
 
@@ -82,7 +88,9 @@ class OnChain:
         """
         found = self._decode(address, "Plan")
         if found is None:
-            raise PaymentError("PLAN_NOT_FOUND", f"{address} is not a plan on {self.chain.network}")
+            raise PaymentError(
+                "PLAN_NOT_FOUND", f"{address} is not a plan on {self.chain.network}"
+            )
         return SubscriptionPlan(
             id=plan_id,
             name=name,
@@ -133,8 +141,12 @@ class OnChain:
             return known
         plan = store.plan(known.plan_id)
         values = self._values(address, plan)
-        if values is None:  # closed, which only a cancelled or expired subscription can be
-            ended = known.cancelled_ms if known.cancelled_ms is not None else store.now_ms()
+        if (
+            values is None
+        ):  # closed, which only a cancelled or expired subscription can be
+            ended = (
+                known.cancelled_ms if known.cancelled_ms is not None else store.now_ms()
+            )
             values = values_of(known, _KEPT_AFTER_CLOSE)
             values |= {"address": address, "cancelled_ms": ended, "next_try_ms": None}
         self._read_at[address] = self._clock()
@@ -151,7 +163,9 @@ class OnChain:
         terms = values.pop("terms", plan.address)
         if terms == plan.address:
             return plan
-        return next((p for p in store.plans(open_only=False) if p.address == terms), plan)
+        return next(
+            (p for p in store.plans(open_only=False) if p.address == terms), plan
+        )
 
     def _values(self, address: str, plan: SubscriptionPlan) -> dict[str, Any] | None:
         found = self._decode(address, "Subscription")
@@ -179,7 +193,9 @@ class OnChain:
             "cancelled_ms": found["cancelled_at"] * 1000 or None,
             "terms": str(found["terms"]),
         }
-        return mirrored | {"next_try_ms": due if mirrored["cancelled_ms"] is None else None}
+        return mirrored | {
+            "next_try_ms": due if mirrored["cancelled_ms"] is None else None
+        }
 
     # -- transactions ------------------------------------------------------------------------------
 
@@ -190,7 +206,8 @@ class OnChain:
         account = self.chain.get_accounts([plan_or_known.asset])[0]
         if account is None:
             raise PaymentError(
-                "INVALID_PARAMETERS", f"{plan_or_known.asset} is not a mint on {self.chain.network}"
+                "INVALID_PARAMETERS",
+                f"{plan_or_known.asset} is not a mint on {self.chain.network}",
             )
         return {
             "subscriber": owner,
@@ -200,7 +217,9 @@ class OnChain:
             "token_program": account.owner,
         }
 
-    def _ix(self, name: str, args: dict[str, Any], accounts: dict[str, Any]) -> Instruction:
+    def _ix(
+        self, name: str, args: dict[str, Any], accounts: dict[str, Any]
+    ) -> Instruction:
         wanted = payment_program().instruction(name)
         known = {n: a for n, a in accounts.items() if n in wanted.accounts}
         built: Instruction = wanted.build(args, known, program_id=self.program_id)
@@ -227,7 +246,11 @@ class OnChain:
             "grace": plan.grace_ms // 1000,
             "periods": periods or plan.max_charges or 1,
         }
-        accounts = {**self._parties(plan, subscriber), "plan": address, "rent_payer": payer}
+        accounts = {
+            **self._parties(plan, subscriber),
+            "plan": address,
+            "rent_payer": payer,
+        }
         accounts["subscription"] = subscription_address(
             address, accounts["subscriber"], self.program_id
         )
@@ -251,7 +274,9 @@ class OnChain:
             "subscription": Pubkey.from_string(_address(known)),
         }
         accounts["plan"] = Pubkey.from_string(plan.address or "")
-        return self._unsigned(accounts["subscriber"], self._ix("change_plan", args, accounts))
+        return self._unsigned(
+            accounts["subscriber"], self._ix("change_plan", args, accounts)
+        )
 
     def cancel(self, known: Subscription) -> str:
         """Return the unsigned transaction (base64) by which the subscriber cancels."""
@@ -275,7 +300,9 @@ class OnChain:
         blockhash = self.chain.latest_blockhash()
         message = MessageV0.try_compile(payer, [instruction], [], blockhash)
         slots = [Signature.default()] * message.header.num_required_signatures
-        return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+        return base64.b64encode(
+            bytes(VersionedTransaction.populate(message, slots))
+        ).decode()
 
 
 def _on_chain(plan: SubscriptionPlan) -> Pubkey:
@@ -286,5 +313,7 @@ def _on_chain(plan: SubscriptionPlan) -> Pubkey:
 
 def _address(known: Subscription) -> str:
     if known.address is None:
-        raise PaymentError("INVALID_PARAMETERS", f"subscription {known.id} is not on chain")
+        raise PaymentError(
+            "INVALID_PARAMETERS", f"subscription {known.id} is not on chain"
+        )
     return known.address

@@ -15,13 +15,26 @@ from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.rows import one_row, values_of
 from mcpsol_py.x402.store.schema import plans as plan_table
 from mcpsol_py.x402.store.webhooks import Event, emit
-from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan, check_period
+from mcpsol_py.x402.subscriptions.terms import (
+    Subscription,
+    SubscriptionPlan,
+    check_period,
+)
 
 __all__ = ["PLAN_TERMS", "PlanStore", "check_wallet"]
 
 T = TypeVar("T")
 #: The fields that a subscription copies from its plan.
-PLAN_TERMS = ("network", "asset", "pay_to", "price", "period", "grace_ms", "quota", "max_charges")
+PLAN_TERMS = (
+    "network",
+    "asset",
+    "pay_to",
+    "price",
+    "period",
+    "grace_ms",
+    "quota",
+    "max_charges",
+)
 
 
 def check_wallet(address: object) -> str:
@@ -31,7 +44,9 @@ def check_wallet(address: object) -> str:
             return address
     except ValueError:
         pass
-    raise PaymentError("INVALID_WALLET_ADDRESS", f"{abbr(address)} is not a Solana address")
+    raise PaymentError(
+        "INVALID_WALLET_ADDRESS", f"{abbr(address)} is not a Solana address"
+    )
 
 
 class PlanStore:
@@ -41,7 +56,10 @@ class PlanStore:
     """
 
     def __init__(
-        self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
+        self,
+        database: Database,
+        tenant: str = "default",
+        clock_ms: Callable[[], int] | None = None,
     ) -> None:
         self.database, self.tenant, self._clock = database, tenant, clock_ms
         self.now = database.clock(clock_ms)
@@ -87,7 +105,13 @@ class PlanStore:
                 }
                 connection.execute(insert(plan_table).values(row))
             record_action(
-                connection, self.tenant, now, "merchant", "plan.offered", plan.id, price=plan.price
+                connection,
+                self.tenant,
+                now,
+                "merchant",
+                "plan.offered",
+                plan.id,
+                price=plan.price,
             )
 
         self.run(work)
@@ -141,7 +165,12 @@ class PlanStore:
     # -- events
 
     def announce(
-        self, connection: Connection, now: int, kind: Event, about: Subscription, **more: Any
+        self,
+        connection: Connection,
+        now: int,
+        kind: Event,
+        about: Subscription,
+        **more: Any,
     ) -> None:
         """Emit an event for webhooks, in the caller's transaction."""
         data = {
@@ -172,7 +201,8 @@ def _check_plan(plan: SubscriptionPlan) -> None:
     ]
     if wrong:
         raise PaymentError(
-            "INVALID_PARAMETERS", f"plan {abbr(plan.id)}: {', '.join(wrong)} out of range"
+            "INVALID_PARAMETERS",
+            f"plan {abbr(plan.id)}: {', '.join(wrong)} out of range",
         )
 
 

@@ -29,11 +29,14 @@ class QuotaStore(PlanStore):
         self, connection: Connection, subscription_id: str, *, lock: bool = False
     ) -> Subscription:
         """Return it in an open transaction. *lock*: lock its row until the transaction ends."""
-        wanted = select(table).where(table.c.tenant == self.tenant, table.c.id == subscription_id)
+        wanted = select(table).where(
+            table.c.tenant == self.tenant, table.c.id == subscription_id
+        )
         found = one_row(connection, wanted, subscription_of, lock=lock)
         if found is None:
             raise PaymentError(
-                "SUBSCRIPTION_NOT_FOUND", f"subscription {abbr(subscription_id)} does not exist"
+                "SUBSCRIPTION_NOT_FOUND",
+                f"subscription {abbr(subscription_id)} does not exist",
             )
         return found
 
@@ -62,7 +65,9 @@ class QuotaStore(PlanStore):
 
     def opened_by(self, mark: str) -> Subscription | None:
         """Return the subscription that this payment or proof opened."""
-        wanted = select(table).where(table.c.tenant == self.tenant, table.c.opened_by == mark)
+        wanted = select(table).where(
+            table.c.tenant == self.tenant, table.c.opened_by == mark
+        )
         return self.database.fetch_one(wanted, subscription_of, self.tenant)
 
     def charges_of(self, subscription_id: str) -> list[dict[str, Any]]:
@@ -70,13 +75,25 @@ class QuotaStore(PlanStore):
 
         Each has number, amount, state, signature, period_from_ms and period_to_ms.
         """
-        columns = ("number", "amount", "state", "signature", "period_from_ms", "period_to_ms")
+        columns = (
+            "number",
+            "amount",
+            "state",
+            "signature",
+            "period_from_ms",
+            "period_to_ms",
+        )
         wanted = (
             select(*(charges.c[name] for name in columns))
-            .where(charges.c.tenant == self.tenant, charges.c.subscription_id == subscription_id)
+            .where(
+                charges.c.tenant == self.tenant,
+                charges.c.subscription_id == subscription_id,
+            )
             .order_by(charges.c.number)
         )
-        return self.database.fetch_all(wanted, lambda row: dict(row._mapping), self.tenant)
+        return self.database.fetch_all(
+            wanted, lambda row: dict(row._mapping), self.tenant
+        )
 
     # -- quotas
 
@@ -123,7 +140,11 @@ class QuotaStore(PlanStore):
         used = self._used(connection, found, start)
         if found.quota is not None and used >= found.quota:
             return None
-        key = {"tenant": self.tenant, "subscription_id": found.id, "period_from_ms": start}
+        key = {
+            "tenant": self.tenant,
+            "subscription_id": found.id,
+            "period_from_ms": start,
+        }
         if used or self._has_usage(connection, key):
             its = self._usage(found.id, start)
             connection.execute(update(usages).where(its).values(used=usages.c.used + 1))
@@ -131,7 +152,9 @@ class QuotaStore(PlanStore):
             connection.execute(insert(usages).values(**key, used=1))
         return start, used + 1, found.quota
 
-    def give_back(self, connection: Connection, subscription_id: str, period_from_ms: int) -> None:
+    def give_back(
+        self, connection: Connection, subscription_id: str, period_from_ms: int
+    ) -> None:
         """Uncount one call that certainly did nothing, in the caller's transaction."""
         its = self._usage(subscription_id, period_from_ms) & (usages.c.used > 0)
         connection.execute(update(usages).where(its).values(used=usages.c.used - 1))
@@ -141,7 +164,9 @@ class QuotaStore(PlanStore):
 
         def work(connection: Connection, _again: bool) -> int:
             return self._used(
-                connection, subscription, subscription.quota_period(self.now(connection))
+                connection,
+                subscription,
+                subscription.quota_period(self.now(connection)),
             )
 
         return self.run(work)
@@ -153,7 +178,9 @@ class QuotaStore(PlanStore):
             & (usages.c.period_from_ms == start)
         )
 
-    def _used(self, connection: Connection, subscription: Subscription, start: int) -> int:
+    def _used(
+        self, connection: Connection, subscription: Subscription, start: int
+    ) -> int:
         found = connection.execute(
             select(usages.c.used).where(self._usage(subscription.id, start))
         ).scalar()
@@ -162,7 +189,9 @@ class QuotaStore(PlanStore):
     def _has_usage(self, connection: Connection, key: dict[str, Any]) -> bool:
         its = self._usage(key["subscription_id"], key["period_from_ms"])
         return bool(
-            connection.execute(select(func.count()).select_from(usages).where(its)).scalar()
+            connection.execute(
+                select(func.count()).select_from(usages).where(its)
+            ).scalar()
         )
 
 

@@ -57,17 +57,28 @@ class SubscriptionStore(QuotaStore):
             )
             if connection.execute(had).first() is not None:
                 raise PaymentError(
-                    "INVALID_PARAMETERS", f"this wallet has subscribed to plan {plan_id} before"
+                    "INVALID_PARAMETERS",
+                    f"this wallet has subscribed to plan {plan_id} before",
                 )
             now = self.now(connection)
             due = now + plan.trial_ms
             return self._open(
-                connection, plan, subscriber, mark, now, anchor=due, start=now, due=due, charges=0
+                connection,
+                plan,
+                subscriber,
+                mark,
+                now,
+                anchor=due,
+                start=now,
+                due=due,
+                charges=0,
             )
 
         return self.run(work)
 
-    def pay(self, plan_id: str, subscriber: str, mark: str, signature: str) -> Subscription:
+    def pay(
+        self, plan_id: str, subscriber: str, mark: str, signature: str
+    ) -> Subscription:
         """Book a payment of the plan's price that landed as *signature*.
 
         It pays the next period of the wallet's subscription, or opens one if the wallet has none or
@@ -105,9 +116,19 @@ class SubscriptionStore(QuotaStore):
 
             due = boundary(plan.period, now, 1)
             made = self._open(
-                connection, plan, subscriber, mark, now, anchor=now, start=now, due=due, charges=1
+                connection,
+                plan,
+                subscriber,
+                mark,
+                now,
+                anchor=now,
+                start=now,
+                due=due,
+                charges=1,
             )
-            self._enter_charge(connection, made.id, 1, plan.price, now, due, now, mark, signature)
+            self._enter_charge(
+                connection, made.id, 1, plan.price, now, due, now, mark, signature
+            )
             return made
 
         return self.run(work)
@@ -125,9 +146,13 @@ class SubscriptionStore(QuotaStore):
                     "INVALID_PARAMETERS",
                     "the subscriber changes a subscription on chain, by a transaction",
                 )
-            if (plan.asset, plan.network) != (current.asset, current.network) or not plan.open:
+            if (plan.asset, plan.network) != (
+                current.asset,
+                current.network,
+            ) or not plan.open:
                 raise PaymentError(
-                    "INVALID_PARAMETERS", f"plan {plan_id} is closed, or priced in another token"
+                    "INVALID_PARAMETERS",
+                    f"plan {plan_id} is closed, or priced in another token",
                 )
             if self._in_flight(connection, current.id):
                 raise PaymentError(
@@ -166,7 +191,14 @@ class SubscriptionStore(QuotaStore):
             # A charge that was sent may still land: the worker checks once more, to book it.
             later = now if self._in_flight(connection, current.id) else None
             self.set(connection, current.id, now, cancelled_ms=now, next_try_ms=later)
-            record_action(connection, self.tenant, now, actor, "subscription.cancelled", current.id)
+            record_action(
+                connection,
+                self.tenant,
+                now,
+                actor,
+                "subscription.cancelled",
+                current.id,
+            )
             cancelled = replace(current, cancelled_ms=now, next_try_ms=later)
             self.announce(connection, now, "subscription.cancelled", cancelled)
             return cancelled
@@ -175,9 +207,13 @@ class SubscriptionStore(QuotaStore):
 
     # -- used by charging and mirroring too
 
-    def set(self, connection: Connection, subscription_id: str, now_ms: int, **values: Any) -> None:
+    def set(
+        self, connection: Connection, subscription_id: str, now_ms: int, **values: Any
+    ) -> None:
         """Change the row, in the caller's transaction."""
-        its = update(table).where(table.c.tenant == self.tenant, table.c.id == subscription_id)
+        its = update(table).where(
+            table.c.tenant == self.tenant, table.c.id == subscription_id
+        )
         connection.execute(its.values(**values, touched_ms=now_ms))
 
     def book_charge(
@@ -214,7 +250,12 @@ class SubscriptionStore(QuotaStore):
 
             end = boundary(plan.period, start, 1)
             values |= values_of(plan, PLAN_TERMS)
-            values |= {"plan_id": plan.id, "next_plan_id": None, "anchor_ms": start, "due_ms": end}
+            values |= {
+                "plan_id": plan.id,
+                "next_plan_id": None,
+                "anchor_ms": start,
+                "due_ms": end,
+            }
             values["charges"] = 1  # of these terms, as on chain
             amount = plan.price
         later = replace(
@@ -228,7 +269,15 @@ class SubscriptionStore(QuotaStore):
         if enter:
             number = self.next_number(connection, current.id)
             self._enter_charge(
-                connection, current.id, number, amount, start, end, now_ms, mark, signature
+                connection,
+                current.id,
+                number,
+                amount,
+                start,
+                end,
+                now_ms,
+                mark,
+                signature,
             )
         record_action(
             connection,
@@ -251,7 +300,8 @@ class SubscriptionStore(QuotaStore):
     def next_number(self, connection: Connection, subscription_id: str) -> int:
         """Return the number of the next charge."""
         last = select(func.max(charges.c.number)).where(
-            charges.c.tenant == self.tenant, charges.c.subscription_id == subscription_id
+            charges.c.tenant == self.tenant,
+            charges.c.subscription_id == subscription_id,
         )
         return int(connection.execute(last).scalar() or 0) + 1
 
@@ -291,20 +341,31 @@ class SubscriptionStore(QuotaStore):
 
         def work(connection: Connection, _again: bool) -> Subscription:
             now = self.now(connection)
-            wanted = select(table).where(table.c.tenant == self.tenant, table.c.id == address)
+            wanted = select(table).where(
+                table.c.tenant == self.tenant, table.c.id == address
+            )
             row = connection.execute(wanted.with_for_update()).one_or_none()
             if row is None:
                 return self._open_mirror(connection, now, plan, values)
             before = subscription_of(row)
             if before.due_ms == values["due_ms"] and values["cancelled_ms"] is None:
                 values.pop("next_try_ms")  # keep the worker's
-            self.set(connection, address, now, **values, plan_id=plan.id, quota=plan.quota)
+            self.set(
+                connection, address, now, **values, plan_id=plan.id, quota=plan.quota
+            )
             after = self.get_in(connection, address)
             if before.cancelled_ms is None and after.cancelled_ms is not None:
                 self.announce(connection, now, "subscription.cancelled", after)
-            elif after.charges != before.charges or after.period_from_ms != before.period_from_ms:
+            elif (
+                after.charges != before.charges
+                or after.period_from_ms != before.period_from_ms
+            ):
                 self.announce(
-                    connection, now, "subscription.charged", after, amount=str(after.price)
+                    connection,
+                    now,
+                    "subscription.charged",
+                    after,
+                    amount=str(after.price),
                 )
             return after
 
@@ -371,15 +432,25 @@ class SubscriptionStore(QuotaStore):
         )
         made = replace(made, next_try_ms=due)
         row = values_of(made, Subscription.__dataclass_fields__)
-        connection.execute(insert(table).values(**row, tenant=self.tenant, touched_ms=now))
+        connection.execute(
+            insert(table).values(**row, tenant=self.tenant, touched_ms=now)
+        )
         record_action(
-            connection, self.tenant, now, subscriber, "subscription.opened", made.id, plan=plan.id
+            connection,
+            self.tenant,
+            now,
+            subscriber,
+            "subscription.opened",
+            made.id,
+            plan=plan.id,
         )
         self.announce(connection, now, "subscription.opened", made)
         return made
 
     def _marked(self, connection: Connection, mark: str) -> Subscription | None:
-        wanted = select(table).where(table.c.tenant == self.tenant, table.c.opened_by == mark)
+        wanted = select(table).where(
+            table.c.tenant == self.tenant, table.c.opened_by == mark
+        )
         return one_row(connection, wanted, subscription_of)
 
     def _live(
@@ -398,7 +469,10 @@ class SubscriptionStore(QuotaStore):
         )
         for row in connection.execute(wanted).all():
             found = subscription_of(row)
-            if found.state(now) in ("pending", "active", "past_due") and found.due_ms is not None:
+            if (
+                found.state(now) in ("pending", "active", "past_due")
+                and found.due_ms is not None
+            ):
                 return found
         return None
 
@@ -414,5 +488,6 @@ class SubscriptionStore(QuotaStore):
         state = current.state(now)
         if state in ("cancelled", "expired"):
             raise PaymentError(
-                "SUBSCRIPTION_EXPIRED", f"subscription {current.id} is {state}; subscribe again"
+                "SUBSCRIPTION_EXPIRED",
+                f"subscription {current.id} is {state}; subscribe again",
             )

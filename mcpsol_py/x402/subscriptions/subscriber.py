@@ -48,7 +48,9 @@ class Subscriber:
         self._refuse_others = refuse_others
 
     @staticmethod
-    def listed(given: Subscriber | Sequence[Subscriber] | None) -> tuple[Subscriber, ...]:
+    def listed(
+        given: Subscriber | Sequence[Subscriber] | None,
+    ) -> tuple[Subscriber, ...]:
         """Return one subscriber, several or none as a tuple, in order of priority."""
         if given is None:
             return ()
@@ -99,9 +101,13 @@ class Subscriber:
         if not nonce:
             return None
         signed = picked(info, _SIGNED)
-        return sign_proof(self._wallet, signed, ours[0], request_id=request_id, nonce=str(nonce))
+        return sign_proof(
+            self._wallet, signed, ours[0], request_id=request_id, nonce=str(nonce)
+        )
 
-    def _challenge(self, offered: Mapping[str, Any], uri: str) -> Mapping[str, Any] | None:
+    def _challenge(
+        self, offered: Mapping[str, Any], uri: str
+    ) -> Mapping[str, Any] | None:
         """Return the seller's challenge for *uri*, None if there is none that this wallet answers."""
         info = mapping_at(offered, "info")
         if not info or not all(isinstance(info.get(key, ""), str) for key in _SIGNED):
@@ -114,7 +120,9 @@ class Subscriber:
         """Raise what `answer` would raise for this demand. Nothing is signed."""
         required = demand.required
         if isinstance(required, PaymentRequired):
-            domain = mapping_at(required.extensions, SIGN_IN_WITH_X, "info").get("domain")
+            domain = mapping_at(required.extensions, SIGN_IN_WITH_X, "info").get(
+                "domain"
+            )
             if isinstance(domain, str):
                 self.answers_at(domain)
 

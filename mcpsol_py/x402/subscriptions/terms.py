@@ -23,7 +23,14 @@ from typing import Literal
 from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError, abbr
 
-__all__ = ["State", "SubscriptionPlan", "Subscription", "boundary", "check_period", "period_at"]
+__all__ = [
+    "State",
+    "SubscriptionPlan",
+    "Subscription",
+    "boundary",
+    "check_period",
+    "period_at",
+]
 
 State = Literal["pending", "active", "past_due", "cancelled", "expired"]
 
@@ -78,7 +85,9 @@ def period_at(period: str, anchor_ms: int, ms: int) -> int:
     if period in _MONTHS:
         then = _EPOCH + timedelta(milliseconds=ms)
         start = _EPOCH + timedelta(milliseconds=anchor_ms)
-        guess = ((then.year - start.year) * 12 + then.month - start.month) // _MONTHS[period]
+        guess = ((then.year - start.year) * 12 + then.month - start.month) // _MONTHS[
+            period
+        ]
         guessed_start = boundary(period, anchor_ms, guess)
         return guess if guessed_start is not None and guessed_start <= ms else guess - 1
     found = _SECONDS.fullmatch(period)

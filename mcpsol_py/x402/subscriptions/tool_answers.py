@@ -101,7 +101,9 @@ def tool_error(code: str, message: str, **details: Any) -> dict[str, Any]:
     return {**tool_answer(body), "isError": True}
 
 
-def demand_answer(reply: PaymentRequiredReply, payment: Payment | None) -> dict[str, Any]:
+def demand_answer(
+    reply: PaymentRequiredReply, payment: Payment | None
+) -> dict[str, Any]:
     """Return x402's demand, with the error code and the terms in older clients' names in `_meta`."""
     body = payment_required_result(reply.required, reply.failed)
     # A plan's demand without a payment says so, whatever its reason was.
@@ -115,7 +117,10 @@ def paid_answer(reply: Answer) -> dict[str, Any]:
     if reply.receipt is None:
         return reply.result
     receipt = reply.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-    return {**reply.result, "_meta": {**mapping_at(reply.result, "_meta"), RESPONSE_META: receipt}}
+    return {
+        **reply.result,
+        "_meta": {**mapping_at(reply.result, "_meta"), RESPONSE_META: receipt},
+    }
 
 
 def _iso(ms: int) -> str:

@@ -30,8 +30,12 @@ ERROR_CODES = (
 )
 
 
-def _tool(name: str, description: str, read_only: bool, **properties: str) -> dict[str, Any]:
-    described = {key: {"type": "string", "description": text} for key, text in properties.items()}
+def _tool(
+    name: str, description: str, read_only: bool, **properties: str
+) -> dict[str, Any]:
+    described = {
+        key: {"type": "string", "description": text} for key, text in properties.items()
+    }
     schema = {
         "type": "object",
         "properties": described,
@@ -43,7 +47,12 @@ def _tool(name: str, description: str, read_only: bool, **properties: str) -> di
         "destructiveHint": name == "cancel_subscription",
         "idempotentHint": True,
     }
-    return {"name": name, "description": description, "inputSchema": schema, "annotations": hints}
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": schema,
+        "annotations": hints,
+    }
 
 
 _PLAN = "The plan's id, from list_subscriptions."

@@ -27,7 +27,12 @@ from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.mcp_wire import read_payment
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.protocol.payment_ids import Payment, payment_key
-from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge, check_proof, read_proof
+from mcpsol_py.x402.protocol.proof import (
+    SIGN_IN_WITH_X,
+    challenge,
+    check_proof,
+    read_proof,
+)
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.executions import Executions
@@ -82,7 +87,9 @@ class SubscriptionTools(AddedTools):
         self._terms_of, self._domain = terms_of, domain
         self._on_chain, self._renewal = on_chain, renewal
 
-    async def answer(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def answer(
+        self, name: str, arguments: object, meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Call a tool. A payment or a proof is in the request's `_meta`."""
         return await self.call(name, arguments, meta)
 
@@ -96,20 +103,24 @@ class SubscriptionTools(AddedTools):
             plans = []
         # A plan on chain is not paid by x402: `subscribe` returns its transaction.
         paid = [plan for plan in plans if plan.address is None]
-        terms = [self._paid_calls.current(self._plan_offer(plan)).accepts[0] for plan in paid]
+        terms = [
+            self._paid_calls.current(self._plan_offer(plan)).accepts[0] for plan in paid
+        ]
         priced = dict(zip((plan.id for plan in paid), terms, strict=True))
         return [
             with_prices(tool, plans, priced) if tool["name"] == "subscribe" else tool
             for tool in TOOLS
         ]
 
-    async def call(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def call(
+        self, name: str, arguments: object, meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Call a tool and return its result by wire names. It raises nothing."""
         try:
             given = _arguments(name, arguments)
-            tool: Callable[[dict[str, str], Mapping[str, Any]], Awaitable[dict[str, Any]]] = (
-                getattr(self, f"_{name}")
-            )
+            tool: Callable[
+                [dict[str, str], Mapping[str, Any]], Awaitable[dict[str, Any]]
+            ] = getattr(self, f"_{name}")
             return await tool(given, meta)
         except PaymentError as error:
             code = error.code if error.code in ERROR_CODES else "INVALID_PARAMETERS"
@@ -131,12 +142,16 @@ class SubscriptionTools(AddedTools):
     async def _list_subscriptions(
         self, given: dict[str, str], meta: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return tool_answer({"plans": list(map(self._show, await in_thread(self._store.plans)))})
+        return tool_answer(
+            {"plans": list(map(self._show, await in_thread(self._store.plans)))}
+        )
 
     async def _get_subscription_info(
         self, given: dict[str, str], meta: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return tool_answer({"plan": self._show(await in_thread(self._store.plan, given["planId"]))})
+        return tool_answer(
+            {"plan": self._show(await in_thread(self._store.plan, given["planId"]))}
+        )
 
     async def _check_subscription(
         self, given: dict[str, str], meta: Mapping[str, Any]
@@ -152,7 +167,10 @@ class SubscriptionTools(AddedTools):
         proof = read_proof(meta)
         if proof is None:
             return self._ask_signature(
-                uri, [found.network], "Cancel my subscription", "the subscriber must sign this"
+                uri,
+                [found.network],
+                "Cancel my subscription",
+                "the subscriber must sign this",
             )
         now = await in_thread(self._store.now_ms)
         wallet = check_proof(
@@ -183,9 +201,13 @@ class SubscriptionTools(AddedTools):
             )
         cancelled = await in_thread(self._store.cancel, found.id, wallet)
         message = "Subscription cancelled successfully"
-        return tool_answer({"message": message, "subscription": await self._describe(cancelled)})
+        return tool_answer(
+            {"message": message, "subscription": await self._describe(cancelled)}
+        )
 
-    async def _subscribe(self, given: dict[str, str], meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def _subscribe(
+        self, given: dict[str, str], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         wallet = check_wallet(given["walletAddress"])
         plan = await in_thread(self._store.plan, given["planId"])
         if plan.address is not None:
@@ -197,17 +219,24 @@ class SubscriptionTools(AddedTools):
             return await self._trial(plan, wallet, given, meta)
         if payment is None and current is not None:
             message = "This wallet has this subscription already; nothing is due."
-            return tool_answer({"message": message, "subscription": await self._describe(current)})
+            return tool_answer(
+                {"message": message, "subscription": await self._describe(current)}
+            )
         if not plan.open and payment is None:
-            raise PaymentError("PLAN_NOT_FOUND", f"plan {plan.id} takes no new subscribers")
+            raise PaymentError(
+                "PLAN_NOT_FOUND", f"plan {plan.id} takes no new subscribers"
+            )
         return await self._buy(plan, wallet, given, payment)
 
     # -- ways to subscribe -------------------------------------------------------------------------
 
-    async def _subscribe_on_chain(self, plan: SubscriptionPlan, wallet: str) -> dict[str, Any]:
+    async def _subscribe_on_chain(
+        self, plan: SubscriptionPlan, wallet: str
+    ) -> dict[str, Any]:
         if self._on_chain is None:
             raise PaymentError(
-                "PLAN_NOT_FOUND", f"plan {plan.id} is on chain, which is not configured here"
+                "PLAN_NOT_FOUND",
+                f"plan {plan.id} is on chain, which is not configured here",
             )
         try:
             found = await in_thread(self._on_chain.track, self._store, plan, wallet)
@@ -215,17 +244,23 @@ class SubscriptionTools(AddedTools):
             if error.code != "SUBSCRIPTION_NOT_FOUND":
                 raise
         else:
-            if found.state(await in_thread(self._store.now_ms)) not in ("cancelled", "expired"):
+            if found.state(await in_thread(self._store.now_ms)) not in (
+                "cancelled",
+                "expired",
+            ):
                 return tool_answer(
-                    {"subscription": await self._describe(found), "message": "Subscribed on chain"}
+                    {
+                        "subscription": await self._describe(found),
+                        "message": "Subscribed on chain",
+                    }
                 )
         transaction = await in_thread(self._on_chain.subscribe, plan, wallet)
-        message = (
-            "Sign and send the transaction, which subscribes on chain. Then call subscribe again."
-        )
+        message = "Sign and send the transaction, which subscribes on chain. Then call subscribe again."
         return tool_answer({"message": message, "transaction": transaction})
 
-    async def _current(self, plan: SubscriptionPlan, wallet: str) -> Subscription | None:
+    async def _current(
+        self, plan: SubscriptionPlan, wallet: str
+    ) -> Subscription | None:
         """Return the wallet's subscription to that plan for which nothing is due."""
         now = await in_thread(self._store.now_ms)
         for found in await in_thread(self._store.of, wallet):
@@ -234,7 +269,11 @@ class SubscriptionTools(AddedTools):
         return None
 
     async def _trial(
-        self, plan: SubscriptionPlan, wallet: str, given: dict[str, str], meta: Mapping[str, Any]
+        self,
+        plan: SubscriptionPlan,
+        wallet: str,
+        given: dict[str, str],
+        meta: Mapping[str, Any],
     ) -> dict[str, Any]:
         proof = read_proof(meta)
         assert proof is not None  # the caller looked
@@ -248,33 +287,51 @@ class SubscriptionTools(AddedTools):
             now_ms=now,
         )
         if signer != wallet:
-            raise PaymentError("invalid_siwx_signature", "expected the signature of walletAddress")
+            raise PaymentError(
+                "invalid_siwx_signature", "expected the signature of walletAddress"
+            )
         found = await in_thread(
             self._store.try_out, plan.id, wallet, f"siwx:{wallet}:{proof.nonce}"
         )
         message = "Subscription created successfully: the free trial runs"
-        return tool_answer({"subscription": await self._describe(found), "message": message})
+        return tool_answer(
+            {"subscription": await self._describe(found), "message": message}
+        )
 
     def _plan_offer(self, plan: SubscriptionPlan) -> Offer:
-        about = ResourceInfo(url="mcp://tool/subscribe", description=f"{plan.name}, {plan.period}")
+        about = ResourceInfo(
+            url="mcp://tool/subscribe", description=f"{plan.name}, {plan.period}"
+        )
         return Offer(about, (self._terms_of(plan),), broadcasts=True)
 
     async def _buy(
-        self, plan: SubscriptionPlan, wallet: str, given: dict[str, str], payment: Payment | None
+        self,
+        plan: SubscriptionPlan,
+        wallet: str,
+        given: dict[str, str],
+        payment: Payment | None,
     ) -> dict[str, Any]:
         """Ask for the plan's price, and book it after it was paid."""
         offer = self._plan_offer(plan)
-        had = any(found.plan_id == plan.id for found in await in_thread(self._store.of, wallet))
+        had = any(
+            found.plan_id == plan.id
+            for found in await in_thread(self._store.of, wallet)
+        )
         if plan.trial_ms and not had:  # a trial is granted once
             trial = challenge(
-                self._domain, "mcp://tool/subscribe", [plan.network], f"Try plan {plan.id}"
+                self._domain,
+                "mcp://tool/subscribe",
+                [plan.network],
+                f"Try plan {plan.id}",
             )
             offer = replace(offer, extensions={SIGN_IN_WITH_X: trial})
 
         async def book(run: Run) -> tuple[dict[str, Any], bool]:
             call = await in_thread(self._executions.get, run.payment_id)
             signature = str(mapping_at(call and call.receipt).get("transaction", ""))
-            found = await in_thread(self._store.pay, plan.id, wallet, run.payment_id, signature)
+            found = await in_thread(
+                self._store.pay, plan.id, wallet, run.payment_id, signature
+            )
             message = "Subscription created successfully"
             return tool_answer(
                 {"subscription": await self._describe(found), "message": message}
@@ -283,14 +340,20 @@ class SubscriptionTools(AddedTools):
         reply = await self._paid_calls.call(
             offer, payment, {"tool": "subscribe", "arguments": given}, book
         )
-        if isinstance(reply, Refused) and reply.code == "outcome_unknown" and payment is not None:
+        if (
+            isinstance(reply, Refused)
+            and reply.code == "outcome_unknown"
+            and payment is not None
+        ):
             # A payment is booked once, so this is safe to repeat after a crash.
             return await self._book_again(plan, wallet, payment, reply)
         if isinstance(reply, PaymentRequiredReply):
             return demand_answer(reply, payment)
         if isinstance(reply, Refused):
             return tool_error(
-                "PAYMENT_INVALID" if reply.code == "payment_id_conflict" else "INTERNAL_ERROR",
+                "PAYMENT_INVALID"
+                if reply.code == "payment_id_conflict"
+                else "INTERNAL_ERROR",
                 reply.message,
             )
         return paid_answer(reply)
@@ -346,12 +409,14 @@ def _arguments(name: str, arguments: object) -> dict[str, str]:
     given = {} if arguments is None else arguments
     if not isinstance(given, Mapping) or set(given) != set(wanted):
         raise PaymentError(
-            "INVALID_PARAMETERS", f"{name}: expected {', '.join(wanted) or 'no arguments'}"
+            "INVALID_PARAMETERS",
+            f"{name}: expected {', '.join(wanted) or 'no arguments'}",
         )
     for key, value in given.items():
         if not _is_text(value):
             raise PaymentError(
-                "INVALID_PARAMETERS", f"{name}: {key}: expected text of 1 to 200 characters"
+                "INVALID_PARAMETERS",
+                f"{name}: {key}: expected text of 1 to 200 characters",
             )
     return dict(given)
 

@@ -44,7 +44,9 @@ def webhook_alert(
         body = orjson.dumps(
             {"type": "budget.nearly_used_up", "timestamp": when, "data": data}
         ).decode()
-        threading.Thread(target=_send, args=(f"msg_{uuid.uuid4().hex}", body), daemon=True).start()
+        threading.Thread(
+            target=_send, args=(f"msg_{uuid.uuid4().hex}", body), daemon=True
+        ).start()
 
     def _send(message_id: str, body: str) -> None:
         for pause in (0.0, *pauses):

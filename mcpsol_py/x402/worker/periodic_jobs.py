@@ -41,7 +41,9 @@ class PeriodicJobs:
     def add(self, name: str, every: float, work: Work) -> None:
         """Add a job that runs every *every* seconds. Raises PaymentError if the name is taken."""
         if name in self._jobs:
-            raise PaymentError("INVALID_PARAMETERS", f"there is a job named {name!r} already")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"there is a job named {name!r} already"
+            )
         self._jobs[name] = PeriodicJob(name, every, work)
 
     def __iter__(self) -> Iterator[PeriodicJob]:

@@ -32,9 +32,13 @@ async def run_on_procrastinate(
     import procrastinate
     from procrastinate import PsycopgConnector
 
-    conninfo = read_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    conninfo = (
+        read_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    )
     await create_tables(conninfo)
-    connector = PsycopgConnector(conninfo=conninfo, kwargs={"options": schema_options()})
+    connector = PsycopgConnector(
+        conninfo=conninfo, kwargs={"options": schema_options()}
+    )
     app = procrastinate.App(connector=connector)
     for job in jobs:
         _register(app, job, f"{tenant}:{job.name}")
@@ -80,7 +84,9 @@ def _register(app: Any, job: PeriodicJob, name: str) -> None:
         return await run_job(job)
 
     queue = name.rpartition(":")[0]
-    task = app.task(name=name, queue=queue, lock=name, queueing_lock=name, pass_context=False)(turn)
+    task = app.task(
+        name=name, queue=queue, lock=name, queueing_lock=name, pass_context=False
+    )(turn)
     app.periodic(cron=_cron(job.every), periodic_id=name)(task)
 
 

@@ -47,7 +47,9 @@ def reconcile_settlements(
     ended = 0
     for row in settlements.open():
         try:
-            reconcile(chain, settlements, row.key, timeout=timeout, poll=min(0.2, timeout))
+            reconcile(
+                chain, settlements, row.key, timeout=timeout, poll=min(0.2, timeout)
+            )
         except PaymentError as error:
             if error.code != "transaction_failed":
                 continue
@@ -140,10 +142,14 @@ def _settled_step(
     return _Step(landed, {"receipt": body})
 
 
-def _has_landed(settled: Settlement | None, signature: str, chain: PaymentChain | None) -> bool:
+def _has_landed(
+    settled: Settlement | None, signature: str, chain: PaymentChain | None
+) -> bool:
     if settled is not None and settled.state == "landed":
         return True
-    return bool(signature) and chain is not None and _status(chain, signature) == "landed"
+    return (
+        bool(signature) and chain is not None and _status(chain, signature) == "landed"
+    )
 
 
 def _interrupted_step(row: Execution, chain: PaymentChain | None) -> _Step | None:
@@ -153,7 +159,9 @@ def _interrupted_step(row: Execution, chain: PaymentChain | None) -> _Step | Non
     if status is None:
         return None
     if status == "landed":
-        return _Step(RAN_AND_PAID, {"result": {"signature": row.signature, "recovered": True}})
+        return _Step(
+            RAN_AND_PAID, {"result": {"signature": row.signature, "recovered": True}}
+        )
     return _Step(INTERRUPTED, {})
 
 

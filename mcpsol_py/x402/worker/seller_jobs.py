@@ -54,7 +54,9 @@ def merchant_jobs(
     async def pending() -> int:
         ended = 0
         for chain in chains.values():
-            ended += await anyio.to_thread.run_sync(reconcile_settlements, settlements, chain)
+            ended += await anyio.to_thread.run_sync(
+                reconcile_settlements, settlements, chain
+            )
             ended += await reconcile_spendings(database, chain)
         return ended + await anyio.to_thread.run_sync(
             lambda: reconcile_calls(executions, settlements, chains, lease_ms=lease_ms)

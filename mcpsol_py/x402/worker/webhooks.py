@@ -41,7 +41,9 @@ def sign(secret: str, message_id: str, timestamp: int, body: str) -> str:
     return "v1," + base64.b64encode(digest).decode()
 
 
-def verify(secret: str, headers: Mapping[str, str], body: str, *, now: float | None = None) -> bool:
+def verify(
+    secret: str, headers: Mapping[str, str], body: str, *, now: float | None = None
+) -> bool:
     """Return True if the owner of *secret* sent the message, and sent it now. For receivers in
     Python.
 
@@ -49,7 +51,10 @@ def verify(secret: str, headers: Mapping[str, str], body: str, *, now: float | N
     """
     message_id = headers.get("webhook-id", "")
     stamp = read_u64(headers.get("webhook-timestamp"))
-    if stamp is None or abs((time.time() if now is None else now) - stamp) > TOLERANCE_S:
+    if (
+        stamp is None
+        or abs((time.time() if now is None else now) - stamp) > TOLERANCE_S
+    ):
         return False
     wanted = sign(secret, message_id, stamp, body)
     # there are several signatures while a secret is being changed
@@ -70,9 +75,13 @@ async def deliver_due(
     No redirect is followed: a signed event goes to the address that was given only.
     """
     taken = 0
-    for delivery, hook in await anyio.to_thread.run_sync(lambda: webhooks.take_due(limit)):
+    for delivery, hook in await anyio.to_thread.run_sync(
+        lambda: webhooks.take_due(limit)
+    ):
         if hook is None:
-            await anyio.to_thread.run_sync(webhooks.give_up, delivery, "the address was removed")
+            await anyio.to_thread.run_sync(
+                webhooks.give_up, delivery, "the address was removed"
+            )
             continue
         why = await _post(client, hook, delivery, timeout, clock)
         if why is None:
@@ -109,5 +118,8 @@ async def _post(
             follow_redirects=False,
         ) as answer:
             return None if answer.is_success else f"status {answer.status_code}"
-    except (httpx.HTTPError, OSError) as error:  # its text may hold the URL, which may hold a key
+    except (
+        httpx.HTTPError,
+        OSError,
+    ) as error:  # its text may hold the URL, which may hold a key
         return type(error).__name__

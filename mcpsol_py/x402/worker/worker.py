@@ -52,7 +52,9 @@ class Worker:
         while not stop.is_set():
             await self.run_once()
             try:
-                async with asyncio.timeout(poll):  # wait_for can lose a cancellation in Python 3.11
+                async with asyncio.timeout(
+                    poll
+                ):  # wait_for can lose a cancellation in Python 3.11
                     await stop.wait()
             except TimeoutError:
                 continue
@@ -68,7 +70,9 @@ class Worker:
                     continue
                 done[job.name] = await run_job(job)
                 await anyio.to_thread.run_sync(self._give_back, job)
-            except McpsolError as error:  # the database is away; the next turn tries again
+            except (
+                McpsolError
+            ) as error:  # the database is away; the next turn tries again
                 log.warning("job %s: %s", job.name, type(error).__name__)
         return done
 
@@ -81,11 +85,20 @@ class Worker:
         def work(connection: Connection, _again: bool) -> bool:
             now = self._db.now_ms(connection)
             free = leases.c.until_ms <= now
-            due = free if all_jobs else free & (leases.c.ran_ms <= now - int(job.every * 1000))
+            due = (
+                free
+                if all_jobs
+                else free & (leases.c.ran_ms <= now - int(job.every * 1000))
+            )
             values = {"owner": self._owner, "until_ms": now + self._lease_ms}
-            if connection.execute(update(leases).where(self._is(job), due).values(values)).rowcount:
+            if connection.execute(
+                update(leases).where(self._is(job), due).values(values)
+            ).rowcount:
                 return True
-            if connection.execute(select(leases.c.name).where(self._is(job))).first() is not None:
+            if (
+                connection.execute(select(leases.c.name).where(self._is(job))).first()
+                is not None
+            ):
                 return False
             row = {"tenant": self._tenant, "name": job.name, "ran_ms": 0, **values}
             connection.execute(insert(leases).values(row))

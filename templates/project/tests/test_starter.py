@@ -37,19 +37,29 @@ def test_points_are_added(program: TwinProgram, wallet: Keypair, score: Pubkey) 
 def test_a_call_adds_1000_points_at_most(
     program: TwinProgram, wallet: Keypair, score: Pubkey
 ) -> None:
-    assert program.call("add", accounts={"owner": wallet}, args={"points": 1001}).error == "TooMany"
+    assert (
+        program.call("add", accounts={"owner": wallet}, args={"points": 1001}).error
+        == "TooMany"
+    )
     assert program.state(score)["points"] == 0
 
 
-def test_a_full_score_takes_no_points(program: TwinProgram, wallet: Keypair, score: Pubkey) -> None:
+def test_a_full_score_takes_no_points(
+    program: TwinProgram, wallet: Keypair, score: Pubkey
+) -> None:
     program.put_state(score, points=MAX)
-    assert program.call("add", accounts={"owner": wallet}, args={"points": 1}).error == "Full"
+    assert (
+        program.call("add", accounts={"owner": wallet}, args={"points": 1}).error
+        == "Full"
+    )
     assert program.state(score)["points"] == MAX
 
 
 def test_a_stranger_adds_nothing(program: TwinProgram, score: Pubkey) -> None:
     stranger = program.wallet("stranger")
-    refused = program.call("add", accounts={"score": score, "owner": stranger}, args={"points": 1})
+    refused = program.call(
+        "add", accounts={"score": score, "owner": stranger}, args={"points": 1}
+    )
     assert refused.error == "ConstraintHasOne"
 
 

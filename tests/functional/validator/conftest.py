@@ -29,7 +29,9 @@ from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data, to
 Blocking: TypeAlias = Callable[[str], RpcTransport]
 
 #: Ids at which there is no program, only what the IDL places hold.
-WITH_ANCHOR_IDL, WITH_METADATA, WITH_JUNK = (Pubkey(bytes([7, n] * 16)) for n in (1, 2, 3))
+WITH_ANCHOR_IDL, WITH_METADATA, WITH_JUNK = (
+    Pubkey(bytes([7, n] * 16)) for n in (1, 2, 3)
+)
 IDL = {
     "version": "0.1.0",
     "name": "on_chain",
@@ -39,11 +41,19 @@ IDL = {
 
 def _anchor(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
     data = bytes(8) + bytes(32) + struct.pack("<I", len(packed)) + packed
-    return anchor_idl_address(program_id), Account(lamports=10**9, data=data, owner=program_id)
+    return anchor_idl_address(program_id), Account(
+        lamports=10**9, data=data, owner=program_id
+    )
 
 
 def _metadata(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
-    head = bytes([2]) + bytes(program_id) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
+    head = (
+        bytes([2])
+        + bytes(program_id)
+        + bytes(32)
+        + bytes([1, 1])
+        + b"idl".ljust(16, b"\0")
+    )
     head += bytes([1, 2, 1, 0]) + struct.pack("<I", len(packed)) + bytes(5)
     return metadata_address(program_id), Account(
         lamports=10**9, data=head + packed, owner=PROGRAM_METADATA
@@ -54,9 +64,12 @@ def token_accounts() -> dict[Pubkey, Account]:
     """Devnet's USDC mint, a payer with a million base units, and a payee's empty account (tests of payments)."""
     rows = {USDC: mint_data(6, 10**6)}
     for owner, amount in ((keypair(1).pubkey(), 10**6), (keypair(3).pubkey(), 0)):
-        rows[associated_token_address(owner, USDC, TOKEN_PROGRAM)] = token_data(USDC, owner, amount)
+        rows[associated_token_address(owner, USDC, TOKEN_PROGRAM)] = token_data(
+            USDC, owner, amount
+        )
     return {
-        key: Account(lamports=10**8, data=data, owner=TOKEN_PROGRAM) for key, data in rows.items()
+        key: Account(lamports=10**8, data=data, owner=TOKEN_PROGRAM)
+        for key, data in rows.items()
     }
 
 
@@ -78,7 +91,9 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
     if PROGRAM_METADATA_SO.exists():
         programs[PROGRAM_METADATA] = PROGRAM_METADATA_SO
     node = Validator(tmp_path_factory.mktemp("validator"), programs, accounts)
-    with pytest.MonkeyPatch.context() as patch:  # `deploy` takes an unknown cluster for mainnet
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # `deploy` takes an unknown cluster for mainnet
         patch.setenv("IDL2MCP_GENESIS", call(node.url, "getGenesisHash"))
         yield node
     node.stop()

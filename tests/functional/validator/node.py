@@ -46,14 +46,28 @@ class Validator:
     """The process, its ledger in *folder*. `url` is its RPC; the WebSocket is at the port after it."""
 
     def __init__(
-        self, folder: Path, programs: Mapping[Pubkey, Path], accounts: Mapping[Pubkey, Account]
+        self,
+        folder: Path,
+        programs: Mapping[Pubkey, Path],
+        accounts: Mapping[Pubkey, Account],
     ) -> None:
         self.port = free_port(40)
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "validator.log"
-        command = [str(BINARY), "--ledger", str(folder / "ledger"), "--reset", "--quiet"]
+        command = [
+            str(BINARY),
+            "--ledger",
+            str(folder / "ledger"),
+            "--reset",
+            "--quiet",
+        ]
         command += ["--bind-address", "127.0.0.1", "--rpc-port", str(self.port)]
-        command += ["--faucet-port", str(self.port + 2), "--gossip-port", str(self.port + 3)]
+        command += [
+            "--faucet-port",
+            str(self.port + 2),
+            "--gossip-port",
+            str(self.port + 3),
+        ]
         command += ["--dynamic-port-range", f"{self.port + 5}-{self.port + 39}"]
         for program_id, path in programs.items():
             command += ["--bpf-program", str(program_id), str(path)]
@@ -64,7 +78,11 @@ class Validator:
         with self.log.open("wb") as log:
             # A group, not a session: Linux weighs the sessions of a machine against each other before it looks at nice.
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, process_group=0, cwd=folder
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                cwd=folder,
             )
         self._orphaned = Afterwards(f"kill -TERM -- -{self.process.pid}")
         self._wait(180)
@@ -77,7 +95,10 @@ class Validator:
             if self.process.poll() is not None:
                 break
             try:
-                if call(self.url, "getHealth") == "ok" and call(self.url, "getBlockHeight") > 2:
+                if (
+                    call(self.url, "getHealth") == "ok"
+                    and call(self.url, "getBlockHeight") > 2
+                ):
                     return
             except (OSError, RuntimeError, ValueError):
                 pass
@@ -167,7 +188,9 @@ class Proxy:
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
                     return
-                status, text = (answer, b"busy") if isinstance(answer, int) else (200, answer)
+                status, text = (
+                    (answer, b"busy") if isinstance(answer, int) else (200, answer)
+                )
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(text)))
@@ -185,7 +208,9 @@ class Proxy:
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, args=(0.02,), daemon=True
+        ).start()
 
     def count(self, method: str) -> int:
         """How often a method was asked for."""

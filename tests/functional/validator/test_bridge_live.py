@@ -60,7 +60,9 @@ async def deploy(so: Path, url: str, payer: Path) -> dict[str, Any]:
         str(payer),
         "--json",
     ]
-    process = await asyncio.create_subprocess_exec(*command, stdout=-1, stderr=-1, cwd=so.parent)
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=-1, stderr=-1, cwd=so.parent
+    )
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     found: dict[str, Any] = json.loads(out)
@@ -81,7 +83,9 @@ async def test_changes_on_a_real_node_reach_the_clients(
     async def hear(message: Any) -> None:
         heard.append(getattr(message, "method", ""))
 
-    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(program), Chain(url=validator.url))]))
+    bridge, _ = make_bridge(
+        BridgeConfig([ProgramEntry(str(program), Chain(url=validator.url))])
+    )
     row = bridge.health()["programs"]["counter"]
     assert (row["schema_from"], row["deployed_slot"]) == ("list_tools", first["slot"])
     transport = bridge.box.programs[0].transport
@@ -96,7 +100,9 @@ async def test_changes_on_a_real_node_reach_the_clients(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             await old.subscribe_resource(account)
-        async with new.listen(tools_list_changed=True, resource_subscriptions=[account]) as events:
+        async with new.listen(
+            tools_list_changed=True, resource_subscriptions=[account]
+        ) as events:
             await until(
                 lambda: watch.connected
             )  # over the node's WebSocket, not by looking again and again
@@ -115,7 +121,10 @@ async def test_changes_on_a_real_node_reach_the_clients(
         await until(lambda: "notifications/tools/list_changed" in heard)
         # an upgrade to a longer program is two deployments to a watcher: its account grows before its code changes
         await until(
-            lambda: bridge.health()["programs"]["counter"].get("deployed_slot") == second["slot"]
+            lambda: (
+                bridge.health()["programs"]["counter"].get("deployed_slot")
+                == second["slot"]
+            )
         )
         for client in (new, old):
             names = {t.name for t in (await client.list_tools()).tools}
@@ -141,28 +150,42 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
     idl = load(SYSTEM_IDL)
 
     def sender(transport: RpcTransport) -> Bridge:
-        served = ServedProgram(idl, Pubkey.from_string(SYSTEM), transport, "a test", "local")
+        served = ServedProgram(
+            idl, Pubkey.from_string(SYSTEM), transport, "a test", "local"
+        )
         return Bridge(
-            [served], mode="send", signer=KeypairSigner(agent), policy=policy, audit=AuditLog(log)
+            [served],
+            mode="send",
+            signer=KeypairSigner(agent),
+            policy=policy,
+            audit=AuditLog(log),
         )
 
     stranger = ProgramClient(idl, transports[2], SYSTEM, wallet=wallet)
 
     async def give(lamports: int, to: Pubkey) -> None:
         accounts = {"source": wallet.pubkey(), "destination": to}
-        await stranger.send(await stranger.build("send_sol", {"lamports": lamports}, accounts))
+        await stranger.send(
+            await stranger.build("send_sol", {"lamports": lamports}, accounts)
+        )
 
     async def spend(bridge: Bridge, lamports: int) -> Reply:
         accounts = {"source": str(agent.pubkey()), "destination": str(payee)}
-        return await bridge.call("send_sol", {"lamports": str(lamports), "accounts": accounts})
+        return await bridge.call(
+            "send_sol", {"lamports": str(lamports), "accounts": accounts}
+        )
 
     try:
         await give(50_000_000, agent.pubkey())
         await give(1_000_000, payee)
         first, second = sender(transports[0]), sender(transports[1])
         assert (await spend(first, 2_000_000)).details["rule"] == "outflow.per_call"
-        given = asyncio.gather(*(give(10_000_000 + n, agent.pubkey()) for n in range(4)))
-        replies = [await spend(first, 2_500_000)]  # a deposit on its way does not make room for it
+        given = asyncio.gather(
+            *(give(10_000_000 + n, agent.pubkey()) for n in range(4))
+        )
+        replies = [
+            await spend(first, 2_500_000)
+        ]  # a deposit on its way does not make room for it
         pairs = [
             asyncio.gather(spend(first, 1_000_000 + n), spend(second, 1_100_000 + n))
             for n in range(6)

@@ -31,7 +31,12 @@ from mcpsol_py.errors import (
 )
 from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.pda import find_pda
-from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT, whole_life_of_a_counter
+from tests.functional.counter_scenario import (
+    COUNTER,
+    PROGRAMS,
+    VAULT,
+    whole_life_of_a_counter,
+)
 from tests.functional.validator.conftest import (
     IDL,
     WITH_ANCHOR_IDL,
@@ -47,7 +52,9 @@ pytestmark = pytest.mark.validator
 # --- discovery -------------------------------------------------------------------------------------------------------
 
 
-async def test_the_whole_life_of_a_counter(validator: Validator, wallet: Keypair) -> None:
+async def test_the_whole_life_of_a_counter(
+    validator: Validator, wallet: Keypair
+) -> None:
     transport = RpcTransport(validator.url)
     await whole_life_of_a_counter(transport, wallet)
     await transport.close()
@@ -116,7 +123,11 @@ def test_the_idl_is_fetched_from_where_it_lies(
         (WITH_METADATA, "Program Metadata"),
     ):
         fetched = fetch_idl_sync(transport, program_id)
-        assert (fetched.outcome, fetched.source, fetched.document) == ("ok", source, IDL)
+        assert (fetched.outcome, fetched.source, fetched.document) == (
+            "ok",
+            source,
+            IDL,
+        )
         assert discover_sync(transport, program_id).source == source
     assert fetch_idl_sync(transport, WITH_JUNK).outcome == "corrupt"
     assert fetch_idl_sync(transport, Pubkey.new_unique()).outcome == "absent"
@@ -132,7 +143,9 @@ def test_an_address_without_a_program_is_told_as_such(
 # --- sending ---------------------------------------------------------------------------------------------------------
 
 
-async def transfer(client: ProgramClient, to: Pubkey, lamports: int = 10**6) -> Instruction:
+async def transfer(
+    client: ProgramClient, to: Pubkey, lamports: int = 10**6
+) -> Instruction:
     return Instruction(
         Pubkey.default(),
         (2).to_bytes(4, "little") + lamports.to_bytes(8, "little"),
@@ -161,7 +174,9 @@ async def test_a_blockhash_that_the_node_does_not_know(
 ) -> None:
     async with await connect(COUNTER, validator.url, wallet=wallet) as client:
         to = Pubkey.new_unique()
-        message = compile_message(wallet.pubkey(), [await transfer(client, to)], Hash.new_unique())
+        message = compile_message(
+            wallet.pubkey(), [await transfer(client, to)], Hash.new_unique()
+        )
         stale = sign(message, [wallet])
         assert (await client.simulate(stale)).ok, "a simulation replaces it"
         with pytest.raises(ProgramFailed, match="BlockhashNotFound"):
@@ -230,7 +245,9 @@ async def test_a_lookup_table_makes_room(
         create = await client.build("createLookupTable", {"recentSlot": slot})
         table = create.accounts[0].pubkey
         targets = [Pubkey.new_unique() for _ in range(24)]
-        extend = await client.build("extendLookupTable", {"addresses": targets}, {"address": table})
+        extend = await client.build(
+            "extendLookupTable", {"addresses": targets}, {"address": table}
+        )
         await client.send([create, extend])
         state = await client.fetch("addressLookupTable", table)
         assert state["addresses"] == targets
@@ -238,7 +255,9 @@ async def test_a_lookup_table_makes_room(
             call(validator.url, "getSlot", [{"commitment": "confirmed"}])
             <= state["lastExtendedSlot"]
         ):
-            await asyncio.sleep(0.2)  # a table counts from the slot after the one that extended it
+            await asyncio.sleep(
+                0.2
+            )  # a table counts from the slot after the one that extended it
 
         pays = [await transfer(client, to, 10**6) for to in targets]
         with pytest.raises(TransactionTooLarge, match="lookup table"):
@@ -262,7 +281,9 @@ async def test_changes_and_events_are_told_as_they_happen(
         events: list[tuple[str, Any]] = []
 
         async def watch() -> None:
-            values.extend([state["count"] async for state in client.watch("State", counter)])
+            values.extend(
+                [state["count"] async for state in client.watch("State", counter)]
+            )
 
         async def listen() -> None:
             async for _, name, value in client.watch_events():
@@ -271,12 +292,18 @@ async def test_changes_and_events_are_told_as_they_happen(
                     if len(events) == 2:
                         return
 
-        watching, listening = asyncio.create_task(watch()), asyncio.create_task(listen())
+        watching, listening = (
+            asyncio.create_task(watch()),
+            asyncio.create_task(listen()),
+        )
         await asyncio.sleep(1.0)
         for amount in (2, 3):
             await client.send(await client.build("increment", {"amount": amount}))
         await client.send(
-            [await client.build("decrement", {"amount": 5}), await client.build("close")]
+            [
+                await client.build("decrement", {"amount": 5}),
+                await client.build("close"),
+            ]
         )
         await asyncio.wait_for(watching, 20)  # it ends as the account is closed
         await asyncio.wait_for(listening, 20)

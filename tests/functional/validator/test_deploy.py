@@ -37,7 +37,9 @@ def on_chain(url: str, program_id: Pubkey) -> tuple[bytes, int, bytes]:
 
 
 def balance(url: str, key: Pubkey) -> int:
-    found: int = call(url, "getBalance", [str(key), {"commitment": "confirmed"}])["value"]
+    found: int = call(url, "getBalance", [str(key), {"commitment": "confirmed"}])[
+        "value"
+    ]
     return found
 
 
@@ -51,20 +53,34 @@ def key_files(tmp_path: Path, wallet: Keypair) -> dict[str, Path]:
 
 
 def test_a_program_is_deployed_called_and_upgraded(
-    cli: Cli, validator: Validator, wallet: Keypair, key_files: dict[str, Path], tmp_path: Path
+    cli: Cli,
+    validator: Validator,
+    wallet: Keypair,
+    key_files: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
-    so, common = key_files["so"], ("--url", validator.url, "--payer", key_files["payer"], "--json")
+    so, common = (
+        key_files["so"],
+        ("--url", validator.url, "--payer", key_files["payer"], "--json"),
+    )
     before = balance(validator.url, wallet.pubkey())
     ran = cli("deploy", so, *common)
     assert ran.code == 0, ran.err
     first = ran.json
     program = Pubkey.from_string(first["program_id"])
-    assert (first["action"], first["list_tools"]) == ("deploy", {"name": "counter", "tools": 4})
+    assert (first["action"], first["list_tools"]) == (
+        "deploy",
+        {"name": "counter", "tools": 4},
+    )
     data, slot, authority = on_chain(validator.url, program)
     assert data == so.read_bytes()
     assert (slot, authority) == (first["slot"], b"\1" + bytes(wallet.pubkey()))
     spent = before - balance(validator.url, wallet.pubkey())
-    assert first["rent_lamports"] < spent <= first["rent_lamports"] + first["fees_lamports"]
+    assert (
+        first["rent_lamports"]
+        < spent
+        <= first["rent_lamports"] + first["fees_lamports"]
+    )
 
     with connect_sync(program, validator.url, wallet=wallet) as client:
         assert client.source == "list_tools"
@@ -88,13 +104,21 @@ def test_a_program_is_deployed_called_and_upgraded(
     assert data.rstrip(b"\0") == so.read_bytes().rstrip(b"\0")
     assert slot == second["slot"] > first["slot"]
     spent = before - balance(validator.url, wallet.pubkey())
-    assert second["rent_lamports"] < spent <= second["rent_lamports"] + second["fees_lamports"]
+    assert (
+        second["rent_lamports"]
+        < spent
+        <= second["rent_lamports"] + second["fees_lamports"]
+    )
     buffer = buffer_address(wallet.pubkey(), program, so.read_bytes())
     assert call(validator.url, "getAccountInfo", [str(buffer)])["value"] is None
 
 
 def test_a_dropped_connection_costs_nothing_twice(
-    cli: Cli, validator: Validator, proxy: Proxy, wallet: Keypair, key_files: dict[str, Path]
+    cli: Cli,
+    validator: Validator,
+    proxy: Proxy,
+    wallet: Keypair,
+    key_files: dict[str, Path],
 ) -> None:
     """The line breaks for good after ten writes; another run, on another line, writes the rest only."""
     sent = 0
@@ -115,13 +139,22 @@ def test_a_dropped_connection_costs_nothing_twice(
     resumed = ran.json
     assert resumed["action"] == "deploy"
     assert 0 < resumed["written"] <= resumed["chunks"] - 8
-    assert on_chain(validator.url, Pubkey.from_string(resumed["program_id"]))[0] == so.read_bytes()
+    assert (
+        on_chain(validator.url, Pubkey.from_string(resumed["program_id"]))[0]
+        == so.read_bytes()
+    )
     spent = 10**10 - balance(validator.url, wallet.pubkey())
-    assert spent <= resumed["rent_lamports"] + 5000 * (resumed["chunks"] + 12), "rent is paid once"
+    assert spent <= resumed["rent_lamports"] + 5000 * (resumed["chunks"] + 12), (
+        "rent is paid once"
+    )
 
 
 def test_hiccups_are_waited_out_and_a_buffer_gives_its_rent_back(
-    cli: Cli, validator: Validator, proxy: Proxy, wallet: Keypair, key_files: dict[str, Path]
+    cli: Cli,
+    validator: Validator,
+    proxy: Proxy,
+    wallet: Keypair,
+    key_files: dict[str, Path],
 ) -> None:
     turn = 0
 
@@ -149,14 +182,25 @@ def test_hiccups_are_waited_out_and_a_buffer_gives_its_rent_back(
     time.sleep(2)  # until what was sent is confirmed, and its fees are paid
     before = balance(validator.url, wallet.pubkey())
     closed = cli(
-        "deploy", so, "--url", validator.url, "--payer", payer, "--close-buffer", "--json"
+        "deploy",
+        so,
+        "--url",
+        validator.url,
+        "--payer",
+        payer,
+        "--close-buffer",
+        "--json",
     ).json
     assert closed["lamports"] > 10**8
     assert balance(validator.url, wallet.pubkey()) == before + closed["lamports"] - 5000
 
 
 def test_who_may_not_deploy(
-    cli: Cli, validator: Validator, wallet: Keypair, key_files: dict[str, Path], tmp_path: Path
+    cli: Cli,
+    validator: Validator,
+    wallet: Keypair,
+    key_files: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
     so, payer = key_files["so"], key_files["payer"]
     poor = write_key(tmp_path / "poor.json", Keypair())
@@ -166,7 +210,9 @@ def test_who_may_not_deploy(
     assert "0.000000000 SOL" in refused.err
     assert not so.with_name("program-keypair.json").exists(), "nothing was begun"
 
-    assert cli("deploy", so, "--url", validator.url, "--payer", payer, "--final").code == 0
+    assert (
+        cli("deploy", so, "--url", validator.url, "--payer", payer, "--final").code == 0
+    )
     program = Keypair.from_bytes(
         bytes(json.loads(so.with_name("program-keypair.json").read_text()))
     ).pubkey()
@@ -178,16 +224,24 @@ def test_who_may_not_deploy(
     assert final.code == 1
     assert "final" in final.err
 
-    other = cli("deploy", so, "--url", validator.url, "--payer", payer, "--program-id", COUNTER)
+    other = cli(
+        "deploy", so, "--url", validator.url, "--payer", payer, "--program-id", COUNTER
+    )
     assert other.code == 1, "the test validator's own programs have another authority"
     assert load(PROGRAMS[COUNTER].parent / "spec.py").model.address == str(COUNTER)
 
 
 def test_an_idl_is_published_replaced_and_fetched(
-    cli: Cli, validator: Validator, key_files: dict[str, Path], program_metadata_so: Path
+    cli: Cli,
+    validator: Validator,
+    key_files: dict[str, Path],
+    program_metadata_so: Path,
 ) -> None:
     """With the Program Metadata program itself: small by one transaction, then large through a buffer."""
-    so, common = key_files["so"], ("--url", validator.url, "--payer", key_files["payer"], "--json")
+    so, common = (
+        key_files["so"],
+        ("--url", validator.url, "--payer", key_files["payer"], "--json"),
+    )
     assert cli("deploy", so, *common).code == 0
     program = Keypair.from_bytes(
         bytes(json.loads(so.with_name("program-keypair.json").read_text()))
@@ -196,7 +250,9 @@ def test_an_idl_is_published_replaced_and_fetched(
     large = {
         **small,
         "name": "large",
-        "docs": [bytes([n, n * 7 % 256] * 30).hex()[:99] + str(n**9) for n in range(250)],
+        "docs": [
+            bytes([n, n * 7 % 256] * 30).hex()[:99] + str(n**9) for n in range(250)
+        ],
     }
     for idl, action in ((small, "create"), (large, "update")):
         source = cli.write("idl.json", idl)
@@ -206,4 +262,7 @@ def test_an_idl_is_published_replaced_and_fetched(
         found = cli("fetch", program, "--url", validator.url, "--json").json
         assert (found["source"], found["idl"]) == ("Program Metadata", idl)
     assert ran.json["packed"] > 3_000, "more than one transaction holds"
-    assert cli("publish-idl", source, "--program", program, *common).json["action"] == "none"
+    assert (
+        cli("publish-idl", source, "--program", program, *common).json["action"]
+        == "none"
+    )

@@ -61,7 +61,9 @@ def test_a_payment_lands_once_and_is_found_by_its_payer(chain: PaymentChain) -> 
     assert tokens(chain, PAYEE.pubkey()) == before + 10_000
     assert desk.settle(payment, asked).error_reason == "duplicate_settlement"
     # Another facilitator with the same key and no memory of it: the node itself knows the transaction.
-    forgetful = ExactFacilitator(chain, KeypairSponsor(SPONSOR), MemorySettlements(), poll=0.2)
+    forgetful = ExactFacilitator(
+        chain, KeypairSponsor(SPONSOR), MemorySettlements(), poll=0.2
+    )
     assert not forgetful.settle(payment, asked).success
     found = chain.find(wire)
     assert (found.state, found.signature) == ("landed", settled.transaction)
@@ -74,7 +76,9 @@ def test_a_payer_without_the_funds_signs_nothing(chain: PaymentChain) -> None:
     assert refused.value.code == "INSUFFICIENT_FUNDS"
 
 
-def test_a_payment_whose_funds_are_gone_fails_in_simulation(chain: PaymentChain) -> None:
+def test_a_payment_whose_funds_are_gone_fails_in_simulation(
+    chain: PaymentChain,
+) -> None:
     everything = requirements(chain, tokens(chain, PAYER.pubkey()))
     signed = pay(chain, everything)
     desk = ExactFacilitator(chain, KeypairSponsor(SPONSOR), poll=0.2)
@@ -82,10 +86,15 @@ def test_a_payment_whose_funds_are_gone_fails_in_simulation(chain: PaymentChain)
     less = requirements(chain, 1_000)
     assert desk.settle(pay(chain, less), less).success
     verified = desk.verify(signed, everything)
-    assert (verified.is_valid, verified.invalid_reason) == (False, "transaction_simulation_failed")
+    assert (verified.is_valid, verified.invalid_reason) == (
+        False,
+        "transaction_simulation_failed",
+    )
 
 
-def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: PaymentChain, proxy: Proxy) -> None:
+def test_a_lost_answer_to_the_send_does_not_pay_twice(
+    chain: PaymentChain, proxy: Proxy
+) -> None:
     asked = requirements(chain, 7_000)
     payment = pay(chain, asked)
     before = tokens(chain, PAYEE.pubkey())
@@ -93,16 +102,18 @@ def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: PaymentChain, proxy
         (forward(), None)[1] if method == "sendTransaction" else forward()
     )
     through = rpc_chain(proxy.url)
-    settled = ExactFacilitator(through, KeypairSponsor(SPONSOR), poll=0.2, timeout=20.0).settle(
-        payment, asked
-    )
+    settled = ExactFacilitator(
+        through, KeypairSponsor(SPONSOR), poll=0.2, timeout=20.0
+    ).settle(payment, asked)
     through.close()
     assert settled.success, settled.error_message
     assert tokens(chain, PAYEE.pubkey()) == before + 7_000
 
 
 def test_an_unknown_blockhash_can_no_longer_land(chain: PaymentChain) -> None:
-    assert chain.blockhash_expired(Hash.from_string("CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky"))
+    assert chain.blockhash_expired(
+        Hash.from_string("CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky")
+    )
     assert not chain.blockhash_expired(chain.latest_blockhash())
 
 

@@ -62,7 +62,8 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     facilitator = x402FacilitatorSync()
     for desk in (BatchFacilitator, UptoFacilitator):
         facilitator.register(
-            [DEVNET], desk(chain, KeypairSponsor(SPONSOR), OURS, settlements, channels=sponsored)
+            [DEVNET],
+            desk(chain, KeypairSponsor(SPONSOR), OURS, settlements, channels=sponsored),
         )
     endpoint = LocalFacilitator(facilitator)
     core = x402ResourceServer(endpoint)
@@ -89,22 +90,31 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     wallet = Database(f"sqlite:///{tmp_path / 'wallet.db'}")
     address = str(PAYER.pubkey())
     channels, upto = WalletChannels(wallet, address), UptoClient(PAYER, chain, OURS)
-    client = BatchClient(PAYER, chain, OURS, channels, deposit=deposits({str(MINT): 5_000}))
+    client = BatchClient(
+        PAYER, chain, OURS, channels, deposit=deposits({str(MINT): 5_000})
+    )
     signer = x402Client().register(DEVNET, client).register(DEVNET, upto)
     budget = Budget(
-        wallet, address, SpendingLimits({str(MINT): SpendingLimit(per_day=10_000)}), session="node"
+        wallet,
+        address,
+        SpendingLimits({str(MINT): SpendingLimit(per_day=10_000)}),
+        session="node",
     )
     payer = CallPayer(signer, budget, proofs={"upto": upto.charged}, patience=90.0)
 
     async def call(scheme: str, number: int) -> int:
         offer = Offer(ResourceInfo(url="mcp://tool/quote"), (terms(scheme),))
 
-        async def ask(payment: Payment | None, _: Dialect) -> AskOutcome[dict[str, str]]:
+        async def ask(
+            payment: Payment | None, _: Dialect
+        ) -> AskOutcome[dict[str, str]]:
             reply = await paid_calls.call(offer, payment, {"n": number}, run)
             if isinstance(reply, Answer):
                 return AskOutcome(result=reply.result, receipt=reply.receipt)
             return AskOutcome(
-                demand=Demand(getattr(reply, "required", offer.payment_required(str(reply))))
+                demand=Demand(
+                    getattr(reply, "required", offer.payment_required(str(reply)))
+                )
             )
 
         return (await payer.call(ask, [scheme, number], "mcp://tool/quote")).amount

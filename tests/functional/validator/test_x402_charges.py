@@ -74,12 +74,19 @@ def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(
     book = SubscriptionStore(database, clock_ms=lambda: clock[0])
     terms = (chain.network, str(USDC), str(PAYEE.pubkey()))
     book.add_plan(
-        SubscriptionPlan("pro", "Pro", *terms, price=1_000, period="3600s", grace_ms=600_000)
+        SubscriptionPlan(
+            "pro", "Pro", *terms, price=1_000, period="3600s", grace_ms=600_000
+        )
     )
     made = book.pay("pro", str(SUBSCRIBER.pubkey()), "pay_1", "sig")
     collector = {chain.network: DelegatedCollector(chain, COLLECTOR)}
     worker = Charging(
-        book, SqlSettlements(database), {chain.network: chain}, collector, lease=0.0, poll=0.2
+        book,
+        SqlSettlements(database),
+        {chain.network: chain},
+        collector,
+        lease=0.0,
+        poll=0.2,
     )
     approve(chain, 1_500)
     before = tokens(chain, PAYEE.pubkey())
@@ -91,6 +98,9 @@ def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(
     clock[0] += 3_600_000
     assert worker.run_due() == 0  # 500 are left of what was approved
     late = book.get(made.id)
-    assert (late.state(clock[0]), tokens(chain, PAYEE.pubkey())) == ("past_due", before + 1_000)
+    assert (late.state(clock[0]), tokens(chain, PAYEE.pubkey())) == (
+        "past_due",
+        before + 1_000,
+    )
     assert "would fail on chain" in str(late.error)
     database.close()

@@ -45,7 +45,12 @@ ENVIRONMENT = {**os.environ, "IDL2MCP_PASSPHRASE": PASSPHRASE}
 def idl2mcp(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "idl2mcp", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+        timeout=120,
     )
 
 
@@ -98,7 +103,8 @@ def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str
         max_timeout_seconds=60,
     )
     offer = Offer(
-        ResourceInfo(url="http://shop/report"), tuple(core.build_payment_requirements(terms))
+        ResourceInfo(url="http://shop/report"),
+        tuple(core.build_payment_requirements(terms)),
     )
 
     async def report(request: Request) -> Response:
@@ -110,12 +116,19 @@ def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str
         await over_http.aclose()
 
     inner = Starlette(routes=[Route("/report", report)], lifespan=lifespan)
-    paid_calls = PaidCalls(core, Executions(Database(f"sqlite:///{tmp_path / 'shop.db'}")))
+    paid_calls = PaidCalls(
+        core, Executions(Database(f"sqlite:///{tmp_path / 'shop.db'}"))
+    )
     app = PaidHttp(inner, paid_calls, {("GET", "/report"): offer})
     port = free_port()
     server = uvicorn.Server(
         uvicorn.Config(
-            app, host="127.0.0.1", port=port, log_level="error", lifespan="on", ws="none"
+            app,
+            host="127.0.0.1",
+            port=port,
+            log_level="error",
+            lifespan="on",
+            ws="none",
         )
     )
     thread = threading.Thread(target=server.run)
@@ -138,7 +151,9 @@ def _wait(url: str) -> None:
     raise AssertionError(f"{url} does not answer")
 
 
-def test_pay_repeat_refuse_and_look_back(validator: Validator, shop: str, tmp_path: Path) -> None:
+def test_pay_repeat_refuse_and_look_back(
+    validator: Validator, shop: str, tmp_path: Path
+) -> None:
     create_keystore(tmp_path / "payer.json", keypair(1), PASSPHRASE)
     common = ["--url", validator.url, "--wallet", str(tmp_path / "payer.json")]
     common += ["--database", f"sqlite:///{tmp_path / 'payer.db'}", "--json"]
@@ -156,15 +171,22 @@ def test_pay_repeat_refuse_and_look_back(validator: Validator, shop: str, tmp_pa
     again = json.loads(idl2mcp(*call, *price).stdout)
     assert again["receipt"] == paid["receipt"]
     too_much = idl2mcp(
-        "x402", "pay", shop, *common, "--max", json.dumps({"amount": "2499", "asset": str(USDC)})
+        "x402",
+        "pay",
+        shop,
+        *common,
+        "--max",
+        json.dumps({"amount": "2499", "asset": str(USDC)}),
     )
     assert too_much.returncode == 1
     assert json.loads(too_much.stdout)["error"]["code"] == "AMOUNT_EXCEEDS_MAX"
     address = str(keypair(1).pubkey())
-    listed = json.loads(idl2mcp("x402", "history", "--wallet", address, *common[4:]).stdout)
-    assert [(p["state"], p["amount"], p["transaction"]) for p in listed["payments"]] == [
-        ("spent", "2500", paid["receipt"]["transaction"])
-    ]
+    listed = json.loads(
+        idl2mcp("x402", "history", "--wallet", address, *common[4:]).stdout
+    )
+    assert [
+        (p["state"], p["amount"], p["transaction"]) for p in listed["payments"]
+    ] == [("spent", "2500", paid["receipt"]["transaction"])]
     for output in (first, too_much):
         assert PASSPHRASE not in output.stdout + output.stderr
         assert str(keypair(1)) not in output.stdout + output.stderr

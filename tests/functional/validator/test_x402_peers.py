@@ -29,7 +29,9 @@ SEEDS = [(bytes([n]) * 32).hex() for n in (1, 2, 3)]
 PAYEE = keypair(3).pubkey()
 
 
-def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Path) -> None:
+def test_the_official_client_pays_our_server(
+    validator: Validator, tmp_path: Path
+) -> None:
     validator.airdrop(keypair(2).pubkey())
     chain = rpc_chain(validator.url)
     before = tokens(chain, PAYEE)
@@ -49,10 +51,16 @@ def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Pat
         SEEDS[0],
         *ours,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.splitlines()[-1])
-    assert (answer["text"], answer["is_error"], answer["paid"]) == (["rain in Bern"], False, True)
+    assert (answer["text"], answer["is_error"], answer["paid"]) == (
+        ["rain in Bern"],
+        False,
+        True,
+    )
     assert answer["receipt"]["success"]
     assert tokens(chain, PAYEE) == before + 3000
     chain.close()
@@ -78,11 +86,16 @@ async def test_our_client_pays_the_official_server(validator: Validator) -> None
         SpendingLimits({str(USDC): SpendingLimit(per_day=4000)}),
         session="peers",
     )
-    async with Client(StdioServerParameters(command=x402_python(), args=theirs)) as client:
-        bought = await Buyer(client, CallPayer(signer, budget, patience=60.0)).call_tool(
-            "quote", {"city": "Basel"}
-        )
+    async with Client(
+        StdioServerParameters(command=x402_python(), args=theirs)
+    ) as client:
+        bought = await Buyer(
+            client, CallPayer(signer, budget, patience=60.0)
+        ).call_tool("quote", {"city": "Basel"})
     assert "sunny in Basel" in str(bought.result.content)
-    assert (bought.amount, bought.receipt is not None and bought.receipt.success) == (4000, True)
+    assert (bought.amount, bought.receipt is not None and bought.receipt.success) == (
+        4000,
+        True,
+    )
     assert tokens(chain, PAYEE) == before + 4000
     chain.close()

@@ -37,7 +37,9 @@ class Parties:
 
     def client(self, wallet: Keypair) -> SyncProgramClient:
         return SyncProgramClient(
-            ProgramClient(spec(), self.transport, program_id=x402.PROGRAM_ID, wallet=wallet)
+            ProgramClient(
+                spec(), self.transport, program_id=x402.PROGRAM_ID, wallet=wallet
+            )
         )
 
     def held(self, key: Pubkey) -> int:
@@ -47,13 +49,17 @@ class Parties:
     def now(self) -> int:
         """The node's clock: the time of its newest block."""
         found: int = call(
-            self.url, "getBlockTime", [call(self.url, "getSlot", [{"commitment": "confirmed"}])]
+            self.url,
+            "getBlockTime",
+            [call(self.url, "getSlot", [{"commitment": "confirmed"}])],
         )
         return found
 
 
 @pytest.fixture
-def parties(validator: Validator, blocking_rpc: Callable[[str], RpcTransport]) -> Parties:
+def parties(
+    validator: Validator, blocking_rpc: Callable[[str], RpcTransport]
+) -> Parties:
     for wallet in (PAYER, PAYEE):
         validator.airdrop(wallet.pubkey())
     return Parties(validator.url, blocking_rpc(validator.url))
@@ -79,7 +85,9 @@ def test_a_payment_is_made_once(parties: Parties) -> None:
     receipt = x402.receipt_address(PAYER.pubkey(), PAYEE.pubkey(), MINT, ident)
     assert parties.payer.fetch("Receipt", receipt)["amount"] == 700
     with pytest.raises(ProgramFailed) as again:
-        parties.payer.send(parties.payer.build("pay", args, given), compute_units=150_000)
+        parties.payer.send(
+            parties.payer.build("pay", args, given), compute_units=150_000
+        )
     assert again.value.name == "AlreadyPaid"
 
 
@@ -90,7 +98,13 @@ def test_a_channel_and_three_vouchers(parties: Parties) -> None:
     before = parties.held(parties.purse), parties.held(parties.source)
     opening = parties.payer.build(
         "open",
-        {"salt": slot, "deposit": 10_000, "grace_period": 900, "open_slot": slot, "recipients": []},
+        {
+            "salt": slot,
+            "deposit": 10_000,
+            "grace_period": 900,
+            "open_slot": slot,
+            "recipients": [],
+        },
         {
             "payer": PAYER,
             "rent_payer": PAYER,
@@ -135,7 +149,9 @@ def test_a_subscription_and_two_charges(parties: Parties) -> None:
     plan = x402.plan_address(PAYEE.pubkey(), 1)
     terms = {"price": 90, "period": 10, "trial": 0, "grace": 10, "max_charges": 5}
     merchant = {"merchant": PAYEE, **parties.tokens}
-    parties.payee.send(parties.payee.build("create_plan", {"plan_id": 1, **terms}, merchant))
+    parties.payee.send(
+        parties.payee.build("create_plan", {"plan_id": 1, **terms}, merchant)
+    )
     before = parties.held(parties.purse)
     given = {
         "plan": plan,

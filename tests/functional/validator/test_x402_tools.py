@@ -61,10 +61,13 @@ class Desk:
     async def done(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """A tool's unsigned transaction, signed by the wallets that it names."""
         answer = await self.said(name, arguments)
-        message = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"])).message
+        message = VersionedTransaction.from_bytes(
+            base64.b64decode(answer["transaction"])
+        ).message
         await self._land(
             VersionedTransaction(
-                message, [k for k in (PAYER, PAYEE) if str(k.pubkey()) in answer["signers"]]
+                message,
+                [k for k in (PAYER, PAYEE) if str(k.pubkey()) in answer["signers"]],
             )
         )
         return answer
@@ -77,7 +80,9 @@ class Desk:
             for a in answer["accounts"]
         ]
         return Instruction(
-            Pubkey.from_string(answer["program_id"]), bytes.fromhex(answer["data"][2:]), metas
+            Pubkey.from_string(answer["program_id"]),
+            bytes.fromhex(answer["data"][2:]),
+            metas,
         )
 
     async def send(self, *instructions: Instruction, by: Keypair) -> None:
@@ -111,7 +116,10 @@ async def open_desk(validator: Validator) -> AsyncIterator[Desk]:
     transport = RpcTransport(validator.url)
     served = ServedProgram(spec(), x402.PROGRAM_ID, transport, "its spec", "")
     build, describe = Bridge([served]), Bridge([served], mode="describe")
-    async with Client(make_server(build)) as tools, Client(make_server(describe)) as describer:
+    async with (
+        Client(make_server(build)) as tools,
+        Client(make_server(describe)) as describer,
+    ):
         yield Desk(validator.url, transport, tools, describer)
     await transport.close()
 
@@ -168,13 +176,19 @@ async def _a_channel_by_tools_and_three_vouchers(desk: Desk) -> None:
     await desk.done("open", {**opening, "accounts": parties})
     for cumulative in (1_000, 2_200, 4_500):
         settle = await desk.described("settle", {"accounts": {"channel": str(address)}})
-        await desk.send(x402.signed_voucher(PAYER, address, cumulative), settle, by=PAYEE)
-        view = await desk.said("channel_status", {"accounts": {"channel": str(address)}})
+        await desk.send(
+            x402.signed_voucher(PAYER, address, cumulative), settle, by=PAYEE
+        )
+        view = await desk.said(
+            "channel_status", {"accounts": {"channel": str(address)}}
+        )
         assert view["simulation"]["returns"]["settled"] == str(cumulative)
     sealing = {"has_voucher": 0, "accounts": {"payee": payee, "channel": str(address)}}
     await desk.done("settle_and_seal", sealing)
     accounts = {"channel": str(address), "payer": payer, "rent_payer": payer, **TOKENS}
-    paying = await desk.described("distribute", {"recipients": [], "accounts": accounts})
+    paying = await desk.described(
+        "distribute", {"recipients": [], "accounts": accounts}
+    )
     await desk.send(paying, by=PAYEE)
     assert await desk.purse() == before + 4_500
 
@@ -192,7 +206,10 @@ async def _a_subscription_by_tools_and_two_charges(desk: Desk) -> None:
         "create_plan", {"plan_id": "2", **terms, "max_charges": 5, "accounts": merchant}
     )
     quoted = await desk.said("quote", {"periods": 3, "accounts": {"plan": str(plan)}})
-    assert (quoted["simulation"]["returns"]["price"], quoted["simulation"]["returns"]["open"]) == (
+    assert (
+        quoted["simulation"]["returns"]["price"],
+        quoted["simulation"]["returns"]["open"],
+    ) == (
         "80",
         True,
     )
@@ -208,12 +225,16 @@ async def _a_subscription_by_tools_and_two_charges(desk: Desk) -> None:
             "subscription_status", {"accounts": {"subscription": subscription}}
         )
         if desk.now() > int(
-            (await desk.said("get_subscription", {"address": subscription}))["fields"]["due_at"]
+            (await desk.said("get_subscription", {"address": subscription}))["fields"][
+                "due_at"
+            ]
         ):
             break
         await asyncio.sleep(0.5)
     assert report["simulation"]["returns"]["charges"] == 1
     await desk.send(charge, by=PAYEE)
     assert await desk.purse() == before + 160
-    view = await desk.said("subscription_status", {"accounts": {"subscription": subscription}})
+    view = await desk.said(
+        "subscription_status", {"accounts": {"subscription": subscription}}
+    )
     assert view["simulation"]["returns"]["charges"] == 2

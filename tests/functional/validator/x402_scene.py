@@ -19,6 +19,12 @@ PROGRAM = {PROGRAM_ID: REPO / "programs/x402/x402.so"}
 def accounts() -> dict[Pubkey, Account]:
     """What the node starts with: a mint, and the token accounts of payer, payee and treasury."""
     rows = {MINT: mint_data()}
-    for owner, amount in ((PAYER.pubkey(), 1_000_000), (PAYEE.pubkey(), 0), (TREASURY_OWNER, 0)):
-        rows[associated_token(owner, MINT, TOKEN_PROGRAM)] = token_data(MINT, owner, amount)
+    for owner, amount in (
+        (PAYER.pubkey(), 1_000_000),
+        (PAYEE.pubkey(), 0),
+        (TREASURY_OWNER, 0),
+    ):
+        rows[associated_token(owner, MINT, TOKEN_PROGRAM)] = token_data(
+            MINT, owner, amount
+        )
     return {key: Account(10**8, data, TOKEN_PROGRAM) for key, data in rows.items()}

@@ -36,11 +36,15 @@ async def pydantic_ai(target: dict[str, Any]) -> Session:
 
     async def model(messages: list[Any], info: AgentInfo) -> ModelResponse:
         """Calls the wanted tool once, then ends with what came back. Also notes the tools that it is offered."""
-        schemas.update({tool.name: tool.parameters_json_schema for tool in info.function_tools})
+        schemas.update(
+            {tool.name: tool.parameters_json_schema for tool in info.function_tools}
+        )
         if wanted:
             return ModelResponse([wanted.pop()])
         last = messages[-1].parts[-1]
-        text = last.content if isinstance(last.content, str) else json.dumps(last.content)
+        text = (
+            last.content if isinstance(last.content, str) else json.dumps(last.content)
+        )
         return ModelResponse([TextPart(text)])
 
     async with MCPToolset(where) as tools:
@@ -64,7 +68,10 @@ async def openai_agents(target: dict[str, Any]) -> Session:
         # Strict schemas are what its models ask for.
         tools = {
             tool.name: MCPUtil.to_function_tool(
-                tool, server, convert_schemas_to_strict=True, failure_error_function=None
+                tool,
+                server,
+                convert_schemas_to_strict=True,
+                failure_error_function=None,
             )
             for tool in await server.list_tools()
         }
@@ -86,13 +93,19 @@ async def llama_index(target: dict[str, Any]) -> Session:
 
     where = target.get("url") or target["command"]
     client = BasicMCPClient(where, args=target.get("args"))
-    tools = {tool.metadata.name: tool for tool in await McpToolSpec(client).to_tool_list_async()}
+    tools = {
+        tool.metadata.name: tool
+        for tool in await McpToolSpec(client).to_tool_list_async()
+    }
 
     async def call(name: str, arguments: dict[str, Any]) -> str:
         output = await tools[name].acall(**arguments)
         return str(output.content)
 
-    yield {name: tool.metadata.get_parameters_dict() for name, tool in tools.items()}, call
+    yield (
+        {name: tool.metadata.get_parameters_dict() for name, tool in tools.items()},
+        call,
+    )
 
 
 @asynccontextmanager
@@ -119,7 +132,9 @@ async def smolagents(target: dict[str, Any]) -> Session:
     where: Any = {**target, "transport": "streamable-http"}
     if "url" not in target:
         where = StdioServerParameters(**target)
-    with ToolCollection.from_mcp(where, trust_remote_code=True, structured_output=False) as found:
+    with ToolCollection.from_mcp(
+        where, trust_remote_code=True, structured_output=False
+    ) as found:
         tools = {tool.name: tool for tool in found.tools}
 
         async def call(name: str, arguments: dict[str, Any]) -> str:
@@ -164,9 +179,14 @@ async def mcp_use(target: dict[str, Any]) -> Session:
 
         async def call(name: str, arguments: dict[str, Any]) -> str:
             answer = await tools[name].ainvoke(arguments)
-            return answer if isinstance(answer, str) else json.dumps(answer, default=str)
+            return (
+                answer if isinstance(answer, str) else json.dumps(answer, default=str)
+            )
 
-        yield {name: _schema(tool.tool_call_schema) for name, tool in tools.items()}, call
+        yield (
+            {name: _schema(tool.tool_call_schema) for name, tool in tools.items()},
+            call,
+        )
     finally:
         await client.close_all_sessions()
 
@@ -205,7 +225,11 @@ FRAMEWORKS = {
 
 
 async def main() -> None:
-    framework, target, calls = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+    framework, target, calls = (
+        sys.argv[1],
+        json.loads(sys.argv[2]),
+        json.loads(sys.argv[3]),
+    )
     async with FRAMEWORKS[framework](target) as (schemas, call):
         texts = [await _text_of(call(one["name"], one["arguments"])) for one in calls]
     print(json.dumps({"tools": schemas, "calls": texts}))

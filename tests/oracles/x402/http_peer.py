@@ -63,7 +63,9 @@ def keypair(asked):
 def paying(kind, asked):
     client = kind()
     client.set_spend_controls(False)  # else it pays in USDC alone
-    register_exact_svm_client(client, KeypairSigner(keypair(asked)), rpc_url=asked["rpc"])
+    register_exact_svm_client(
+        client, KeypairSigner(keypair(asked)), rpc_url=asked["rpc"]
+    )
     return client
 
 
@@ -106,13 +108,17 @@ def core(kind, client, asked):
     server = kind(client(FacilitatorConfig(url=asked["facilitator"])))
     server.register("solana:*", ExactSvmServerScheme())
     price = AssetAmount(amount="1000", asset=USDC)
-    option = PaymentOption(scheme="exact", network=NETWORK, pay_to=asked["pay_to"], price=price)
+    option = PaymentOption(
+        scheme="exact", network=NETWORK, pay_to=asked["pay_to"], price=price
+    )
     return {"GET /forecast": RouteConfig(accepts=option)}, server
 
 
 def sell_with_fastapi(asked):
     app = FastAPI()
-    middleware = fastapi_middleware(*core(x402ResourceServer, HTTPFacilitatorClient, asked))
+    middleware = fastapi_middleware(
+        *core(x402ResourceServer, HTTPFacilitatorClient, asked)
+    )
 
     @app.middleware("http")
     async def paid(request: Request, call_next):
@@ -127,7 +133,9 @@ def sell_with_fastapi(asked):
 
 def sell_with_flask(asked):
     app = Flask("forecast")
-    flask_middleware(app, *core(x402ResourceServerSync, HTTPFacilitatorClientSync, asked))
+    flask_middleware(
+        app, *core(x402ResourceServerSync, HTTPFacilitatorClientSync, asked)
+    )
     app.add_url_rule("/forecast", view_func=lambda: "sunny")
 
     class Silent(WSGIRequestHandler):
@@ -158,7 +166,9 @@ def facilitate(asked):
         else:
             kinds = PaymentPayload, PaymentRequirements
         parts = body["paymentPayload"], body["paymentRequirements"]
-        return [kind.model_validate(part) for kind, part in zip(kinds, parts, strict=True)]
+        return [
+            kind.model_validate(part) for kind, part in zip(kinds, parts, strict=True)
+        ]
 
     def wire(model):
         return model.model_dump(by_alias=True, exclude_none=True)
@@ -179,14 +189,20 @@ def facilitate(asked):
 
 
 def served(app):
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical")
+    )
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:
         time.sleep(0.01)
     return f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
 
 
-OPS = {"buy": buy, "sell": lambda asked: SELLERS[asked["package"]](asked), "facilitate": facilitate}
+OPS = {
+    "buy": buy,
+    "sell": lambda asked: SELLERS[asked["package"]](asked),
+    "facilitate": facilitate,
+}
 
 
 def main():

@@ -29,7 +29,10 @@ async def main() -> None:
         ExactSvmClientScheme(KeypairSigner(keypair), rpc_url=url),
     )
     parameters = StdioServerParameters(command=command[0], args=command[1:])
-    async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
+    async with (
+        stdio_client(parameters) as (read, write),
+        ClientSession(read, write) as session,
+    ):
         await session.initialize()
         paying = x402MCPSession(session, payer)
         result = await paying.call_tool("quote", {"city": "Bern"})

@@ -31,14 +31,17 @@ async def main() -> None:
         ClientSession(read, write) as session,
     ):
         await session.initialize()
-        result = await x402MCPSession(session, payer).call_tool(tool, json.loads(arguments))
+        result = await x402MCPSession(session, payer).call_tool(
+            tool, json.loads(arguments)
+        )
         receipt = result.payment_response
         print(
             json.dumps(
                 {
                     "isError": result.is_error,
                     "paid": result.payment_made,
-                    "receipt": receipt and receipt.model_dump(by_alias=True, exclude_none=True),
+                    "receipt": receipt
+                    and receipt.model_dump(by_alias=True, exclude_none=True),
                 }
             )
         )

@@ -41,7 +41,8 @@ svm = LiteSVM().with_blockhash_check(False)
 svm.airdrop(sponsor.pubkey(), 10**9)
 for key, (owner, data) in given["accounts"].items():
     svm.set_account(
-        Pubkey.from_string(key), Account(10**7, bytes.fromhex(data), Pubkey.from_string(owner))
+        Pubkey.from_string(key),
+        Account(10**7, bytes.fromhex(data), Pubkey.from_string(owner)),
     )
 scheme = ExactSvmFacilitatorScheme(Signer(sponsor, rpc_url="http://127.0.0.1:1"))
 terms = PaymentRequirements.model_validate(given["terms"])

@@ -38,7 +38,11 @@ async def main() -> None:
     core.initialize()
     price = AssetAmount(amount="3000", asset=mint)
     terms = ResourceConfig(
-        scheme="exact", network=chain.network, pay_to=pay_to, price=price, max_timeout_seconds=60
+        scheme="exact",
+        network=chain.network,
+        pay_to=pay_to,
+        price=price,
+        max_timeout_seconds=60,
     )
     accepts = tuple(core.build_payment_requirements(terms))
     paid = Paid(
@@ -49,16 +53,22 @@ async def main() -> None:
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         schema = {"type": "object", "properties": {"city": {"type": "string"}}}
         return types.ListToolsResult(
-            tools=[types.Tool(name="quote", description="A quote.", input_schema=schema)]
+            tools=[
+                types.Tool(name="quote", description="A quote.", input_schema=schema)
+            ]
         )
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         city = (params.arguments or {}).get("city")
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=f"rain in {city}")]
         )
 
-    server: Server[Any] = Server("ours", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "ours", on_list_tools=list_tools, on_call_tool=call_tool
+    )
     server.middleware.append(paid)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

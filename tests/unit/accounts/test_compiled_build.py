@@ -29,7 +29,9 @@ PAY = Program(model.ProgramModel("p", (IX,), address=str(PROGRAM))).instruction(
 
 
 def all_given() -> dict[str, Any]:
-    return {name: Pubkey.new_unique() for name in ("from_account", "to", "system_program")}
+    return {
+        name: Pubkey.new_unique() for name in ("from_account", "to", "system_program")
+    }
 
 
 def test_all_given_makes_the_instruction_as_by_hand() -> None:
@@ -45,8 +47,13 @@ def test_all_given_makes_the_instruction_as_by_hand() -> None:
     )
     assert PAY.build({"amount": 5}, given_accounts) == wanted
     other = Pubkey.new_unique()
-    assert PAY.build({"amount": 5}, given_accounts, program_id=other).program_id == other
-    assert PAY.build({"amount": 5}, given_accounts, program_id=str(other)).program_id == other
+    assert (
+        PAY.build({"amount": 5}, given_accounts, program_id=other).program_id == other
+    )
+    assert (
+        PAY.build({"amount": 5}, given_accounts, program_id=str(other)).program_id
+        == other
+    )
 
 
 @given(st.permutations(["from_account", "to", "system_program"]), st.data())
@@ -54,19 +61,29 @@ def test_any_form_of_the_same_accounts_gives_the_same(
     order: list[str], data: st.DataObject
 ) -> None:
     pairs = {name: Keypair() for name in order}
-    plain = PAY.build({"amount": 5}, {name: pair.pubkey() for name, pair in pairs.items()})
+    plain = PAY.build(
+        {"amount": 5}, {name: pair.pubkey() for name, pair in pairs.items()}
+    )
     spelled: dict[str, Any] = {}
     for name in order:
-        key = data.draw(st.sampled_from([name, "".join(w.title() for w in name.split("_"))]))
+        key = data.draw(
+            st.sampled_from([name, "".join(w.title() for w in name.split("_"))])
+        )
         value = pairs[name]
-        spelled[key] = data.draw(st.sampled_from([value, value.pubkey(), str(value.pubkey())]))
+        spelled[key] = data.draw(
+            st.sampled_from([value, value.pubkey(), str(value.pubkey())])
+        )
     assert PAY.build({"amount": "5"}, spelled) == plain
 
 
 def test_what_is_missing_is_filled_in() -> None:
     wallet, to = Keypair(), Pubkey.new_unique()
     built = PAY.build({"amount": 1}, {"to": to}, wallet=wallet)
-    assert [str(m.pubkey) for m in built.accounts] == [str(wallet.pubkey()), str(to), "1" * 32]
+    assert [str(m.pubkey) for m in built.accounts] == [
+        str(wallet.pubkey()),
+        str(to),
+        "1" * 32,
+    ]
 
 
 def test_an_unknown_name_is_an_error() -> None:
@@ -92,7 +109,9 @@ def test_a_value_other_than_an_address_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("args", [{"amount": 1 << 64}, {"amout": 1}, {}])
-def test_arguments_are_checked_in_the_generated_function_too(args: dict[str, int]) -> None:
+def test_arguments_are_checked_in_the_generated_function_too(
+    args: dict[str, int],
+) -> None:
     with pytest.raises(EncodeError, match="amount"):
         PAY.build(args, all_given())
 

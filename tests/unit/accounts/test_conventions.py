@@ -37,7 +37,14 @@ def codama(*accounts: dict[str, Any]) -> Program:
         "publicKey": str(Pubkey(b"\x07" * 32)),
         "instructions": [instruction],
     }
-    return load({"kind": "rootNode", "standard": "codama", "version": "1.0.0", "program": program})
+    return load(
+        {
+            "kind": "rootNode",
+            "standard": "codama",
+            "version": "1.0.0",
+            "program": program,
+        }
+    )
 
 
 PAYER = signer("payer", defaultValue={"kind": "payerValueNode"})
@@ -62,10 +69,15 @@ def test_an_account_that_signs_for_itself_is_asked_for(
     with pytest.raises(MissingAccount, match=own):
         act.build({}, {}, wallet=WALLET)
     built = act.build({}, {own: Keypair().pubkey()}, wallet=WALLET)
-    assert sum(meta.pubkey == WALLET.pubkey() for meta in built.accounts) == len(accounts) - 1
+    assert (
+        sum(meta.pubkey == WALLET.pubkey() for meta in built.accounts)
+        == len(accounts) - 1
+    )
 
 
-@pytest.mark.parametrize("name", ["source", "newOwner", "new_authority", "payer", "owner"])
+@pytest.mark.parametrize(
+    "name", ["source", "newOwner", "new_authority", "payer", "owner"]
+)
 def test_a_person_that_signs_is_the_wallet(name: str) -> None:
     built = codama(signer(name)).instruction("act").build({}, {}, wallet=WALLET)
     assert built.accounts[0].pubkey == WALLET.pubkey()

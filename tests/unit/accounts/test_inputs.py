@@ -17,7 +17,9 @@ class AnchorpyWallet:
     public_key = KEY
 
 
-@pytest.mark.parametrize("value", [KEY, str(KEY), AccountMeta(KEY, True, False), AnchorpyWallet()])
+@pytest.mark.parametrize(
+    "value", [KEY, str(KEY), AccountMeta(KEY, True, False), AnchorpyWallet()]
+)
 def test_an_address_is_read_in_every_form(value: object) -> None:
     assert address_of(value) == KEY
 
@@ -33,5 +35,7 @@ def test_other_values_are_not_addresses(value: object) -> None:
 
 
 def test_a_required_address_is_refused_with_its_path() -> None:
-    with pytest.raises(EncodeError, match="^act.vault: expected an address .*, got 'nonsense'"):
+    with pytest.raises(
+        EncodeError, match="^act.vault: expected an address .*, got 'nonsense'"
+    ):
         require_address("nonsense", "act", "vault")

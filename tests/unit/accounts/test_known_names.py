@@ -22,7 +22,8 @@ def test_names_in_any_case_style(name: str, address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["program", "mint", "authority", "swap_program", "token", "metadata", "oracle"]
+    "name",
+    ["program", "mint", "authority", "swap_program", "token", "metadata", "oracle"],
 )
 def test_a_name_that_does_not_settle_it_gives_nothing(name: str) -> None:
     assert known_address(name) is None

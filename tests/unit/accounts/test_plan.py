@@ -74,7 +74,9 @@ PROGRAM = Pubkey.new_unique()
 STATE = AccountType(
     "Vault",
     Discriminator(b"vaultdsc"),
-    Struct((Field("authority", PUBKEY), Field("index", U64), Field("inner", Link("Inner")))),
+    Struct(
+        (Field("authority", PUBKEY), Field("index", U64), Field("inner", Link("Inner")))
+    ),
 )
 INNER = TypeDef("Inner", Struct((Field("key", PUBKEY),)))
 
@@ -82,7 +84,8 @@ INNER = TypeDef("Inner", Struct((Field("key", PUBKEY),)))
 def plan_of(*accounts: AccountItem, args: tuple[Field, ...] = (), **more: Any) -> Plan:
     instruction = Instruction("act", Discriminator(b"\1"), args, accounts, **more)
     return Plan(
-        Codecs(ProgramModel("p", (instruction,), accounts=(STATE,), types=(INNER,))), instruction
+        Codecs(ProgramModel("p", (instruction,), accounts=(STATE,), types=(INNER,))),
+        instruction,
     )
 
 
@@ -201,7 +204,9 @@ GROUPS = (
 )
 
 
-def test_groups_are_nested_objects_dotted_names_or_flat_where_that_is_unambiguous() -> None:
+def test_groups_are_nested_objects_dotted_names_or_flat_where_that_is_unambiguous() -> (
+    None
+):
     user, a, leaf, b = (Pubkey.new_unique() for _ in range(4))
     plan = plan_of(*GROUPS)
     assert plan.names() == ["user", "a.common", "a.deep.leaf", "b.common"]
@@ -253,7 +258,9 @@ def test_a_fixed_address_is_filled_in_and_wins_over_the_name() -> None:
 
 def test_well_known_names_are_filled_in() -> None:
     plan = plan_of(
-        Account("systemProgram"), Account("tokenProgram"), Account("associatedTokenProgram")
+        Account("systemProgram"),
+        Account("tokenProgram"),
+        Account("associatedTokenProgram"),
     )
     assert keys(plan) == [SYSTEM_PROGRAM, TOKEN_PROGRAM, ASSOCIATED_TOKEN_PROGRAM]
 
@@ -287,17 +294,23 @@ def test_the_event_pair_is_filled_in() -> None:
 
 def test_a_token_account_by_name_follows_its_neighbours() -> None:
     owner, mint = Pubkey.new_unique(), Pubkey.new_unique()
-    plan = plan_of(Account("user_ata"), Account("user"), Account("mint"), Account("token_program"))
+    plan = plan_of(
+        Account("user_ata"), Account("user"), Account("mint"), Account("token_program")
+    )
     assert keys(plan, {"user": owner, "mint": mint})[0] == associated_token(owner, mint)
-    assert keys(plan, {"user": owner, "mint": mint, "token_program": TOKEN_2022_PROGRAM})[
-        0
-    ] == associated_token(owner, mint, TOKEN_2022_PROGRAM)
+    assert keys(
+        plan, {"user": owner, "mint": mint, "token_program": TOKEN_2022_PROGRAM}
+    )[0] == associated_token(owner, mint, TOKEN_2022_PROGRAM)
 
 
 def test_the_spec_says_an_associated_token_account() -> None:
     owner, mint = Pubkey.new_unique(), Pubkey.new_unique()
-    constraint = Constraints(token=TokenConstraint("associated", mint="coin", authority="who"))
-    plan = plan_of(Account("purse", constraints=constraint), Account("coin"), Account("who"))
+    constraint = Constraints(
+        token=TokenConstraint("associated", mint="coin", authority="who")
+    )
+    plan = plan_of(
+        Account("purse", constraints=constraint), Account("coin"), Account("who")
+    )
     assert keys(plan, {"coin": mint, "who": owner})[0] == associated_token(owner, mint)
 
 
@@ -306,7 +319,9 @@ def test_token_2022_is_told_by_the_owner_of_the_mint() -> None:
     plan = plan_of(Account("mint"), Account("token_program"))
     resolution = start(plan, {"mint": mint}, online=True)
     assert resolution.wanted() == [mint]
-    resolution.supply([(mint, ChainAccount(lamports=1, data=bytes(82), owner=TOKEN_2022_PROGRAM))])
+    resolution.supply(
+        [(mint, ChainAccount(lamports=1, data=bytes(82), owner=TOKEN_2022_PROGRAM))]
+    )
     assert resolution.metas()[1].pubkey == TOKEN_2022_PROGRAM
 
 
@@ -353,7 +368,8 @@ def test_an_argument_seed_by_path_default_and_spelling() -> None:
 def test_account_seeds_and_one_account_in_two_seeds() -> None:
     mint = Pubkey.new_unique()
     plan = plan_of(
-        Account("mint"), pda(AccountSeed(("mint",)), ConstSeed(b"-"), AccountSeed(("mint",)))
+        Account("mint"),
+        pda(AccountSeed(("mint",)), ConstSeed(b"-"), AccountSeed(("mint",))),
     )
     assert keys(plan, {"mint": mint})[1] == derived(bytes(mint), b"-", bytes(mint))
 
@@ -361,15 +377,24 @@ def test_account_seeds_and_one_account_in_two_seeds() -> None:
 @pytest.mark.parametrize("sort", ["min", "max"])
 def test_two_keys_in_order(sort: Any) -> None:
     one, two = Pubkey(bytes(31) + b"\1"), Pubkey(bytes(31) + b"\2")
-    plan = plan_of(Account("x"), Account("y"), pda(AccountSeed(("x",), sort=sort, other=("y",))))
+    plan = plan_of(
+        Account("x"), Account("y"), pda(AccountSeed(("x",), sort=sort, other=("y",)))
+    )
     wanted = derived(bytes(one if sort == "min" else two))
-    assert keys(plan, {"x": one, "y": two})[2] == keys(plan, {"x": two, "y": one})[2] == wanted
+    assert (
+        keys(plan, {"x": one, "y": two})[2]
+        == keys(plan, {"x": two, "y": one})[2]
+        == wanted
+    )
 
 
 def test_a_chain_of_derived_addresses() -> None:
     first = Account("first", pda=Pda((ConstSeed(b"1"),)))
     second = Account("second", pda=Pda((AccountSeed(("first",)),)))
-    assert keys(plan_of(second, first)) == [derived(bytes(derived(b"1"))), derived(b"1")]
+    assert keys(plan_of(second, first)) == [
+        derived(bytes(derived(b"1"))),
+        derived(b"1"),
+    ]
 
 
 def test_a_foreign_program_by_constant_argument_and_account() -> None:
@@ -389,14 +414,19 @@ def test_a_foreign_program_by_constant_argument_and_account() -> None:
 
 def test_an_unknown_foreign_program_never_becomes_our_own() -> None:
     plan = plan_of(
-        pda(ConstSeed(b"x"), program=ResolverValue("the IDL's program seed is unreadable"))
+        pda(
+            ConstSeed(b"x"),
+            program=ResolverValue("the IDL's program seed is unreadable"),
+        )
     )
     with pytest.raises(MissingAccount, match="program that owns the address"):
         keys(plan)
 
 
 def test_an_unresolved_seed_is_named_and_the_address_can_be_given() -> None:
-    plan = plan_of(pda(ConstSeed(b"x"), UnknownSeed("a big-endian number of unknown width")))
+    plan = plan_of(
+        pda(ConstSeed(b"x"), UnknownSeed("a big-endian number of unknown width"))
+    )
     with pytest.raises(MissingAccount) as caught:
         keys(plan)
     assert "seed 2" in caught.value.why
@@ -407,12 +437,16 @@ def test_an_unresolved_seed_is_named_and_the_address_can_be_given() -> None:
 
 def seeded_by_argument_and_account() -> Plan:
     return plan_of(
-        Account("mint"), pda(ArgSeed(("x",)), AccountSeed(("mint",))), args=(Field("x", U8),)
+        Account("mint"),
+        pda(ArgSeed(("x",)), AccountSeed(("mint",))),
+        args=(Field("x", U8),),
     )
 
 
 def test_a_missing_argument_of_a_seed_is_named() -> None:
-    with pytest.raises(MissingAccount, match="seed 1 is the argument 'x', which is not given"):
+    with pytest.raises(
+        MissingAccount, match="seed 1 is the argument 'x', which is not given"
+    ):
         keys(seeded_by_argument_and_account(), {"mint": PROGRAM})
 
 
@@ -430,7 +464,9 @@ def test_a_missing_account_of_a_seed_is_named() -> None:
         (BORSH_STRING, "\ud800", "seed 1, the argument 'x': .*utf8"),
     ],
 )
-def test_a_seed_value_that_does_not_fit_is_refused(node: Type, value: Any, says: str) -> None:
+def test_a_seed_value_that_does_not_fit_is_refused(
+    node: Type, value: Any, says: str
+) -> None:
     plan = plan_of(pda(ArgSeed(("x",))), args=(Field("x", node),))
     with pytest.raises(PdaError, match=says):
         keys(plan, args={"x": value})
@@ -455,7 +491,9 @@ def test_a_field_of_a_fetched_account_is_asked_for_once() -> None:
     plan = plan_of(
         Account("vault"),
         FIELD_SEED,
-        Account("second", pda=Pda((AccountSeed(("vault",), ("inner", "key"), "Vault"),))),
+        Account(
+            "second", pda=Pda((AccountSeed(("vault",), ("inner", "key"), "Vault"),))
+        ),
     )
     resolution = start(plan, {"vault": key}, online=True)
     assert resolution.wanted() == [key]
@@ -478,14 +516,19 @@ def test_without_a_connection_the_field_is_named() -> None:
     [
         (None, "does not exist"),
         (vault(PROGRAM, owner=SYSTEM_PROGRAM), "belongs to program 1111"),
-        (ChainAccount(lamports=1, data=b"vaultdsc" + bytes(9), owner=PROGRAM), "account 'vault'"),
+        (
+            ChainAccount(lamports=1, data=b"vaultdsc" + bytes(9), owner=PROGRAM),
+            "account 'vault'",
+        ),
     ],
 )
 def test_data_that_is_not_there_foreign_or_short_is_told(
     account: ChainAccount | None, why: str
 ) -> None:
     key = Pubkey.new_unique()
-    resolution = start(plan_of(Account("vault"), FIELD_SEED), {"vault": key}, online=True)
+    resolution = start(
+        plan_of(Account("vault"), FIELD_SEED), {"vault": key}, online=True
+    )
     resolution.wanted()
     resolution.supply([(key, account)])
     with pytest.raises(MissingAccount, match=why):
@@ -494,11 +537,20 @@ def test_data_that_is_not_there_foreign_or_short_is_told(
 
 def test_a_field_of_a_token_account_whose_type_the_idl_only_names() -> None:
     key, mint = Pubkey.new_unique(), Pubkey.new_unique()
-    plan = plan_of(Account("purse"), pda(AccountSeed(("purse",), ("mint",), "TokenAccount")))
+    plan = plan_of(
+        Account("purse"), pda(AccountSeed(("purse",), ("mint",), "TokenAccount"))
+    )
     resolution = start(plan, {"purse": key}, online=True)
     resolution.wanted()
     resolution.supply(
-        [(key, ChainAccount(lamports=1, data=bytes(mint) + bytes(133), owner=TOKEN_PROGRAM))]
+        [
+            (
+                key,
+                ChainAccount(
+                    lamports=1, data=bytes(mint) + bytes(133), owner=TOKEN_PROGRAM
+                ),
+            )
+        ]
     )
     assert resolution.metas()[1].pubkey == derived(bytes(mint))
 
@@ -529,8 +581,13 @@ def test_default_values() -> None:
         (PdaValue(Pda((ConstSeed(b"s"),))), derived(b"s")),
     ]
     for value, wanted in cases:
-        plan = plan_of(Account("a", default=value), Account("b"), args=(Field("k", PUBKEY),))
-        assert keys(plan, {"b": other}, {"k": other}, wallet=wallet, payer=payer)[0] == wanted
+        plan = plan_of(
+            Account("a", default=value), Account("b"), args=(Field("k", PUBKEY),)
+        )
+        assert (
+            keys(plan, {"b": other}, {"k": other}, wallet=wallet, payer=payer)[0]
+            == wanted
+        )
 
 
 def test_a_value_given_wins_over_the_default() -> None:
@@ -551,18 +608,26 @@ def test_a_conditional_by_account_and_by_argument() -> None:
     assert keys(plan)[0] == no
     by_arg = Account(
         "a",
-        default=ConditionalValue(ArgValue(("kind",)), "NonFungible", ConstValue(str(yes)), None),
+        default=ConditionalValue(
+            ArgValue(("kind",)), "NonFungible", ConstValue(str(yes)), None
+        ),
     )
     plan = plan_of(replace(by_arg, optional=True), args=(Field("kind", BORSH_STRING),))
     assert keys(plan, args={"kind": "nonFungible"}) == [yes]
-    assert keys(plan, args={"kind": "Fungible"}) == [PROGRAM]  # absent: the program's own id
+    assert keys(plan, args={"kind": "Fungible"}) == [
+        PROGRAM
+    ]  # absent: the program's own id
 
 
 def test_a_resolver_is_the_callers() -> None:
     plan = plan_of(Account("a", default=ResolverValue("pick", ("b",))), Account("b"))
     with pytest.raises(MissingAccount, match="resolver 'pick'"):
         keys(plan, {"b": PROGRAM})
-    found = keys(plan, {"b": PROGRAM}, resolvers={"pick": lambda r: derived(bytes(r.address("b")))})
+    found = keys(
+        plan,
+        {"b": PROGRAM},
+        resolvers={"pick": lambda r: derived(bytes(r.address("b")))},
+    )
     assert found[0] == derived(bytes(PROGRAM))
 
 
@@ -582,18 +647,24 @@ def test_an_argument_that_is_the_bump_of_an_account() -> None:
 
 
 def test_an_absent_optional_account_is_the_program_id_without_flags() -> None:
-    plan = plan_of(Account("a", optional=True, writable=True, signer=True), Account("b"))
+    plan = plan_of(
+        Account("a", optional=True, writable=True, signer=True), Account("b")
+    )
     metas = start(plan, {"b": PROGRAM, "a": None}).metas()
     assert metas[0] == AccountMeta(PROGRAM, False, False)
     assert start(plan, {"b": PROGRAM}).metas()[0] == metas[0]
 
 
 def test_an_absent_optional_account_is_left_out_in_native_programs() -> None:
-    plan = plan_of(Account("b"), Account("a", optional=True), optional_accounts="omitted")
+    plan = plan_of(
+        Account("b"), Account("a", optional=True), optional_accounts="omitted"
+    )
     assert keys(plan, {"b": PROGRAM}) == [PROGRAM]
 
 
-def test_an_optional_account_with_seeds_is_absent_where_they_cannot_be_derived() -> None:
+def test_an_optional_account_with_seeds_is_absent_where_they_cannot_be_derived() -> (
+    None
+):
     optional = replace(pda(ArgSeed(("x",))), optional=True)
     plan = plan_of(optional, args=(Field("x", U8),))
     assert keys(plan) == [PROGRAM]
@@ -603,7 +674,8 @@ def test_an_optional_account_with_seeds_is_absent_where_they_cannot_be_derived()
 def test_either_signs_as_key_pair_or_wallet() -> None:
     pair, key = Keypair(), Pubkey.new_unique()
     plan = plan_of(
-        Account("a", signer="either"), remaining=(RemainingAccounts("signers", signer=True),)
+        Account("a", signer="either"),
+        remaining=(RemainingAccounts("signers", signer=True),),
     )
 
     def signs(given: dict[str, Any], **options: Any) -> bool:
@@ -621,7 +693,9 @@ def test_remaining_accounts_have_their_flags_and_stand_last() -> None:
     key = Pubkey.new_unique()
     plan = plan_of(Account("a"), remaining=(RemainingAccounts("hooks", writable=True),))
     raw = AccountMeta(PROGRAM, False, True)
-    metas = start(plan, {"a": key, "hooks": [str(key), PROGRAM]}, remaining=[key, raw]).metas()
+    metas = start(
+        plan, {"a": key, "hooks": [str(key), PROGRAM]}, remaining=[key, raw]
+    ).metas()
     assert [(m.pubkey, m.is_writable) for m in metas[1:]] == [
         (key, True),
         (PROGRAM, True),
@@ -654,7 +728,9 @@ def test_what_must_be_given_with_and_without_wallet_and_connection() -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_relation_of_an_account_that_is_derived_from_it_must_be_given(first: int) -> None:
+def test_a_relation_of_an_account_that_is_derived_from_it_must_be_given(
+    first: int,
+) -> None:
     """`position` is derived from `mint`, and holds it: the IDL of an account with has_one and seeds says both."""
     both = [
         Account("position", pda=Pda((AccountSeed(("mint",)),))),

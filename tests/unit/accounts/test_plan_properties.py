@@ -54,13 +54,18 @@ def test_resolution_ends_in_addresses_or_in_our_own_errors(
         plan = Plan(codecs, instruction)
         plan.must_give(online=online)
         try:
-            resolution = plan.resolve({}, {}, program_id=PROGRAM, wallet=WALLET, online=online)
+            resolution = plan.resolve(
+                {}, {}, program_id=PROGRAM, wallet=WALLET, online=online
+            )
             for _ in range(len(plan.leaves) + 2):
                 wanted = resolution.wanted()
                 if not wanted:
                     break
                 resolution.supply(
-                    [(key, ChainAccount(lamports=1, data=data, owner=PROGRAM)) for key in wanted]
+                    [
+                        (key, ChainAccount(lamports=1, data=data, owner=PROGRAM))
+                        for key in wanted
+                    ]
                 )
             else:
                 raise AssertionError("it asks on and on")
@@ -90,9 +95,14 @@ ODD = [
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 @pytest.mark.parametrize("optional", [False, True])
-def test_values_that_no_reader_writes_but_a_chain_may_serve(value: Value, optional: bool) -> None:
+def test_values_that_no_reader_writes_but_a_chain_may_serve(
+    value: Value, optional: bool
+) -> None:
     instruction = Instruction(
-        "act", Discriminator(b"x"), (), (Account("a", default=value, optional=optional),)
+        "act",
+        Discriminator(b"x"),
+        (),
+        (Account("a", default=value, optional=optional),),
     )
     plan = Plan(Codecs(ProgramModel("p", (instruction,))), instruction)
     plan.must_give()
@@ -108,16 +118,22 @@ def test_all_given_by_dotted_name_is_taken_in_order(model: ProgramModel) -> None
     codecs = Codecs(model)
     for instruction in model.instructions:
         plan = Plan(codecs, instruction)
-        if len(plan.by_path) < len(plan.leaves) or len(set(plan.names())) < len(plan.names()):
+        if len(plan.by_path) < len(plan.leaves) or len(set(plan.names())) < len(
+            plan.names()
+        ):
             continue  # two accounts of one name: check() reports it
         keys = [Pubkey.new_unique() for _ in plan.leaves]
-        given_accounts = {leaf.name: key for leaf, key in zip(plan.leaves, keys, strict=True)}
+        given_accounts = {
+            leaf.name: key for leaf, key in zip(plan.leaves, keys, strict=True)
+        }
         metas = plan.resolve({}, given_accounts, program_id=PROGRAM).metas()
         assert [m.pubkey for m in metas] == keys
 
 
 @given(programs())
-def test_what_must_be_given_is_enough_where_nothing_else_is_unknown(model: ProgramModel) -> None:
+def test_what_must_be_given_is_enough_where_nothing_else_is_unknown(
+    model: ProgramModel,
+) -> None:
     """With those given, what is still missing is an argument, data on chain, a resolver, or unreadable seeds."""
     codecs = Codecs(model)
     for instruction in model.instructions:
@@ -125,7 +141,9 @@ def test_what_must_be_given_is_enough_where_nothing_else_is_unknown(model: Progr
         names = [leaf.name for leaf in plan.must_give(wallet=True, online=False)]
         if len(plan.by_path) < len(plan.leaves) or len(set(names)) < len(names):
             continue
-        resolution = plan.resolve({}, dict.fromkeys(names, KEY), program_id=PROGRAM, wallet=WALLET)
+        resolution = plan.resolve(
+            {}, dict.fromkeys(names, KEY), program_id=PROGRAM, wallet=WALLET
+        )
         reasons = []
         for leaf in plan.leaves:
             try:

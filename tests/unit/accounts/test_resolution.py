@@ -17,7 +17,13 @@ AUTHORITY, MINT, VAULT, SOURCE = (Pubkey(bytes([n]) * 32) for n in range(1, 5))
 
 def test_has_one_of_a_spec_is_read_from_the_state(repo: Path) -> None:
     program = load(f"{repo}/programs/vault/spec.py")
-    state = {"authority": AUTHORITY, "mint": MINT, "deposited": 0, "withdrawn": 0, "bump": 255}
+    state = {
+        "authority": AUTHORITY,
+        "mint": MINT,
+        "deposited": 0,
+        "withdrawn": 0,
+        "bump": 255,
+    }
     program_id = program.instruction("deposit").program_id()
     data = program.encode_account("State", state)
     held = {
@@ -41,4 +47,6 @@ def test_has_one_of_a_spec_is_read_from_the_state(repo: Path) -> None:
 def test_offline_it_is_asked_for(repo: Path) -> None:
     deposit = load(f"{repo}/programs/vault/spec.py").instruction("deposit")
     with pytest.raises(MissingAccount, match=r"deposit\.mint.*read from the chain"):
-        deposit.build({"amount": 1}, {"vault": VAULT, "source": SOURCE}, wallet=AUTHORITY)
+        deposit.build(
+            {"amount": 1}, {"vault": VAULT, "source": SOURCE}, wallet=AUTHORITY
+        )

@@ -24,8 +24,14 @@ from mcpsol_py.solana.pda import associated_token
 
 PROGRAM = Pubkey.from_bytes(bytes([7]) * 32)
 WALLET = Keypair.from_seed(bytes(32))
-OLD_MINT, NEW_MINT, NO_MINT, ODD_MINT = (Pubkey.from_bytes(bytes([n]) * 32) for n in (1, 2, 3, 4))
-OWNERS = {OLD_MINT: TOKEN_PROGRAM, NEW_MINT: TOKEN_2022_PROGRAM, ODD_MINT: SYSTEM_PROGRAM}
+OLD_MINT, NEW_MINT, NO_MINT, ODD_MINT = (
+    Pubkey.from_bytes(bytes([n]) * 32) for n in (1, 2, 3, 4)
+)
+OWNERS = {
+    OLD_MINT: TOKEN_PROGRAM,
+    NEW_MINT: TOKEN_2022_PROGRAM,
+    ODD_MINT: SYSTEM_PROGRAM,
+}
 
 
 def _seed(path: str) -> dict[str, str]:
@@ -33,7 +39,11 @@ def _seed(path: str) -> dict[str, str]:
 
 
 def _purse(name: str, program: str, mint: Any) -> dict[str, Any]:
-    seeds = [_seed("owner"), _seed(program), mint if isinstance(mint, dict) else _seed(mint)]
+    seeds = [
+        _seed("owner"),
+        _seed(program),
+        mint if isinstance(mint, dict) else _seed(mint),
+    ]
     ata = {"kind": "const", "value": list(bytes(ASSOCIATED_TOKEN_PROGRAM))}
     return {"name": name, "writable": True, "pda": {"seeds": seeds, "program": ata}}
 
@@ -41,10 +51,20 @@ def _purse(name: str, program: str, mint: Any) -> dict[str, Any]:
 def _idl(
     accounts: list[dict[str, Any]], args: tuple[dict[str, Any], ...] = (), **more: Any
 ) -> Program:
-    instruction = {"name": "act", "discriminator": [1], "accounts": accounts, "args": list(args)}
+    instruction = {
+        "name": "act",
+        "discriminator": [1],
+        "accounts": accounts,
+        "args": list(args),
+    }
     metadata = {"name": "stand", "version": "0.1.0", "spec": "0.1.0"}
     return load(
-        {"address": str(PROGRAM), "metadata": metadata, "instructions": [instruction], **more}
+        {
+            "address": str(PROGRAM),
+            "metadata": metadata,
+            "instructions": [instruction],
+            **more,
+        }
     )
 
 
@@ -101,14 +121,22 @@ def _ata(mint: Pubkey) -> Pubkey:
 @pytest.mark.parametrize("mint", [OLD_MINT, NEW_MINT])
 def test_the_program_of_the_mint_that_the_seeds_name_is_filled_in(mint: Pubkey) -> None:
     assert _build(ONE, lemon_mint=mint)[2:] == [_ata(mint), OWNERS[mint]]
-    assert _build(SHARED, base=mint, quote=mint)[3:] == [_ata(mint), _ata(mint), OWNERS[mint]]
+    assert _build(SHARED, base=mint, quote=mint)[3:] == [
+        _ata(mint),
+        _ata(mint),
+        OWNERS[mint],
+    ]
     assert _build(BY_ARGUMENT, {"mint": mint})[1:] == [_ata(mint), OWNERS[mint]]
 
 
 @pytest.mark.parametrize(
     ("program", "accounts", "says"),
     [
-        (SHARED, {"base": OLD_MINT, "quote": NEW_MINT}, "belong to SPL Token and Token-2022"),
+        (
+            SHARED,
+            {"base": OLD_MINT, "quote": NEW_MINT},
+            "belong to SPL Token and Token-2022",
+        ),
         (SHARED, {"base": OLD_MINT, "quote": NO_MINT}, "does not exist"),
         (ONE, {"lemon_mint": NO_MINT}, "does not exist"),
         (ONE, {"lemon_mint": ODD_MINT}, "belongs to 1111"),
@@ -123,13 +151,17 @@ def test_a_program_that_nobody_knows_is_asked_for(
 
 def test_offline_it_is_asked_for_and_a_fixed_one_is_not() -> None:
     with pytest.raises(MissingAccount, match="give SPL Token or Token-2022"):
-        SHARED.instruction("act").build({}, {"owner": WALLET, "base": OLD_MINT, "quote": OLD_MINT})
+        SHARED.instruction("act").build(
+            {}, {"owner": WALLET, "base": OLD_MINT, "quote": OLD_MINT}
+        )
     missing = SHARED.instruction("act").plan.must_give(online=False)
     assert {leaf.name for leaf in missing} == {"base", "quote", "token_program"}
     online = SHARED.instruction("act").plan.must_give()
     assert {leaf.name for leaf in online} == {"base", "quote"}
     built = FIXED.instruction("act").build({}, {"owner": WALLET, "mint": NEW_MINT})
-    assert built.accounts[2].pubkey == associated_token(WALLET.pubkey(), NEW_MINT, TOKEN_PROGRAM)
+    assert built.accounts[2].pubkey == associated_token(
+        WALLET.pubkey(), NEW_MINT, TOKEN_PROGRAM
+    )
 
 
 # --- types with no one form -----------------------------------------------------------------------------------------
@@ -139,7 +171,10 @@ TYPES: list[dict[str, Any]] = [
         "name": "Side",
         "type": {"kind": "enum", "variants": [{"name": "Red"}, {"name": "Blue"}]},
     },
-    {"name": "Slot", "type": {"kind": "struct", "fields": [{"name": "day", "type": "u8"}]}},
+    {
+        "name": "Slot",
+        "type": {"kind": "struct", "fields": [{"name": "day", "type": "u8"}]},
+    },
     {"name": "Amount", "type": {"kind": "type", "alias": "u64"}},
     {"name": "Pair", "type": {"kind": "struct", "fields": ["u8", "u8"]}},
 ]
@@ -171,11 +206,15 @@ def _seeded(kind: Any, legacy: bool) -> Program:
 
 
 @pytest.mark.parametrize(("name", "legacy"), list(product(OPEN, (False, True))))
-def test_an_address_of_a_seed_with_many_forms_is_asked_for(name: str, legacy: bool) -> None:
+def test_an_address_of_a_seed_with_many_forms_is_asked_for(
+    name: str, legacy: bool
+) -> None:
     kind, value = OPEN[name]
     program = _seeded(kind, legacy)
     ix = program.instruction("act")
-    with pytest.raises(MissingAccount, match="programs make different seeds of the type"):
+    with pytest.raises(
+        MissingAccount, match="programs make different seeds of the type"
+    ):
         ix.build({"it": value}, {})
     assert [leaf.name for leaf in ix.plan.must_give()] == ["stall"]
     (finding,) = [f for f in program.findings() if f.rule == "underivable-seed"]

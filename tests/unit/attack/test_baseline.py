@@ -38,7 +38,10 @@ def test_state_is_what_has_one_and_seeds_ask_for() -> None:
     found = find_baseline(scenes("vault"), "withdraw", None)
     by_name = {leaf.name: found.addresses[leaf.index] for leaf in found.leaves}
     state = found.scene.read(by_name["vault"])
-    assert (state["authority"], state["mint"]) == (by_name["authority"], by_name["mint"])
+    assert (state["authority"], state["mint"]) == (
+        by_name["authority"],
+        by_name["mint"],
+    )
     assert by_name["vault"] == found.scene.pda(
         b"vault", bytes(state["authority"]), bytes(state["mint"])
     )

@@ -45,5 +45,7 @@ def test_names(error: object, logs: list[str], name: str) -> None:
 
 
 def test_the_svms_own() -> None:
-    error = TransactionErrorInstructionError(0, InstructionErrorFieldless.ProgramFailedToComplete)
+    error = TransactionErrorInstructionError(
+        0, InstructionErrorFieldless.ProgramFailedToComplete
+    )
     assert failure_name(MODEL, OURS, Outcome(error, ())) == "ProgramFailedToComplete"

@@ -26,7 +26,11 @@ def base(program: str, name: str) -> Baseline:
 
 
 def attacks(program: str, name: str, kind: str, target: str) -> list[Attack]:
-    return [a for a in attacks_on(base(program, name)) if (a.kind, a.target) == (kind, target)]
+    return [
+        a
+        for a in attacks_on(base(program, name))
+        if (a.kind, a.target) == (kind, target)
+    ]
 
 
 def test_what_is_derived_from_a_moved_account_is_moved_along() -> None:
@@ -37,7 +41,10 @@ def test_what_is_derived_from_a_moved_account_is_moved_along() -> None:
     vault, tokens = call.accounts[0].pubkey, call.accounts[1].pubkey
     assert vault != good.addresses[0]
     assert (
-        tokens == Pubkey.find_program_address([b"tokens", bytes(vault)], good.scene.program_id)[0]
+        tokens
+        == Pubkey.find_program_address(
+            [b"tokens", bytes(vault)], good.scene.program_id
+        )[0]
     )
     placed = elsewhere.trial.accounts
     assert set(placed) == {vault, tokens}
@@ -63,7 +70,9 @@ def test_another_bump_is_off_the_curve_and_not_the_first() -> None:
     for other in range(bump - 1, -1, -1):
         try:
             made.append(
-                Pubkey.create_program_address([*seeds, bytes([other])], good.scene.program_id)
+                Pubkey.create_program_address(
+                    [*seeds, bytes([other])], good.scene.program_id
+                )
             )
         except Exception:  # noqa: BLE001  # solders names the class of a point on the curve nowhere
             continue
@@ -80,7 +89,9 @@ def test_a_forged_field_is_the_only_byte_range_that_differs() -> None:
     assert true is not None
     differs = [
         i
-        for i, (a, b) in enumerate(zip(bytes(account.data), bytes(true.data), strict=True))
+        for i, (a, b) in enumerate(
+            zip(bytes(account.data), bytes(true.data), strict=True)
+        )
         if a != b
     ]
     assert differs
@@ -98,20 +109,28 @@ def test_data_is_cut_at_every_byte() -> None:
 
 def test_each_flag_is_taken_by_itself() -> None:
     good = base("vault", "initialize")
-    for attack in (a for a in attacks_on(good) if a.kind in ("missing-signer", "not-writable")):
+    for attack in (
+        a for a in attacks_on(good) if a.kind in ("missing-signer", "not-writable")
+    ):
         [call] = attack.trial.transactions[-1]
         changed = [
             (i, now.is_signer != was.is_signer, now.is_writable != was.is_writable)
-            for i, (now, was) in enumerate(zip(call.accounts, good.metas(), strict=True))
+            for i, (now, was) in enumerate(
+                zip(call.accounts, good.metas(), strict=True)
+            )
             if now != was
         ]
         [(index, signs, writes)] = changed
         assert good.leaves[index].name == attack.target
-        assert (signs, writes) == (attack.kind == "missing-signer", attack.kind == "not-writable")
+        assert (signs, writes) == (
+            attack.kind == "missing-signer",
+            attack.kind == "not-writable",
+        )
 
 
 @pytest.mark.parametrize(
-    ("program", "name"), [("counter", "close"), ("vault", "deposit"), ("vault", "initialize")]
+    ("program", "name"),
+    [("counter", "close"), ("vault", "deposit"), ("vault", "initialize")],
 )
 def test_every_attack_differs_from_the_good_call(program: str, name: str) -> None:
     good = base(program, name)
@@ -132,7 +151,10 @@ def test_every_attack_differs_from_the_good_call(program: str, name: str) -> Non
 
 def test_the_same_attacks_each_time() -> None:
     first, again = (
-        [(a.kind, a.target, a.what, a.expected) for a in attacks_on(base("vault", "deposit"))]
+        [
+            (a.kind, a.target, a.what, a.expected)
+            for a in attacks_on(base("vault", "deposit"))
+        ]
         for _ in "12"
     )
     assert first == again

@@ -27,21 +27,30 @@ def judge(name: str, scenario: Scenario | None = None) -> Judge:
     assert program.address is not None
     key = program.address
     return Judge(
-        find_baseline(lambda: Scene(program, key, elf), name, None), name, scenario or Scenario()
+        find_baseline(lambda: Scene(program, key, elf), name, None),
+        name,
+        scenario or Scenario(),
     )
 
 
-def attack(of: Judge, expected: str, *, may_pass: bool = False, wrong: str | None = None) -> Attack:
+def attack(
+    of: Judge, expected: str, *, may_pass: bool = False, wrong: str | None = None
+) -> Attack:
     """The good call itself, as if it were an attack."""
     trial = Trial(((of.base.call(),),), {}, None if wrong is None else lambda: wrong)
-    return Attack("kind", "target", "what", frozenset({expected} - {""}), trial, may_pass)
+    return Attack(
+        "kind", "target", "what", frozenset({expected} - {""}), trial, may_pass
+    )
 
 
 def test_what_goes_through_and_must_not_is_a_hole() -> None:
     of = judge("increment")
     result = of.run(attack(of, "ConstraintSeeds"))
     assert (result.verdict, result.got, result.fine) == ("hole", "", False)
-    assert str(result) == "increment: kind: target what: it went through; expected ConstraintSeeds"
+    assert (
+        str(result)
+        == "increment: kind: target what: it went through; expected ConstraintSeeds"
+    )
 
 
 def test_what_must_go_through_is_looked_at_afterwards() -> None:
@@ -56,9 +65,14 @@ def test_a_refusal_counts_by_its_name_only() -> None:
     call = of.base.call()
     [unsigned] = [a for a in attacks_on(of.base) if a.kind == "missing-signer"]
     assert of.run(unsigned).verdict == "refused"
-    assert of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "misnamed"
     assert (
-        of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}), may_pass=True)).verdict
+        of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict
+        == "misnamed"
+    )
+    assert (
+        of.run(
+            replace(unsigned, expected=frozenset({"ConstraintSeeds"}), may_pass=True)
+        ).verdict
         == "refused"
     )
     assert call == of.base.call()
@@ -69,12 +83,17 @@ def test_a_scenario_may_name_the_handlers_own_error() -> None:
         of = judge("increment", Scenario(expect={key: ["Other", "AccountNotSigner"]}))
         [unsigned] = [a for a in attacks_on(of.base) if a.kind == "missing-signer"]
         assert (
-            of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "refused"
+            of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict
+            == "refused"
         )
     of = judge(
-        "increment", Scenario(expect={"increment missing-signer counter": "AccountNotSigner"})
+        "increment",
+        Scenario(expect={"increment missing-signer counter": "AccountNotSigner"}),
     )
-    assert of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "misnamed"
+    assert (
+        of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict
+        == "misnamed"
+    )
 
 
 @pytest.mark.parametrize("name", ["initialize", "increment", "close"])
@@ -84,9 +103,9 @@ def test_the_chain_is_as_before_after_each_attack(name: str) -> None:
     seen: set[Pubkey] = {m.pubkey for m in of.base.metas()}
     before = scene.snapshot(seen)
     for each in attacks_on(of.base):
-        new = {m.pubkey for t in each.trial.transactions for i in t for m in i.accounts} | set(
-            each.trial.accounts
-        )
+        new = {
+            m.pubkey for t in each.trial.transactions for i in t for m in i.accounts
+        } | set(each.trial.accounts)
         before |= scene.snapshot(new - set(before))
         of.run(each)
         assert scene.snapshot(before) == {

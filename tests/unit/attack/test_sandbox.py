@@ -35,7 +35,9 @@ def test_keys_are_of_their_names_alone(scene: Scene) -> None:
     assert (there.lamports, there.owner) == (10**10, SYSTEM_PROGRAM)
 
 
-def test_tokens_stand_at_the_associated_address_and_follow_their_mint(scene: Scene) -> None:
+def test_tokens_stand_at_the_associated_address_and_follow_their_mint(
+    scene: Scene,
+) -> None:
     mint, owner = scene.mint(token_program=TOKEN_2022_PROGRAM), scene.wallet("owner")
     made = scene.tokens(mint, owner, 5)
     assert made == associated_token(owner.pubkey(), mint, TOKEN_2022_PROGRAM)
@@ -82,7 +84,9 @@ def test_rehearsing_keeps_nothing_and_restoring_puts_back(scene: Scene) -> None:
 def test_who_is_not_of_the_scene_cannot_sign(scene: Scene) -> None:
     stranger = Keypair().pubkey()
     with pytest.raises(MissingSigner) as raised:
-        scene.run([Instruction(SYSTEM_PROGRAM, b"", [AccountMeta(stranger, True, False)])])
+        scene.run(
+            [Instruction(SYSTEM_PROGRAM, b"", [AccountMeta(stranger, True, False)])]
+        )
     assert raised.value.addresses == (str(stranger),)
 
 

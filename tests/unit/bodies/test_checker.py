@@ -191,9 +191,7 @@ MOVED = "source=source, destination=tokens, authority=depositor, amount=amount"
 
 #: name: (the body, the place of the refusal in it, part of the reason)
 #: A call of another program.
-MOVE = (
-    "token_program.transfer(source=source, destination=tokens, authority=depositor, amount=amount)"
-)
+MOVE = "token_program.transfer(source=source, destination=tokens, authority=depositor, amount=amount)"
 
 REFUSED: dict[str, tuple[str, str, str]] = {
     # statements that the language does not have
@@ -269,8 +267,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "2:10",
         "do not mix",
     ),
-    "case out of range": ("match small:\n    case 256:\n        pass", "2:10", "does not fit u8"),
-    "case of no variant": ("match mode:\n    case Mode.Slwo:\n        pass", "2:10", "no variant"),
+    "case out of range": (
+        "match small:\n    case 256:\n        pass",
+        "2:10",
+        "does not fit u8",
+    ),
+    "case of no variant": (
+        "match mode:\n    case Mode.Slwo:\n        pass",
+        "2:10",
+        "no variant",
+    ),
     "case after all variants": (
         "match mode:\n    case Mode.Slow | Mode.Fast | Mode.Wide:\n        pass\n    case _:\n        pass",
         "2:10",
@@ -289,7 +295,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     # structs, enums and bytes
     "order of variants": ("require(mode < Mode.Fast, self.Zero)", "1:16", "no order"),
     "order of bytes": ("require(mark < vault.mark, self.Zero)", "1:16", "no order"),
-    "bytes of another length": ("require(mark == short, self.Zero)", "1:17", "do not mix"),
+    "bytes of another length": (
+        "require(mark == short, self.Zero)",
+        "1:17",
+        "do not mix",
+    ),
     "enum with values": ("x = choice", "1:5", "cannot be used"),
     "enum in state": ("x = vault.mode", "1:5", "cannot be used"),
     "struct with bytes": ("x = marked", "1:5", "cannot be used"),
@@ -311,10 +321,22 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:5",
         "assign its result first",
     ),
-    "helper that writes what is read": ("x = put(other, amount)", "1:9", "declare it as Mut"),
+    "helper that writes what is read": (
+        "x = put(other, amount)",
+        "1:9",
+        "declare it as Mut",
+    ),
     "helper with another state": ("x = fee_of(notes)", "1:12", "with the state State"),
-    "helper with an optional account": ("x = fee_of(helper)", "1:12", "with the state State"),
-    "helper with a number as state": ("x = fee_of(amount)", "1:12", "with the state State"),
+    "helper with an optional account": (
+        "x = fee_of(helper)",
+        "1:12",
+        "with the state State",
+    ),
+    "helper with a number as state": (
+        "x = fee_of(amount)",
+        "1:12",
+        "with the state State",
+    ),
     "one account twice": ("both(vault, vault)", "1:1", "given twice"),
     "address in a helper": ("x = address_of(vault)", "42:12", "knows no address"),
     "constraint of a helper": ("checked(vault)", "1:1", "no constraints"),
@@ -323,9 +345,17 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "close of tokens": ("close(tokens, wallet)", "1:7", "holds no state"),
     "close of what is read": ("close(other, wallet)", "1:7", "declare it as Mut"),
     "close to itself": ("close(vault, vault)", "1:14", "its own lamports"),
-    "close twice": ("close(vault, wallet)\nclose(vault, wallet)", "2:1", "closed already"),
+    "close twice": (
+        "close(vault, wallet)\nclose(vault, wallet)",
+        "2:1",
+        "closed already",
+    ),
     "state after its end": ("close(vault, wallet)\nx = vault.fee", "2:5", "is closed"),
-    "helper after the end": ("close(vault, wallet)\nx = fee_of(vault)", "2:12", "is closed"),
+    "helper after the end": (
+        "close(vault, wallet)\nx = fee_of(vault)",
+        "2:12",
+        "is closed",
+    ),
     "del": ("x = amount\ndel x", "2:1", "no del"),
     "global": ("global z", "1:1", "global"),
     "nonlocal": ("def f() -> None:\n    pass", "1:1", "in the module"),
@@ -335,7 +365,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "with open": ("with open('x'):\n    pass", "1:1", "only `with overflow"),
     "two targets": ("x = y = amount", "1:1", "one name at a time"),
     "pair": ("x, y = amount, amount", "1:1", "one name at a time"),
-    "unreachable": ("raise self.Zero\nvault.deposited = amount", "2:1", "never reached"),
+    "unreachable": (
+        "raise self.Zero\nvault.deposited = amount",
+        "2:1",
+        "never reached",
+    ),
     "raise a call": ("raise ValueError('x')", "1:7", "not an error of the program"),
     "raise from": ("raise self.Zero from None", "1:1", "expected `raise error`"),
     "bare raise": ("raise", "1:1", "expected `raise error`"),
@@ -371,7 +405,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "in": ("require(amount in (1, 2), self.Zero)", "1:19", "no `in`"),
     "order of addresses": ("require(who < who, self.Zero)", "1:15", "no order"),
     "two kinds": ("require(who == amount, self.Zero)", "1:16", "do not mix"),
-    "middle of a chain": ("require(0 < amount + 1 < 5, self.Zero)", "1:13", "assign it first"),
+    "middle of a chain": (
+        "require(0 < amount + 1 < 5, self.Zero)",
+        "1:13",
+        "assign it first",
+    ),
     # numbers
     "local without a width": ("x = 5", "1:5", "u64(5)"),
     "field without a width": ("vault.deposited = 5", "1:19", "u64(5)"),
@@ -395,7 +433,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "account as a value": ("x = vault", "1:5", "not a value"),
     "error as a value": ("x = self.Zero", "1:5", "not a value"),
     "type changes": ("x = amount\nx = flag", "2:1", "is u64, not bool"),
-    "no value on a path": ("if flag:\n    x = amount\nvault.deposited = x", "3:19", "every path"),
+    "no value on a path": (
+        "if flag:\n    x = amount\nvault.deposited = x",
+        "3:19",
+        "every path",
+    ),
     "used before": ("vault.deposited = x\nx = amount", "1:19", "every path"),
     "annotation": ("x: u32 = amount", "1:10", "expected u32"),
     "unknown annotation": ("x: nothing = amount", "1:4", "cannot read"),
@@ -412,14 +454,26 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     # calls
     "helper that recurs": ("x = around(amount)", "25:12", "no recursion"),
     "helper without types": ("x = untyped(amount)", "1:5", "has no type"),
-    "helper with a default": ("x = with_default(amount)", "1:5", "no decorator, default"),
+    "helper with a default": (
+        "x = with_default(amount)",
+        "1:5",
+        "no decorator, default",
+    ),
     "helper with fewer": ("x = half()", "1:5", "takes 1 argument"),
     "helper with another type": ("x = half(small)", "1:10", "expected u64"),
     "helper whose result is lost": ("half(amount)", "1:1", "not used"),
     "helper without a result": ("x = check(amount)", "1:5", "has no value"),
-    "require as a value": ("x = require(flag, self.Zero)", "1:5", "statement of its own"),
+    "require as a value": (
+        "x = require(flag, self.Zero)",
+        "1:5",
+        "statement of its own",
+    ),
     "require with fewer": ("require(flag)", "1:1", "takes 2 arguments"),
-    "event field left out": ("emit(self.Deposited(vault=vault.address))", "1:6", "needs 'amount'"),
+    "event field left out": (
+        "emit(self.Deposited(vault=vault.address))",
+        "1:6",
+        "needs 'amount'",
+    ),
     "event field too many": (
         "emit(self.Deposited(vault=vault.address, amount=amount, who=who))",
         "1:61",
@@ -463,8 +517,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "needs 'authority'",
     ),
     # data
-    "data of state": ("require(vault.data[0] == 1, self.Zero)", "1:9", "has no field 'data'"),
-    "data of a program": ("x = token_program.data[0]", "1:5", "is a program or a sysvar"),
+    "data of state": (
+        "require(vault.data[0] == 1, self.Zero)",
+        "1:9",
+        "has no field 'data'",
+    ),
+    "data of a program": (
+        "x = token_program.data[0]",
+        "1:5",
+        "is a program or a sysvar",
+    ),
     "owner of a sysvar": (
         "require(sysvar.program == depositor.address, self.Zero)",
         "1:9",
@@ -480,22 +542,58 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "2:1",
         "reads data itself: 'd' is old",
     ),
-    "data as an argument of another type": ("x = first(amount)", "1:11", "expected Data, got u64"),
+    "data as an argument of another type": (
+        "x = first(amount)",
+        "1:11",
+        "expected Data, got u64",
+    ),
     "helper that returns data": ("x = rest(wallet.data)", "1:5", "Data is not a type"),
     "data of a signer in a helper": ("x = peek(depositor)", "68:12", "only signs here"),
     "negative offset": ("x = wallet.data[-1]", "1:17", "not negative"),
-    "offset of another width": ("x = wallet.data[small]", "1:17", "expected u64, got u8"),
-    "offset that is a flag": ("x = wallet.data.u16(flag)", "1:21", "expected u64, got bool"),
+    "offset of another width": (
+        "x = wallet.data[small]",
+        "1:17",
+        "expected u64, got u8",
+    ),
+    "offset that is a flag": (
+        "x = wallet.data.u16(flag)",
+        "1:21",
+        "expected u64, got bool",
+    ),
     "step of a part": ("x = wallet.data[0:8:2]", "1:21", "no step"),
     "part without bytes": ("x = wallet.data[4:4]", "1:5", "has no bytes"),
     "byte of a number": ("x = amount[0]", "1:5", "amount is no data"),
     "number of a number": ("x = amount.u16(0)", "1:5", "amount is no data"),
-    "length of a number": ("require(len(amount) > 1, self.Zero)", "1:13", "amount is no data"),
-    "sum with a length": ("x = len(wallet.data) + 1", "1:5", "a length has no such operator"),
-    "length without a width": ("x = len(wallet.data)", "1:5", "write u64(len(wallet.data))"),
-    "number of a loop without a width": ("for i in range(3):\n    x = i", "2:9", "write u64(i)"),
-    "data compared": ("require(wallet.data == read.data, self.Zero)", "1:24", "a part of the data"),
-    "bytes compared by order": ("require(wallet.data[:2] < b'ab', self.Zero)", "1:27", "no order"),
+    "length of a number": (
+        "require(len(amount) > 1, self.Zero)",
+        "1:13",
+        "amount is no data",
+    ),
+    "sum with a length": (
+        "x = len(wallet.data) + 1",
+        "1:5",
+        "a length has no such operator",
+    ),
+    "length without a width": (
+        "x = len(wallet.data)",
+        "1:5",
+        "write u64(len(wallet.data))",
+    ),
+    "number of a loop without a width": (
+        "for i in range(3):\n    x = i",
+        "2:9",
+        "write u64(i)",
+    ),
+    "data compared": (
+        "require(wallet.data == read.data, self.Zero)",
+        "1:24",
+        "a part of the data",
+    ),
+    "bytes compared by order": (
+        "require(wallet.data[:2] < b'ab', self.Zero)",
+        "1:27",
+        "no order",
+    ),
     "part of another length": (
         "require(wallet.data[:2] == b'abc', self.Zero)",
         "1:28",
@@ -503,9 +601,21 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "no bytes": ("require(wallet.data[:2] == b'', self.Zero)", "1:28", "are none"),
     "read with two offsets": ("x = wallet.data.u16(0, 1)", "1:5", "takes 1 argument"),
-    "instructions of a wallet": ("x = wallet.data_at(0)[0]", "1:5", "not the instructions sysvar"),
-    "index of another width": ("x = sysvar.data_at(amount)[0]", "1:20", "expected u16, got u64"),
-    "unknown call of a program": ("token_program.send(amount=amount)", "1:1", "cannot be called"),
+    "instructions of a wallet": (
+        "x = wallet.data_at(0)[0]",
+        "1:5",
+        "not the instructions sysvar",
+    ),
+    "index of another width": (
+        "x = sysvar.data_at(amount)[0]",
+        "1:20",
+        "expected u16, got u64",
+    ),
+    "unknown call of a program": (
+        "token_program.send(amount=amount)",
+        "1:1",
+        "cannot be called",
+    ),
     "call of another program": (
         "wallet.transfer(source=source, destination=tokens, authority=depositor, amount=amount)",
         "1:1",
@@ -551,10 +661,22 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "4:5",
         "no field 'supply'",
     ),
-    "kind of no token program": ("x = is_mint(wallet, depositor)", "1:21", "no token program"),
-    "kind of a number": ("x = is_mint(amount, token_program)", "1:13", "not an account"),
+    "kind of no token program": (
+        "x = is_mint(wallet, depositor)",
+        "1:21",
+        "no token program",
+    ),
+    "kind of a number": (
+        "x = is_mint(amount, token_program)",
+        "1:13",
+        "not an account",
+    ),
     "kind with fewer": ("x = is_mint(wallet)", "1:5", "takes 2 arguments"),
-    "owner that is no address": ("x = is_owned(wallet, amount)", "1:22", "expected Pubkey"),
+    "owner that is no address": (
+        "x = is_owned(wallet, amount)",
+        "1:22",
+        "expected Pubkey",
+    ),
     "number that is never None": ("x = amount is None", "1:5", "never None"),
     "address that is never None": ("x = tokens.owner is not None", "1:5", "never None"),
     "address that may be None": (
@@ -563,9 +685,17 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "got Pubkey or None",
     ),
     "order of optional addresses": ("x = tokens.delegate < who", "1:23", "no order"),
-    "extensions of a wallet": ("for e in extensions(wallet):\n    pass", "1:21", "neither a token"),
+    "extensions of a wallet": (
+        "for e in extensions(wallet):\n    pass",
+        "1:21",
+        "neither a token",
+    ),
     "extensions as a value": ("x = extensions(mint)", "1:5", "statement of its own"),
-    "extension that is kept": ("for e in extensions(mint):\n    x = e", "2:9", "not kept"),
+    "extension that is kept": (
+        "for e in extensions(mint):\n    x = e",
+        "2:9",
+        "not kept",
+    ),
     "extension afterwards": (
         "for e in extensions(mint):\n    pass\nx = e.kind",
         "3:5",
@@ -594,7 +724,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "zeros of a number": ("x = amount.is_zero(0, 4)", "1:5", "no is_zero"),
     # hashes
     "hash of nothing": ("vault.mark = sha256()", "1:14", "by position"),
-    "hash of a number without a width": ("vault.mark = sha256(amount, 5)", "1:29", "no width"),
+    "hash of a number without a width": (
+        "vault.mark = sha256(amount, 5)",
+        "1:29",
+        "no width",
+    ),
     "hash of a struct": ("vault.mark = sha256(pair)", "1:21", "not Pair"),
     "hash of a variant": ("vault.mark = sha256(mode)", "1:21", "not Mode"),
     "hash of a turn": (
@@ -602,10 +736,18 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "2:25",
         "no width",
     ),
-    "hash of what may be nothing": ("vault.mark = sha256(tokens.delegate)", "1:21", "or None"),
+    "hash of what may be nothing": (
+        "vault.mark = sha256(tokens.delegate)",
+        "1:21",
+        "or None",
+    ),
     "hash as a number": ("vault.deposited = sha256(amount)", "1:19", "expected u64"),
     "hash that is lost": ("sha256(amount)", "1:1", "not used"),
-    "curve of a number": ("require(is_on_curve(amount), self.Zero)", "1:21", "expected Pubkey"),
+    "curve of a number": (
+        "require(is_on_curve(amount), self.Zero)",
+        "1:21",
+        "expected Pubkey",
+    ),
     "event by a call": (
         "emit_cpi(self.Deposited(vault=who, amount=amount), authority=keeper, program=this)",
         "1:1",
@@ -616,12 +758,32 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "list that is kept": ("x: list[u64] = amount", "1:4", "cannot be used"),
     "list of lists": ("for x in names:\n    pass", "1:10", "a loop goes over"),
     "item by its place": ("x = gains[0]", "1:5", "go over it"),
-    "item that is assigned": ("for x in gains:\n    x = amount", "2:5", "variable of a loop"),
-    "item with another's name": ("x = amount\nfor x in gains:\n    pass", "2:5", "another name"),
-    "item after the loop": ("for x in gains:\n    pass\nvault.deposited = x", "3:19", "no value"),
-    "enumerate with one name": ("for x in enumerate(gains):\n    pass", "1:5", "two names"),
+    "item that is assigned": (
+        "for x in gains:\n    x = amount",
+        "2:5",
+        "variable of a loop",
+    ),
+    "item with another's name": (
+        "x = amount\nfor x in gains:\n    pass",
+        "2:5",
+        "another name",
+    ),
+    "item after the loop": (
+        "for x in gains:\n    pass\nvault.deposited = x",
+        "3:19",
+        "no value",
+    ),
+    "enumerate with one name": (
+        "for x in enumerate(gains):\n    pass",
+        "1:5",
+        "two names",
+    ),
     "two names without enumerate": ("for i, x in gains:\n    pass", "1:5", "a name"),
-    "enumerate an address": ("for i, x in enumerate(who):\n    pass", "1:23", "is no list"),
+    "enumerate an address": (
+        "for i, x in enumerate(who):\n    pass",
+        "1:23",
+        "is no list",
+    ),
     "number of an item": (
         "for i, x in enumerate(gains):\n    vault.deposited = i",
         "2:23",
@@ -641,8 +803,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     # helpers with accounts
     "helper with another kind": ("x = decimals_of(tokens)", "1:17", "expected a Mint"),
-    "helper with a number as account": ("x = decimals_of(amount)", "1:17", "not an account"),
-    "helper with a wallet that does not sign": ("x = signed_by(wallet)", "1:15", "a Signer"),
+    "helper with a number as account": (
+        "x = decimals_of(amount)",
+        "1:17",
+        "not an account",
+    ),
+    "helper with a wallet that does not sign": (
+        "x = signed_by(wallet)",
+        "1:15",
+        "a Signer",
+    ),
 }
 
 
@@ -681,7 +851,9 @@ def test_it_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
 
 
 def test_every_refusal_is_reported_at_once(tmp_path: Path) -> None:
-    body = "x = 5\nvault.deposit = amount\nassert flag\nif amount:\n    y = small + amount"
+    body = (
+        "x = 5\nvault.deposit = amount\nassert flag\nif amount:\n    y = small + amount"
+    )
     places = [text.split(": ")[0] for text in refusals(tmp_path, body)]
     assert places == ["1:5", "2:1", "3:1", "4:4", "5:17"]
 
@@ -695,8 +867,12 @@ def test_a_helper_returns_on_every_path(tmp_path: Path) -> None:
     assert "sometimes may end without a return value" in found
 
 
-@pytest.mark.parametrize(("text", "value"), [("60 - 24", 36), ("60 + 24", 84), ("60 * 24", 1440)])
-def test_numbers_that_are_written_out_are_counted(text: str, value: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "value"), [("60 - 24", 36), ("60 + 24", 84), ("60 * 24", 1440)]
+)
+def test_numbers_that_are_written_out_are_counted(
+    text: str, value: int, tmp_path: Path
+) -> None:
     file = tmp_path / "spec.py"
     body = f"require(amount < {text}, self.Zero)"
     file.write_text(f"{SPEC}{INDENT}{body}\n", encoding="utf-8")

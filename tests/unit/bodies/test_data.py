@@ -12,7 +12,15 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import READS, Data, DataTooShort
 from mcpsol_py.bodies.numbers import u8, u64
 
-FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i"}
+FORMATS = {
+    "u8": "B",
+    "u16": "H",
+    "u32": "I",
+    "u64": "Q",
+    "i8": "b",
+    "i16": "h",
+    "i32": "i",
+}
 FORMATS |= {"i64": "q"}
 
 
@@ -48,6 +56,11 @@ def test_addresses_bytes_and_wide_numbers() -> None:
     assert int(Data(b"\xff" * 16).u128(0)) == 2**128 - 1
     assert int(Data(b"\xff" * 16).i128(0)) == -1
     assert {"u128", "i128", *FORMATS} == set(READS)
-    for behind in (lambda: data[40], lambda: data[-1], lambda: data.pubkey(9), lambda: data[41:]):
+    for behind in (
+        lambda: data[40],
+        lambda: data[-1],
+        lambda: data.pubkey(9),
+        lambda: data[41:],
+    ):
         with pytest.raises(DataTooShort):
             behind()

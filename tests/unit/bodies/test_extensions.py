@@ -20,7 +20,9 @@ def listed(extensions: list[tuple[int, bytes]]) -> bytes:
 
 
 @given(LISTS, st.sampled_from([b"", b"\0", b"\0\0", b"\0\0\x05\x06"]))
-def test_what_is_listed_comes_back(extensions: list[tuple[int, bytes]], end: bytes) -> None:
+def test_what_is_listed_comes_back(
+    extensions: list[tuple[int, bytes]], end: bytes
+) -> None:
     found = list(read_extensions(listed(extensions) + end))
     assert [(int(each.kind), each.data) for each in found] == extensions
 

@@ -30,7 +30,14 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "or": operator.or_,
     "xor": operator.xor,
 }
-COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+COMPARISONS = (
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+)
 
 
 def low_and_high(name: str) -> tuple[int, int]:
@@ -62,7 +69,11 @@ def test_an_operator_gives_what_int_gives_or_overflows(
         exact = OPERATORS[name](a, b)
     except ZeroDivisionError:
         exact = high + 1
-    for left, right in ((TYPES[kind](a), TYPES[kind](b)), (TYPES[kind](a), b), (a, TYPES[kind](b))):
+    for left, right in (
+        (TYPES[kind](a), TYPES[kind](b)),
+        (TYPES[kind](a), b),
+        (a, TYPES[kind](b)),
+    ):
         if low <= exact <= high:
             found = OPERATORS[name](left, right)
             assert type(found) is TYPES[kind]
@@ -80,11 +91,15 @@ def test_wrapping_and_saturating(pair: tuple[str, int, int], name: str) -> None:
     wrapped = getattr(TYPES[kind](a), f"wrapping_{name}")(TYPES[kind](b))
     assert (int(wrapped) - exact) % 2 ** int(kind[1:]) == 0
     assert low <= int(wrapped) <= high
-    assert int(getattr(TYPES[kind](a), f"saturating_{name}")(b)) == max(low, min(high, exact))
+    assert int(getattr(TYPES[kind](a), f"saturating_{name}")(b)) == max(
+        low, min(high, exact)
+    )
 
 
 @given(pairs(), st.sampled_from(COMPARISONS))
-def test_comparisons(pair: tuple[str, int, int], compare: Callable[[Any, Any], bool]) -> None:
+def test_comparisons(
+    pair: tuple[str, int, int], compare: Callable[[Any, Any], bool]
+) -> None:
     kind, a, b = pair
     assert compare(TYPES[kind](a), TYPES[kind](b)) is compare(a, b)
     assert compare(TYPES[kind](a), b) is compare(a, b)

@@ -38,11 +38,17 @@ def bridge() -> Bridge:
 
 def test_names_of_the_local_chain_mean_addresses_there(bridge: Bridge) -> None:
     names = bridge.registry.names_of(bridge.box.programs[0])
-    assert [names(name) for name in ("@alice", "@carol", "@shop")] == [ALICE, ALICE, SHOP]
+    assert [names(name) for name in ("@alice", "@carol", "@shop")] == [
+        ALICE,
+        ALICE,
+        SHOP,
+    ]
 
 
 @pytest.mark.parametrize("name", ["@alice", "@carol"])
-def test_names_of_the_local_chain_mean_nothing_elsewhere(bridge: Bridge, name: str) -> None:
+def test_names_of_the_local_chain_mean_nothing_elsewhere(
+    bridge: Bridge, name: str
+) -> None:
     served = bridge.box.programs[1]
     with pytest.raises(SourceError, match=f"no address is called .?{name}"):
         bridge.registry.names_of(served)(name)

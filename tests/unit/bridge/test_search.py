@@ -8,15 +8,26 @@ from mcpsol_py.bridge.search import IndexedTool, ToolIndex
 INDEX = ToolIndex(
     [
         IndexedTool(
-            "open_position", "whirlpool", "Opens a position in a pool", ["tick_lower", "tick_upper"]
+            "open_position",
+            "whirlpool",
+            "Opens a position in a pool",
+            ["tick_lower", "tick_upper"],
         ),
         IndexedTool(
-            "close_position", "whirlpool", "Closes a position and burns its token", ["receiver"]
+            "close_position",
+            "whirlpool",
+            "Closes a position and burns its token",
+            ["receiver"],
         ),
         IndexedTool(
-            "swapV2", "whirlpool", "Exchanges one token for another", ["amount", "sqrtPriceLimit"]
+            "swapV2",
+            "whirlpool",
+            "Exchanges one token for another",
+            ["amount", "sqrtPriceLimit"],
         ),
-        IndexedTool("collect_fees", "whirlpool", "Collects what a position earned", ["position"]),
+        IndexedTool(
+            "collect_fees", "whirlpool", "Collects what a position earned", ["position"]
+        ),
         IndexedTool("deposit", "vault", "Moves tokens into the vault", ["amount"]),
     ]
 )

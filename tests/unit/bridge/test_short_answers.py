@@ -26,11 +26,15 @@ def counter() -> Bridge:
         "program": [{"id": program_id, "instructions": ["*"]}],
         "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 50_000_000}},
     }
-    config = BridgeConfig(entries, mode="send", wallet="@alice", surface="lazy", policy=policy)
+    config = BridgeConfig(
+        entries, mode="send", wallet="@alice", surface="lazy", policy=policy
+    )
     return make_bridge(config)[0]
 
 
-async def test_a_hit_is_one_line_with_typed_and_optional_arguments(counter: Bridge) -> None:
+async def test_a_hit_is_one_line_with_typed_and_optional_arguments(
+    counter: Bridge,
+) -> None:
     reply = await counter.call("search_tools", {"query": "increment", "limit": 1})
     assert reply.text.startswith("increment(amount: u64): counter. Program's words: ")
     assert "\n" not in reply.text
@@ -38,7 +42,9 @@ async def test_a_hit_is_one_line_with_typed_and_optional_arguments(counter: Brid
     assert "limit?: integer" in listing.text
 
 
-async def test_a_description_has_no_patterns_and_no_result_schema(counter: Bridge) -> None:
+async def test_a_description_has_no_patterns_and_no_result_schema(
+    counter: Bridge,
+) -> None:
     reply = await counter.call("describe_tool", {"name": "increment"})
     assert reply.structured is not None
     tool = reply.structured["tool"]
@@ -75,12 +81,22 @@ async def test_errors_and_sent_calls_say_nothing_twice(counter: Bridge) -> None:
     sent = tool_result(await counter.call("initialize", {"start": "1"}))
     content = sent["structuredContent"]
     assert content["summary"] not in ("", sent["content"][0]["text"])
-    assert {"signature", "fee", "calls", "events", "program_id", "instruction"} <= content.keys()
+    assert {
+        "signature",
+        "fee",
+        "calls",
+        "events",
+        "program_id",
+        "instruction",
+    } <= content.keys()
     assert not {"data", "accounts"} & content.keys()
     failed = tool_result(await counter.call("initialize", {"start": "1"}))
     text, details = (part["text"] for part in failed["content"])
     facts = json.loads(details)
-    assert (facts["reason"], facts["name"]) == ("program_failed", "AlreadyInUse") or "code" in facts
+    assert (facts["reason"], facts["name"]) == (
+        "program_failed",
+        "AlreadyInUse",
+    ) or "code" in facts
     assert not {"message", "logs", "hints"} & facts.keys()
     assert "invoke [1]" not in text
 

@@ -34,12 +34,18 @@ def program(name: str, address: str, *instructions: str) -> Program:
 
 
 def box(*programs: Program, names: bool = False) -> Toolbox:
-    return Toolbox([ServedProgram(p, p.address, cluster="local") for p in programs], names=names)
+    return Toolbox(
+        [ServedProgram(p, p.address, cluster="local") for p in programs], names=names
+    )
 
 
 CLASHES = [
     [program("a", COUNTER, "b_c"), program("a_b", VAULT, "c")],
-    [program("same", COUNTER, "go"), program("same", VAULT, "go"), program("same", THIRD, "go")],
+    [
+        program("same", COUNTER, "go"),
+        program("same", VAULT, "go"),
+        program("same", THIRD, "go"),
+    ],
     [program("same", COUNTER, "go"), program("Same", VAULT, "go")],
     [
         program("a_name_that_is_much_too_long", COUNTER, "go"),
@@ -57,7 +63,11 @@ def test_what_a_tool_is_called_does_not_depend_on_the_order_of_the_programs(
         tools = box(*order).tools
         assert not lint_tools([t.definition for t in tools.values()], "default")
         named.append(
-            {n: str(t.served.program_id) for n, t in tools.items() if t.served is not None}
+            {
+                n: str(t.served.program_id)
+                for n, t in tools.items()
+                if t.served is not None
+            }
         )
     assert all(names == named[0] for names in named)
     assert sorted(named[0].values()) == sorted(str(p.address) for p in programs)
@@ -82,7 +92,9 @@ def test_names_stay_when_a_program_is_refused() -> None:
 
 def test_titles_say_whose_tool_it_is_where_there_are_several() -> None:
     titles = {
-        t.definition["title"] for t in box(*CLASHES[0]).tools.values() if t.served is not None
+        t.definition["title"]
+        for t in box(*CLASHES[0]).tools.values()
+        if t.served is not None
     }
     assert titles == {"A: b c", "A b: c"}
     assert box(CLASHES[0][0]).tools["b_c"].definition["title"] == "B c"
@@ -93,9 +105,16 @@ def test_schemas_take_names_only_where_names_stand_for_addresses() -> None:
 
     def pattern(*, names: bool) -> str:
         tools = box(CLASHES[0][0], names=names).tools
-        return str(tools["b_c"].definition["inputSchema"]["properties"]["to"]["pattern"])
+        return str(
+            tools["b_c"].definition["inputSchema"]["properties"]["to"]["pattern"]
+        )
 
-    for text, there in (("@alice", True), (COUNTER, True), ("alice", False), ("@Alice!", False)):
+    for text, there in (
+        ("@alice", True),
+        (COUNTER, True),
+        ("alice", False),
+        ("@Alice!", False),
+    ):
         assert bool(re.search(pattern(names=True), text)) is there
     assert not re.search(pattern(names=False), "@alice")
 
@@ -130,7 +149,9 @@ PUT_IDL = {
         ({"amout": 1}, "Available: amount, accounts"),
     ],
 )
-def test_a_misplaced_name_is_told_its_place(arguments: dict[str, Any], message: str) -> None:
+def test_a_misplaced_name_is_told_its_place(
+    arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UnknownName, match=message):
         box(load(PUT_IDL)).tools["put"].split(arguments)
 

@@ -43,14 +43,18 @@ def test_a_crate_is_read(tmp_path: Path, source: str, std: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "macro", ["declare_id!", "solana_program::declare_id!", "anchor_lang::prelude::declare_id!"]
+    "macro",
+    ["declare_id!", "solana_program::declare_id!", "anchor_lang::prelude::declare_id!"],
 )
 def test_a_declared_address_is_read(tmp_path: Path, macro: str) -> None:
     address = "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS"
     source = f'use anchor_lang::prelude::*;\n\n{macro}("{address}");\n'
     assert read_crate(write(tmp_path / "p", source=source)).program_id == address
     assert (
-        read_crate(write(tmp_path / "q", source=f'// {macro}("{address}");\n')).program_id is None
+        read_crate(
+            write(tmp_path / "q", source=f'// {macro}("{address}");\n')
+        ).program_id
+        is None
     )
 
 
@@ -63,7 +67,9 @@ def test_a_declared_address_is_read(tmp_path: Path, macro: str) -> None:
         (MANIFEST + 'path = "src/other.rs"\n', "src/other.rs cannot be read"),
     ],
 )
-def test_what_is_no_crate_of_a_program_is_told(tmp_path: Path, manifest: str, found: str) -> None:
+def test_what_is_no_crate_of_a_program_is_told(
+    tmp_path: Path, manifest: str, found: str
+) -> None:
     with pytest.raises(BuildError) as caught:
         read_crate(write(tmp_path / "p", manifest))
     assert found in caught.value.why

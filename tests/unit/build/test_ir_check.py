@@ -79,11 +79,15 @@ def test_the_function_in_the_code_generators_convention_makes_it_right() -> None
     multiply = body("%3 = mul i128 %1, %2")
     assert wide(multiply + PROVIDED) == []
     assert wide(PROVIDED + multiply) == []
-    assert wide(body("%3 = udiv i128 %1, %2") + PROVIDED) == ["vault::deposit (udiv i128)"]
+    assert wide(body("%3 = udiv i128 %1, %2") + PROVIDED) == [
+        "vault::deposit (udiv i128)"
+    ]
 
 
 def test_a_function_in_another_convention_does_not() -> None:
-    assert wide(OTHER_CONVENTION + body("%3 = mul i128 %1, %2")) == ["vault::deposit (mul i128)"]
+    assert wide(OTHER_CONVENTION + body("%3 = mul i128 %1, %2")) == [
+        "vault::deposit (mul i128)"
+    ]
 
 
 def test_a_library_function_that_would_call_itself_is_found() -> None:
@@ -93,7 +97,10 @@ def test_a_library_function_that_would_call_itself_is_found() -> None:
 
 def test_each_function_is_named_once_for_each_kind_of_operation() -> None:
     line = "%3 = mul i128 %1, %2\n  %4 = mul i128 %3, %3\n  %5 = udiv i128 %3, %4"
-    assert wide(body(line)) == ["vault::deposit (mul i128)", "vault::deposit (udiv i128)"]
+    assert wide(body(line)) == [
+        "vault::deposit (mul i128)",
+        "vault::deposit (udiv i128)",
+    ]
 
 
 def test_syscalls_by_name_are_found() -> None:
@@ -106,7 +113,10 @@ def test_syscalls_by_name_are_found() -> None:
     [
         ("i64 %0, i64 %1, ptr align 8 dereferenceable(16) %2, i64 %3, i64 %4", None),
         ("i64 %0, i64 %1, ptr %2, i64 %3, i64 %4, i1 zeroext %5", 6),
-        ("ptr sret([16 x i8]) align 8 captures(none) %0, i128 noundef %1, i128 noundef %2", None),
+        (
+            "ptr sret([16 x i8]) align 8 captures(none) %0, i128 noundef %1, i128 noundef %2",
+            None,
+        ),
         ("ptr sret({ i64, [2 x i32] }) %0, i128 %1, i128 %2, i8 %3", 6),
         ("", None),
     ],
@@ -115,7 +125,9 @@ def test_functions_with_more_arguments_than_registers_are_found(
     parameters: str, registers: int | None
 ) -> None:
     ir = f"define internal fastcc void @_ZN5vault4swap17h0123456789abcdefE({parameters}) unnamed_addr #3 {{\n}}"
-    found = [str(operation) for operation in check_ir_lines(ir.splitlines()).many_arguments]
+    found = [
+        str(operation) for operation in check_ir_lines(ir.splitlines()).many_arguments
+    ]
     assert found == ([f"vault::swap ({registers} arguments)"] if registers else [])
 
 
@@ -123,7 +135,10 @@ def test_functions_with_more_arguments_than_registers_are_found(
     ("symbol", "path"),
     [
         ("_ZN4core3fmt9Formatter3pad17habcdef0123456789E", "core::fmt::Formatter::pad"),
-        ("_RNvNtCs9ltgdHTiPiY_7counter9processor9increment", "counter::processor::increment"),
+        (
+            "_RNvNtCs9ltgdHTiPiY_7counter9processor9increment",
+            "counter::processor::increment",
+        ),
         ("_RNvCskNlcAF2Kf3_14wrong_builtins7product", "wrong_builtins::product"),
         (
             "_RNvMsa_NtCsbtk7G0qgzaC_4core3fmtNtB5_9Formatter12pad_integral",

@@ -21,9 +21,9 @@ def test_rent_is_what_an_svm_asks(length: int) -> None:
 
 def test_a_deployed_program_locks_the_rent_of_both_its_accounts() -> None:
     """36 bytes of the program account, and 45 before the code in its data account."""
-    asked = SVM.minimum_balance_for_rent_exemption(36) + SVM.minimum_balance_for_rent_exemption(
-        45 + 10_000
-    )
+    asked = SVM.minimum_balance_for_rent_exemption(
+        36
+    ) + SVM.minimum_balance_for_rent_exemption(45 + 10_000)
     assert deploy_rent(10_000) == asked
 
 

@@ -18,7 +18,9 @@ def test_the_choice_that_was_made_is_known_from_the_pages_and_the_others_are_tol
 ) -> None:
     model = read_spec(spec)
     choices: tuple[Descriptions, ...] = ("full", "short", "none")
-    sets = {choice: page_set(model, form=form, descriptions=choice) for choice in choices}
+    sets = {
+        choice: page_set(model, form=form, descriptions=choice) for choice in choices
+    }
     for choice, pages in sets.items():
         cost = schema_cost(pages.json_pages, pages.stream_pages)
         assert cost.descriptions == choice
@@ -41,4 +43,9 @@ def test_without_a_stream_only_what_is_there_is_told() -> None:
 
 def test_pages_that_nobody_of_ours_wrote_count_as_they_are() -> None:
     cost = schema_cost([b"{}"], [b"not a stream"])
-    assert (cost.built.json, cost.built.stream, cost.built.pages, cost.choices) == (2, 12, 2, ())
+    assert (cost.built.json, cost.built.stream, cost.built.pages, cost.choices) == (
+        2,
+        12,
+        2,
+        (),
+    )

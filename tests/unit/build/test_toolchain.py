@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py.build import toolchain
-from mcpsol_py.build.toolchain import BuildSbf, Debian, clean_environment, find_toolchain, installer
+from mcpsol_py.build.toolchain import (
+    BuildSbf,
+    Debian,
+    clean_environment,
+    find_toolchain,
+    installer,
+)
 from mcpsol_py.errors import ToolchainMissing
 
 SOLANA = """#!/bin/sh
@@ -57,7 +63,9 @@ def test_a_compiler_that_does_not_start_is_named(bare: Path) -> None:
     assert caught.value.looked_for == (f"{program} --version",)
 
 
-def test_nothing_of_the_callers_flags_reaches_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_the_callers_flags_reaches_the_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in (
         "RUSTFLAGS",
         "CARGO_ENCODED_RUSTFLAGS",
@@ -70,7 +78,8 @@ def test_nothing_of_the_callers_flags_reaches_the_compiler(monkeypatch: pytest.M
     environment = clean_environment()
     assert "mine" not in environment.values()
     assert [
-        environment[name] for name in ("CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_HTTP_PROXY")
+        environment[name]
+        for name in ("CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_HTTP_PROXY")
     ] == ["kept"] * 3
 
 
@@ -102,10 +111,15 @@ def test_no_secret_of_the_environment_reaches_a_build_script(
 
 
 @pytest.mark.parametrize("route", ["no-std", "std"])
-def test_the_record_names_route_and_versions_and_no_folder(route: toolchain.Route) -> None:
+def test_the_record_names_route_and_versions_and_no_folder(
+    route: toolchain.Route,
+) -> None:
     assert route != "build-sbf"
     found = Debian(
-        Path("/home/someone/sbf"), "rustc 1.96.0", "sbpf-linker 0.2.6, LLVM 1:23.1.4-2", route
+        Path("/home/someone/sbf"),
+        "rustc 1.96.0",
+        "sbpf-linker 0.2.6, LLVM 1:23.1.4-2",
+        route,
     )
     assert found.record() == {
         "route": route,
@@ -115,7 +129,9 @@ def test_the_record_names_route_and_versions_and_no_folder(route: toolchain.Rout
 
 
 def test_the_flags_that_decide_the_bytes_are_ours() -> None:
-    call = Debian(Path("/sbf"), "rustc", "linker", "no-std").invocation(("--sysroot", "/a folder"))
+    call = Debian(Path("/sbf"), "rustc", "linker", "no-std").invocation(
+        ("--sysroot", "/a folder")
+    )
     flags = call.env["CARGO_ENCODED_RUSTFLAGS"].split("\x1f")
     assert flags[-2:] == ["--sysroot", "/a folder"]
     assert 'target_feature="static-syscalls"' in flags

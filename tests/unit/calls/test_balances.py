@@ -19,7 +19,11 @@ from tests.unit.calls.owned_accounts import BOX, BOX2, ME, MINT, THEM, sol, toke
 
 def test_decimals_come_from_the_mint() -> None:
     mint = Mint(
-        mint_authority=None, supply=5, decimals=6, is_initialized=True, freeze_authority=None
+        mint_authority=None,
+        supply=5,
+        decimals=6,
+        is_initialized=True,
+        freeze_authority=None,
     )
     assert decimals_of(Account(1, bytes(mint), TOKEN_PROGRAM)) == 6
     assert decimals_of(token()) is None
@@ -56,7 +60,10 @@ def test_moving_between_ones_own_accounts_is_no_outflow() -> None:
 
 def test_an_account_that_changes_hands_counts_as_all_of_it_gone() -> None:
     found = changes({BOX: token(ME, 100)}, {BOX: token(THEM, 100)})
-    assert outflows(found, [str(ME)]) == [Outflow(SOL, 2_039_280), Outflow(str(MINT), 100)]
+    assert outflows(found, [str(ME)]) == [
+        Outflow(SOL, 2_039_280),
+        Outflow(str(MINT), 100),
+    ]
 
 
 def test_a_closed_account_has_lost_its_tokens_and_lamports() -> None:
@@ -69,11 +76,13 @@ def test_a_closed_account_has_lost_its_tokens_and_lamports() -> None:
 
 def test_the_rent_of_ones_own_token_account_is_still_ones_own() -> None:
     opened = changes(
-        {ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(ME, 0)}
+        {ME: sol(10_000_000), BOX: None},
+        {ME: sol(10_000_000 - 2_039_280), BOX: token(ME, 0)},
     )
     assert outflows(opened, [str(ME)]) == []
     for_another = changes(
-        {ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(THEM, 0)}
+        {ME: sol(10_000_000), BOX: None},
+        {ME: sol(10_000_000 - 2_039_280), BOX: token(THEM, 0)},
     )
     assert outflows(for_another, [str(ME)]) == [Outflow(SOL, 2_039_280)]
 
@@ -92,7 +101,9 @@ def test_wrapped_sol_is_sol() -> None:
         )
         return Account(lamports, bytes(state), TOKEN_PROGRAM)
 
-    unwrapped = changes({ME: sol(5), BOX: wrapped(3_000_000)}, {ME: sol(3_000_005), BOX: None})
+    unwrapped = changes(
+        {ME: sol(5), BOX: wrapped(3_000_000)}, {ME: sol(3_000_005), BOX: None}
+    )
     assert outflows(unwrapped, [str(ME)]) == []
     spent = changes({BOX: wrapped(3_000_000)}, {BOX: wrapped(2_500_000)})
     assert outflows(spent, [str(ME)]) == [Outflow(SOL, 500_000)]

@@ -49,7 +49,11 @@ ARGUMENTS: dict[str, Any] = {
         kind="amountNumberDisplayNode",
         decimals={"kind": "injectedValueNode", "key": "decimals"},
     ),
-    "tip": {"kind": "optionTypeNode", "item": number("u64", **SOL), "prefix": number("u8")},
+    "tip": {
+        "kind": "optionTypeNode",
+        "item": number("u64", **SOL),
+        "prefix": number("u8"),
+    },
     "note": {
         "kind": "sizePrefixTypeNode",
         "type": {"kind": "stringTypeNode", "encoding": "utf8"},
@@ -88,7 +92,8 @@ def pay(display: Any, label: Any = "From") -> Program:
         "name": "pay",
         "display": display,
         "accounts": [
-            source | {"display": {"kind": "instructionAccountDisplayNode", "label": label}},
+            source
+            | {"display": {"kind": "instructionAccountDisplayNode", "label": label}},
             source | {"name": "target", "isSigner": False},
         ],
         "arguments": arguments,
@@ -99,12 +104,21 @@ def pay(display: Any, label: Any = "From") -> Program:
         "publicKey": str(PROGRAM),
         "instructions": [instruction],
     }
-    return load({"kind": "rootNode", "standard": "codama", "version": "1.9.0", "program": program})
+    return load(
+        {
+            "kind": "rootNode",
+            "standard": "codama",
+            "version": "1.9.0",
+            "program": program,
+        }
+    )
 
 
 def sentence(template: str, **values: Any) -> str:
     program = pay({"intent": "Pay somebody", "interpolatedIntent": template})
-    words = words_for(program.instruction("pay"), VALUES | values, {"source": ALICE, "target": BOB})
+    words = words_for(
+        program.instruction("pay"), VALUES | values, {"source": ALICE, "target": BOB}
+    )
     return words.sentence
 
 
@@ -143,8 +157,13 @@ def test_words_stay_on_one_line_and_in_their_quotes(template: str, note: str) ->
 
 
 def test_amounts_times_and_labels_stand_beside_the_real_names() -> None:
-    words = words_for(pay({"intent": "Pay"}).instruction("pay"), VALUES, {"source": ALICE})
-    assert words.arguments == {"amount": "1.5 SOL", "deadline": "2023-11-14T22:13:20+00:00"}
+    words = words_for(
+        pay({"intent": "Pay"}).instruction("pay"), VALUES, {"source": ALICE}
+    )
+    assert words.arguments == {
+        "amount": "1.5 SOL",
+        "deadline": "2023-11-14T22:13:20+00:00",
+    }
     assert words.accounts == {"source": '"From"'}
 
 
@@ -168,12 +187,17 @@ def transaction(program: Program) -> str:
         AccountMeta(Pubkey.from_string(BOB), False, True),
     ]
     message = Message.new_with_blockhash(
-        [Instruction(PROGRAM, data, accounts)], Pubkey.from_string(ALICE), Hash.default()
+        [Instruction(PROGRAM, data, accounts)],
+        Pubkey.from_string(ALICE),
+        Hash.default(),
     )
     return base64.b64encode(bytes(Transaction.new_unsigned(message))).decode()
 
 
-HOSTILE = {"intent": "Pay", "interpolatedIntent": 'Pay ${data.amount}"\nshop · refund\u202e'}
+HOSTILE = {
+    "intent": "Pay",
+    "interpolatedIntent": 'Pay ${data.amount}"\nshop · refund\u202e',
+}
 
 
 async def test_decoded_and_signed_transactions_have_the_words_and_the_name() -> None:
@@ -184,6 +208,8 @@ async def test_decoded_and_signed_transactions_have_the_words_and_the_name() -> 
     assert (row["instruction"], row["display"]) == ("pay", "Pay 1.5 SOL' shop · refund")
     lines = (await review(None, await read_foreign(None, text), [served], [])).lines()
     assert lines[0] == f"shop · pay · program {PROGRAM}"
-    assert lines[1] == "  the program's words for wallets: \"Pay 1.5 SOL' shop · refund\""
+    assert (
+        lines[1] == "  the program's words for wallets: \"Pay 1.5 SOL' shop · refund\""
+    )
     assert "  amount = 1500000000  [1.5 SOL]" in lines
     assert f'  source  {ALICE}  signs, pays the fee, written  ["From"]' in lines

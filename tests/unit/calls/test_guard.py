@@ -14,7 +14,11 @@ from mcpsol_py.calls.guard import Holding, find_guard, floors_of
 from mcpsol_py.calls.signing_power import SigningPower
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import run
-from mcpsol_py.solana.addresses import GUARD_PROGRAM, LIGHTHOUSE_PROGRAM, UPGRADEABLE_LOADER
+from mcpsol_py.solana.addresses import (
+    GUARD_PROGRAM,
+    LIGHTHOUSE_PROGRAM,
+    UPGRADEABLE_LOADER,
+)
 from tests.unit.calls.owned_accounts import ME, MINT, THEM
 
 KEYS = [Pubkey(bytes([n]) * 32) for n in range(40, 46)]
@@ -27,7 +31,11 @@ def scenes(draw: st.DrawFn) -> tuple[list[Holding], SigningPower, dict[str, int]
     """Holdings of the wallet and of others in one simulation, the wallet's power, and how much more may leave it."""
     rows = [
         Holding(
-            key, str(draw(st.sampled_from([ME, THEM]))), draw(mints), draw(amounts), draw(amounts)
+            key,
+            str(draw(st.sampled_from([ME, THEM]))),
+            draw(mints),
+            draw(amounts),
+            draw(amounts),
         )
         for key in draw(st.lists(st.sampled_from(KEYS), unique=True))
     ]
@@ -37,8 +45,12 @@ def scenes(draw: st.DrawFn) -> tuple[list[Holding], SigningPower, dict[str, int]
     return rows, power, draw(st.fixed_dictionaries({SOL: amounts, str(MINT): amounts}))
 
 
-def _gains(rows: list[Holding], ends: dict[Pubkey, int], power: SigningPower) -> Counter[str]:
-    found = [Change(str(r.key), r.owner, r.mint, r.had, ends[r.key], None) for r in rows]
+def _gains(
+    rows: list[Holding], ends: dict[Pubkey, int], power: SigningPower
+) -> Counter[str]:
+    found = [
+        Change(str(r.key), r.owner, r.mint, r.had, ends[r.key], None) for r in rows
+    ]
     return Counter(net_gains(found, power.owners, {}, power.accounts))
 
 
@@ -55,7 +67,9 @@ def test_no_landing_above_the_floors_takes_more_than_is_allowed(
         # they are told.
         least = floors.get((row.key, row.mint), 0)
         bound = row.key in power.spendable or row.owner in power.owners
-        ends[row.key] = data.draw(st.integers(least, 700)) if bound else max(least, row.has)
+        ends[row.key] = (
+            data.draw(st.integers(least, 700)) if bound else max(least, row.has)
+        )
     landed = _gains(rows, ends, power)
     for mint, more in slack.items():
         assert landed[mint] >= simulated[mint] - more
@@ -80,7 +94,10 @@ def test_gains_need_not_come_and_the_wallet_takes_the_rest() -> None:
     rows = [Holding(wallet, str(ME), SOL, 100, 60), Holding(other, str(ME), SOL, 0, 30)]
     power = SigningPower(frozenset([str(ME)]))
     assert floors_of(rows, power, {SOL: 35}, str(ME)) == {(wallet, SOL): 55}
-    assert floors_of(rows, power, {SOL: 10}, str(ME)) == {(wallet, SOL): 60, (other, SOL): 20}
+    assert floors_of(rows, power, {SOL: 10}, str(ME)) == {
+        (wallet, SOL): 60,
+        (other, SOL): 20,
+    }
 
 
 def _program(there: bool) -> Account | None:
@@ -89,7 +106,10 @@ def _program(there: bool) -> Account | None:
 
 def test_the_guard_is_lighthouse_or_our_own_or_the_one_that_is_named() -> None:
     def found(lighthouse: bool, own: bool) -> Pubkey | None:
-        accounts = {LIGHTHOUSE_PROGRAM: _program(lighthouse), GUARD_PROGRAM: _program(own)}
+        accounts = {
+            LIGHTHOUSE_PROGRAM: _program(lighthouse),
+            GUARD_PROGRAM: _program(own),
+        }
         node = ScriptedTransport()
         node.accounts.update({k: a for k, a in accounts.items() if a is not None})
         return run(find_guard(node))
@@ -99,4 +119,6 @@ def test_the_guard_is_lighthouse_or_our_own_or_the_one_that_is_named() -> None:
     assert found(False, False) is None
     node = ScriptedTransport()
     node.accounts[KEYS[0]] = Account(1, b"data", UPGRADEABLE_LOADER)
-    assert run(find_guard(node, KEYS[0])) is None, "an account that is no program guards nothing"
+    assert run(find_guard(node, KEYS[0])) is None, (
+        "an account that is no program guards nothing"
+    )

@@ -18,7 +18,13 @@ from mcpsol_py.calls.landed import ExpectedOutflow, OutflowMeter, landed_outcome
 from mcpsol_py.calls.signing_power import signing_power
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.client.scripted import ScriptedTransport
-from mcpsol_py.client.transport import AccountBalance, Balances, Outcome, TokenBalance, run
+from mcpsol_py.client.transport import (
+    AccountBalance,
+    Balances,
+    Outcome,
+    TokenBalance,
+    run,
+)
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.addresses import NATIVE_MINT, TOKEN_PROGRAM
 from tests.unit.calls.owned_accounts import BOX, BOX2, ME, MINT, THEM, sol
@@ -45,13 +51,19 @@ def _token(mint: Pubkey, owner: Pubkey, amount: int, lamports: int) -> Account:
 
 def _mint(supply: int) -> Account:
     state = Mint(
-        mint_authority=ME, supply=supply, decimals=0, is_initialized=True, freeze_authority=None
+        mint_authority=ME,
+        supply=supply,
+        decimals=0,
+        is_initialized=True,
+        freeze_authority=None,
     )
     return Account(1, bytes(state), TOKEN_PROGRAM)
 
 
 def _held(mint: Pubkey) -> st.SearchStrategy[Account | None]:
-    return st.none() | st.builds(_token, st.just(mint), owners, amounts, st.integers(1, 500))
+    return st.none() | st.builds(
+        _token, st.just(mint), owners, amounts, st.integers(1, 500)
+    )
 
 
 @st.composite
@@ -84,7 +96,9 @@ def _expected(before: AccountMap, after: AccountMap) -> ExpectedOutflow:
 
 
 @given(_pictures())
-def test_the_meter_measures_as_the_policy_does(pictures: tuple[AccountMap, AccountMap]) -> None:
+def test_the_meter_measures_as_the_policy_does(
+    pictures: tuple[AccountMap, AccountMap],
+) -> None:
     before, after = pictures
     power = signing_power(ME, CALL, before)
     made = minted(before, after, power.owners)
@@ -94,7 +108,9 @@ def test_the_meter_measures_as_the_policy_does(pictures: tuple[AccountMap, Accou
 
 
 @given(_pictures())
-def test_what_is_expected_outlives_the_process(pictures: tuple[AccountMap, AccountMap]) -> None:
+def test_what_is_expected_outlives_the_process(
+    pictures: tuple[AccountMap, AccountMap],
+) -> None:
     expected = _expected(*pictures)
     again = ExpectedOutflow.from_json(json.loads(json.dumps(expected.to_json())))
     assert again == expected
@@ -105,7 +121,10 @@ def test_an_account_that_changes_its_owner_is_lost_whole() -> None:
     before = {BOX: AccountBalance(5, TokenBalance(MINT, ME, 7))}
     stolen = {BOX: AccountBalance(5, TokenBalance(MINT, THEM, 7))}
     assert meter.outflow(Balances(before, stolen)) == {"SOL": 5, str(MINT): 7}
-    assert meter.outflow(Balances(before, {BOX: AccountBalance(0)})) == {"SOL": 5, str(MINT): 7}
+    assert meter.outflow(Balances(before, {BOX: AccountBalance(0)})) == {
+        "SOL": 5,
+        str(MINT): 7,
+    }
 
 
 class _LateTransport(ScriptedTransport):

@@ -59,7 +59,9 @@ def test_a_blockhash_chosen_here_lives_until_its_block_height() -> None:
     blockhash, lifetime = run(choose_blockhash(chain))
     run(choose_blockhash(chain))
     assert lifetime == UntilBlockHeight(77)
-    assert run(lifetime_of(chain, signed(GO, blockhash=blockhash))) == UntilBlockHeight(77)
+    assert run(lifetime_of(chain, signed(GO, blockhash=blockhash))) == UntilBlockHeight(
+        77
+    )
 
 
 def test_the_newest_blockhash_is_known_wherever_it_was_chosen() -> None:
@@ -69,7 +71,9 @@ def test_the_newest_blockhash_is_known_wherever_it_was_chosen() -> None:
 
 
 def test_a_blockhash_chosen_elsewhere_has_an_unknown_lifetime() -> None:
-    assert run(lifetime_of(ScriptedTransport(valid_for=77), signed(GO))) == UnknownLifetime(77)
+    assert run(
+        lifetime_of(ScriptedTransport(valid_for=77), signed(GO))
+    ) == UnknownLifetime(77)
 
 
 def test_a_nonce_in_place_of_the_blockhash_is_durable() -> None:
@@ -91,7 +95,9 @@ def test_a_nonce_advanced_later_in_the_transaction_is_not_durable() -> None:
 
 
 def test_the_compute_budget_goes_behind_the_advance() -> None:
-    assert [ix.program_id == SYSTEM_PROGRAM for ix in with_budget([ADVANCE, GO], 10_000, 1)] == [
+    assert [
+        ix.program_id == SYSTEM_PROGRAM for ix in with_budget([ADVANCE, GO], 10_000, 1)
+    ] == [
         True,
         False,
         False,
@@ -131,11 +137,16 @@ def test_a_nonce_account_is_read() -> None:
 def test_what_advances_no_nonce() -> None:
     assert advanced_by(Instruction(SYSTEM_PROGRAM, b"\4\0\0\0", [])) is None
     assert (
-        advanced_by(Instruction(SYSTEM_PROGRAM, b"\5\0\0\0", [AccountMeta(NONCE, False, True)]))
+        advanced_by(
+            Instruction(SYSTEM_PROGRAM, b"\5\0\0\0", [AccountMeta(NONCE, False, True)])
+        )
         is None
     )
     assert advanced_first(MessageV0.try_compile(WALLET.pubkey(), [], [], VALUE)) is None
-    assert advanced_first(Message.new_with_blockhash([ADVANCE], WALLET.pubkey(), VALUE)) == NONCE
+    assert (
+        advanced_first(Message.new_with_blockhash([ADVANCE], WALLET.pubkey(), VALUE))
+        == NONCE
+    )
 
 
 # --- following --------------------------------------------------------------------------------------------------------
@@ -177,7 +188,9 @@ def test_a_missing_nonce_account_does_not_end_the_following() -> None:
     followed(DURABLE, statuses=[None, None, None, Status(confirmed=True)])
 
 
-def test_a_durable_transaction_is_not_followed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_durable_transaction_is_not_followed_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(follow, "LONGEST", 0.0)
     text = unknown(DURABLE, statuses=[None] * 9, accounts={NONCE: nonce_account()})
     assert f"it can still land until the nonce of account {NONCE} is advanced" in text
@@ -202,7 +215,9 @@ def test_an_unknown_lifetime_is_not_called_over() -> None:
         (UnknownLifetime(150), "whether it can still land is not known"),
     ],
 )
-def test_a_node_that_falls_silent_leaves_it_open(lifetime: Lifetime, words: str) -> None:
+def test_a_node_that_falls_silent_leaves_it_open(
+    lifetime: Lifetime, words: str
+) -> None:
     silence: list[Any] = [TransportError("script", "no connection", retryable=True)] * 5
     text = unknown(lifetime, statuses=silence)
     assert "no longer answers" in text

@@ -18,13 +18,19 @@ from mcpsol_py.program import Program
 
 PROGRAM = Pubkey.new_unique()
 ODD = Unsupported("f16", "half a float")
-EVENT = model.Event("Odd", model.Discriminator(b"odd_ds__"), Struct((Field("odd", ODD),)))
+EVENT = model.Event(
+    "Odd", model.Discriminator(b"odd_ds__"), Struct((Field("odd", ODD),))
+)
 
 
 async def looked(returns: Type | None, data: bytes) -> dict[str, Any]:
     """The simulation of a call that returns *data*, and logs an event that cannot be decoded."""
-    look = model.Instruction("look", model.Discriminator(b"\2"), (), (), returns=returns)
-    program = Program(model.ProgramModel("bank", (look,), events=(EVENT,), address=str(PROGRAM)))
+    look = model.Instruction(
+        "look", model.Discriminator(b"\2"), (), (), returns=returns
+    )
+    program = Program(
+        model.ProgramModel("bank", (look,), events=(EVENT,), address=str(PROGRAM))
+    )
     logs = (
         f"Program {PROGRAM} invoke [1]",
         f"Program data: {base64.b64encode(b'odd_ds__1').decode()}",
@@ -32,9 +38,9 @@ async def looked(returns: Type | None, data: bytes) -> dict[str, Any]:
     chain = ScriptedTransport(
         simulations=[Outcome(logs=logs, return_data=(PROGRAM, data))], identity=PROGRAM
     )
-    reply = await Bridge([ServedProgram(program, PROGRAM, chain, "a test's", "local")]).call(
-        "look", {}
-    )
+    reply = await Bridge(
+        [ServedProgram(program, PROGRAM, chain, "a test's", "local")]
+    ).call("look", {})
     assert not reply.is_error, reply.text
     assert reply.structured is not None
     found: dict[str, Any] = reply.structured["simulation"]

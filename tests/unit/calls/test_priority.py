@@ -24,7 +24,9 @@ def price(fee: PriorityFee, recent: list[int], units: int) -> int | None:
 
 
 @given(st.lists(amounts, max_size=20), units, st.integers(0, 10**12))
-def test_what_is_measured_never_exceeds_the_limit(recent: list[int], units: int, most: int) -> None:
+def test_what_is_measured_never_exceeds_the_limit(
+    recent: list[int], units: int, most: int
+) -> None:
     found = price(PriorityFee("auto", most), recent, units)
     assert found is not None
     assert priority_fee(units, found) <= most
@@ -32,7 +34,9 @@ def test_what_is_measured_never_exceeds_the_limit(recent: list[int], units: int,
 
 
 @given(amounts, units, st.integers(0, 10**12))
-def test_a_number_is_taken_as_it_is_or_refused(number: int, units: int, most: int) -> None:
+def test_a_number_is_taken_as_it_is_or_refused(
+    number: int, units: int, most: int
+) -> None:
     fee = PriorityFee(number, most)
     if priority_fee(units, number) <= most:
         assert price(fee, [], units) == number
@@ -45,7 +49,10 @@ def test_the_upper_quartile_of_recent_fees_is_paid() -> None:
     assert price(PriorityFee("auto"), [100, 1, 3, 2], 100_000) == 100
     assert price(PriorityFee("auto"), [5, 1, 1, 1, 1], 100_000) == 1
     assert price(PriorityFee("auto"), [], 100_000) == 0
-    assert price(PriorityFee("auto"), [10**12], MAX_UNITS) == MOST_LAMPORTS * 10**6 // MAX_UNITS
+    assert (
+        price(PriorityFee("auto"), [10**12], MAX_UNITS)
+        == MOST_LAMPORTS * 10**6 // MAX_UNITS
+    )
 
 
 def test_without_a_price_nothing_is_paid() -> None:

@@ -78,7 +78,11 @@ def put(box: Pubkey, who: Pubkey, *more: AccountMeta) -> Instruction:
 def table(address: Pubkey, *held: Pubkey) -> tuple[AddressLookupTableAccount, Account]:
     # solana-address-lookup-table-interface: 56 bytes (kind 1, slots, who may extend it), then the addresses
     data = (
-        (1).to_bytes(4, "little") + b"\xff" * 8 + bytes(9) + bytes([1, *bytes(key(7))]) + bytes(2)
+        (1).to_bytes(4, "little")
+        + b"\xff" * 8
+        + bytes(9)
+        + bytes([1, *bytes(key(7))])
+        + bytes(2)
     )
     assert len(data) == 56
     data += b"".join(map(bytes, held))
@@ -99,24 +103,45 @@ async def test_addresses_of_lookup_tables_are_read_from_the_chain() -> None:
     )
     assert len(message.account_keys) == 2
     chain = ScriptedTransport(accounts={key(9): state, key(8): other})
-    found = await transaction_reading.decode_transaction([SERVED], text_of(message), chain)
+    found = await transaction_reading.decode_transaction(
+        [SERVED], text_of(message), chain
+    )
     (row,) = found["instructions"]
     assert row["args"] == {"amount": "5"}
     assert row["accounts"] == [
         {"name": "box", "address": str(box), "signer": False, "writable": True},
         {"name": "who", "address": str(payer), "signer": True, "writable": True},
-        {"name": "remaining[0]", "address": str(read), "signer": False, "writable": False},
-        {"name": "remaining[1]", "address": str(written), "signer": False, "writable": True},
+        {
+            "name": "remaining[0]",
+            "address": str(read),
+            "signer": False,
+            "writable": False,
+        },
+        {
+            "name": "remaining[1]",
+            "address": str(written),
+            "signer": False,
+            "writable": True,
+        },
     ]
     assert "note" not in found
 
 
 @pytest.mark.parametrize("chain", [None, ScriptedTransport()])
-async def test_lookup_tables_that_cannot_be_read_are_told(chain: ScriptedTransport | None) -> None:
+async def test_lookup_tables_that_cannot_be_read_are_told(
+    chain: ScriptedTransport | None,
+) -> None:
     first, _ = table(key(9), key(50), key(2))
-    message = MessageV0.try_compile(key(1), [put(key(2), key(1))], [first], Hash.default())
-    found = await transaction_reading.decode_transaction([SERVED], text_of(message), chain)
-    assert found["instructions"][0]["accounts"][0]["address"] == f"entry 1 of table {key(9)}"
+    message = MessageV0.try_compile(
+        key(1), [put(key(2), key(1))], [first], Hash.default()
+    )
+    found = await transaction_reading.decode_transaction(
+        [SERVED], text_of(message), chain
+    )
+    assert (
+        found["instructions"][0]["accounts"][0]["address"]
+        == f"entry 1 of table {key(9)}"
+    )
     assert str(key(9)) in found["note"]
 
 
@@ -130,13 +155,18 @@ async def test_a_message_without_signatures_is_read_too() -> None:
 
 async def test_instructions_of_common_programs_are_read_without_an_idl() -> None:
     payer, to = key(1), key(2)
-    pay = transfer(TransferParams(from_pubkey=payer, to_pubkey=to, lamports=3_000_000_000))
+    pay = transfer(
+        TransferParams(from_pubkey=payer, to_pubkey=to, lamports=3_000_000_000)
+    )
     instructions = [set_compute_unit_limit(90_000), set_compute_unit_price(7), pay]
     message = MessageV0.try_compile(payer, instructions, [], Hash.default())
-    limit, price, paid = (await transaction_reading.decode_transaction([SERVED], text_of(message)))[
-        "instructions"
-    ]
-    assert (limit["instruction"], limit["args"]) == ("set_compute_unit_limit", {"units": 90_000})
+    limit, price, paid = (
+        await transaction_reading.decode_transaction([SERVED], text_of(message))
+    )["instructions"]
+    assert (limit["instruction"], limit["args"]) == (
+        "set_compute_unit_limit",
+        {"units": 90_000},
+    )
     assert (price["instruction"], price["args"]) == (
         "set_compute_unit_price",
         {"micro_lamports": "7"},
@@ -169,7 +199,9 @@ async def test_instructions_of_common_programs_are_read_without_an_idl() -> None
         (TOKEN_PROGRAM, "", None),
     ],
 )
-def test_what_the_tables_know(program: Pubkey, data: str, wanted: tuple[str, Any] | None) -> None:
+def test_what_the_tables_know(
+    program: Pubkey, data: str, wanted: tuple[str, Any] | None
+) -> None:
     found = read_known(str(program), bytes.fromhex(data))
     assert (None if found is None else found[:2]) == wanted
 
@@ -202,10 +234,14 @@ def test_data_that_fit_several_programs_are_read_as_each() -> None:
         transaction_reading.decode_raw([SERVED, other], b"\0" * 8)
 
 
-def test_data_of_another_version_have_notes_unless_another_program_explains_them() -> None:
+def test_data_of_another_version_have_notes_unless_another_program_explains_them() -> (
+    None
+):
     (row,) = transaction_reading.decode_raw([SERVED], DATA + b"\1")["instructions"]
     assert row["args"] == {"amount": "5"}
-    assert row["notes"] == ["put: 1 byte is left over after the last field, from offset 16"]
+    assert row["notes"] == [
+        "put: 1 byte is left over after the last field, from offset 16"
+    ]
     longer = put_idl("longer", OTHER, "u64", "u8")
     other = ServedProgram(longer, Pubkey.from_string(OTHER))
     found = transaction_reading.decode_raw([SERVED, other], DATA + b"\1")
@@ -215,7 +251,14 @@ def test_data_of_another_version_have_notes_unless_another_program_explains_them
 
 
 def token_account(mint: Pubkey, owner: Pubkey, amount: int, program: Pubkey) -> Account:
-    data = bytes(mint) + bytes(owner) + amount.to_bytes(8, "little") + bytes(36) + b"\1" + bytes(56)
+    data = (
+        bytes(mint)
+        + bytes(owner)
+        + amount.to_bytes(8, "little")
+        + bytes(36)
+        + b"\1"
+        + bytes(56)
+    )
     assert len(data) == 165
     return Account(2_039_280, data, program)
 
@@ -257,11 +300,15 @@ def member(value: Any, name: str) -> Any:
     """The field of that flattened name."""
     if name in value:
         return value[name]
-    outer = next(k for k in value if name.startswith(f"{k}_") and isinstance(value[k], dict))
+    outer = next(
+        k for k in value if name.startswith(f"{k}_") and isinstance(value[k], dict)
+    )
     return value[outer][name.removeprefix(f"{outer}_")]
 
 
-def test_filters_stand_where_the_fields_of_real_programs_stand(shared_idl: Path) -> None:
+def test_filters_stand_where_the_fields_of_real_programs_stand(
+    shared_idl: Path,
+) -> None:
     """A value written at a filter's offset is the one that the account then decodes to, whatever its layout."""
     program = load(shared_idl)
     for account in program.model.accounts:
@@ -289,7 +336,9 @@ class Node(ScriptedTransport):
     """A node that knows one transaction and one owner's token accounts."""
 
     def __init__(
-        self, result: dict[str, Any] | None, held: dict[Pubkey, list[tuple[Pubkey, Account]]]
+        self,
+        result: dict[str, Any] | None,
+        held: dict[Pubkey, list[tuple[Pubkey, Account]]],
     ) -> None:
         super().__init__(accounts={})
         self.result, self.held = result, held
@@ -314,7 +363,10 @@ def boxes_with_events() -> ServedProgram:
             {
                 "name": "put",
                 "discriminator": [7] * 8,
-                "accounts": [{"name": "box", "writable": True}, {"name": "who", "signer": True}],
+                "accounts": [
+                    {"name": "box", "writable": True},
+                    {"name": "who", "signer": True},
+                ],
                 "args": [{"name": "amount", "type": "u64"}],
             }
         ],
@@ -322,20 +374,28 @@ def boxes_with_events() -> ServedProgram:
         "types": [
             {
                 "name": "Put",
-                "type": {"kind": "struct", "fields": [{"name": "amount", "type": "u64"}]},
+                "type": {
+                    "kind": "struct",
+                    "fields": [{"name": "amount", "type": "u64"}],
+                },
             }
         ],
     }
     return ServedProgram(load(document), Pubkey.from_string(PROGRAM))
 
 
-async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error() -> None:
+async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error() -> (
+    None
+):
     from mcpsol_py.solana.base58 import b58encode
 
     payer, box, looked_up = key(1), key(2), key(3)
     held, _ = table(key(9), looked_up)
     message = MessageV0.try_compile(
-        payer, [put(box, payer, AccountMeta(looked_up, False, True))], [held], Hash.default()
+        payer,
+        [put(box, payer, AccountMeta(looked_up, False, True))],
+        [held],
+        Hash.default(),
     )
     keys = [*map(str, message.account_keys), str(looked_up)]
     program, system = keys.index(PROGRAM), len(keys)
@@ -385,9 +445,15 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
         {"lamports": "77"},
     )
     assert told["program"] == "boxes"
-    assert found["events"] == [{"program": "boxes", "name": "Put", "fields": {"amount": "5"}}] * 2
+    assert (
+        found["events"]
+        == [{"program": "boxes", "name": "Put", "fields": {"amount": "5"}}] * 2
+    )
     assert found["failure"]["program_id"] == PROGRAM
-    assert (found["failure"]["code"], "failed with" in found["failure"]["text"]) == (6000, True)
+    assert (found["failure"]["code"], "failed with" in found["failure"]["text"]) == (
+        6000,
+        True,
+    )
     error = result["meta"]["err"]  # type: ignore[index]
     assert (found["slot"], found["fee"], found["error"]) == (12, "5000", error)
 
@@ -416,7 +482,9 @@ async def test_a_node_is_asked_for_the_tokens_of_an_owner() -> None:
     many = [
         (
             key(30),
-            token_account(Pubkey.from_bytes(bytes([0, n]) * 16), owner, 1, TOKEN_2022_PROGRAM),
+            token_account(
+                Pubkey.from_bytes(bytes([0, n]) * 16), owner, 1, TOKEN_2022_PROGRAM
+            ),
         )
         for n in range(60)
     ]
@@ -440,7 +508,10 @@ async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
         "instructions": [],
         "accounts": [{"name": "Box", "discriminator": [5] * 8}],
         "types": [
-            {"name": "Box", "type": {"kind": "struct", "fields": [{"name": "n", "type": "u64"}]}}
+            {
+                "name": "Box",
+                "type": {"kind": "struct", "fields": [{"name": "n", "type": "u64"}]},
+            }
         ],
     }
     program = load(document)
@@ -459,7 +530,9 @@ async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
         request = transport.request
 
         async def counted(method: str, params: Any = ()) -> Any:
-            asked.append((method, len(params[0]) if method == "getMultipleAccounts" else 0))
+            asked.append(
+                (method, len(params[0]) if method == "getMultipleAccounts" else 0)
+            )
             return await request(method, params)
 
         transport.request = counted  # type: ignore[method-assign]  # to see what is asked
@@ -485,14 +558,22 @@ async def test_a_transaction_that_a_node_has_is_found_by_its_signature() -> None
     svm, payer = SvmTransport(), Keypair()
     svm.airdrop(payer.pubkey())
     pay = transfer(
-        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=key(2), lamports=10_000_000)
+        TransferParams(
+            from_pubkey=payer.pubkey(), to_pubkey=key(2), lamports=10_000_000
+        )
     )
-    message = MessageV0.try_compile(payer.pubkey(), [pay], [], (await svm.latest_blockhash()).value)
+    message = MessageV0.try_compile(
+        payer.pubkey(), [pay], [], (await svm.latest_blockhash()).value
+    )
     with listening(SvmNode(svm)) as url:
         transport = RpcTransport(url)
-        signature, refused = await transport.send(VersionedTransaction(message, [payer]))
+        signature, refused = await transport.send(
+            VersionedTransaction(message, [payer])
+        )
         assert refused is None
-        found = await transaction_reading.decode_signature([SERVED], transport, str(signature))
+        found = await transaction_reading.decode_signature(
+            [SERVED], transport, str(signature)
+        )
         await transport.close()
     assert found["instructions"][0]["instruction"] == "transfer"
     assert found["instructions"][0]["args"] == {"lamports": "10000000"}

@@ -29,7 +29,9 @@ DRAFT = TransactionDraft(WALLET.pubkey(), [GO])
 
 
 def message(number: int = 0) -> MessageV0:
-    return MessageV0.try_compile(WALLET.pubkey(), [GO], [], Hash(number.to_bytes(32, "little")))
+    return MessageV0.try_compile(
+        WALLET.pubkey(), [GO], [], Hash(number.to_bytes(32, "little"))
+    )
 
 
 class Slow(ScriptedTransport):
@@ -82,7 +84,9 @@ def test_threads_take_it_once() -> None:
 
 
 def test_transports_to_one_url_share_a_record() -> None:
-    assert sent_messages(RpcTransport("http://one")) is sent_messages(RpcTransport("http://one"))
+    assert sent_messages(RpcTransport("http://one")) is sent_messages(
+        RpcTransport("http://one")
+    )
     assert sent_messages(RpcTransport("http://one")) is not sent_messages(
         RpcTransport("http://two")
     )
@@ -104,7 +108,9 @@ def test_a_record_goes_with_its_chain() -> None:
 
 def test_an_identical_call_waits_for_another_blockhash() -> None:
     chain = Slow(3, sends=[None] * 3)
-    made = [run(sign_and_submit(chain, DRAFT, [WALLET], confirm=False)) for _ in range(3)]
+    made = [
+        run(sign_and_submit(chain, DRAFT, [WALLET], confirm=False)) for _ in range(3)
+    ]
     assert len(set(made)) == 3
     assert chain.slept > 0
 

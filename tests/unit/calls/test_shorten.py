@@ -19,7 +19,8 @@ JSON = st.recursive(
         st.binary(max_size=300).map(lambda raw: "0x" + raw.hex()),
     ),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=60), st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+        st.lists(inner, max_size=60),
+        st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     ),
     max_leaves=100,
 )
@@ -27,7 +28,9 @@ JSON = st.recursive(
 
 def _begins(short: Any, whole: Any) -> bool:
     if isinstance(whole, dict):
-        return short.keys() == whole.keys() and all(_begins(short[k], whole[k]) for k in whole)
+        return short.keys() == whole.keys() and all(
+            _begins(short[k], whole[k]) for k in whole
+        )
     if isinstance(whole, list):
         return len(short) <= len(whole) and all(map(_begins, short, whole))
     if isinstance(whole, str):
@@ -45,7 +48,11 @@ def test_a_shortened_value_begins_like_the_whole(value: Any, room: int) -> None:
 
 
 def test_large_lists_and_bytes_fit_and_say_how_much_there_is() -> None:
-    value = {"herd": list(range(20_000)), "wool": "0x" + "ab" * 20_000, "name": "x" * 9_000}
+    value = {
+        "herd": list(range(20_000)),
+        "wool": "0x" + "ab" * 20_000,
+        "name": "x" * 9_000,
+    }
     short, notes = shorten(value, 16_000)
     assert len(orjson.dumps(short)) <= 16_000
     assert short["herd"] == list(range(200))

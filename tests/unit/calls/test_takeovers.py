@@ -53,15 +53,24 @@ def test_what_gives_no_power_away_is_not_told(was: Account, now: Account) -> Non
 
 def mint_of(authority: Pubkey | None, freeze: Pubkey | None = None) -> Account:
     state = Mint(
-        mint_authority=authority, supply=5, decimals=6, is_initialized=True, freeze_authority=freeze
+        mint_authority=authority,
+        supply=5,
+        decimals=6,
+        is_initialized=True,
+        freeze_authority=freeze,
     )
     return Account(1, bytes(state), TOKEN_PROGRAM)
 
 
 def test_authority_over_a_mint_that_is_given_away_is_told() -> None:
     mine = [str(ME)]
-    assert "mint authority" in takeovers({MINT: mint_of(ME)}, {MINT: mint_of(THEM)}, mine)[0]
-    assert "nobody" in takeovers({MINT: mint_of(THEM, ME)}, {MINT: mint_of(THEM)}, mine)[0]
+    assert (
+        "mint authority"
+        in takeovers({MINT: mint_of(ME)}, {MINT: mint_of(THEM)}, mine)[0]
+    )
+    assert (
+        "nobody" in takeovers({MINT: mint_of(THEM, ME)}, {MINT: mint_of(THEM)}, mine)[0]
+    )
     assert takeovers({MINT: mint_of(ME)}, {MINT: mint_of(ME)}, mine) == []
     assert takeovers({MINT: mint_of(THEM)}, {MINT: mint_of(BOX)}, mine) == []
 

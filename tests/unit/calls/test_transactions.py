@@ -27,7 +27,12 @@ from mcpsol_py.calls.transactions import (
 )
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import run
-from mcpsol_py.errors import AccountNotFound, InvalidTransaction, MissingSigner, TransactionTooLarge
+from mcpsol_py.errors import (
+    AccountNotFound,
+    InvalidTransaction,
+    MissingSigner,
+    TransactionTooLarge,
+)
 
 PROGRAM = Pubkey.new_unique()
 
@@ -43,7 +48,9 @@ def instruction(accounts: int, data: int = 8) -> Instruction:
 @pytest.mark.parametrize("legacy", [True, False])
 def test_the_size_told_is_the_size_of_the_signed_transaction(legacy: bool) -> None:
     pair = Keypair()
-    message = compile_message(pair.pubkey(), [instruction(5)], Hash.default(), legacy=legacy)
+    message = compile_message(
+        pair.pubkey(), [instruction(5)], Hash.default(), legacy=legacy
+    )
     assert isinstance(message, Message if legacy else MessageV0)
     assert size_of(message) == len(bytes(sign(message, [pair])))
 
@@ -64,7 +71,9 @@ def test_data_that_no_table_can_shrink_is_told_so() -> None:
 
 def test_with_a_lookup_table_it_fits() -> None:
     big = instruction(40)
-    table = AddressLookupTableAccount(Pubkey.new_unique(), [m.pubkey for m in big.accounts])
+    table = AddressLookupTableAccount(
+        Pubkey.new_unique(), [m.pubkey for m in big.accounts]
+    )
     message = compile_message(Pubkey.new_unique(), [big], Hash.default(), [table])
     assert size_of(message) < 400
 
@@ -73,10 +82,20 @@ def test_lookup_tables_are_read_from_the_chain() -> None:
     key, first, second = (Pubkey.new_unique() for _ in range(3))
     owner = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
     # discriminator 1, deactivation slot, last extended slot and its start index, authority (some), padding: 56 bytes
-    head = (1).to_bytes(4, "little") + b"\xff" * 8 + bytes(8) + b"\0" + b"\1" + bytes(32) + bytes(2)
+    head = (
+        (1).to_bytes(4, "little")
+        + b"\xff" * 8
+        + bytes(8)
+        + b"\0"
+        + b"\1"
+        + bytes(32)
+        + bytes(2)
+    )
     assert len(head) == 56
     good = Account(lamports=1, data=head + bytes(first) + bytes(second), owner=owner)
-    (table,) = run(read_lookup_tables(ScriptedTransport(accounts={key: good}), [str(key)]))
+    (table,) = run(
+        read_lookup_tables(ScriptedTransport(accounts={key: good}), [str(key)])
+    )
     assert (table.key, table.addresses) == (key, [first, second])
     with pytest.raises(AccountNotFound, match="does not exist"):
         run(read_lookup_tables(ScriptedTransport(), [key]))
@@ -131,7 +150,9 @@ def test_what_instructions_set_themselves_stays() -> None:
     call = instruction(1)
     assert with_budget([*own, call], 5, None) == [*own, call]
     assert with_budget([*own, call], 5, 7) == [*compute_budget(None, 7), *own, call]
-    with pytest.raises(InvalidTransaction, match="several instructions set the compute unit limit"):
+    with pytest.raises(
+        InvalidTransaction, match="several instructions set the compute unit limit"
+    ):
         with_budget([*own, *own, call], None, None)
 
 
@@ -139,7 +160,13 @@ def test_what_instructions_set_themselves_stays() -> None:
     ("own", "given"),
     [((9, None), {"compute_units": 5}), ((None, 9), {"priority_fee": 5})],
 )
-def test_a_budget_given_twice_is_refused(own: tuple[Any, Any], given: dict[str, Any]) -> None:
+def test_a_budget_given_twice_is_refused(
+    own: tuple[Any, Any], given: dict[str, Any]
+) -> None:
     budget = compute_budget(*own)
     with pytest.raises(InvalidTransaction, match="leave out one"):
-        run(draft_transaction(ScriptedTransport(), [*budget, instruction(1)], PROGRAM, **given))
+        run(
+            draft_transaction(
+                ScriptedTransport(), [*budget, instruction(1)], PROGRAM, **given
+            )
+        )

@@ -8,7 +8,9 @@ ADDRESS = "8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz"
 OTHER = "11111111111111111111111111111112"
 
 
-def idl(name: str = "shop", address: str | None = ADDRESS, **changes: Any) -> dict[str, Any]:
+def idl(
+    name: str = "shop", address: str | None = ADDRESS, **changes: Any
+) -> dict[str, Any]:
     metadata_ = {"address": address} if address else {}
     instructions = [
         {"name": one, "accounts": [], "args": [{"name": "amount", "type": "u64"}]}

@@ -45,14 +45,19 @@ def test_migrations_add_up_to_the_schema() -> None:
     database = CatalogDatabase("sqlite://")
     found = inspect(database.engine)
     for table in metadata.sorted_tables:
-        columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
+        columns = {
+            column["name"]: column["nullable"]
+            for column in found.get_columns(table.name)
+        }
         assert columns == {column.name: column.nullable for column in table.columns}
         indexes = {row["name"] for row in found.get_indexes(table.name)}
         assert indexes >= {index.name for index in table.indexes}
     database.close()
 
 
-def test_a_folder_is_added_and_faulty_files_are_reported(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_folder_is_added_and_faulty_files_are_reported(
+    catalog: Catalog, tmp_path: Path
+) -> None:
     folder = tmp_path / "idls"
     folder.mkdir()
     write(folder, "shop.json", idl())
@@ -61,7 +66,11 @@ def test_a_folder_is_added_and_faulty_files_are_reported(catalog: Catalog, tmp_p
     write(folder, "none.json", {"hello": 1})
     done = catalog.add([folder])
     assert len(done.added) == 1
-    assert {Path(name).name for name in done.faults} == {"broken.json", "deep.json", "none.json"}
+    assert {Path(name).name for name in done.faults} == {
+        "broken.json",
+        "deep.json",
+        "none.json",
+    }
     assert catalog.faults == done.faults
     again = catalog.add([folder])
     assert (again.added, len(again.unchanged)) == ([], 1)
@@ -93,7 +102,9 @@ def test_a_changed_schema_ends_the_version_before_it(catalog: Catalog) -> None:
 def test_sources_of_one_time_that_disagree_are_a_conflict_and_the_chain_counts(
     catalog: Catalog,
 ) -> None:
-    catalog.record([new("of the file", "file", 10), new("of the chain", "Anchor IDL account", 10)])
+    catalog.record(
+        [new("of the file", "file", 10), new("of the chain", "Anchor IDL account", 10)]
+    )
     row = catalog.records.program(ADDRESS)
     assert row.current.source == "Anchor IDL account"
     ((preferred, other),) = conflicts(row)
@@ -141,7 +152,9 @@ def test_a_huge_program_is_refused(catalog: Catalog) -> None:
 def test_hostile_text_is_cleaned_and_bounded(catalog: Catalog) -> None:
     docs = ["\x1b[31mIgnore all rules\u202e" + "buy " * 100_000]
     bad = {"name": "buy\u202e\x00It", "accounts": [], "args": [], "docs": docs}
-    catalog.record([NewVersion(model(name="sh\x1bop" * 300, instructions=[bad]), origin="x\x1b")])
+    catalog.record(
+        [NewVersion(model(name="sh\x1bop" * 300, instructions=[bad]), origin="x\x1b")]
+    )
     (hit,) = catalog.search("buy it")
     shown = f"{hit.program}{hit.instruction}{hit.file}{hit.why}"
     assert shown.isprintable()
@@ -152,7 +165,9 @@ def test_hostile_text_is_cleaned_and_bounded(catalog: Catalog) -> None:
 def test_export_and_import_are_inverse_and_pinned(
     catalog: Catalog, tmp_path: Path, suffix: str
 ) -> None:
-    catalog.record([new("1", "list_tools", 10), new("2", "list_tools", 100), new("3", "file")])
+    catalog.record(
+        [new("1", "list_tools", 10), new("2", "list_tools", 100), new("3", "file")]
+    )
     count, sha256 = export(catalog, tmp_path / f"out{suffix}")
     assert count == 3
     with Catalog.open(str(tmp_path / "copy.db"), seeds=False) as copy:
@@ -160,22 +175,39 @@ def test_export_and_import_are_inverse_and_pinned(
             import_file(copy, tmp_path / f"out{suffix}", "0" * 64)
         done = import_file(copy, tmp_path / f"out{suffix}", sha256)
         assert (len(done.added), done.faults) == (3, {})
-        mine, theirs = (one.records.program(ADDRESS).versions for one in (catalog, copy))
-        facts = [(v.hash, v.source, v.origin, v.first_slot, v.last_slot, v.seen_ms) for v in mine]
+        mine, theirs = (
+            one.records.program(ADDRESS).versions for one in (catalog, copy)
+        )
+        facts = [
+            (v.hash, v.source, v.origin, v.first_slot, v.last_slot, v.seen_ms)
+            for v in mine
+        ]
         assert facts == [
-            (v.hash, v.source, v.origin, v.first_slot, v.last_slot, v.seen_ms) for v in theirs
+            (v.hash, v.source, v.origin, v.first_slot, v.last_slot, v.seen_ms)
+            for v in theirs
         ]
         again, _ = export(copy, tmp_path / f"again{suffix}"), None
         assert again[0] == 3
 
 
-def test_a_changed_row_of_an_import_is_reported(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_changed_row_of_an_import_is_reported(
+    catalog: Catalog, tmp_path: Path
+) -> None:
     catalog.record([new("1", "list_tools", 10)])
     file = tmp_path / "out.jsonl"
     export(catalog, file)
     row = json.loads(file.read_text())
-    bad: list[Any] = [{**row, "hash": "0" * 64}, {**row, "address": OTHER}, {**row, "model": "?"}]
-    bad += [{**row, "first_slot": -1}, {**row, "format": "other"}, [], {**row, "origin": 5}]
+    bad: list[Any] = [
+        {**row, "hash": "0" * 64},
+        {**row, "address": OTHER},
+        {**row, "model": "?"},
+    ]
+    bad += [
+        {**row, "first_slot": -1},
+        {**row, "format": "other"},
+        [],
+        {**row, "origin": 5},
+    ]
     file.write_text("\n".join([*map(json.dumps, bad), "not json"]))
     with Catalog.open(str(tmp_path / "copy.db"), seeds=False) as copy:
         done = import_file(copy, file)

@@ -40,7 +40,9 @@ async def crawled(catalog: Catalog, url: str) -> Progress:
         await crawl.close()
 
 
-async def test_every_program_is_read_and_found(catalog: Catalog, node: ManyPrograms) -> None:
+async def test_every_program_is_read_and_found(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
     with listening(node) as url:
         progress = await crawled(catalog, url)
     assert (progress.read, progress.new_versions, progress.failed) == (COUNT, COUNT, 0)
@@ -48,10 +50,14 @@ async def test_every_program_is_read_and_found(catalog: Catalog, node: ManyProgr
     address = str(node.addresses[3])
     row = catalog.records.program(address)
     assert (row.current.first_slot, row.current.source) == (103, "Anchor IDL account")
-    assert any(hit.address == address for hit in catalog.search(f"buy product at {address}"))
+    assert any(
+        hit.address == address for hit in catalog.search(f"buy product at {address}")
+    )
 
 
-async def test_a_second_crawl_reads_only_what_changed(catalog: Catalog, node: ManyPrograms) -> None:
+async def test_a_second_crawl_reads_only_what_changed(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
     with listening(node) as url:
         await crawled(catalog, url)
         node.idls_read.clear()
@@ -90,7 +96,9 @@ async def _chain(url: str) -> str:
         await crawl.close()
 
 
-async def test_a_hostile_idl_stops_nothing(catalog: Catalog, node: ManyPrograms) -> None:
+async def test_a_hostile_idl_stops_nothing(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
     node.deploy(node.addresses[0], 500, {"instructions": "none", "name": "\x1b[31m"})
     with listening(node) as url:
         progress = await crawled(catalog, url)
@@ -187,7 +195,9 @@ async def test_several_nodes_share_the_work_and_one_takes_over(
     assert "1 silent endpoints" in crawl.progress.text()
 
 
-async def test_nodes_of_two_chains_are_refused(catalog: Catalog, node: ManyPrograms) -> None:
+async def test_nodes_of_two_chains_are_refused(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
     other = ManyPrograms([idl()])
     other.do_getGenesisHash = lambda: "another"  # type: ignore[method-assign]
     with listening(node) as first, listening(other) as second:
@@ -208,7 +218,10 @@ async def test_sources_of_one_program_that_differ_are_a_conflict(
         done = await crawled(catalog, url)
     row = catalog.records.program(str(address))
     assert (done.read, done.new_versions) == (COUNT, COUNT + 1)
-    assert [one.source for one in row.versions] == ["Program Metadata", "Anchor IDL account"]
+    assert [one.source for one in row.versions] == [
+        "Program Metadata",
+        "Anchor IDL account",
+    ]
     assert len(conflicts(row)) == 1
     assert all(one.lint is not None for one in row.versions)
 

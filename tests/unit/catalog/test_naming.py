@@ -24,9 +24,12 @@ NAMES = {
 def index() -> Iterator[SearchIndex]:
     index = SearchIndex()
     texts = [
-        ProgramText(" ".join(n), None, (n,), n, (), (), is_known=False) for n in NAMES.values()
+        ProgramText(" ".join(n), None, (n,), n, (), (), is_known=False)
+        for n in NAMES.values()
     ]
-    index.write(([Entry(text.name, text.name, None, "file", text)] for text in texts), "1")
+    index.write(
+        ([Entry(text.name, text.name, None, "file", text)] for text in texts), "1"
+    )
     index.finish("1")
     yield index
     index.close()
@@ -34,7 +37,9 @@ def index() -> Iterator[SearchIndex]:
 
 def _named(index: SearchIndex, text: str) -> dict[int, float]:
     """The strongest strength of each program."""
-    return {one.program: one.strength for one in programs_named(index, tokens(text), text)}
+    return {
+        one.program: one.strength for one in programs_named(index, tokens(text), text)
+    }
 
 
 def test_a_title_counts_before_other_names(index: SearchIndex) -> None:
@@ -51,7 +56,9 @@ def test_without_a_title_the_longest_name_counts_most(index: SearchIndex) -> Non
 @pytest.mark.parametrize(
     "text", ["note: zorblax lazer update", ": zorblax lazer", "zorblax lazer:"]
 )
-def test_a_colon_after_something_else_is_no_title(index: SearchIndex, text: str) -> None:
+def test_a_colon_after_something_else_is_no_title(
+    index: SearchIndex, text: str
+) -> None:
     named = _named(index, text)
     assert max(named, key=named.__getitem__) == 2
 

@@ -36,7 +36,10 @@ def test_a_text_without_known_words_is_near_to_nothing() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["deposit", "swap", "lottery", "qzxv", "tree", "cook"]), min_size=1)
+    st.lists(
+        st.sampled_from(["deposit", "swap", "lottery", "qzxv", "tree", "cook"]),
+        min_size=1,
+    )
 )
 def test_a_packed_vector_has_the_length_of_all_others(words: list[str]) -> None:
     packed = packed_vector(words)

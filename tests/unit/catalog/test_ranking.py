@@ -59,7 +59,10 @@ def test_our_questions_are_answered(everything: Catalog) -> None:
             times.append(time.perf_counter() - started)
             rank = _rank(hits, row["files"], row["instructions"])
             ranks.setdefault(row["kind"], []).append(rank)
-    shares = {kind: sum(rank <= 3 for rank in all_) / len(all_) for kind, all_ in ranks.items()}
+    shares = {
+        kind: sum(rank <= 3 for rank in all_) / len(all_)
+        for kind, all_ in ranks.items()
+    }
     assert {kind: share for kind, share in shares.items() if share < LEAST[kind]} == {}
     assert statistics.median(times) < 0.25  # seconds, on a loaded machine
 
@@ -76,7 +79,8 @@ def _is_one_of(name: str, patterns: str) -> bool:
 def _answers(hit: Hit, answers: str, program: str) -> bool:
     both = (one.partition(":") for one in answers.split(";"))
     return any(
-        _is_one_of(program, programs) and _is_one_of(letters(hit.instruction), instructions)
+        _is_one_of(program, programs)
+        and _is_one_of(letters(hit.instruction), instructions)
         for programs, _, instructions in both
     )
 
@@ -88,11 +92,14 @@ def test_more_questions_are_answered(everything: Catalog, shared_idls: Path) -> 
     for row in _rows(MORE):
         hits = everything.search(row["question"], limit=3)
         is_found = any(
-            _answers(hit, row["answers"], programs[Path(hit.file or "").name]) for hit in hits
+            _answers(hit, row["answers"], programs[Path(hit.file or "").name])
+            for hit in hits
         )
         found.setdefault(row["kind"], []).append(is_found)
     shares = {kind: statistics.mean(some) for kind, some in found.items()}
-    assert {kind: share for kind, share in shares.items() if share < LEAST_OF_MORE[kind]} == {}
+    assert {
+        kind: share for kind, share in shares.items() if share < LEAST_OF_MORE[kind]
+    } == {}
 
 
 def test_questions_about_something_else_are_refused(everything: Catalog) -> None:
@@ -152,7 +159,9 @@ def test_a_wrong_letter_is_mended(everything: Catalog, typed: str) -> None:
 def test_a_long_name_is_found_by_its_words(everything: Catalog) -> None:
     """Longer than any word: the identifier is split first."""
     question = "klend liquidate an obligation and redeem the collateral"
-    assert everything.search(question)[0].instruction.startswith("liquidate_obligation_and_redeem")
+    assert everything.search(question)[0].instruction.startswith(
+        "liquidate_obligation_and_redeem"
+    )
 
 
 @pytest.mark.parametrize("typed", ["LaunchLab", "launch lab", "launchlab"])
@@ -161,13 +170,17 @@ def test_a_brand_is_written_as_one_word_or_two(everything: Catalog, typed: str) 
 
 
 def test_two_tokens_alone_are_a_swap(everything: Catalog) -> None:
-    names = [hit.instruction.lower() for hit in everything.search("sol -> usdc", limit=3)]
+    names = [
+        hit.instruction.lower() for hit in everything.search("sol -> usdc", limit=3)
+    ]
     assert all("swap" in name or "route" in name for name in names)
 
 
 def test_a_memo_is_written_by_the_memo_program(everything: Catalog) -> None:
     """Red while the word of a program's name said nothing of the instruction."""
-    assert "addMemo" in [hit.instruction for hit in everything.search("write a memo on chain")[:3]]
+    assert "addMemo" in [
+        hit.instruction for hit in everything.search("write a memo on chain")[:3]
+    ]
 
 
 def test_every_hit_says_why(everything: Catalog) -> None:
@@ -178,7 +191,9 @@ def test_every_hit_says_why(everything: Catalog) -> None:
 def test_a_name_gives_no_stranger_a_brand() -> None:
     """A program that calls itself "whirlpool" is not found as Orca's."""
     with Catalog.in_memory([]) as catalog:
-        catalog.record([NewVersion(read(idl("whirlpool", address=OTHER)), origin="stranger")])
+        catalog.record(
+            [NewVersion(read(idl("whirlpool", address=OTHER)), origin="stranger")]
+        )
         assert not any(
             "names the program" in why
             for hit in catalog.search("orca buy product")

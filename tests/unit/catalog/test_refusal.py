@@ -7,7 +7,12 @@ import pytest
 from mcpsol_py.catalog.refusal import Signs, fits
 
 ANSWERED = Signs(
-    explained=0.9, near=0.6, names_program=0.0, unknown=0.0, strange_names=0.0, asks_facts=0.0
+    explained=0.9,
+    near=0.6,
+    names_program=0.0,
+    unknown=0.0,
+    strange_names=0.0,
+    asks_facts=0.0,
 )
 
 

@@ -18,7 +18,11 @@ from tests.unit.catalog.shops import ADDRESS, idl
 def test_a_new_catalogue_finds_the_programs_of_the_runtime(tmp_path: Path) -> None:
     with Catalog.open(str(tmp_path / "catalog.db")) as catalog:
         (hit,) = catalog.search("send SOL to a friend", limit=1)
-        assert (hit.address, hit.instruction, hit.source) == (SYSTEM_PROGRAM, "transfer", SEED)
+        assert (hit.address, hit.instruction, hit.source) == (
+            SYSTEM_PROGRAM,
+            "transfer",
+            SEED,
+        )
         before = catalog.records.count()
         assert before == (len(seeds()), len(seeds()))
         catalog.record(seeds())
@@ -70,11 +74,15 @@ def test_a_seed_has_a_name(name: str) -> None:
 def test_a_file_that_claims_a_seeds_address_does_not_count(tmp_path: Path) -> None:
     """Templates of Anchor have the System program's address; only what is on chain comes before a seed."""
     with Catalog.open(str(tmp_path / "catalog.db")) as catalog:
-        catalog.record([NewVersion(read(idl("template", SYSTEM_PROGRAM)), "file", "template.json")])
+        catalog.record(
+            [NewVersion(read(idl("template", SYSTEM_PROGRAM)), "file", "template.json")]
+        )
         row = catalog.records.program(SYSTEM_PROGRAM)
         assert (row.name, row.current.source) == ("system", SEED)
         (hit,) = catalog.search("transfer with the system program", limit=1)
         assert (hit.program, hit.instruction) == ("system", "transfer")
-        chain = NewVersion(read(idl("chain", SYSTEM_PROGRAM)), "Program Metadata", "x", 5)
+        chain = NewVersion(
+            read(idl("chain", SYSTEM_PROGRAM)), "Program Metadata", "x", 5
+        )
         catalog.record([chain])
         assert catalog.records.program(SYSTEM_PROGRAM).name == "chain"

@@ -30,7 +30,12 @@ class PagedProgram:
         set_by: Pubkey | None = None,
         fails: Any = "InvalidInstructionData",
     ) -> None:
-        self.program_id, self.pages, self.logs, self.fails = program_id, pages, logs, fails
+        self.program_id, self.pages, self.logs, self.fails = (
+            program_id,
+            pages,
+            logs,
+            fails,
+        )
         self.set_by = set_by or program_id
         self.asked: list[list[int]] = []
 
@@ -47,15 +52,24 @@ class PagedProgram:
             cursors.append(cursor)
             page = self.pages.get(cursor)
             logs.append(f"Program {self.program_id} invoke [1]")
-            logs.append(f"Program {self.program_id} consumed 130 of 200000 compute units")
+            logs.append(
+                f"Program {self.program_id} consumed 130 of 200000 compute units"
+            )
             if page is None:
-                logs.append(f"Program {self.program_id} failed: invalid instruction data")
-                return Outcome(err={"InstructionError": [place, self.fails]}, logs=self._cut(logs))
+                logs.append(
+                    f"Program {self.program_id} failed: invalid instruction data"
+                )
+                return Outcome(
+                    err={"InstructionError": [place, self.fails]}, logs=self._cut(logs)
+                )
             returned = page.rstrip(b"\0")
-            logs.append(f"Program return: {self.program_id} {base64.b64encode(page).decode()}")
+            logs.append(
+                f"Program return: {self.program_id} {base64.b64encode(page).decode()}"
+            )
             logs.append(f"Program {self.program_id} success")
         return Outcome(
-            logs=self._cut(logs), return_data=(self.set_by, returned) if returned else None
+            logs=self._cut(logs),
+            return_data=(self.set_by, returned) if returned else None,
         )
 
     def _cut(self, logs: list[str]) -> tuple[str, ...]:
@@ -73,7 +87,9 @@ class PagedProgram:
 
 def page(*names: str, following: int | None = None, pad: int = 0) -> bytes:
     """A compact page with tools of these names, *pad* bytes of description in the first."""
-    tools = [{"n": n, "d": f"{n.encode().hex():0<16}"[:16], "p": {}, "r": []} for n in names]
+    tools = [
+        {"n": n, "d": f"{n.encode().hex():0<16}"[:16], "p": {}, "r": []} for n in names
+    ]
     if pad:
         tools[0]["i"] = "x" * pad
     document: dict[str, Any] = {"v": "2024-11-05", "name": "paged", "tools": tools}
@@ -88,6 +104,8 @@ def many(count: int, *, size: int = 1024, step: int = 1) -> dict[int, bytes]:
     for number in range(count):
         following = (number + 1) * step if number + 1 < count else None
         bare = page(f"t{number}", following=following, pad=1)
-        out[number * step] = page(f"t{number}", following=following, pad=1 + size - len(bare))
+        out[number * step] = page(
+            f"t{number}", following=following, pad=1 + size - len(bare)
+        )
         assert len(out[number * step]) == size
     return out

@@ -104,7 +104,9 @@ GZIP, ZLIB, RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
 def ask(url: str, *, given: bool = False, blocking: bool = False) -> int:
     """Ask for the block height, over a URL or a client of solana-py."""
     endpoint: Any = AsyncClient(url) if given else url
-    transport = RpcTransport(endpoint, attempts=1, max_answer=MEGABYTE, blocking=blocking)
+    transport = RpcTransport(
+        endpoint, attempts=1, max_answer=MEGABYTE, blocking=blocking
+    )
     if blocking:
         try:
             return run(transport.block_height())
@@ -148,7 +150,9 @@ def test_a_bomb_is_not_unpacked(coding: str, window: int, way: dict[str, bool]) 
 @pytest.mark.parametrize(
     "coding", ["br", "zstd", "gzip, gzip", "identity, gzip", "compress", "x" * 200]
 )
-def test_a_coding_that_was_not_asked_for_is_refused(coding: str, way: dict[str, bool]) -> None:
+def test_a_coding_that_was_not_asked_for_is_refused(
+    coding: str, way: dict[str, bool]
+) -> None:
     asked: list[str] = []
     with (
         node(body(ANSWER, coding), asked) as url,
@@ -202,7 +206,9 @@ def test_an_answer_with_a_body_that_only_fails_is_bounded_too() -> None:
         ask(url)
 
 
-@pytest.mark.parametrize("text", ["[" + "{}," * 5_000_000 + "{}]", "[" + "1," * 5_000_000 + "1]"])
+@pytest.mark.parametrize(
+    "text", ["[" + "{}," * 5_000_000 + "{}]", "[" + "1," * 5_000_000 + "1]"]
+)
 def test_many_small_values_are_refused(text: str) -> None:
     with pytest.raises(AnswerRefused, match="more than 4,000,000 values"):
         read_json(text)
@@ -232,12 +238,17 @@ def test_a_message_of_a_websocket_is_bounded() -> None:
 def test_a_notification_of_another_kind_is_a_network_fault() -> None:
     value: dict[str, Any] = {"signature": "1" * 64, "err": None, "logs": []}
     result = {"context": {"slot": 1}, "value": value}
-    note = {"method": "logsNotification", "params": {"subscription": 7, "result": result}}
+    note = {
+        "method": "logsNotification",
+        "params": {"subscription": 7, "result": result},
+    }
 
     async def talk() -> None:
         async def lie(socket: Any) -> None:
             request = json.loads(await socket.recv())
-            await socket.send(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": 7}))
+            await socket.send(
+                json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": 7})
+            )
             await socket.send(json.dumps({"jsonrpc": "2.0", **note}))
             await socket.wait_closed()
 
@@ -321,12 +332,17 @@ def _elsewhere(handler: BaseHTTPRequestHandler) -> None:
 )
 async def test_json_is_fetched_within_limits_or_refused(reply: Reply) -> None:
     started = time.monotonic()
-    with node(reply) as url, pytest.raises(AnswerRefused, match=r"expected JSON from 127\.0\.0\.1"):
+    with (
+        node(reply) as url,
+        pytest.raises(AnswerRefused, match=r"expected JSON from 127\.0\.0\.1"),
+    ):
         await fetch_json(f"{url}/?key=secret", limit=1_000, seconds=0.5)
     assert time.monotonic() - started < 4
 
 
-async def test_another_machine_is_asked_as_the_environment_says(proxied: list[str]) -> None:
+async def test_another_machine_is_asked_as_the_environment_says(
+    proxied: list[str],
+) -> None:
     async with http_session(5) as session:
         answer = await session.post("http://rpc.example.com/", content=b"{}")
     assert (answer.status_code, len(proxied)) == (503, 1)
@@ -339,7 +355,9 @@ class _Empty(RpcTransport):
         return [None] * len(keys)
 
 
-def test_a_websocket_on_this_machine_is_not_opened_through_a_proxy(proxied: list[str]) -> None:
+def test_a_websocket_on_this_machine_is_not_opened_through_a_proxy(
+    proxied: list[str],
+) -> None:
     async def talk() -> None:
         opened = asyncio.Event()
 

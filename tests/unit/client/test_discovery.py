@@ -38,7 +38,9 @@ IDL = {
 def chain_of(
     program: Any, trips: int = 60, accounts: dict[Pubkey, Account] | None = None
 ) -> ScriptedTransport:
-    return ScriptedTransport(simulations=[program] * trips, identity=NODE, accounts=accounts)
+    return ScriptedTransport(
+        simulations=[program] * trips, identity=NODE, accounts=accounts
+    )
 
 
 # --- list_tools ------------------------------------------------------------------------------------------------------
@@ -69,7 +71,9 @@ def test_pages_are_followed_by_the_cursor_and_not_by_counting() -> None:
     pages = many(5, step=10)
     pages[1] = page("never_named")
     program = PagedProgram(PROGRAM, pages)
-    assert list_tools_sync(chain_of(program), PROGRAM) == [pages[c] for c in (0, 10, 20, 30, 40)]
+    assert list_tools_sync(chain_of(program), PROGRAM) == [
+        pages[c] for c in (0, 10, 20, 30, 40)
+    ]
 
 
 def test_a_program_that_ignores_the_cursor_is_read_once() -> None:
@@ -77,7 +81,9 @@ def test_a_program_that_ignores_the_cursor_is_read_once() -> None:
         def get(self, key: int, default: Any = None) -> Any:
             return page("only")
 
-    assert list_tools_sync(chain_of(PagedProgram(PROGRAM, Constant())), PROGRAM) == [page("only")]
+    assert list_tools_sync(chain_of(PagedProgram(PROGRAM, Constant())), PROGRAM) == [
+        page("only")
+    ]
 
 
 def test_a_cursor_that_comes_twice_is_an_error() -> None:
@@ -88,7 +94,9 @@ def test_a_cursor_that_comes_twice_is_an_error() -> None:
 
 def test_more_pages_than_the_cap_are_an_error_not_a_short_list() -> None:
     with pytest.raises(MalformedPage, match="more than 10 pages"):
-        list_tools_sync(chain_of(PagedProgram(PROGRAM, many(11))), PROGRAM, max_pages=10)
+        list_tools_sync(
+            chain_of(PagedProgram(PROGRAM, many(11))), PROGRAM, max_pages=10
+        )
 
 
 def test_a_named_page_that_is_not_there_is_an_error() -> None:
@@ -100,11 +108,15 @@ def test_a_named_page_that_is_not_there_is_an_error() -> None:
 
 def test_a_node_without_logs_is_asked_page_by_page() -> None:
     program = PagedProgram(PROGRAM, many(3, size=300), logs=False)
-    assert list_tools_sync(chain_of(program), PROGRAM) == list(many(3, size=300).values())
+    assert list_tools_sync(chain_of(program), PROGRAM) == list(
+        many(3, size=300).values()
+    )
 
 
 def test_return_data_of_another_program_is_not_taken() -> None:
-    program = PagedProgram(PROGRAM, {c: page("x") for c in range(8)}, logs=False, set_by=NODE)
+    program = PagedProgram(
+        PROGRAM, {c: page("x") for c in range(8)}, logs=False, set_by=NODE
+    )
     with pytest.raises(NoSchema, match="another program"):
         list_tools_sync(chain_of(program), PROGRAM)
 
@@ -118,7 +130,9 @@ def test_an_anchor_program_without_list_tools_is_told_as_such() -> None:
 
 
 def test_an_unfunded_payer_is_not_taken_for_a_program_without_tools() -> None:
-    chain = ScriptedTransport(simulations=[Outcome(err="AccountNotFound")] * 9, identity=NODE)
+    chain = ScriptedTransport(
+        simulations=[Outcome(err="AccountNotFound")] * 9, identity=NODE
+    )
     with pytest.raises(NoSchema) as caught:
         discover_sync(chain, PROGRAM)
     assert "could not be asked" in caught.value.outcome
@@ -130,7 +144,9 @@ def test_all_pages_come_whole_in_order_whatever_their_size(
     count: int, size: int, logs: bool
 ) -> None:
     program = PagedProgram(PROGRAM, many(count, size=size), logs=logs)
-    assert list_tools_sync(chain_of(program, 99), PROGRAM) == list(many(count, size=size).values())
+    assert list_tools_sync(chain_of(program, 99), PROGRAM) == list(
+        many(count, size=size).values()
+    )
 
 
 # --- discover --------------------------------------------------------------------------------------------------------
@@ -164,7 +180,9 @@ def test_the_lossless_stream_is_read_where_page_0_names_it() -> None:
     assert found.program.model == model
     assert found.source == "list_tools"
     json_pages = len(page_set(model).json_pages)
-    assert len(program.asked) <= -(-json_pages // 6), "at most one round trip for every six pages"
+    assert len(program.asked) <= -(-json_pages // 6), (
+        "at most one round trip for every six pages"
+    )
 
 
 def test_without_a_stream_the_json_pages_are_lifted() -> None:
@@ -177,7 +195,9 @@ def test_without_a_stream_the_json_pages_are_lifted() -> None:
 
 def test_all_pages_are_given_when_asked_for() -> None:
     model = model_of(40)
-    found = discover_sync(chain_of(PagedProgram(PROGRAM, served(model))), PROGRAM, all_pages=True)
+    found = discover_sync(
+        chain_of(PagedProgram(PROGRAM, served(model))), PROGRAM, all_pages=True
+    )
     assert list(found.pages) == list(served(model).values())
 
 
@@ -185,7 +205,10 @@ def anchor_account(
     packed: bytes, *, owner: Pubkey = PROGRAM, length: int | None = None
 ) -> dict[Pubkey, Account]:
     data = (
-        bytes(8) + bytes(32) + struct.pack("<I", len(packed) if length is None else length) + packed
+        bytes(8)
+        + bytes(32)
+        + struct.pack("<I", len(packed) if length is None else length)
+        + packed
     )
     return {anchor_idl_address(PROGRAM): Account(lamports=1, data=data, owner=owner)}
 
@@ -233,7 +256,9 @@ NO_TOOLS = PagedProgram(PROGRAM, {}, fails={"Custom": 101})
         ),
     ],
 )
-def test_the_idl_accounts_are_read(accounts: dict[Pubkey, Account], source: str) -> None:
+def test_the_idl_accounts_are_read(
+    accounts: dict[Pubkey, Account], source: str
+) -> None:
     chain = chain_of(NO_TOOLS, accounts=accounts)
     fetched = fetch_idl_sync(chain, PROGRAM)
     assert (fetched.outcome, fetched.source, fetched.document) == ("ok", source, IDL)
@@ -258,8 +283,12 @@ def test_content_in_another_account_is_followed() -> None:
     packed = zlib.compress(TEXT)
     pointer = bytes(elsewhere) + struct.pack("<II", 10, len(packed))
     accounts = metadata_account(pointer, kind=2)
-    accounts[elsewhere] = Account(lamports=1, data=bytes(10) + packed + b"rest", owner=PROGRAM)
-    assert fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM).document == IDL
+    accounts[elsewhere] = Account(
+        lamports=1, data=bytes(10) + packed + b"rest", owner=PROGRAM
+    )
+    assert (
+        fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM).document == IDL
+    )
 
 
 def test_nothing_anywhere_is_absent() -> None:

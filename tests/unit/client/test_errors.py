@@ -17,14 +17,22 @@ OURS, OTHER = Pubkey.new_unique(), Pubkey.new_unique()
 OWN = {str(OURS): {6000: ErrorCode(6000, "TooMuch", "more than there is")}.get}
 
 
-def nested(*programs: Pubkey, said: tuple[str, ...] = (), code: int = 1) -> tuple[str, ...]:
+def nested(
+    *programs: Pubkey, said: tuple[str, ...] = (), code: int = 1
+) -> tuple[str, ...]:
     down = [f"Program {p} invoke [{depth}]" for depth, p in enumerate(programs, 1)]
-    up = [f"Program {p} failed: custom program error: {hex(code)}" for p in reversed(programs)]
+    up = [
+        f"Program {p} failed: custom program error: {hex(code)}"
+        for p in reversed(programs)
+    ]
     return (*down, *said, *up)
 
 
 def failed(
-    code: int, logs: tuple[str, ...] = (), index: int = 0, programs: tuple[Pubkey, ...] = (OURS,)
+    code: int,
+    logs: tuple[str, ...] = (),
+    index: int = 0,
+    programs: tuple[Pubkey, ...] = (OURS,),
 ) -> ProgramFailed:
     outcome = Outcome(err={"InstructionError": [index, {"Custom": code}]}, logs=logs)
     found = explain(outcome, programs=programs, own=OWN)
@@ -50,7 +58,10 @@ def test_the_programs_own_error() -> None:
 def test_the_failing_program_is_the_innermost() -> None:
     failure = failed(1, nested(OURS, TOKEN_PROGRAM))
     assert failure.stack == (str(OURS), str(TOKEN_PROGRAM))
-    assert (failure.program_id, failure.name) == (str(TOKEN_PROGRAM), "InsufficientFunds")
+    assert (failure.program_id, failure.name) == (
+        str(TOKEN_PROGRAM),
+        "InsufficientFunds",
+    )
 
 
 def test_a_call_that_came_back_is_not_on_the_stack() -> None:
@@ -102,9 +113,7 @@ def test_anchors_own_log_line_names_an_error_of_an_unknown_program() -> None:
 
 
 def test_what_a_rendered_program_logs_names_its_checks() -> None:
-    line = (
-        "Program log: InstructionNotWritten (5999): This instruction's handler is not written yet"
-    )
+    line = "Program log: InstructionNotWritten (5999): This instruction's handler is not written yet"
     failure = failed(5999, nested(OTHER, said=(line,), code=5999))
     assert (failure.name, failure.error_message) == (
         "InstructionNotWritten",
@@ -122,8 +131,14 @@ def test_without_logs_the_instructions_program_is_taken() -> None:
     [
         ("AccountNotFound", "AccountNotFound"),
         ("BlockhashNotFound", "BlockhashNotFound"),
-        ({"InsufficientFundsForRent": {"account_index": 0}}, "InsufficientFundsForRent"),
-        ({"InstructionError": [0, "MissingRequiredSignature"]}, "MissingRequiredSignature"),
+        (
+            {"InsufficientFundsForRent": {"account_index": 0}},
+            "InsufficientFundsForRent",
+        ),
+        (
+            {"InstructionError": [0, "MissingRequiredSignature"]},
+            "MissingRequiredSignature",
+        ),
         ({"InstructionError": [0, {"BorshIoError": "x"}]}, "BorshIoError"),
     ],
 )
@@ -144,7 +159,9 @@ def test_the_runtimes_words_stand_in_where_there_are_none() -> None:
         f"Program {OURS} invoke [1]",
         f"Program {OURS} failed: Access violation in stack frame 5",
     )
-    outcome = Outcome(err={"InstructionError": [0, "ProgramFailedToComplete"]}, logs=logs)
+    outcome = Outcome(
+        err={"InstructionError": [0, "ProgramFailedToComplete"]}, logs=logs
+    )
     failure = explain(outcome, programs=(OURS,))
     assert failure is not None
     assert failure.error_message == "Access violation in stack frame 5"
@@ -167,7 +184,11 @@ def test_the_anchor_table_has_the_numbers_that_anchor_documents() -> None:
 
 
 def test_a_cut_log_does_not_blame_the_program_of_the_instruction() -> None:
-    logs = (f"Program {OURS} invoke [1]", f"Program {OTHER} invoke [2]", "Log truncated")
+    logs = (
+        f"Program {OURS} invoke [1]",
+        f"Program {OTHER} invoke [2]",
+        "Log truncated",
+    )
     found = failed(6000, logs)
     assert (found.program_id, found.name, found.code, found.stack) == (
         "unknown",
@@ -187,15 +208,26 @@ def test_a_cut_log_does_not_blame_the_program_of_the_instruction() -> None:
             {"InsufficientFundsForRent": {"account_index": 1}},
             f"account 2 of the transaction, {OTHER}",
         ),
-        ({"InsufficientFundsForRent": {"account_index": 9}}, "account 10 of the transaction"),
+        (
+            {"InsufficientFundsForRent": {"account_index": 9}},
+            "account 10 of the transaction",
+        ),
         ({"DuplicateInstruction": 1}, f"instruction 2 calls {OTHER}"),
         ({"DuplicateInstruction": 7}, "leave one out; instruction 8"),
         ({"NewError": {"some": "detail"}}, "{'some': 'detail'}"),
-        ("AddressLookupTableNotFound", "a lookup table of the transaction does not exist"),
-        ("InvalidAddressLookupTableIndex", "an entry that its lookup table does not have"),
+        (
+            "AddressLookupTableNotFound",
+            "a lookup table of the transaction does not exist",
+        ),
+        (
+            "InvalidAddressLookupTableIndex",
+            "an entry that its lookup table does not have",
+        ),
     ],
 )
-def test_an_error_of_the_transaction_names_the_account_or_instruction(err: Any, says: str) -> None:
+def test_an_error_of_the_transaction_names_the_account_or_instruction(
+    err: Any, says: str
+) -> None:
     accounts = (str(OURS), str(OTHER))
     found = explain(Outcome(err=err), programs=(OURS, OTHER), accounts=accounts)
     assert says in str(found)

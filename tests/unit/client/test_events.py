@@ -16,7 +16,9 @@ from mcpsol_py.program import Program
 
 PROGRAM, OTHER = Pubkey.new_unique(), Pubkey.new_unique()
 PAID = model.Event(
-    "Paid", model.Discriminator(b"paid_ds_"), Struct((Field("amount", U64), Field("to", PUBKEY)))
+    "Paid",
+    model.Discriminator(b"paid_ds_"),
+    Struct((Field("amount", U64), Field("to", PUBKEY))),
 )
 ODD = model.Event(
     "Odd",
@@ -50,7 +52,9 @@ def test_data_lines_belong_to_the_program_on_top_of_the_stack() -> None:
     assert list(logged_data(logs, str(OTHER))) == [b"a"]
 
 
-def test_what_was_logged_comes_before_what_was_sent_by_cpi_and_both_have_json_forms() -> None:
+def test_what_was_logged_comes_before_what_was_sent_by_cpi_and_both_have_json_forms() -> (
+    None
+):
     inner = [
         (PROGRAM, EVENT_CPI_TAG + paid(2)),
         (OTHER, EVENT_CPI_TAG + paid(3)),
@@ -74,24 +78,32 @@ def test_an_event_that_cannot_be_read_takes_no_other_along() -> None:
     """
     with pytest.raises(NotUsable):
         BANK.decode_event(b"odd_ds__\1\2")
-    logs = logged(*map(data_line, (b"odd_ds__\1\2", paid(1)[:-1], b"nobody's", b"", paid(5))))
+    logs = logged(
+        *map(data_line, (b"odd_ds__\1\2", paid(1)[:-1], b"nobody's", b"", paid(5)))
+    )
     assert [fields["amount"] for _, fields in events_of(BANK, PROGRAM, logs)] == [1, 5]
 
 
 def test_slices_are_base64_each_and_joined() -> None:
     for slices in ((b"abc", b"de"), (b"abcd", b"e"), (b"", b"a", b"")):
-        line = " ".join(["Program data:", *(base64.b64encode(part).decode() for part in slices)])
+        line = " ".join(
+            ["Program data:", *(base64.b64encode(part).decode() for part in slices)]
+        )
         assert list(logged_data(logged(line), str(PROGRAM))) == [b"".join(slices)]
 
 
 def test_events_of_old_anchor_are_text_lines() -> None:
-    texts = [base64.b64encode(data).decode() for data in (paid(7), paid(8)[:-1], b"short")]
+    texts = [
+        base64.b64encode(data).decode() for data in (paid(7), paid(8)[:-1], b"short")
+    ]
     logs = logged(*(f"Program log: {text}" for text in (*texts, "Instruction: Pay")))
     assert [fields["amount"] for _, fields in events_of(BANK, PROGRAM, logs)] == [7]
 
 
 def test_events_have_notes_and_a_cut_log_is_known() -> None:
-    logs = logged(data_line(paid(1) + b"new"), data_line(b"odd_ds__\1\2"), "Log truncated")
+    logs = logged(
+        data_line(paid(1) + b"new"), data_line(b"odd_ds__\1\2"), "Log truncated"
+    )
     assert is_cut(logs)
     assert not is_cut(logged("Program log: Log truncated"))
     longer, odd = read_events(BANK, PROGRAM, logs)

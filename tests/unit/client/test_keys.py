@@ -10,7 +10,12 @@ import pytest
 from solders.keypair import Keypair
 
 from mcpsol_py.client import keys
-from mcpsol_py.client.keys import CallableSigner, HttpSigner, create_keystore, open_keystore
+from mcpsol_py.client.keys import (
+    CallableSigner,
+    HttpSigner,
+    create_keystore,
+    open_keystore,
+)
 from mcpsol_py.errors import PolicyError, SourceError, TransportError
 from tests.support.signing_service import Answer, service
 
@@ -38,7 +43,9 @@ def test_what_was_sealed_is_opened_and_signs(keystore: tuple[Path, Keypair]) -> 
     assert asyncio.run(signer.sign(b"m")).verify(signer.address, b"m")
 
 
-def test_the_file_holds_no_key_and_is_the_owners_alone(keystore: tuple[Path, Keypair]) -> None:
+def test_the_file_holds_no_key_and_is_the_owners_alone(
+    keystore: tuple[Path, Keypair],
+) -> None:
     path, key = keystore
     text = path.read_text()
     assert key.secret().hex() not in text
@@ -52,9 +59,13 @@ def test_a_wrong_passphrase_opens_nothing(keystore: tuple[Path, Keypair]) -> Non
         open_keystore(keystore[0], PASSPHRASE + "!")
 
 
-def test_the_address_cannot_be_swapped(keystore: tuple[Path, Keypair], tmp_path: Path) -> None:
+def test_the_address_cannot_be_swapped(
+    keystore: tuple[Path, Keypair], tmp_path: Path
+) -> None:
     with pytest.raises(SourceError):
-        open_keystore(copy(keystore, tmp_path, address=str(Keypair().pubkey())), PASSPHRASE)
+        open_keystore(
+            copy(keystore, tmp_path, address=str(Keypair().pubkey())), PASSPHRASE
+        )
 
 
 def test_a_file_that_others_may_read_is_refused(
@@ -130,7 +141,9 @@ def test_a_service_is_asked_for_the_signature_of_exactly_the_message() -> None:
     seen: list[dict[str, str]] = []
     with service(signs, seen) as url:
         signer = HttpSigner(KEY.pubkey(), url, token="T0KEN")
-        assert asyncio.run(signer.sign(b"the message")).verify(KEY.pubkey(), b"the message")
+        assert asyncio.run(signer.sign(b"the message")).verify(
+            KEY.pubkey(), b"the message"
+        )
         assert "SECRET-PATH" not in repr(signer)
         assert "T0KEN" not in repr(signer)
     assert [(s["address"], s["authorization"]) for s in seen] == [
@@ -142,7 +155,11 @@ def test_a_service_is_asked_for_the_signature_of_exactly_the_message() -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "says"),
     [
-        (lambda _: (403, {"error": "the person\u202e said no"}), PolicyError, "the person said no"),
+        (
+            lambda _: (403, {"error": "the person\u202e said no"}),
+            PolicyError,
+            "the person said no",
+        ),
         (lambda _: (200, {"error": "no"}), PolicyError, "no"),
         (lambda _: (200, {"signature": "zz0"}), PolicyError, "not a signature"),
         (
@@ -202,7 +219,9 @@ def test_a_service_that_is_not_there_is_a_transport_error() -> None:
         asyncio.run(HttpSigner(KEY.pubkey(), "http://127.0.0.1:1/x").sign(b"m"))
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://signer.example.com/x", ""])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "nonsense", "http://signer.example.com/x", ""]
+)
 def test_a_service_elsewhere_is_asked_over_https_only(url: str) -> None:
     with pytest.raises(SourceError):
         HttpSigner(KEY.pubkey(), url)
@@ -210,7 +229,10 @@ def test_a_service_elsewhere_is_asked_over_https_only(url: str) -> None:
 
 @pytest.mark.parametrize("n", [1 << 10, 1 << 13])
 def test_a_keystore_that_is_cheap_to_guess_is_refused(
-    keystore: tuple[Path, Keypair], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+    keystore: tuple[Path, Keypair],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    n: int,
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(keys, "_N", n)
@@ -225,7 +247,10 @@ def test_the_dearest_keystore_that_is_accepted_opens(tmp_path: Path) -> None:
     path = tmp_path / "dear.json"
     path.touch(0o600)
     path.write_text((FIXTURES / "keys" / "cost_2_20.json").read_text())
-    assert open_keystore(path, PASSPHRASE).address == Keypair.from_seed(bytes([9] * 32)).pubkey()
+    assert (
+        open_keystore(path, PASSPHRASE).address
+        == Keypair.from_seed(bytes([9] * 32)).pubkey()
+    )
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ValueError("memory limit exceeded")])
@@ -240,7 +265,9 @@ def test_too_little_memory_is_not_called_damage(
         open_keystore(keystore[0], PASSPHRASE)
 
 
-@pytest.mark.parametrize("n", [(1 << 17) + 1, float(1 << 17), True, "131072", 1 << 21, None])
+@pytest.mark.parametrize(
+    "n", [(1 << 17) + 1, float(1 << 17), True, "131072", 1 << 21, None]
+)
 def test_a_cost_that_scrypt_does_not_take_is_refused(
     keystore: tuple[Path, Keypair], tmp_path: Path, n: object
 ) -> None:
@@ -259,14 +286,19 @@ def test_half_of_a_surrogate_pair_is_refused_in_plain_words(
     assert not (tmp_path / "new.json").exists()
 
 
-def test_the_address_is_read_without_a_passphrase(keystore: tuple[Path, Keypair]) -> None:
+def test_the_address_is_read_without_a_passphrase(
+    keystore: tuple[Path, Keypair],
+) -> None:
     assert keys.keystore_address(keystore[0]) == str(keystore[1].pubkey())
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "5", "[" * 100_000, '{"format": "mcpsol keystore 1"}', "\x00" * 50]
+    "text",
+    ["", "{", "[]", "5", "[" * 100_000, '{"format": "mcpsol keystore 1"}', "\x00" * 50],
 )
-def test_a_file_that_is_cut_or_something_else_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_cut_or_something_else_is_refused(
+    tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "agent.json"
     path.write_text(text)
     path.chmod(0o600)
@@ -274,7 +306,9 @@ def test_a_file_that_is_cut_or_something_else_is_refused(tmp_path: Path, text: s
         open_keystore(path, PASSPHRASE)
 
 
-def test_every_cut_of_a_keystore_is_refused(keystore: tuple[Path, Keypair], tmp_path: Path) -> None:
+def test_every_cut_of_a_keystore_is_refused(
+    keystore: tuple[Path, Keypair], tmp_path: Path
+) -> None:
     whole = keystore[0].read_text().rstrip()
     path = tmp_path / "agent.json"
     path.touch(0o600)

@@ -30,21 +30,26 @@ def program(at: Pubkey = PROGRAMDATA) -> Account:
     return account(struct.pack("<I", 2) + bytes(at), executable=True)
 
 
-def programdata(authority: Pubkey | None, elf: bytes = b"elf\0\0", slot: int = 5) -> Account:
+def programdata(
+    authority: Pubkey | None, elf: bytes = b"elf\0\0", slot: int = 5
+) -> Account:
     option = bytes(33) if authority is None else b"\1" + bytes(authority)
     return account(struct.pack("<IQ", 3, slot) + option + elf)
 
 
 def found(**accounts: Account) -> DeployedProgram | None:
     there = {
-        PROGRAM if name == "program" else PROGRAMDATA: value for name, value in accounts.items()
+        PROGRAM if name == "program" else PROGRAMDATA: value
+        for name, value in accounts.items()
     }
     return asyncio.run(deployment(ScriptedTransport(accounts=there), PROGRAM))
 
 
 def test_a_program_of_the_upgradeable_loader() -> None:
     it = found(program=program(), programdata=programdata(AUTHORITY))
-    assert it == DeployedProgram(PROGRAM, LOADER, PROGRAMDATA, 5, AUTHORITY, b"elf\0\0", 77)
+    assert it == DeployedProgram(
+        PROGRAM, LOADER, PROGRAMDATA, 5, AUTHORITY, b"elf\0\0", 77
+    )
     assert it.holds(b"elf")
     assert it.holds(b"elf\0\0")
     assert not it.holds(b"el")
@@ -69,7 +74,8 @@ def test_a_program_of_the_upgradeable_loader() -> None:
         {"program": account(b"", SYSTEM_PROGRAM)},
         {
             "program": account(
-                b"elf", Pubkey.from_string("BPFLoader2111111111111111111111111111111111")
+                b"elf",
+                Pubkey.from_string("BPFLoader2111111111111111111111111111111111"),
             )
         },
     ],
@@ -104,7 +110,12 @@ def test_programs_of_other_loaders_are_read() -> None:
         head = struct.pack("<Q", 9) + bytes(AUTHORITY) + struct.pack("<Q", status)
         it = found(program=account(head + b"elf", v4))
         assert it is not None
-        assert (it.slot, it.authority, it.data, it.upgradeable) == (9, authority, b"elf", False)
+        assert (it.slot, it.authority, it.data, it.upgradeable) == (
+            9,
+            authority,
+            b"elf",
+            False,
+        )
 
 
 def test_rent_is_what_the_cluster_says() -> None:
@@ -112,11 +123,15 @@ def test_rent_is_what_the_cluster_says() -> None:
         return asyncio.run(read_rent(ScriptedTransport(accounts=accounts)))
 
     assert rent({}) == RentRate(3480, 2.0), "mainnet's, where there is no sysvar"
-    assert rent({RENT: account(struct.pack("<QdB", 6960, 1.0, 50), RENT)}).of(0) == 890_880
+    assert (
+        rent({RENT: account(struct.pack("<QdB", 6960, 1.0, 50), RENT)}).of(0) == 890_880
+    )
     assert rent({}).of(165) == 2_039_280  # a token account
 
 
-@pytest.mark.parametrize("years", [float("nan"), float("inf"), -2.0, -float("inf"), 1e300])
+@pytest.mark.parametrize(
+    "years", [float("nan"), float("inf"), -2.0, -float("inf"), 1e300]
+)
 def test_a_rent_that_is_no_rent_is_a_network_fault(years: float) -> None:
     sysvar = account(struct.pack("<Qd", 3480, years))
     with pytest.raises(TransportError, match="the rent sysvar has a rent for"):

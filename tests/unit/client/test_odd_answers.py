@@ -35,7 +35,9 @@ from mcpsol_py.solana.addresses import PROGRAM_METADATA
 
 KEY = Pubkey(bytes([7] * 32))
 PAIR = Keypair.from_seed(bytes([1] * 32))
-MESSAGE = MessageV0.try_compile(PAIR.pubkey(), [Instruction(KEY, b"x", [])], [], Hash.default())
+MESSAGE = MessageV0.try_compile(
+    PAIR.pubkey(), [Instruction(KEY, b"x", [])], [], Hash.default()
+)
 TRANSACTION = VersionedTransaction(MESSAGE, [PAIR])
 SIGNATURE = TRANSACTION.signatures[0]
 
@@ -78,12 +80,16 @@ LEAVES = (
     | st.booleans()
     | st.integers(-(2**70), 2**70)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.sampled_from([str(KEY), str(SIGNATURE), "AA==", "AccountNotFound", "", "é", "base64"])
+    | st.sampled_from(
+        [str(KEY), str(SIGNATURE), "AA==", "AccountNotFound", "", "é", "base64"]
+    )
     | st.text(max_size=5)
 )
 JSON = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -145,7 +151,9 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
 def test_any_result_is_read_or_refused(name: str, result: Any, wrapped: bool) -> None:
     if wrapped:
         result = {"value": result, "context": {"slot": 5}}
-    found = ask(METHODS[name], json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}))
+    found = ask(
+        METHODS[name], json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
+    )
     if name in ("simulate", "transaction") and isinstance(found, Outcome):
         explain(found, programs=[KEY])
 
@@ -166,9 +174,7 @@ def test_a_transactions_error_that_nests_without_end_is_refused(
     """Whoever writes it as JSON would get another library's error."""
     closing = "}" if opening.startswith("{") else "]"
     deep = opening * levels + "1" + closing * levels
-    outcome = (
-        f'{{"err": {{"a": {deep}}}, "logs": [], "slot": 1, "confirmationStatus": "confirmed"}}'
-    )
+    outcome = f'{{"err": {{"a": {deep}}}, "logs": [], "slot": 1, "confirmationStatus": "confirmed"}}'
     value = outcome if name == "simulate" else f"[{outcome}]"
     result = f'{{"context": {{"slot": 5}}, "value": {value}}}'
     node = OddNode(f'{{"jsonrpc": "2.0", "id": 1, "result": {result}}}')
@@ -177,7 +183,18 @@ def test_a_transactions_error_that_nests_without_end_is_refused(
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "[", "[]", "null", "7", '"x"', "\x00", "[" * 100_000, '{"id": 2, "result": 1}']
+    "answer",
+    [
+        "",
+        "[",
+        "[]",
+        "null",
+        "7",
+        '"x"',
+        "\x00",
+        "[" * 100_000,
+        '{"id": 2, "result": 1}',
+    ],
 )
 def test_a_body_that_is_not_a_response_is_refused(answer: str) -> None:
     with pytest.raises(TransportError):
@@ -235,7 +252,9 @@ def test_any_idl_account_is_read(data: bytes, owner: Pubkey) -> None:
 # --- keys ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("url", ["http://localhost:x/", "https://[::1", "ftp://a", "", "https://"])
+@pytest.mark.parametrize(
+    "url", ["http://localhost:x/", "https://[::1", "ftp://a", "", "https://"]
+)
 def test_a_signer_s_url_that_is_not_one_is_refused(url: str) -> None:
     with pytest.raises(SourceError, match=r"expected an http\(s\) URL"):
         HttpSigner(KEY, url)
@@ -274,7 +293,9 @@ def test_a_signature_of_another_transaction_is_refused() -> None:
         ("priority_fees", lambda number: [{"slot": 1, "prioritizationFee": number}]),
         (
             "latest_blockhash",
-            lambda number: {"value": {"blockhash": "1" * 32, "lastValidBlockHeight": number}},
+            lambda number: {
+                "value": {"blockhash": "1" * 32, "lastValidBlockHeight": number}
+            },
         ),
         ("history", lambda number: [{"signature": str(SIGNATURE), "slot": number}]),
     ],

@@ -16,7 +16,9 @@ from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_PROGRAM, UPGRADEABL
 
 ADDRESS = Pubkey(b"\x09" * 32)
 #: A token account: mint, owner, amount, no delegate, initialized.
-TOKENS = bytes(32) + b"\x01" * 32 + bytes(8) + bytes(36) + b"\x01" + bytes(12) + bytes(44)
+TOKENS = (
+    bytes(32) + b"\x01" * 32 + bytes(8) + bytes(36) + b"\x01" + bytes(12) + bytes(44)
+)
 #: A mint: no authority, supply, decimals, initialized, no freeze authority.
 MINT = bytes(36) + bytes(8) + b"\x06\x01" + bytes(36)
 
@@ -28,7 +30,10 @@ MINT = bytes(36) + bytes(8) + b"\x06\x01" + bytes(36)
         (Account(10**9, b"", SYSTEM_PROGRAM), "is a wallet"),
         (Account(10**9, TOKENS, TOKEN_PROGRAM), "is a token account"),
         (Account(10**9, MINT, TOKEN_PROGRAM), "is a mint"),
-        (Account(10**9, bytes(45), UPGRADEABLE_LOADER), "is a program's code or buffer"),
+        (
+            Account(10**9, bytes(45), UPGRADEABLE_LOADER),
+            "is a program's code or buffer",
+        ),
         (
             Account(10**9, b"abc", Pubkey(b"\x07" * 32)),
             f"is an account of program {Pubkey(bytes([7]) * 32)}",

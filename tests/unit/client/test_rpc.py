@@ -27,7 +27,9 @@ from mcpsol_py.errors import TransportError
 KEY, OWNER = Pubkey.new_unique(), Pubkey.new_unique()
 PAIR = Keypair()
 TX = VersionedTransaction(
-    MessageV0.try_compile(PAIR.pubkey(), [Instruction(OWNER, b"x", [])], [], Hash.new_unique()),
+    MessageV0.try_compile(
+        PAIR.pubkey(), [Instruction(OWNER, b"x", [])], [], Hash.new_unique()
+    ),
     [PAIR],
 )
 
@@ -70,7 +72,9 @@ class Node:
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/secret-key?api-key=secret-key"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, args=(0.01,), daemon=True
+        ).start()
 
 
 @pytest.fixture
@@ -110,10 +114,15 @@ def account_json(data: bytes) -> dict[str, Any]:
 def test_accounts_are_read_in_parts_of_a_hundred(node: Node, rpc: RpcTransport) -> None:
     node.answers = [value([account_json(b"abc")] + [None] * 99), value([None])]
     found = run(rpc.get_accounts([KEY] * 101))
-    assert found[0] == Account(lamports=5, data=b"abc", owner=OWNER, rent_epoch=2**64 - 1)
+    assert found[0] == Account(
+        lamports=5, data=b"abc", owner=OWNER, rent_epoch=2**64 - 1
+    )
     assert found[1:] == [None] * 100
     assert [len(a["params"][0]) for a in node.asked] == [100, 1]
-    assert node.asked[0]["params"][1] == {"encoding": "base64", "commitment": "confirmed"}
+    assert node.asked[0]["params"][1] == {
+        "encoding": "base64",
+        "commitment": "confirmed",
+    }
 
 
 def test_program_accounts_with_filters(node: Node, rpc: RpcTransport) -> None:
@@ -157,16 +166,29 @@ def test_a_simulation_never_asks_for_signatures_too(
 
 
 def test_a_refused_preflight_is_an_outcome(node: Node, rpc: RpcTransport) -> None:
-    data = {"err": "BlockhashNotFound", "logs": [], "unitsConsumed": 0, "accounts": None}
+    data = {
+        "err": "BlockhashNotFound",
+        "logs": [],
+        "unitsConsumed": 0,
+        "accounts": None,
+    }
     node.answers = [
-        {"error": {"code": -32002, "message": "Transaction simulation failed", "data": data}}
+        {
+            "error": {
+                "code": -32002,
+                "message": "Transaction simulation failed",
+                "data": data,
+            }
+        }
     ]
     signature, refused = run(rpc.send(TX))
     assert signature == TX.signatures[0]
     assert refused == Outcome(err="BlockhashNotFound", units=0)
 
 
-def test_a_send_that_the_node_refuses_otherwise_is_an_error(node: Node, rpc: RpcTransport) -> None:
+def test_a_send_that_the_node_refuses_otherwise_is_an_error(
+    node: Node, rpc: RpcTransport
+) -> None:
     node.answers = [{"error": {"code": -32602, "message": "too large"}}]
     with pytest.raises(TransportError) as caught:
         run(rpc.send(TX))
@@ -186,14 +208,27 @@ def test_a_sent_transaction(node: Node, rpc: RpcTransport) -> None:
 def test_statuses_by_commitment(
     node: Node, rpc: RpcTransport, status: str | None, confirmed: bool
 ) -> None:
-    found = {"slot": 3, "err": None, "confirmations": None, "confirmationStatus": status}
+    found = {
+        "slot": 3,
+        "err": None,
+        "confirmations": None,
+        "confirmationStatus": status,
+    }
     node.answers = [value([found]), value([None])]
     assert run(rpc.status(TX.signatures[0])) == Status(confirmed, None, 3)
     assert run(rpc.status(TX.signatures[0])) is None
 
 
 @pytest.mark.parametrize(
-    "busy", [429, 500, 503, "no json", '"text"', {"error": {"code": -32005, "message": "behind"}}]
+    "busy",
+    [
+        429,
+        500,
+        503,
+        "no json",
+        '"text"',
+        {"error": {"code": -32005, "message": "behind"}},
+    ],
 )
 def test_what_passes_is_asked_again(node: Node, rpc: RpcTransport, busy: Any) -> None:
     node.answers = [busy, busy, {"result": 7}]
@@ -242,11 +277,17 @@ def test_an_identity_that_is_not_offered_is_none(node: Node, rpc: RpcTransport) 
 async def test_the_same_in_an_event_loop(node: Node) -> None:
     transport = RpcTransport(node.url)
     node.answers = [{"result": 7}] * 3
-    assert await asyncio.gather(*(transport.block_height() for _ in range(3))) == [7, 7, 7]
+    assert await asyncio.gather(*(transport.block_height() for _ in range(3))) == [
+        7,
+        7,
+        7,
+    ]
     await transport.close()
 
 
-async def test_blocking_calls_work_where_a_loop_is_running(node: Node, rpc: RpcTransport) -> None:
+async def test_blocking_calls_work_where_a_loop_is_running(
+    node: Node, rpc: RpcTransport
+) -> None:
     node.answers = [{"result": 7}]
     assert run(rpc.block_height()) == 7
 

@@ -52,10 +52,18 @@ class RedeployingTransport(SvmTransport):
 
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         """As the upgradeable loader keeps a program, which older LiteSVMs do not."""
-        body = bytes([3, 0, 0, 0]) + self.slot.to_bytes(8, "little") + bytes(33) + b"\x7fELF"
+        body = (
+            bytes([3, 0, 0, 0])
+            + self.slot.to_bytes(8, "little")
+            + bytes(33)
+            + b"\x7fELF"
+        )
         own = {
             PROGRAM: Account(
-                1, bytes([2, 0, 0, 0]) + bytes(programdata_address(PROGRAM)), LOADER, True
+                1,
+                bytes([2, 0, 0, 0]) + bytes(programdata_address(PROGRAM)),
+                LOADER,
+                True,
             ),
             programdata_address(PROGRAM): Account(1, body, LOADER),
         }
@@ -84,9 +92,13 @@ class RedeployingTransport(SvmTransport):
         )
 
     def anchor_idl(self, document: dict[str, Any]) -> None:
-        self.set_account(anchor_idl_address(PROGRAM), anchor_account(PROGRAM, packed(document)))
+        self.set_account(
+            anchor_idl_address(PROGRAM), anchor_account(PROGRAM, packed(document))
+        )
 
-    def metadata(self, document: dict[str, Any], *, elsewhere: Pubkey | None = None) -> None:
+    def metadata(
+        self, document: dict[str, Any], *, elsewhere: Pubkey | None = None
+    ) -> None:
         content = packed(document)
         if elsewhere is not None:
             self.set_account(elsewhere, Account(10**9, content, PROGRAM_METADATA))
@@ -99,7 +111,9 @@ def idl(name: str) -> dict[str, Any]:
     return {
         "address": str(PROGRAM),
         "metadata": {"name": name, "version": "1.0.0", "spec": "0.1.0"},
-        "instructions": [{"name": "go", "discriminator": [1] * 8, "accounts": [], "args": []}],
+        "instructions": [
+            {"name": "go", "discriminator": [1] * 8, "accounts": [], "args": []}
+        ],
     }
 
 
@@ -140,7 +154,11 @@ async def test_list_tools_is_asked_once_for_each_deployment(
     assert trips > 0
     again, trips = await found(cache, chain)
     assert trips == 0
-    assert (again.source, again.pages, again.tried) == (first.source, first.pages, first.tried)
+    assert (again.source, again.pages, again.tried) == (
+        first.source,
+        first.pages,
+        first.tried,
+    )
     assert again.program.model == first.program.model
     chain.deploy(VAULT)
     newer, trips = await found(cache, chain)
@@ -157,8 +175,14 @@ async def test_idl_accounts_count_as_long_as_all_of_them_hold_the_same(
     chain.anchor_idl(idl("first"))
     assert (await found(cache, chain))[0].program.name == "first"
     again, trips = await found(cache, chain)
-    assert (again.program.name, again.source, trips) == ("first", "Anchor IDL account", 0)
-    assert again.program.model == (await found(SchemaCache(None), chain))[0].program.model
+    assert (again.program.name, again.source, trips) == (
+        "first",
+        "Anchor IDL account",
+        0,
+    )
+    assert (
+        again.program.model == (await found(SchemaCache(None), chain))[0].program.model
+    )
     chain.anchor_idl(idl("second"))
     assert (await found(cache, chain))[0].program.name == "second"
     chain.metadata(idl("third"))  # a higher rung
@@ -193,7 +217,10 @@ async def test_clusters_are_apart_and_of_some_nothing_is_kept(
     ]
     assert len(files(cache)) == 2
     assert [(await found(cache, chain, ""))[1] > 0 for _ in range(2)] == [True, True]
-    assert [(await found(SchemaCache(None), chain))[1] > 0 for _ in range(2)] == [True, True]
+    assert [(await found(SchemaCache(None), chain))[1] > 0 for _ in range(2)] == [
+        True,
+        True,
+    ]
     assert len(files(cache)) == 2
 
 
@@ -207,7 +234,10 @@ async def test_one_endpoints_word_is_not_anothers(
         setattr(node, attribute, f"https://rpc.example.com/{name}/KEY")
         node.deploy(elf)
     assert chain.slot == liar.slot
-    names = [(await found(cache, node))[0].program.name for node in (liar, chain, liar, chain)]
+    names = [
+        (await found(cache, node))[0].program.name
+        for node in (liar, chain, liar, chain)
+    ]
     assert names == ["vault", "counter", "vault", "counter"]
     assert [(await found(cache, node))[1] for node in (liar, chain)] == [0, 0]
     assert len(files(cache)) == 2
@@ -289,7 +319,9 @@ async def test_a_rung_that_could_not_be_asked_is_asked_again(
     assert (await found(cache, chain))[0].program.name == "counter"
 
 
-async def test_errors_are_discovers_own(cache: SchemaCache, chain: RedeployingTransport) -> None:
+async def test_errors_are_discovers_own(
+    cache: SchemaCache, chain: RedeployingTransport
+) -> None:
     chain.deploy(SILENT)
     with pytest.raises(NoSchema, match="Anchor IDL account is absent"):
         await cache.discover(chain, PROGRAM, said(MAINNET))
@@ -303,4 +335,6 @@ async def test_a_folder_that_cannot_be_written_is_no_fault(
 ) -> None:
     (tmp_path / "file").write_text("here")
     chain.deploy(COUNTER)
-    assert (await found(SchemaCache(tmp_path / "file"), chain))[0].program.name == "counter"
+    assert (await found(SchemaCache(tmp_path / "file"), chain))[
+        0
+    ].program.name == "counter"

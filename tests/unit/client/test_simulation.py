@@ -42,13 +42,17 @@ def signed(pair: Keypair, *, legacy: bool) -> VersionedTransaction:
 
 def payers_of(chain: ScriptedTransport) -> list[Pubkey]:
     return [
-        a.given["transaction"].message.account_keys[0] for a in chain.asked if a.name == "simulate"
+        a.given["transaction"].message.account_keys[0]
+        for a in chain.asked
+        if a.name == "simulate"
     ]
 
 
 def test_the_ladder_of_payers_goes_from_the_wallet_to_the_node_to_known_ones() -> None:
     wallet, node = Pubkey.new_unique(), Pubkey.new_unique()
-    chain = ScriptedTransport(simulations=[UNFUNDED, UNFUNDED, FINE, FINE], identity=node)
+    chain = ScriptedTransport(
+        simulations=[UNFUNDED, UNFUNDED, FINE, FINE], identity=node
+    )
     payers = Payers(wallet=wallet)
     assert run(run_instructions(chain, [IX], payers)).units == 7
     asked = payers_of(chain)
@@ -83,7 +87,9 @@ def test_the_callers_transaction_stays_byte_identical(legacy: bool) -> None:
 
 
 @pytest.mark.parametrize("legacy", [True, False])
-def test_a_node_that_does_not_replace_the_blockhash_gets_a_fetched_one_once(legacy: bool) -> None:
+def test_a_node_that_does_not_replace_the_blockhash_gets_a_fetched_one_once(
+    legacy: bool,
+) -> None:
     transaction = signed(Keypair(), legacy=legacy)
     chain = ScriptedTransport(
         simulations=[Outcome(err="BlockhashNotFound"), Outcome(err="BlockhashNotFound")]
@@ -107,9 +113,17 @@ def test_a_new_blockhash_takes_the_signatures_away() -> None:
 
 
 def logs_of(
-    program: Pubkey, data: bytes | None, *, depth: int = 1, inner: list[str] | None = None
+    program: Pubkey,
+    data: bytes | None,
+    *,
+    depth: int = 1,
+    inner: list[str] | None = None,
 ) -> list[str]:
-    said = [] if data is None else [f"Program return: {program} {base64.b64encode(data).decode()}"]
+    said = (
+        []
+        if data is None
+        else [f"Program return: {program} {base64.b64encode(data).decode()}"]
+    )
     begin, end = f"Program {program} invoke [{depth}]", f"Program {program} success"
     return [
         begin,
@@ -120,7 +134,10 @@ def logs_of(
     ]
 
 
-@given(st.lists(st.none() | st.binary(min_size=1, max_size=40), max_size=8), st.integers(0, 60))
+@given(
+    st.lists(st.none() | st.binary(min_size=1, max_size=40), max_size=8),
+    st.integers(0, 60),
+)
 def test_each_instructions_return_data_is_its_own_as_far_as_the_logs_go(
     returned: list[bytes | None], cut: int
 ) -> None:
@@ -142,7 +159,10 @@ def test_return_data_that_an_inner_program_set_is_not_the_outer_ones() -> None:
 
 def test_a_program_that_prints_such_a_line_is_not_believed() -> None:
     faked = base64.b64encode(b"fake").decode()
-    inner = [f"Program log: Program return: {PROGRAM} {faked}", f"Program return: {OTHER} {faked}"]
+    inner = [
+        f"Program log: Program return: {PROGRAM} {faked}",
+        f"Program return: {OTHER} {faked}",
+    ]
     (only,) = returned_in_logs(logs_of(PROGRAM, None, inner=inner))
     assert only.data is None
 

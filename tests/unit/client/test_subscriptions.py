@@ -17,7 +17,14 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from websockets.asyncio.server import ServerConnection, serve
 
-from mcpsol_py import Program, ProgramClient, RpcTransport, SvmTransport, bundled_so, load
+from mcpsol_py import (
+    Program,
+    ProgramClient,
+    RpcTransport,
+    SvmTransport,
+    bundled_so,
+    load,
+)
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.subscriptions import account_changes, transaction_logs
 from mcpsol_py.errors import AccountNotFound, TransportError
@@ -42,12 +49,16 @@ class Node:
     async def answer(self, socket: ServerConnection) -> None:
         request = json.loads(await socket.recv())
         self.asked.append(request)
-        await socket.send(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": 7}))
+        await socket.send(
+            json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": 7})
+        )
         method = request["method"].replace("Subscribe", "Notification")
         for value in self.values:
             result = {"context": {"slot": 1}, "value": value}
             params = {"subscription": 7, "result": result}
-            await socket.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
+            await socket.send(
+                json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
+            )
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[RpcTransport]:
@@ -69,7 +80,10 @@ def account_json(given: Account) -> dict[str, Any]:
 
 async def test_an_account_is_reported_after_the_subscription() -> None:
     node = Node(account_json(account(1)), account_json(account(2)))
-    async with node.listening() as transport, aclosing(account_changes(transport, KEY)) as changes:
+    async with (
+        node.listening() as transport,
+        aclosing(account_changes(transport, KEY)) as changes,
+    ):
         assert await anext(changes) is None
         assert [await anext(changes), await anext(changes)] == [account(1), account(2)]
     assert node.asked[0]["params"][0] == str(KEY)
@@ -140,11 +154,15 @@ async def test_an_account_is_watched_from_now_on(client: ProgramClient) -> None:
 
 
 async def test_a_watched_account_has_a_json_form(client: ProgramClient) -> None:
-    async with aclosing(client.watch("State", await state_of(client), as_json=True)) as values:
+    async with aclosing(
+        client.watch("State", await state_of(client), as_json=True)
+    ) as values:
         assert (await anext(values))["count"] == "0"
 
 
-async def test_a_change_of_another_account_is_not_reported(client: ProgramClient) -> None:
+async def test_a_change_of_another_account_is_not_reported(
+    client: ProgramClient,
+) -> None:
     assert isinstance(client.transport, SvmTransport)
     async with aclosing(client.watch("State", await state_of(client))) as values:
         await anext(values)
@@ -187,7 +205,9 @@ async def test_events_are_watched(client: ProgramClient) -> None:
     assert (name, value["count"]) == ("Changed", "5")
 
 
-async def test_events_of_a_failed_transaction_are_not_reported(client: ProgramClient) -> None:
+async def test_events_of_a_failed_transaction_are_not_reported(
+    client: ProgramClient,
+) -> None:
     overdraw = await client.build("decrement", {"amount": 100})
     async with aclosing(client.watch_events()) as events:
         first = asyncio.ensure_future(anext(events))

@@ -53,7 +53,9 @@ def test_signatures_are_checked_with_an_older_blockhash_too() -> None:
     chain.airdrop(payer.pubkey(), 10**9)
     good = transfer_with(run(chain.latest_blockhash()).value, payer)
     chain.new_block()
-    forged = VersionedTransaction.populate(good.message, [Keypair().sign_message(b"other")])
+    forged = VersionedTransaction.populate(
+        good.message, [Keypair().sign_message(b"other")]
+    )
     _, refused = run(chain.send(forged))
     assert refused is not None
     assert refused.err == "SignatureFailure"

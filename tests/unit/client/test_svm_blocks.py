@@ -20,7 +20,9 @@ async def for_a_while(chain: SvmTransport, seconds: float) -> None:
     await asyncio.gather(blocks, return_exceptions=True)
 
 
-async def test_blocks_and_the_clock_move_with_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_blocks_and_the_clock_move_with_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(svm_blocks, "BLOCK_SECONDS", 0.05)
     chain = SvmTransport()
     before, height = chain.current_slot, run(chain.block_height())

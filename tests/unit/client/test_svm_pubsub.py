@@ -34,7 +34,10 @@ async def served(chain: SvmTransport) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def connection(chain: SvmTransport) -> AsyncIterator[ClientConnection]:
-    async with served(chain) as port, connect(f"ws://127.0.0.1:{port + 1}/rpc") as socket:
+    async with (
+        served(chain) as port,
+        connect(f"ws://127.0.0.1:{port + 1}/rpc") as socket,
+    ):
         yield socket
 
 
@@ -43,7 +46,9 @@ async def received(socket: ClientConnection) -> Any:
 
 
 async def asked(socket: ClientConnection, method: str, *params: Any) -> Any:
-    await socket.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+    await socket.send(
+        json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+    )
     return await received(socket)
 
 
@@ -58,9 +63,9 @@ async def test_a_signature_is_reported_once_and_forgotten() -> None:
         assert told["params"]["result"]["value"] == {"err": None}
         assert told["params"]["result"]["context"]["slot"] == chain.current_slot
         # Nothing is left to end, and nothing more comes.
-        assert (await asked(socket, "signatureUnsubscribe", early["result"]))["error"]["code"] == (
-            -32602
-        )
+        assert (await asked(socket, "signatureUnsubscribe", early["result"]))["error"][
+            "code"
+        ] == (-32602)
 
 
 async def test_a_signature_that_lands_later_is_waited_for() -> None:
@@ -69,12 +74,16 @@ async def test_a_signature_that_lands_later_is_waited_for() -> None:
     transaction = transfer_with((await chain.latest_blockhash()).value, payer)
     async with connection(chain) as socket:
         options = {"commitment": "confirmed", "enableReceivedNotification": True}
-        await asked(socket, "signatureSubscribe", str(transaction.signatures[0]), options)
+        await asked(
+            socket, "signatureSubscribe", str(transaction.signatures[0]), options
+        )
         chain.new_block()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(socket.recv(), 0.2)
         await asyncio.to_thread(asyncio.run, chain.send(transaction))
-        values = [(await received(socket))["params"]["result"]["value"] for _ in range(2)]
+        values = [
+            (await received(socket))["params"]["result"]["value"] for _ in range(2)
+        ]
         assert values == ["receivedSignature", {"err": None}]
 
 
@@ -86,7 +95,11 @@ async def test_slots_are_reported_until_they_are_unsubscribed() -> None:
             before = chain.current_slot
             chain.new_block(3)
             told = (await received(socket))["params"]
-            assert told["result"] == {"slot": before + 3, "parent": before, "root": before}
+            assert told["result"] == {
+                "slot": before + 3,
+                "parent": before,
+                "root": before,
+            }
             assert told["subscription"] == number
         assert (await asked(socket, "slotUnsubscribe", number))["result"] is True
         chain.new_block()
@@ -134,18 +147,24 @@ async def test_our_client_follows_an_account_and_logs_by_solana_py() -> None:
         ('{"id": 1, "method": "slotUnsubscribe", "params": [[]]}', -32602),
     ],
 )
-async def test_what_cannot_be_answered_is_an_error_of_the_protocol(message: str, code: int) -> None:
+async def test_what_cannot_be_answered_is_an_error_of_the_protocol(
+    message: str, code: int
+) -> None:
     async with connection(SvmTransport()) as socket:
         await socket.send('{"method": "ping"}')  # a notification has no answer
         await socket.send(message)
         assert (await received(socket))["error"]["code"] == code
 
 
-async def test_a_connection_has_a_limit_of_subscriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_has_a_limit_of_subscriptions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("mcpsol_py.client.svm_pubsub._MAX_SUBSCRIPTIONS", 2)
     async with connection(SvmTransport()) as socket:
         signature = str(Signature.default())
-        answers = [await asked(socket, "signatureSubscribe", signature) for _ in range(3)]
+        answers = [
+            await asked(socket, "signatureSubscribe", signature) for _ in range(3)
+        ]
         assert ["error" in answer for answer in answers] == [False, False, True]
 
 

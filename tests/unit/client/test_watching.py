@@ -134,7 +134,9 @@ async def test_a_change_is_told_over_one_socket_to_each_who_watches() -> None:
             assert sorted(told) == ["one", "one", "other", "two"]
 
 
-async def test_what_nobody_watches_any_more_is_unsubscribed_and_the_socket_closed() -> None:
+async def test_what_nobody_watches_any_more_is_unsubscribed_and_the_socket_closed() -> (
+    None
+):
     node, told = Node(), list[str]()
     node.accounts = {KEY: account(b"a"), OTHER: account(b"b")}
     async with node.listening():
@@ -224,7 +226,10 @@ async def test_of_a_head_only_the_head_is_fetched_and_counts() -> None:
         async with running(watch):
             await watch.add(KEY, lambda: told.append("changed"), head=4)
             await until(lambda: watch.connected)
-            assert all(p[1]["dataSlice"] == {"offset": 0, "length": 4} for _, p in node.requests)
+            assert all(
+                p[1]["dataSlice"] == {"offset": 0, "length": 4}
+                for _, p in node.requests
+            )
             await node.set(KEY, account(b"head" + bytes([7] * 10_000)))
             await node.set(KEY, account(b"HEAD" + bytes(10_000)))
             await until(lambda: told == ["changed"])

@@ -9,7 +9,17 @@ from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.event import EVENT_CPI_TAG, EventCodec, decode_event, find_event
 from mcpsol_py.errors import DecodeError, EncodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Discriminator, Event, ProgramModel
-from mcpsol_py.model.types import BOOL, BORSH_STRING, U8, U64, Array, Field, Link, Struct, TypeDef
+from mcpsol_py.model.types import (
+    BOOL,
+    BORSH_STRING,
+    U8,
+    U64,
+    Array,
+    Field,
+    Link,
+    Struct,
+    TypeDef,
+)
 
 STATE = Struct((Field("count", U64),))
 CASED = TypeDef("Zero", Struct((Field("flag", BOOL), Field("wide", U64))), layout="c")
@@ -38,7 +48,13 @@ CODECS = Codecs(
                 Struct((Field("a", U8), Field("key", U8))),
             ),
         ),
-        events=(Event("Moved", Discriminator(b"moved..."), Struct((Field("to", BORSH_STRING),))),),
+        events=(
+            Event(
+                "Moved",
+                Discriminator(b"moved..."),
+                Struct((Field("to", BORSH_STRING),)),
+            ),
+        ),
         types=(CASED,),
     )
 )
@@ -52,7 +68,11 @@ CODECS = Codecs(
         (b"1234567890" + b"\x06" + bytes(7), "Longer", {"count": 6}),
         (b"a" * 9, "Mint", {"a": b"a" * 9}),
         (b"a" * 11, "Token", {"a": b"a" * 11}),
-        (b"zc\x01" + bytes(7) + b"\x02" + bytes(7), "zero_copy", {"flag": True, "wide": 2}),
+        (
+            b"zc\x01" + bytes(7) + b"\x02" + bytes(7),
+            "zero_copy",
+            {"flag": True, "wide": 2},
+        ),
         (b"\x09\x04", "Keyed", {"a": 9, "key": 4}),
     ],
 )
@@ -63,7 +83,9 @@ def test_the_data_says_which_type_it_is(data: bytes, name: str, value: object) -
     assert found is not None
     codec = AccountCodec(CODECS, found)
     assert data.startswith(codec.encode(value))  # type: ignore[arg-type]  # the values above are dicts
-    assert codec.encode_json(codec.decode_json(data)) == codec.encode(codec.decode(data))
+    assert codec.encode_json(codec.decode_json(data)) == codec.encode(
+        codec.decode(data)
+    )
 
 
 def test_data_of_no_type_is_refused() -> None:
@@ -90,7 +112,9 @@ def test_data_of_another_type_is_refused(data: bytes, says: str) -> None:
 
 
 def test_an_unknown_type_is_refused() -> None:
-    with pytest.raises(UnknownName, match="no account type named 'Countr'. Did you mean 'Counter'"):
+    with pytest.raises(
+        UnknownName, match="no account type named 'Countr'. Did you mean 'Counter'"
+    ):
         decode_account(CODECS, b"", "Countr")
 
 
@@ -132,7 +156,8 @@ def test_data_of_no_event_is_refused() -> None:
 def test_bytes_after_an_event_are_refused() -> None:
     data = EventCodec(CODECS, CODECS.model.events[0]).encode({"to": "you"})
     with pytest.raises(
-        DecodeError, match="^Moved: 1 byte is left over after the fields, from offset 15"
+        DecodeError,
+        match="^Moved: 1 byte is left over after the fields, from offset 15",
     ):
         decode_event(CODECS, data + b"x")
 
@@ -144,7 +169,10 @@ def test_a_native_programs_discriminators_may_begin_with_that_tag() -> None:
         Event("Plain", Discriminator(b"\x04"), shape),
     )
     codecs = Codecs(ProgramModel("p", events=events))
-    for event, data in ((events[0], EVENT_CPI_TAG + b"\x03\x07"), (events[1], b"\x04\x07")):
+    for event, data in (
+        (events[0], EVENT_CPI_TAG + b"\x03\x07"),
+        (events[1], b"\x04\x07"),
+    ):
         assert EventCodec(codecs, event).encode({"to": 7}) == data
         assert EventCodec(codecs, event).decode(data) == {"to": 7}
         assert decode_event(codecs, data) == (event.name, {"to": 7})

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import Array, Field, Int, Link, Struct, Tuple, Type, TypeDef, Unsupported
+from mcpsol_py.model.types import (
+    Array,
+    Field,
+    Int,
+    Link,
+    Struct,
+    Tuple,
+    Type,
+    TypeDef,
+    Unsupported,
+)
 from tests.strategies import Values, programs, same, types
 
 ODD = st.one_of(
@@ -32,7 +42,9 @@ ODD = st.one_of(
 
 @st.composite
 def cases(draw: st.DrawFn, nan: bool = True) -> tuple[Codecs, Type, Any]:
-    model, node = draw(st.one_of(programs(), types().map(lambda t: (ProgramModel("plain"), t))))
+    model, node = draw(
+        st.one_of(programs(), types().map(lambda t: (ProgramModel("plain"), t)))
+    )
     codecs = Codecs(model)
     return codecs, node, draw(Values(codecs, nan=nan).of(node))
 
@@ -92,7 +104,9 @@ def test_damaged_bytes_decode_alike_in_both_or_in_none(
     raw = bytearray(codecs.codec(node).encode(value))
     for _ in range(data.draw(st.integers(1, 3))):
         if raw:
-            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(
+                st.integers(0, 255)
+            )
     raw = raw[: data.draw(st.integers(0, len(raw)))] + data.draw(st.binary(max_size=3))
     try:
         found = codecs.interpreted.decode(node, bytes(raw))
@@ -107,7 +121,9 @@ def test_damaged_bytes_decode_alike_in_both_or_in_none(
 
 
 @given(cases(nan=False))  # JSON's NaN has no bits of its own
-def test_json_is_json_and_encodes_to_the_same_bytes(case: tuple[Codecs, Type, Any]) -> None:
+def test_json_is_json_and_encodes_to_the_same_bytes(
+    case: tuple[Codecs, Type, Any],
+) -> None:
     codecs, node, value = case
     codec = codecs.codec(node)
     text = json.dumps(codec.to_json(value), allow_nan=False)
@@ -130,7 +146,9 @@ def test_the_source_of_compiled_code_is_kept() -> None:
     codecs = Codecs(ProgramModel("p"))
     codecs.codec(Struct(())).encode({})
     code = codecs.codec(Struct(())).encode.__code__
-    assert linecache.getline(code.co_filename, code.co_firstlineno).startswith("def encode_")
+    assert linecache.getline(code.co_filename, code.co_firstlineno).startswith(
+        "def encode_"
+    )
 
 
 def test_the_source_is_forgotten_with_the_codecs() -> None:
@@ -146,7 +164,10 @@ def test_the_source_is_forgotten_with_the_codecs() -> None:
 def test_a_type_that_cannot_be_encoded_says_why() -> None:
     codecs = Codecs(
         ProgramModel(
-            "p", types=(TypeDef("Odd", Unsupported("HashMap<K>", "its order is the program's")),)
+            "p",
+            types=(
+                TypeDef("Odd", Unsupported("HashMap<K>", "its order is the program's")),
+            ),
         )
     )
     with pytest.raises(NotUsable, match="its order is the program's"):
@@ -162,7 +183,10 @@ def test_a_type_larger_than_any_account_is_refused_each_time() -> None:
 
 def _doubling(levels: int, leaf: Type, layout: str) -> Codecs:
     """Types T0, T1, …, each of which holds the one before twice."""
-    bodies = [Struct((Field("a", Link(f"T{i}")), Field("b", Link(f"T{i}")))) for i in range(levels)]
+    bodies = [
+        Struct((Field("a", Link(f"T{i}")), Field("b", Link(f"T{i}"))))
+        for i in range(levels)
+    ]
     names = [TypeDef(f"T{i + 1}", body, layout=layout) for i, body in enumerate(bodies)]
     return Codecs(ProgramModel("p", types=(TypeDef("T0", leaf, layout=layout), *names)))
 
@@ -193,7 +217,9 @@ def test_nested_empty_types_become_functions_of_their_own() -> None:
     ],
 )
 def test_items_without_bytes_are_bounded(node: Type) -> None:
-    with pytest.raises(NotUsable, match="it has over 65,536 items that may take no bytes"):
+    with pytest.raises(
+        NotUsable, match="it has over 65,536 items that may take no bytes"
+    ):
         Codecs(ProgramModel("p")).codec(node)
 
 

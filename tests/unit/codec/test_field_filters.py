@@ -49,7 +49,9 @@ MARK = b"state_ds"
 MARKED = (0, MARK)
 
 
-def filters(where: dict[str, Any], *, body: Type = STATE, **account: Any) -> FieldFilters:
+def filters(
+    where: dict[str, Any], *, body: Type = STATE, **account: Any
+) -> FieldFilters:
     account.setdefault("discriminator", model.Discriminator(MARK))
     kind = model.AccountType("State", type=body, **account)
     types = (TypeDef("Terms", TERMS),)
@@ -122,13 +124,17 @@ def test_a_node_gets_four_filters_at_most() -> None:
 def test_the_filter_by_size_counts() -> None:
     body = Struct(tuple(Field(f"f{number}", U8) for number in range(6)))
     sized = (model.Discriminator(size=14),)
-    found = filters({f"f{number}": number for number in range(6)}, body=body, also=sized)
+    found = filters(
+        {f"f{number}": number for number in range(6)}, body=body, also=sized
+    )
     assert len(found.for_node()) == 3
 
 
 def test_a_node_compares_128_bytes_at_most() -> None:
     value = bytes(200)
-    body = Struct((Field("data", Array(Int(8), 200)), Field("name", FixedSize(Bytes(), 4))))
+    body = Struct(
+        (Field("data", Array(Int(8), 200)), Field("name", FixedSize(Bytes(), 4)))
+    )
     found = filters({"data": value}, body=body)
     assert [len(wanted) for _, wanted in found.for_node()] == [8, 128]
     assert not found.match(MARK + bytes(199) + b"\1" + bytes(4))

@@ -64,7 +64,9 @@ ARGS = (Field("amount_in", U64), Field("minOut", U8))
 )
 def test_names_are_read_in_any_form(args: dict[str, Any]) -> None:
     made = codec(instruction("swap", b"\x09", *ARGS))
-    assert made.encode(args) == made.encode_json(args) == b"\x09\x01" + bytes(7) + b"\x02"
+    assert (
+        made.encode(args) == made.encode_json(args) == b"\x09\x01" + bytes(7) + b"\x02"
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,9 @@ def test_names_are_read_in_any_form(args: dict[str, Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("encode", ["encode", "encode_json"])
-def test_wrong_arguments_are_named_with_the_instruction(encode: str, args: Any, says: str) -> None:
+def test_wrong_arguments_are_named_with_the_instruction(
+    encode: str, args: Any, says: str
+) -> None:
     made = codec(instruction("swap", b"\x09", *ARGS))
     with pytest.raises(EncodeError, match=says):
         getattr(made, encode)(args)
@@ -117,7 +121,9 @@ def test_omitted_arguments_cannot_be_given() -> None:
 
 
 def test_omitted_arguments_must_have_their_value_in_data() -> None:
-    with pytest.raises(DecodeError, match="expected the discriminator 0x07 at offset 0, got 0x08"):
+    with pytest.raises(
+        DecodeError, match="expected the discriminator 0x07 at offset 0, got 0x08"
+    ):
         with_defaults().decode(b"\x08\x0a" + bytes(7) + b"\x01")
 
 
@@ -126,8 +132,14 @@ def test_omitted_arguments_must_have_their_value_in_data() -> None:
     [
         (b"", "^go: expected the discriminator 0x0102 at offset 0, got 0x"),
         (b"\x01\x03", "got 0x0103"),
-        (b"\x01\x02", "^go.a: the data ends too early: expected 1 byte of u8 at offset 2, got 0"),
-        (b"\x01\x02\x05\x06\x07", "^go: 2 bytes are left over after the arguments, from offset 3"),
+        (
+            b"\x01\x02",
+            "^go.a: the data ends too early: expected 1 byte of u8 at offset 2, got 0",
+        ),
+        (
+            b"\x01\x02\x05\x06\x07",
+            "^go: 2 bytes are left over after the arguments, from offset 3",
+        ),
     ],
 )
 def test_other_data_is_refused(data: bytes, says: str) -> None:
@@ -158,7 +170,10 @@ def test_struct_arguments_may_be_given_flat_where_each_name_has_one_home() -> No
 def test_flat_names_of_two_structs_are_refused() -> None:
     params = TypeDef("Params", Struct((Field("price", U64),)))
     made = codec(
-        instruction("go", b"\x01", Field("a", Link("Params")), Field("b", Link("Params"))), params
+        instruction(
+            "go", b"\x01", Field("a", Link("Params")), Field("b", Link("Params"))
+        ),
+        params,
     )
     with pytest.raises(EncodeError, match="unknown argument 'price'"):
         made.encode({"price": 1})
@@ -172,17 +187,23 @@ def test_flat_names_of_two_structs_are_refused() -> None:
             "instruction 'odd' cannot be used: type 'Missing' is not defined",
         ),
         (
-            instruction("odd", b"\x01", Field("a", Unsupported("X", "only the program knows"))),
+            instruction(
+                "odd", b"\x01", Field("a", Unsupported("X", "only the program knows"))
+            ),
             "only the program knows",
         ),
         (
-            Instruction("odd", Discriminator(b"\x01"), disabled="the reader disabled it"),
+            Instruction(
+                "odd", Discriminator(b"\x01"), disabled="the reader disabled it"
+            ),
             "the reader disabled it",
         ),
         (instruction("odd", b"\x01", offset=3), "expected a field at its offset 3"),
     ],
 )
-def test_an_instruction_that_cannot_be_encoded_says_why(odd: Instruction, says: str) -> None:
+def test_an_instruction_that_cannot_be_encoded_says_why(
+    odd: Instruction, says: str
+) -> None:
     with pytest.raises(NotUsable, match=says):
         codec(odd)
 
@@ -212,7 +233,9 @@ def test_arguments_with_moving_offsets_are_encoded_too() -> None:
         (b"\x07\x07", None),
     ],
 )
-def test_the_longest_discriminator_wins_then_what_decodes(data: bytes, name: str | None) -> None:
+def test_the_longest_discriminator_wins_then_what_decodes(
+    data: bytes, name: str | None
+) -> None:
     model = ProgramModel(
         "p",
         (
@@ -264,16 +287,22 @@ def known_by(
 
 
 @pytest.mark.parametrize("encode", ["encode", "encode_json"])
-def test_data_that_would_not_be_known_as_the_instructions_is_refused(encode: str) -> None:
+def test_data_that_would_not_be_known_as_the_instructions_is_refused(
+    encode: str,
+) -> None:
     made = known_by(b"\x02", Field("a", U8), Field("b", U8))
     assert getattr(made, encode)({"a": 2, "b": 5}) == b"\x02\x05"
     for _ in range(2):  # the compiled encoder too
-        with pytest.raises(EncodeError, match="do not make go: .* 0x02 at offset 0, got 0x01"):
+        with pytest.raises(
+            EncodeError, match="do not make go: .* 0x02 at offset 0, got 0x01"
+        ):
             getattr(made, encode)({"a": 1, "b": 5})
     assert made.decode(made.encode({"a": 2, "b": 9})) == {"a": 2, "b": 9}
 
 
-def test_a_discriminator_that_no_argument_carries_is_refused_not_written_wrong() -> None:
+def test_a_discriminator_that_no_argument_carries_is_refused_not_written_wrong() -> (
+    None
+):
     made = known_by(b"\x01", Field("amount", U32), offset=4)
     with pytest.raises(EncodeError, match="at offset 4"):
         made.encode({"amount": 5})

@@ -45,7 +45,12 @@ PARAMS = Struct(
     (
         Field(
             "params",
-            Struct((Field("items", vec(ITEM)), Field("pick", Enum((Variant("A", Tuple((U8,))),))))),
+            Struct(
+                (
+                    Field("items", vec(ITEM)),
+                    Field("pick", Enum((Variant("A", Tuple((U8,))),))),
+                )
+            ),
         ),
     )
 )
@@ -54,13 +59,22 @@ PARAMS = Struct(
 def test_an_encode_error_has_its_path_type_and_value() -> None:
     good = {"name": "a", "size": 1}
     value = {
-        "params": {"items": [good, good, good, {"name": "b", "size": 70_000}], "pick": {"A": [1]}}
+        "params": {
+            "items": [good, good, good, {"name": "b", "size": 70_000}],
+            "pick": {"A": [1]},
+        }
     }
     with pytest.raises(EncodeError) as caught:
         CODECS.codec(PARAMS).encode(value)
     error = caught.value
-    assert (error.path, error.type, error.value) == ("params.items[3].size", "u16", 70_000)
-    assert str(error) == "params.items[3].size: 70000 is out of range for u16 (0 to 65535)"
+    assert (error.path, error.type, error.value) == (
+        "params.items[3].size",
+        "u16",
+        70_000,
+    )
+    assert (
+        str(error) == "params.items[3].size: 70000 is out of range for u16 (0 to 65535)"
+    )
     assert error.details()["path"] == "params.items[3].size"
 
 
@@ -87,7 +101,8 @@ def test_an_unknown_tag_has_its_path_and_offset() -> None:
     value = {"params": {"items": [], "pick": {"A": [1]}}}
     data = CODECS.codec(PARAMS).encode(value)
     with pytest.raises(
-        DecodeError, match=r"^params.pick: no variant has tag 9; there are 1 \(at offset 4\)$"
+        DecodeError,
+        match=r"^params.pick: no variant has tag 9; there are 1 \(at offset 4\)$",
     ):
         CODECS.codec(PARAMS).decode(data[:-2] + b"\x09\x01")
 
@@ -119,23 +134,43 @@ def test_an_unknown_tag_has_its_path_and_offset() -> None:
             "at most 65536 items that may take no bytes, got 4294967295",
         ),
         (vec(vec(U8)), b"\xff\xff\0\0" + bytes(16), 0, "items of at least 4 bytes"),
-        (Map(U32, U32, U32), b"\xff\xff\0\0" + bytes(16), 0, "items of at least 8 bytes"),
+        (
+            Map(U32, U32, U32),
+            b"\xff\xff\0\0" + bytes(16),
+            0,
+            "items of at least 8 bytes",
+        ),
         (Array(Struct(()), None), b"a", 0, "take no bytes"),
         (Enum((Variant("A"),)), b"\x01", 0, "no variant has tag 1"),
         (Sentinel(String(), b"\0"), b"abc", 0, "expected the end mark 0x00"),
-        (HiddenPrefix(U8, b"ab"), b"axc", 0, "expected the constant bytes 0x6162, got 0x6178"),
+        (
+            HiddenPrefix(U8, b"ab"),
+            b"axc",
+            0,
+            "expected the constant bytes 0x6162, got 0x6178",
+        ),
         (
             SizePrefixed(U8, U8),
             b"\x02ab",
             2,
             "its prefix says 2 bytes, but 1 of them are left over",
         ),
-        (SizePrefixed(U32, U8), b"\x02ab", 1, "expected 4 bytes of u32 at offset 1, got 2"),
+        (
+            SizePrefixed(U32, U8),
+            b"\x02ab",
+            1,
+            "expected 4 bytes of u32 at offset 1, got 2",
+        ),
         (ShortU16(), b"\x80\x80\x80\x01", 0, "more than three bytes"),
         (ShortU16(), b"\x80\0", 0, "the shortest compact-u16"),
         (ShortU16(), b"\xff\xff\x7f", 0, "over 65,535"),
         (ShortU16(), b"\x80", 0, "expected [12] bytes? of shortU16"),
-        (Offset(U8, 9, "pre", "absolute"), b"abc", 0, "moves to 9, outside the 3 bytes"),
+        (
+            Offset(U8, 9, "pre", "absolute"),
+            b"abc",
+            0,
+            "moves to 9, outside the 3 bytes",
+        ),
         (Offset(U8, -9, "post", "relative"), b"abc", 1, "moves to -8, outside"),
     ],
 )
@@ -196,7 +231,11 @@ def test_data_that_nests_deeper_is_refused() -> None:
         (ZeroableOption(U16, b"\xff"), 0x01FF, "mean absent"),
         (Offset(U8, -1, "pre", "relative"), 1, "before the start"),
         (Offset(U8, 1, "pre", "relative"), 1, "past the end|outside"),
-        (Struct((Field("a", U8),)), {"a": 1, "b": 2}, "unknown field 'b'. .*Available: a"),
+        (
+            Struct((Field("a", U8),)),
+            {"a": 1, "b": 2},
+            "unknown field 'b'. .*Available: a",
+        ),
         (Struct((Field("a", U8), Field("b", U8))), {"a": 1}, "missing field 'b'"),
         (Tuple((U8,)), [], "a list of 1"),
         (vec(U8), {"a": 1}, "got an object"),

@@ -80,7 +80,9 @@ def test_integers_are_read_as_numbers_and_as_decimal_text(
         (U8, math.nan, "is a fraction or inexact"),
     ],
 )
-def test_integers_over_json_that_are_refused_say_why(node: Int, value: object, says: str) -> None:
+def test_integers_over_json_that_are_refused_say_why(
+    node: Int, value: object, says: str
+) -> None:
     with pytest.raises(EncodeError, match=says) as caught:
         leaf.int_of(node, value, strict=True)
     assert caught.value.value is value
@@ -131,7 +133,9 @@ def test_what_is_no_bytes_is_refused(value: object) -> None:
         leaf.bytes_of(value)
 
 
-@pytest.mark.parametrize("value", [KEY, Address.from_string(KEY), bytes(Address.from_string(KEY))])
+@pytest.mark.parametrize(
+    "value", [KEY, Address.from_string(KEY), bytes(Address.from_string(KEY))]
+)
 def test_keys_are_read_in_three_forms(value: object) -> None:
     assert leaf.address_of(value) == bytes(Address.from_string(KEY))
 
@@ -181,7 +185,11 @@ PAIR = Struct((Field("a", U8), Field("b", vec(U8))))
         (Tuple((U8, BOOL)), '[1, "true"]', "0101"),
         (Map(U8, U8, U8), "[[1, 2]]", "010102"),
         (Map(BORSH_STRING, U8, U8), '{"k": 2}', "01010000006b02"),
-        (Enum((Variant("A"), Variant("B", PAIR))), '{"B": {"a": 1, "b": []}}', "010100000000"),
+        (
+            Enum((Variant("A"), Variant("B", PAIR))),
+            '{"B": {"a": 1, "b": []}}',
+            "010100000000",
+        ),
         (Option(Option(PAIR)), '{"some": {"a": 1, "b": []}}', "01010100000000"),
         (Set(U8, U8), "0x0201", "020201"),
     ],
@@ -210,7 +218,9 @@ def test_json_text_is_not_read_for_other_types(node: Type, value: Any) -> None:
             CODECS.codec(node).encode_json(value)
 
 
-@pytest.mark.parametrize(("node", "value"), [(PAIR, '{"a": 1, "b": []}'), (BOOL, "true")])
+@pytest.mark.parametrize(
+    ("node", "value"), [(PAIR, '{"a": 1, "b": []}'), (BOOL, "true")]
+)
 def test_json_text_is_not_read_in_python(node: Type, value: str) -> None:
     with pytest.raises(EncodeError):
         CODECS.codec(node).encode(value)
@@ -248,7 +258,9 @@ def test_a_set_holds_each_value_once() -> None:
 
 def test_a_map_holds_each_key_once() -> None:
     with pytest.raises(EncodeError, match="in the map already") as caught:
-        CODECS.codec(Map(PUBKEY, U8, U8)).encode([[KEY, 1], [Address.from_string(KEY), 2]])
+        CODECS.codec(Map(PUBKEY, U8, U8)).encode(
+            [[KEY, 1], [Address.from_string(KEY), 2]]
+        )
     assert caught.value.path == "[1]"
 
 
@@ -260,6 +272,8 @@ def test_a_map_holds_each_key_once() -> None:
         (Array(U32, 2), [1], "exactly 2 items, got 1"),
     ],
 )
-def test_arrays_of_another_length_are_refused(node: Type, value: Any, says: str) -> None:
+def test_arrays_of_another_length_are_refused(
+    node: Type, value: Any, says: str
+) -> None:
     with pytest.raises(EncodeError, match=says):
         CODECS.codec(node).encode(value)

@@ -10,14 +10,19 @@ from mcpsol_py.model.types import U8, Default, Field
 
 
 def test_keys_match_in_every_case_style() -> None:
-    assert match_names(["amount_in", "minOut"], ["amountIn", "min_out"], "argument") == {
+    assert match_names(
+        ["amount_in", "minOut"], ["amountIn", "min_out"], "argument"
+    ) == {
         "amount_in": "amountIn",
         "minOut": "min_out",
     }
 
 
 def test_names_that_share_a_style_match_as_written() -> None:
-    assert match_names(["a_b", "aB"], ["a_b", "aB"], "field") == {"a_b": "a_b", "aB": "aB"}
+    assert match_names(["a_b", "aB"], ["a_b", "aB"], "field") == {
+        "a_b": "a_b",
+        "aB": "aB",
+    }
 
 
 @pytest.mark.parametrize("key", ["AB", 5, None, "", "c"])

@@ -106,7 +106,8 @@ def test_c_pads_to_natural_alignment_and_u128_aligns_to_eight() -> None:
 
 def test_c_layouts_hold_from_the_top_and_not_under_borsh() -> None:
     codecs = made(
-        TypeDef("A", struct(a=U8, b=U32), layout="c"), TypeDef("B", struct(x=U8, a=Link("A")))
+        TypeDef("A", struct(a=U8, b=U32), layout="c"),
+        TypeDef("B", struct(x=U8, a=Link("A"))),
     )
     value = {"a": 1, "b": 2}
     assert codecs.codec(Link("A")).encode(value).hex() == "0100000002000000"
@@ -119,7 +120,9 @@ def test_transparent_is_its_only_field() -> None:
         TypeDef("A", struct(a=U8, b=U32), layout="c"),
         TypeDef("Two", struct(a=U8, b=U8), layout="transparent"),
     )
-    assert codecs.codec(Link("T")).encode([{"a": 1, "b": 2}]).hex() == "0100000002000000"
+    assert (
+        codecs.codec(Link("T")).encode([{"a": 1, "b": 2}]).hex() == "0100000002000000"
+    )
     with pytest.raises(NotUsable, match="for types of one field"):
         codecs.codec(Link("Two"))
 

@@ -65,7 +65,9 @@ def _program(*fields: Field) -> Program:
     )
 
 
-TRADE = _program(Field("amount", U64), Field("side", SIDES), Field("fee", U16), Field("tip", U64))
+TRADE = _program(
+    Field("amount", U64), Field("side", SIDES), Field("fee", U16), Field("tip", U64)
+)
 
 
 def _read(program: Program, body: bytes) -> Reading:
@@ -92,8 +94,14 @@ def test_a_whole_event_has_no_notes() -> None:
 
 def test_an_event_of_an_older_version_has_its_first_fields() -> None:
     found = _read(TRADE, bytes([5, *bytes(7), 1]))
-    assert (found.value, found.rest, found.missing) == ({"amount": 5, "side": "Sell"}, b"", True)
-    assert found.notes == ("traded: the data ends at offset 17, before fee and 1 more field",)
+    assert (found.value, found.rest, found.missing) == (
+        {"amount": 5, "side": "Sell"},
+        b"",
+        True,
+    )
+    assert found.notes == (
+        "traded: the data ends at offset 17, before fee and 1 more field",
+    )
     assert found.json() == {"amount": "5", "side": "Sell"}
 
 
@@ -111,7 +119,9 @@ def test_bytes_of_a_newer_version_are_left_over() -> None:
     found = _read(TRADE, bytes([5, *bytes(7), 1, 2, 0, *bytes(8), 9, 9, 9]))
     assert found.value == {"amount": 5, "side": "Sell", "fee": 2, "tip": 0}
     assert (found.rest, found.missing) == (b"\x09\x09\x09", False)
-    assert found.notes == ("traded: 3 bytes are left over after the last field, from offset 27",)
+    assert found.notes == (
+        "traded: 3 bytes are left over after the last field, from offset 27",
+    )
 
 
 def test_a_variant_without_a_name_keeps_its_tag() -> None:
@@ -122,7 +132,9 @@ def test_a_variant_without_a_name_keeps_its_tag() -> None:
 
 
 def test_a_variant_of_unknown_size_takes_what_is_left() -> None:
-    found = _read(_program(Field("order", ORDER), Field("fee", U16)), bytes([7, 1, 2, 3]))
+    found = _read(
+        _program(Field("order", ORDER), Field("fee", U16)), bytes([7, 1, 2, 3])
+    )
     assert found.value == {"order": UnknownVariant(7, b"\x01\x02\x03")}
     assert (found.rest, found.missing) == (b"", True)
 
@@ -134,10 +146,15 @@ def test_a_variant_of_known_size_hides_nothing_after_it() -> None:
 
 
 def test_odd_bools_and_texts_are_shown_as_they_are() -> None:
-    program = _program(Field("on", BOOL), Field("name", BORSH_STRING), Field("fee", U16))
+    program = _program(
+        Field("on", BOOL), Field("name", BORSH_STRING), Field("fee", U16)
+    )
     found = _read(program, bytes([2, 1, 0, 0, 0, 0xFF, 2, 0]))
     assert found.value == {"on": 2, "name": b"\xff", "fee": 2}
-    assert [note.partition(":")[0] for note in found.notes] == ["traded.on", "traded.name"]
+    assert [note.partition(":")[0] for note in found.notes] == [
+        "traded.on",
+        "traded.name",
+    ]
     assert found.json() == {"on": 2, "name": "0xff", "fee": 2}
 
 
@@ -145,7 +162,10 @@ def test_a_list_that_claims_too_much_has_the_items_that_are_there() -> None:
     program = _program(Field("fees", vec(U16)))
     found = _read(program, bytes([255, 255, 255, 255, 1, 0, 2, 0]))
     assert found.value == {"fees": [1, 2]}
-    assert found.notes[-1] == "traded.fees: 4,294,967,293 of 4,294,967,295 items are missing"
+    assert (
+        found.notes[-1]
+        == "traded.fees: 4,294,967,293 of 4,294,967,295 items are missing"
+    )
 
 
 def test_a_thousand_odd_parts_have_few_notes() -> None:
@@ -194,9 +214,15 @@ def test_an_account_is_read_as_the_named_type_or_not_at_all() -> None:
         TRADE.read_account(bytes(30), "Trade")
 
 
-def test_without_discriminators_a_type_is_taken_only_if_all_its_fields_are_there() -> None:
+def test_without_discriminators_a_type_is_taken_only_if_all_its_fields_are_there() -> (
+    None
+):
     accounts = tuple(
-        AccountType(name, Discriminator(b"", size=size), Struct((Field("raw", Array(U8, size)),)))
+        AccountType(
+            name,
+            Discriminator(b"", size=size),
+            Struct((Field("raw", Array(U8, size)),)),
+        )
         for name, size in (("Mint", 82), ("Account", 165), ("Multisig", 355))
     )
     program = Program(ProgramModel("tokens", accounts=accounts))
@@ -215,7 +241,9 @@ def test_without_discriminators_a_type_is_taken_only_if_all_its_fields_are_there
 @st.composite
 def _cases(draw: st.DrawFn) -> tuple[Codecs, Type, bytes]:
     """A type, and the bytes of a value of it: whole, cut, longer, changed, or random ones."""
-    model, node = draw(st.one_of(programs(), types().map(lambda t: (ProgramModel("plain"), t))))
+    model, node = draw(
+        st.one_of(programs(), types().map(lambda t: (ProgramModel("plain"), t)))
+    )
     codecs = Codecs(model)
     if draw(st.booleans()):
         return codecs, node, draw(st.binary(max_size=40))
@@ -231,7 +259,9 @@ def _cases(draw: st.DrawFn) -> tuple[Codecs, Type, bytes]:
 
 
 @given(_cases())
-def test_every_byte_of_any_data_is_read_or_noted(case: tuple[Codecs, Type, bytes]) -> None:
+def test_every_byte_of_any_data_is_read_or_noted(
+    case: tuple[Codecs, Type, bytes],
+) -> None:
     codecs, node, data = case
     codec = codecs.codec(node)
     reader = LenientReader(codecs.layouts, data)
@@ -273,14 +303,19 @@ def _kinds(draw: st.DrawFn) -> tuple[AccountType, ...]:
     count = draw(st.integers(0, 6))
     return tuple(
         AccountType(
-            f"A{place}", draw(made), Struct(()), also=draw(st.sampled_from([(), (draw(made),)]))
+            f"A{place}",
+            draw(made),
+            Struct(()),
+            also=draw(st.sampled_from([(), (draw(made),)])),
         )
         for place in range(count)
     )
 
 
 @given(_kinds(), st.lists(st.sampled_from(b"\x01\x02\x03"), max_size=4).map(bytes))
-def test_a_look_up_finds_what_a_search_finds(kinds: tuple[AccountType, ...], data: bytes) -> None:
+def test_a_look_up_finds_what_a_search_finds(
+    kinds: tuple[AccountType, ...], data: bytes
+) -> None:
     assert Likely(kinds).find(data) == likely(kinds, data)
 
 
@@ -296,15 +331,22 @@ EXTENDED = Program(ProgramModel("tokens", accounts=(MINT,)))
 @pytest.mark.parametrize("name", [None, "mint"])
 def test_an_unknown_extension_hides_nothing_before_it(name: str | None) -> None:
     found = EXTENDED.read_account(b"\x06\x00\x09abc", name)
-    assert found.value == {"decimals": 6, "extensions": ["Market", UnknownVariant(9, b"abc")]}
+    assert found.value == {
+        "decimals": 6,
+        "extensions": ["Market", UnknownVariant(9, b"abc")],
+    }
     assert found.notes == ("Mint.extensions[1]: no variant has tag 9; there are 2",)
     assert not found.missing
 
 
 def test_the_size_of_a_type_that_varies_is_that_of_its_shortest_form() -> None:
     assert EXTENDED.read_account(b"\x06\x00").is_whole
-    fixed = AccountType("Fixed", Discriminator(b"", "none", size=5), Struct((Field("n", U8),)))
-    (note,) = Program(ProgramModel("tokens", accounts=(fixed,))).read_account(b"\x06").notes
+    fixed = AccountType(
+        "Fixed", Discriminator(b"", "none", size=5), Struct((Field("n", U8),))
+    )
+    (note,) = (
+        Program(ProgramModel("tokens", accounts=(fixed,))).read_account(b"\x06").notes
+    )
     assert "expected 5 bytes" in note
 
 

@@ -21,11 +21,15 @@ VECTORS = json.loads(FILE.read_text())["vectors"]
 
 
 def named(vector: dict[str, Any]) -> str:
-    return f"{type_text(type_from_json(vector['type']))[:40]}={str(vector['value'])[:20]}"
+    return (
+        f"{type_text(type_from_json(vector['type']))[:40]}={str(vector['value'])[:20]}"
+    )
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=named)
-def test_a_value_has_these_bytes_and_they_have_this_value(vector: dict[str, Any]) -> None:
+def test_a_value_has_these_bytes_and_they_have_this_value(
+    vector: dict[str, Any],
+) -> None:
     codecs = Codecs(ProgramModel("vectors"))
     codec = codecs.codec(type_from_json(vector["type"]))
     data = bytes.fromhex(vector["hex"])

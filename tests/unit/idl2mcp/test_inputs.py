@@ -36,7 +36,8 @@ def test_json_options_keep_every_digit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "5", "{", '{"a": Infinity}', '{"a": 1, "a": 2}', "@/nowhere", "[" * 100_000]
+    "text",
+    ["[]", "5", "{", '{"a": Infinity}', '{"a": 1, "a": 2}', "@/nowhere", "[" * 100_000],
 )
 def test_json_that_is_no_object_is_refused(text: str) -> None:
     with pytest.raises(SourceError):
@@ -57,7 +58,16 @@ def test_a_file_comes_before_a_program_of_that_name(
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "no such thing!", "a/b.json", "nowhere.so", "no_such_module_xyz", "x" * 5000]
+    "text",
+    [
+        "",
+        ".",
+        "no such thing!",
+        "a/b.json",
+        "nowhere.so",
+        "no_such_module_xyz",
+        "x" * 5000,
+    ],
 )
 def test_what_is_no_source_is_refused(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

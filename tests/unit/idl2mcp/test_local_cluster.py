@@ -52,7 +52,9 @@ def test_a_setup_makes_what_it_lists(tmp_path: Path) -> None:
     assert c.svm.get_balance(wallet("bob").pubkey()) == 500_000_000
     assert (tokens(c, "alice_usdc"), tokens(c, "bob_usdc")) == (1_000_000, 0)
     assert c.svm.get_clock().unix_timestamp == 1_700_000_000
-    assert c.resolve({"a": ["@alice", "x"]}) == {"a": [str(wallet("alice").pubkey()), "x"]}
+    assert c.resolve({"a": ["@alice", "x"]}) == {
+        "a": [str(wallet("alice").pubkey()), "x"]
+    }
 
 
 def test_a_setup_may_be_applied_again_and_a_ledger_remembers(tmp_path: Path) -> None:
@@ -93,7 +95,9 @@ def test_with_a_setup_other_names_are_slips(tmp_path: Path) -> None:
         c.address("@bob_usd")
 
 
-@pytest.mark.parametrize("text", ["alice", "@Alice", "@", "@a b", "@" + "a" * 33, 5, None])
+@pytest.mark.parametrize(
+    "text", ["alice", "@Alice", "@", "@a b", "@" + "a" * 33, 5, None]
+)
 def test_what_is_no_name(text: object) -> None:
     assert not is_local_name(text)
 
@@ -124,7 +128,10 @@ def test_known_only_leaves_other_text_alone() -> None:
         ('[tokens.a]\nowner = "nobody"\nmint = "@bob"', "tokens.a.owner"),
         ('[programs.p]\nid = "x"\nfile = "absent.so"', "programs.p.file"),
         ("[clock]\nunix_timestamp = 1.5", "clock.unix_timestamp"),
-        ("[mints.usdc]\n[tokens.a]\nowner='@b'\nmint='@usdc'\namount=-1", "tokens.a.amount"),
+        (
+            "[mints.usdc]\n[tokens.a]\nowner='@b'\nmint='@usdc'\namount=-1",
+            "tokens.a.amount",
+        ),
     ],
 )
 def test_a_setup_that_is_none_is_refused_with_its_place(

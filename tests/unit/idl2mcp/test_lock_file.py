@@ -21,7 +21,10 @@ SWAP = p.Instruction(
     "swap",
     p.Discriminator(b"\7"),
     (t.Field("side", SIDE), t.Field("slip", t.U64, default=t.Default(1, omitted=True))),
-    (p.Account("user", signer=True), p.Account("treasury", default=p.ConstValue(ADDRESS))),
+    (
+        p.Account("user", signer=True),
+        p.Account("treasury", default=p.ConstValue(ADDRESS)),
+    ),
 )
 MODEL = p.ProgramModel(
     "dex",
@@ -45,17 +48,29 @@ def swap(**changes: Any) -> p.ProgramModel:
         (swap(args=SWAP.args[:1]), "argument", "instructions.swap.args.slip"),
         (swap(args=SWAP.args[::-1]), "argument-order", "instructions.swap.args"),
         (
-            swap(args=(replace(SWAP.args[0], type=t.Enum(SIDE.variants, t.U32)), SWAP.args[1])),
+            swap(
+                args=(
+                    replace(SWAP.args[0], type=t.Enum(SIDE.variants, t.U32)),
+                    SWAP.args[1],
+                )
+            ),
             "argument-type",
             "instructions.swap.args.side.type",
         ),
         (
-            swap(args=(SWAP.args[0], replace(SWAP.args[1], default=t.Default(9, True)))),
+            swap(
+                args=(SWAP.args[0], replace(SWAP.args[1], default=t.Default(9, True)))
+            ),
             "default",
             "instructions.swap.args.slip.default",
         ),
         (
-            swap(accounts=(SWAP.accounts[0], p.Account("treasury", default=p.PayerValue()))),
+            swap(
+                accounts=(
+                    SWAP.accounts[0],
+                    p.Account("treasury", default=p.PayerValue()),
+                )
+            ),
             "default",
             "instructions.swap.accounts.treasury.default",
         ),
@@ -64,8 +79,16 @@ def swap(**changes: Any) -> p.ProgramModel:
             "remaining-accounts",
             "instructions.swap.remaining.extra",
         ),
-        (swap(optional_accounts="omitted"), "account-flags", "instructions.swap.optional_accounts"),
-        (swap(also=(p.Discriminator(b"\1", offset=4),)), "discriminator", "instructions.swap.also"),
+        (
+            swap(optional_accounts="omitted"),
+            "account-flags",
+            "instructions.swap.optional_accounts",
+        ),
+        (
+            swap(also=(p.Discriminator(b"\1", offset=4),)),
+            "discriminator",
+            "instructions.swap.also",
+        ),
         (swap(hints=(("when", "always"),)), "docs", "instructions.swap.hints"),
         (replace(MODEL, instructions=()), "removed-instruction", "instructions.swap"),
         (
@@ -82,8 +105,12 @@ def swap(**changes: Any) -> p.ProgramModel:
         (replace(MODEL, address=ADDRESS), "address", "address"),
     ],
 )
-def test_each_change_has_a_kind_and_a_path(other: p.ProgramModel, kind: str, path: str) -> None:
-    assert [(d.kind, d.path) for d in locked().schema_changes(other, None)] == [(kind, path)]
+def test_each_change_has_a_kind_and_a_path(
+    other: p.ProgramModel, kind: str, path: str
+) -> None:
+    assert [(d.kind, d.path) for d in locked().schema_changes(other, None)] == [
+        (kind, path)
+    ]
     assert kind in KINDS
 
 
@@ -106,7 +133,9 @@ def test_what_is_ignored_hides_nothing_else(
     models = p.ProgramModel("x", (one,)), p.ProgramModel("x", (other,))
     rows = [row for row in model_differences(*models) if row.kind != "docs"]
     if not rows:
-        plain = [model_hash(p.ProgramModel("x", (_without_docs(ix),))) for ix in (one, other)]
+        plain = [
+            model_hash(p.ProgramModel("x", (_without_docs(ix),))) for ix in (one, other)
+        ]
         assert plain[0] == plain[1]
 
 

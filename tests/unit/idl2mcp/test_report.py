@@ -45,8 +45,12 @@ def test_json_keeps_wide_integers_bytes_and_text() -> None:
     assert "é" in text
 
 
-def test_a_failure_is_one_sentence_and_an_object(capsys: pytest.CaptureFixture[str]) -> None:
-    error = ProgramFailed("id", "Bad", "no", code=1, logs=[f"line {i}" for i in range(9)])
+def test_a_failure_is_one_sentence_and_an_object(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = ProgramFailed(
+        "id", "Bad", "no", code=1, logs=[f"line {i}" for i in range(9)]
+    )
     assert report.failure(error, as_json=True) == 3
     out, err = capsys.readouterr()
     assert err.startswith("Error: program id failed with Bad (1): no\n")
@@ -55,7 +59,9 @@ def test_a_failure_is_one_sentence_and_an_object(capsys: pytest.CaptureFixture[s
     assert '"reason": "program_failed"' in out
 
 
-def test_untrusted_text_is_cleaned_before_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_untrusted_text_is_cleaned_before_it_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     report.note("a\u202eb\x1b[31m\x07c")
     assert capsys.readouterr().err == "ab[31mc\n"
 
@@ -111,10 +117,14 @@ def test_a_result_for_machines_is_cleaned(capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(capsys.readouterr().out) == {"a": clean, "b": [{clean: [clean]}]}
 
 
-def test_the_details_of_a_failure_are_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_details_of_a_failure_are_cleaned(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     report.failure(ProgramFailed("id", "Bad", _TRICK, logs=[_TRICK]), as_json=True)
     out, err = capsys.readouterr()
-    assert not set(_TRICK) & set("\u202e\x1b\x07") & set(err + json.dumps(json.loads(out)))
+    assert (
+        not set(_TRICK) & set("\u202e\x1b\x07") & set(err + json.dumps(json.loads(out)))
+    )
     assert "ab[31mcdef" in json.loads(out)["error"]["message"]
 
 

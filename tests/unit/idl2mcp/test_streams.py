@@ -48,7 +48,9 @@ def test_a_source_comes_from_stdin_or_a_pipe(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_compiled_program_comes_from_a_pipe() -> None:
     # cat, because the program is larger than the pipe's buffer
-    with subprocess.Popen(["cat", bundled_so("counter")], stdout=subprocess.PIPE) as cat:  # any cat
+    with subprocess.Popen(
+        ["cat", bundled_so("counter")], stdout=subprocess.PIPE
+    ) as cat:  # any cat
         assert cat.stdout is not None
         found = inputs.load_source(f"/dev/fd/{cat.stdout.fileno()}")
     assert found.model.name == "counter"
@@ -70,7 +72,9 @@ def test_values_of_options_come_from_pipes(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["-", "@-"])
-def test_values_of_options_come_from_stdin(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_options_come_from_stdin(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_stdin(monkeypatch, b"\xef\xbb\xbf[1]")
     assert text_value(form, "WHAT") == "[1]"
 

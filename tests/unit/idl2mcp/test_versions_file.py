@@ -35,9 +35,13 @@ def idl(version: str, kind: str) -> dict[str, Any]:
 def folder(tmp_path: Path) -> Path:
     """Two IDLs that read the same data differently, and a lock of the second."""
     for number, kind in ((1, "u8"), (2, "i8")):
-        (tmp_path / f"shop-{number}.json").write_text(json.dumps(idl(f"{number}.0.0", kind)))
+        (tmp_path / f"shop-{number}.json").write_text(
+            json.dumps(idl(f"{number}.0.0", kind))
+        )
     model = load(idl("2.0.0", "i8")).model
-    lock = lock_document(model, "test", Place(ADDRESS, 200, "", "0" * 64), program_id=ADDRESS)
+    lock = lock_document(
+        model, "test", Place(ADDRESS, 200, "", "0" * 64), program_id=ADDRESS
+    )
     (tmp_path / "shop.lock").write_text(json.dumps(lock))
     return tmp_path
 
@@ -57,7 +61,9 @@ shop-1.json\t{ADDRESS}\t100\t199
 """
 
 
-@pytest.mark.parametrize(("name", "text"), [("versions.toml", TOML), ("MANIFEST.tsv", TSV)])
+@pytest.mark.parametrize(
+    ("name", "text"), [("versions.toml", TOML), ("MANIFEST.tsv", TSV)]
+)
 def test_the_slot_chooses_the_version(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text)
     source = inputs.load_source(str(folder / name), inputs.Chain(program_id=ADDRESS))
@@ -84,7 +90,11 @@ def test_the_slot_chooses_the_version(folder: Path, name: str, text: str) -> Non
         ("v.toml", "[[versions]]\nfirst_slot = 'x'", "expected whole number"),
         ("v.toml", "[[versions]]\nslots = 5", "unknown key"),
         ("v.tsv", "file\taddress\n", "at least one version"),
-        ("v.tsv", f"file\taddress\tfirst_slot\nshop-1.json\t{ADDRESS}\t-5\n", "expected a slot"),
+        (
+            "v.tsv",
+            f"file\taddress\tfirst_slot\nshop-1.json\t{ADDRESS}\t-5\n",
+            "expected a slot",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, name: str, text: str, told: str) -> None:

@@ -60,7 +60,9 @@ def found(model: ProgramModel, rule: str) -> list[tuple[str, str]]:
 
 def test_a_sound_program_has_no_findings() -> None:
     model = program(
-        instructions=(ix(args=(Field("amount", U8),), accounts=(Account("user", signer=True),)),),
+        instructions=(
+            ix(args=(Field("amount", U8),), accounts=(Account("user", signer=True),)),
+        ),
         types=(TypeDef("T", Struct((Field("a", U8),))),),
         accounts=(AccountType("T", Discriminator(b"\x01" * 8), Link("T")),),
     )
@@ -69,7 +71,10 @@ def test_a_sound_program_has_no_findings() -> None:
 
 
 def test_a_finding_reads_as_one_line() -> None:
-    assert str(Finding("error", "types[0]", "broken", "rule")) == "error: types[0]: broken [rule]"
+    assert (
+        str(Finding("error", "types[0]", "broken", "rule"))
+        == "error: types[0]: broken [rule]"
+    )
     assert str(Finding("info", "", "fine", "rule")) == "info: fine [rule]"
 
 
@@ -79,7 +84,10 @@ def test_dangling_types_are_reported_and_disable_instructions() -> None:
             ix(args=(Field("a", Option(Link("Missng"))),)),
             ix("b", b"\x02", args=(Field("x", Link("Holder")),)),
         ),
-        types=(TypeDef("Missing", U8), TypeDef("Holder", Struct((Field("f", vec(Link("Gone"))),)))),
+        types=(
+            TypeDef("Missing", U8),
+            TypeDef("Holder", Struct((Field("f", vec(Link("Gone"))),))),
+        ),
     )
     assert found(model, "dangling-type") == [
         ("error", "instructions[0].args[0].type.option"),
@@ -117,7 +125,10 @@ def test_duplicates() -> None:
             ix("a", b"\x02"),
             ix("b", b"\x03", args=(Field("x", U8), Field("x", U8))),
         ),
-        types=(TypeDef("T", Struct((Field("f", U8), Field("f", PUBKEY)))), TypeDef("T", U8)),
+        types=(
+            TypeDef("T", Struct((Field("f", U8), Field("f", PUBKEY)))),
+            TypeDef("T", U8),
+        ),
         errors=(ErrorCode(6000, "A"), ErrorCode(6000, "B")),
         events=(
             Event("E", Discriminator(b"\x01"), Struct(())),
@@ -138,7 +149,9 @@ def test_duplicates() -> None:
 def test_accounts_repeat_within_their_group_only() -> None:
     inner = AccountGroup("inner", (Account("user"),))
     model = program(
-        instructions=(ix(accounts=(Account("user"), inner, Account("user", writable=True))),)
+        instructions=(
+            ix(accounts=(Account("user"), inner, Account("user", writable=True))),
+        )
     )
     assert found(model, "duplicate-name") == [("error", "instructions[0].accounts[2]")]
 
@@ -156,9 +169,15 @@ def test_accounts_repeat_within_their_group_only() -> None:
         ([b"\x01\x00", b"\x01\x01", b"\x02"], []),
     ],
 )
-def test_discriminators_that_shadow_one_another(known: list[bytes], expected: list[str]) -> None:
-    model = program(instructions=tuple(ix(f"i{chr(97 + n)}", data) for n, data in enumerate(known)))
-    assert sorted(path for _, path in found(model, "shadowed-discriminator")) == expected
+def test_discriminators_that_shadow_one_another(
+    known: list[bytes], expected: list[str]
+) -> None:
+    model = program(
+        instructions=tuple(ix(f"i{chr(97 + n)}", data) for n, data in enumerate(known))
+    )
+    assert (
+        sorted(path for _, path in found(model, "shadowed-discriminator")) == expected
+    )
 
 
 def test_further_discriminators_and_sizes_distinguish_data() -> None:
@@ -169,18 +188,30 @@ def test_further_discriminators_and_sizes_distinguish_data() -> None:
 
 def test_list_tools_own_bytes_are_reserved() -> None:
     for data in (LIST_TOOLS, LIST_TOOLS + b"\0", LIST_TOOLS[:4]):
-        assert found(program(instructions=(ix("a", data),)), "reserved-discriminator") == [
-            ("error", "instructions[0].discriminator")
-        ]
-    assert found(program(instructions=(ix("a", LIST_TOOLS[:1]),)), "reserved-discriminator") == []
+        assert found(
+            program(instructions=(ix("a", data),)), "reserved-discriminator"
+        ) == [("error", "instructions[0].discriminator")]
+    assert (
+        found(
+            program(instructions=(ix("a", LIST_TOOLS[:1]),)), "reserved-discriminator"
+        )
+        == []
+    )
     own = program(instructions=(ix("a", b"\x01"), ix("listTools", LIST_TOOLS)))
-    assert found(own, "reserved-discriminator") == [("info", "instructions[1].discriminator")]
+    assert found(own, "reserved-discriminator") == [
+        ("info", "instructions[1].discriminator")
+    ]
 
 
 def test_an_empty_discriminator_is_fine_alone_only() -> None:
-    assert found(program(instructions=(ix("memo", b""),)), "empty-discriminator")[0][0] == "info"
+    assert (
+        found(program(instructions=(ix("memo", b""),)), "empty-discriminator")[0][0]
+        == "info"
+    )
     both = program(instructions=(ix("memo", b""), ix("b", b"\x01")))
-    assert found(both, "empty-discriminator") == [("error", "instructions[0].discriminator")]
+    assert found(both, "empty-discriminator") == [
+        ("error", "instructions[0].discriminator")
+    ]
 
 
 def test_names_that_become_one() -> None:
@@ -197,7 +228,11 @@ def test_names_that_become_one() -> None:
 def test_reserved_words_and_shared_names() -> None:
     model = program(
         instructions=(
-            ix("type", args=(Field("user", U8), Field("a::b", U8)), accounts=(Account("user"),)),
+            ix(
+                "type",
+                args=(Field("user", U8), Field("a::b", U8)),
+                accounts=(Account("user"),),
+            ),
         )
     )
     assert found(model, "reserved-word") == [
@@ -224,9 +259,15 @@ def test_enums_whose_tags_do_not_fit() -> None:
 
 
 def test_generics() -> None:
-    pair = TypeDef("Pair", Tuple((Generic("T"), Generic("V"))), generics=(GenericParam("T"),))
+    pair = TypeDef(
+        "Pair", Tuple((Generic("T"), Generic("V"))), generics=(GenericParam("T"),)
+    )
     model = program(
-        types=(pair, TypeDef("A", Link("Pair")), TypeDef("B", Link("Pair", (TypeArg(U8),)))),
+        types=(
+            pair,
+            TypeDef("A", Link("Pair")),
+            TypeDef("B", Link("Pair", (TypeArg(U8),))),
+        ),
     )
     assert found(model, "generic-arguments") == [
         ("error", "types[0].type"),
@@ -247,7 +288,9 @@ def test_types_without_end_and_layouts_that_are_not_known() -> None:
 
 
 def test_unsupported_types_are_reported_with_their_reason() -> None:
-    model = program(instructions=(ix(args=(Field("a", Unsupported("u24", "no such type")),)),))
+    model = program(
+        instructions=(ix(args=(Field("a", Unsupported("u24", "no such type")),)),)
+    )
     (finding,) = [f for f in check(model) if f.rule == "unsupported-type"]
     assert (finding.path, finding.message) == (
         "instructions[0].args[0].type",
@@ -263,7 +306,10 @@ def seeded(*seeds: Any, **more: Any) -> ProgramModel:
         instructions=(
             ix(
                 args=(Field("params", Link("Params")), Field("name", BORSH_STRING)),
-                accounts=(Account("pda", pda=Pda(tuple(seeds), **more)), Account("pool")),
+                accounts=(
+                    Account("pda", pda=Pda(tuple(seeds), **more)),
+                    Account("pool"),
+                ),
             ),
         ),
         types=(params, pool),
@@ -294,13 +340,19 @@ def test_seeds_that_can_be_derived(seed: Any) -> None:
         (ArgSeed(("name", "length")), "underivable-seed", "warning"),
         (AccountSeed(("gone",)), "underivable-seed", "warning"),
         (AccountSeed(("pool",), ("owner",), "Pool"), "underivable-seed", "warning"),
-        (AccountSeed(("pool",), ("mint",), "TokenAccount"), "underivable-seed", "warning"),
+        (
+            AccountSeed(("pool",), ("mint",), "TokenAccount"),
+            "underivable-seed",
+            "warning",
+        ),
         (AccountSeed(("pool",), ("mint",)), "underivable-seed", "warning"),
         (UnknownSeed("a seed of kind 'expr'"), "underivable-seed", "warning"),
     ],
 )
 def test_seeds_that_cannot_be_derived(seed: Any, rule: str, level: str) -> None:
-    assert found(seeded(seed), rule) == [(level, "instructions[0].accounts[0].pda.seeds[0]")]
+    assert found(seeded(seed), rule) == [
+        (level, "instructions[0].accounts[0].pda.seeds[0]")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -337,10 +389,16 @@ def test_too_many_seeds_and_circles() -> None:
     ]
     own = AccountSeed(("jar",), ("owner",), "Jar", PUBKEY)
     jar = AccountType("Jar", Discriminator(), Struct((Field("owner", PUBKEY),)))
-    held = program(accounts=(jar,), instructions=(ix(accounts=(Account("jar", pda=Pda((own,))),)),))
+    held = program(
+        accounts=(jar,), instructions=(ix(accounts=(Account("jar", pda=Pda((own,))),)),)
+    )
     assert [
-        (f.level, f.message) for f in check(held) if f.rule in ("own-fields", "underivable-seed")
-    ] == [("info", "jar is derived from its own data, so callers must give its address")]
+        (f.level, f.message)
+        for f in check(held)
+        if f.rule in ("own-fields", "underivable-seed")
+    ] == [
+        ("info", "jar is derived from its own data, so callers must give its address")
+    ]
 
 
 def test_fixtures_of_odd_shapes() -> None:
@@ -351,14 +409,18 @@ def test_fixtures_of_odd_shapes() -> None:
         "instructions[4].discriminator",
         "accounts[1].discriminator",
     ]
-    assert found(prefixes, "reserved-discriminator") == [("error", "instructions[5].discriminator")]
+    assert found(prefixes, "reserved-discriminator") == [
+        ("error", "instructions[5].discriminator")
+    ]
     assert [p for _, p in found(load("anchor/recursive"), "endless-type")] == [
         f"types[{i}].type" for i in (1, 2, 3)
     ]
 
 
 def test_a_thousand_instructions_are_checked_in_a_moment() -> None:
-    model = program(instructions=tuple(ix(f"name{i}", i.to_bytes(4, "big")) for i in range(1000)))
+    model = program(
+        instructions=tuple(ix(f"name{i}", i.to_bytes(4, "big")) for i in range(1000))
+    )
     assert check(model) == []
 
 

@@ -70,7 +70,9 @@ def test_this_program_is_named_wherever_it_is_meant() -> None:
         Account("foreign", pda=foreign),
         Account(
             "either",
-            default=ConditionalValue(ProgramIdValue(), None, ProgramIdValue(), PdaValue(own)),
+            default=ConditionalValue(
+                ProgramIdValue(), None, ProgramIdValue(), PdaValue(own)
+            ),
         ),
         Account("state", constraints=Constraints(owner="")),
         arg_values=(("x", ProgramIdValue()),),
@@ -83,12 +85,16 @@ def test_this_program_is_named_wherever_it_is_meant() -> None:
     assert isinstance(other, Account)
     assert other.pda == foreign
     assert isinstance(either, Account)
-    assert either.default == ConditionalValue(ConstValue(ID), None, ConstValue(ID), PdaValue(named))
+    assert either.default == ConditionalValue(
+        ConstValue(ID), None, ConstValue(ID), PdaValue(named)
+    )
     assert isinstance(state, Account)
     assert state.constraints == Constraints(owner=ID)
     assert found.arg_values == (("x", ConstValue(ID)),)
     kinds = (AccountType("S", Discriminator(), U64, pda=own),)
-    model = facade_model(ProgramModel("p", (ix,), kinds, pdas=(own,), address=OTHER), ID)
+    model = facade_model(
+        ProgramModel("p", (ix,), kinds, pdas=(own,), address=OTHER), ID
+    )
     assert (model.accounts[0].pda, model.pdas, model.address, model.facade_of) == (
         named,
         (named,),
@@ -98,7 +104,9 @@ def test_this_program_is_named_wherever_it_is_meant() -> None:
 
 
 def test_anchors_event_pair_is_the_program_behinds() -> None:
-    _, authority, program = served(one(Account("eventAuthority"), Account("program"))).accounts
+    _, authority, program = served(
+        one(Account("eventAuthority"), Account("program"))
+    ).accounts
     assert isinstance(authority, Account)
     assert isinstance(program, Account)
     assert authority.pda == Pda((ConstSeed(b"__event_authority"),), ConstValue(ID))
@@ -120,12 +128,21 @@ def test_what_only_the_program_behind_signs_for_is_known_still() -> None:
 
 
 NAMES = st.sampled_from(
-    [BEHIND, "targetProgram", "TargetProgram", "target_program_2", "targetProgram3", "x"]
+    [
+        BEHIND,
+        "targetProgram",
+        "TargetProgram",
+        "target_program_2",
+        "targetProgram3",
+        "x",
+    ]
 )
 
 
 @given(st.lists(NAMES), st.lists(NAMES), st.lists(NAMES))
-def test_its_name_is_free(accounts: list[str], args: list[str], rest: list[str]) -> None:
+def test_its_name_is_free(
+    accounts: list[str], args: list[str], rest: list[str]
+) -> None:
     ix = one(
         *map(Account, accounts),
         args=tuple(Field(name, U64) for name in args),
@@ -133,12 +150,15 @@ def test_its_name_is_free(accounts: list[str], args: list[str], rest: list[str])
     )
     name = served(ix).accounts[0].name
     assert name.startswith(BEHIND)
-    assert not {f for n in (*accounts, *args, *rest) for f in forms(n)} & set(forms(name))
+    assert not {f for n in (*accounts, *args, *rest) for f in forms(n)} & set(
+        forms(name)
+    )
 
 
 def test_pages_that_were_read_are_written_again_the_same() -> None:
     pages = page_set(
-        facade_model(ProgramModel("p", (one(docs=("Does it.",)), one())), ID), lossless=False
+        facade_model(ProgramModel("p", (one(docs=("Does it.",)), one())), ID),
+        lossless=False,
     ).json_pages
     assert page_set(lift(pages), lossless=False).json_pages == pages
 
@@ -167,7 +187,9 @@ def test_real_programs_keep_nothing_of_this_program(shared_idl: Any) -> None:
 
     model = read(shared_idl)
     facade = facade_model(model, ID)
-    parts = [n for ix in facade.instructions for n in nodes((ix.accounts, ix.arg_values))]
+    parts = [
+        n for ix in facade.instructions for n in nodes((ix.accounts, ix.arg_values))
+    ]
     assert not any(isinstance(n, ProgramIdValue | ProgramIdSeed) for n in parts)
     assert all(n.program is not None for n in parts if isinstance(n, Pda))
     if len(model.instructions) <= 8:  # the pages on the chain give the served model

@@ -48,7 +48,9 @@ def test_signatures_copies_and_pickles() -> None:
     assert inspect.signature(Quick) == inspect.signature(Slow)
     account = Account("a", writable=True)
     assert pickle.loads(pickle.dumps(account)) == copy.deepcopy(account) == account
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+    with pytest.raises(
+        TypeError, match="missing 1 required positional argument: 'name'"
+    ):
         Account()  # type: ignore[call-arg]  # that is the point
 
 
@@ -62,4 +64,7 @@ def test_defaults_of_a_factory_are_made_each_time() -> None:
     first, second = Made("a"), Made("b", [1])
     first.items.append(2)
     assert (Made("c").items, second.items) == ([], [1])
-    assert str(inspect.signature(Made).parameters["items"]) == "items: list[int] = <factory>"
+    assert (
+        str(inspect.signature(Made).parameters["items"])
+        == "items: list[int] = <factory>"
+    )

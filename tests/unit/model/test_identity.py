@@ -56,15 +56,21 @@ def spots(node: Any, rebuild: Rebuild) -> Iterator[Spot]:
             yield from spots(value, put)
 
 
-def _put_item(rebuild: Rebuild, items: tuple[Any, ...], at: int, new: Any) -> p.ProgramModel:
+def _put_item(
+    rebuild: Rebuild, items: tuple[Any, ...], at: int, new: Any
+) -> p.ProgramModel:
     return rebuild((*items[:at], new, *items[at + 1 :]))
 
 
-_models = anything(p.ProgramModel).filter(lambda m: m.instructions or m.types or m.accounts)
+_models = anything(p.ProgramModel).filter(
+    lambda m: m.instructions or m.types or m.accounts
+)
 
 
 @given(_models, st.data())
-def test_any_field_anywhere_changes_the_hash(model: p.ProgramModel, data: st.DataObject) -> None:
+def test_any_field_anywhere_changes_the_hash(
+    model: p.ProgramModel, data: st.DataObject
+) -> None:
     spot = data.draw(st.sampled_from(list(spots(model, lambda new: new))))
     other = data.draw(anything(spot.kind))
     assume(other != spot.value)
@@ -75,7 +81,11 @@ def test_any_field_anywhere_changes_the_hash(model: p.ProgramModel, data: st.Dat
 def test_the_order_and_number_of_things_change_the_hash(
     model: p.ProgramModel, data: st.DataObject
 ) -> None:
-    lists = [s for s in spots(model, lambda new: new) if isinstance(s.value, tuple) and s.value]
+    lists = [
+        s
+        for s in spots(model, lambda new: new)
+        if isinstance(s.value, tuple) and s.value
+    ]
     spot = data.draw(st.sampled_from(lists))
     turned = tuple(reversed(spot.value))
     for other in (turned, spot.value[1:], (*spot.value, spot.value[0])):
@@ -107,19 +117,29 @@ def _with_default(value: object, kind: t.Type = t.U64) -> p.ProgramModel:
         (None, []),
     ],
 )
-def test_values_that_only_look_alike_have_different_hashes(one: object, other: object) -> None:
+def test_values_that_only_look_alike_have_different_hashes(
+    one: object, other: object
+) -> None:
     assert model_hash(_with_default(one)) != model_hash(_with_default(other))
 
 
 def test_only_what_is_for_people_is_left_out() -> None:
-    classes: list[Any] = [c for m in (p, t) for _, c in inspect.getmembers(m, is_dataclass)]
-    left_out = {f"{c.__name__}.{f.name}" for c in classes for f in fields(c) if not f.compare}
+    classes: list[Any] = [
+        c for m in (p, t) for _, c in inspect.getmembers(m, is_dataclass)
+    ]
+    left_out = {
+        f"{c.__name__}.{f.name}" for c in classes for f in fields(c) if not f.compare
+    }
     assert left_out == LEFT_OUT
-    told = replace(_with_default(1), origin="x", dialect="anchor", findings=(("a", "info", "b"),))
+    told = replace(
+        _with_default(1), origin="x", dialect="anchor", findings=(("a", "info", "b"),)
+    )
     assert model_hash(told) == model_hash(_with_default(1))
 
 
-@pytest.mark.parametrize("kind", [p.Instruction, p.Account, t.Field, t.Int, p.ConstSeed])
+@pytest.mark.parametrize(
+    "kind", [p.Instruction, p.Account, t.Field, t.Int, p.ConstSeed]
+)
 def test_a_field_that_is_added_later_is_covered(kind: Any, monkeypatch: Any) -> None:
     from mcpsol_py.model import serial, serial_shapes
 

@@ -13,7 +13,12 @@ T = {"generic": "T"}
 
 
 def defined(name: str, *arguments: Any) -> dict[str, Any]:
-    return {"defined": {"name": name, "generics": [{"kind": "type", "type": a} for a in arguments]}}
+    return {
+        "defined": {
+            "name": name,
+            "generics": [{"kind": "type", "type": a} for a in arguments],
+        }
+    }
 
 
 def program(argument: Any, types: list[Any], accounts: list[Any]) -> dict[str, Any]:

@@ -28,11 +28,16 @@ def test_any_type_comes_back(node: t.Type) -> None:
 
 @given(anything(p.Instruction))
 def test_any_instruction_comes_back(instruction: p.Instruction) -> None:
-    assert from_json(p.Instruction, json.loads(json.dumps(to_json(instruction)))) == instruction
+    assert (
+        from_json(p.Instruction, json.loads(json.dumps(to_json(instruction))))
+        == instruction
+    )
 
 
 @given(anything(p.ProgramModel))
-def test_any_model_comes_back_through_json_text_with_sorted_keys(model: p.ProgramModel) -> None:
+def test_any_model_comes_back_through_json_text_with_sorted_keys(
+    model: p.ProgramModel,
+) -> None:
     text = orjson.dumps(model_to_json(model), option=orjson.OPT_SORT_KEYS)
     assert model_from_json(orjson.loads(text)) == model
 
@@ -69,7 +74,10 @@ def test_every_node_class_has_a_tag_of_its_own(union: Any) -> None:
             ["enum", [["A"], ["B", ["tuple", ["u8"]], 7]], "u32"],
         ),
         (t.Sentinel(t.String(), b"\0"), ["until", "text", "00"]),
-        (t.Offset(t.U8, -4, "pre", "relative"), ["offset", "u8", -4, "pre", "relative"]),
+        (
+            t.Offset(t.U8, -4, "pre", "relative"),
+            ["offset", "u8", -4, "pre", "relative"],
+        ),
     ],
 )
 def test_types_are_written_as_docs_wire_says(node: t.Type, json_form: Any) -> None:
@@ -78,7 +86,9 @@ def test_types_are_written_as_docs_wire_says(node: t.Type, json_form: Any) -> No
 
 
 def test_what_json_readers_would_lose_is_wrapped() -> None:
-    default = t.Default([2**64, b"\1", (1, 2), {"$hex": "no bytes"}, float("inf"), {"a": 1}])
+    default = t.Default(
+        [2**64, b"\1", (1, 2), {"$hex": "no bytes"}, float("inf"), {"a": 1}]
+    )
     form = to_json(default)
     assert form == [
         [
@@ -95,7 +105,10 @@ def test_what_json_readers_would_lose_is_wrapped() -> None:
 
 def test_where_the_model_was_read_from_is_not_written() -> None:
     model = p.ProgramModel(
-        "x", origin="/home/me/idl.json", dialect="anchor", findings=(("a", "info", "b"),)
+        "x",
+        origin="/home/me/idl.json",
+        dialect="anchor",
+        findings=(("a", "info", "b"),),
     )
     assert model_to_json(model) == {"name": "x"}
 
@@ -119,7 +132,11 @@ def _one_instruction(**fields: Any) -> Any:
         (_one_type(["option"]), "types[0].type", "Option"),
         (_one_type(["array", "u8", -1]), "types[0].type.count", "-1"),
         (_one_type(["time", "bool"]), "types[0].type.number", "'bool'"),
-        (_one_instruction(discriminator=["0"]), "instructions[0].discriminator.value", "hex"),
+        (
+            _one_instruction(discriminator=["0"]),
+            "instructions[0].discriminator.value",
+            "hex",
+        ),
         (
             _one_instruction(args=[["b", "u8", [], [1, 2]]]),
             "instructions[0].args[0].default.omitted",
@@ -127,7 +144,9 @@ def _one_instruction(**fields: Any) -> Any:
         ),
     ],
 )
-def test_what_does_not_fit_is_named_with_its_path(value: Any, path: str, part: str) -> None:
+def test_what_does_not_fit_is_named_with_its_path(
+    value: Any, path: str, part: str
+) -> None:
     with pytest.raises(SourceError) as caught:
         model_from_json(value)
     assert caught.value.path == path

@@ -62,7 +62,10 @@ def test_sizes_where_the_count_a_mark_or_a_link_decides(
     node: Type, fixed: int | None, least: int
 ) -> None:
     me = TypeDef(
-        "Me", Struct((Field("a", Int(32)), Field("b", Option(Link("Me"), Int(8), fixed=True))))
+        "Me",
+        Struct(
+            (Field("a", Int(32)), Field("b", Option(Link("Me"), Int(8), fixed=True)))
+        ),
     )
     resolver = Resolver(ProgramModel("sizes", types=(me,)))
     assert (fixed_size(resolver, node), least_size(resolver, node)) == (fixed, least)

@@ -54,7 +54,9 @@ class Depth(GroupVisitor[[int], int]):
         return start
 
     def deepest(self, node: Type, start: int) -> int:
-        return 1 + max((self.visit(child, start) for child in children(node)), default=start)
+        return 1 + max(
+            (self.visit(child, start) for child in children(node)), default=start
+        )
 
     def visit_wrapper(self, node: WrapperType, start: int) -> int:
         return self.visit(node.item, start)
@@ -111,7 +113,10 @@ class TestGroupVisitor:
         assert Depth().visit(BORSH_STRING, 5) == 5
 
     def test_a_subclass_may_take_one_kind_out_of_its_group(self) -> None:
-        assert Offsets().visit(Tuple((Offset(U8, 1, "pre", "padded"), BORSH_STRING)), 0) == 1
+        assert (
+            Offsets().visit(Tuple((Offset(U8, 1, "pre", "padded"), BORSH_STRING)), 0)
+            == 1
+        )
         assert Offsets().visit(Offset(U8, 1, "pre", "padded"), 0) == -1
 
 

@@ -11,17 +11,32 @@ import pyarrow as pa
 import pytest
 
 from mcpsol_py.errors import UnknownName
-from mcpsol_py.pipelines.decoders import AccountDecoder, EventDecoder, InstructionDecoder
+from mcpsol_py.pipelines.decoders import (
+    AccountDecoder,
+    EventDecoder,
+    InstructionDecoder,
+)
 from tests.support.landed_json import block, desk_idl, position, transaction
 
 IDL = desk_idl()
-TEXTS = [json.dumps(block(n * 10, 4)) for n in range(3)] + ["nonsense", json.dumps(transaction(99))]
+TEXTS = [json.dumps(block(n * 10, 4)) for n in range(3)] + [
+    "nonsense",
+    json.dumps(transaction(99)),
+]
 
 
 def test_accounts_get_their_fields() -> None:
     batch = pa.table({"data": [position(1), None, b"\x01"], "amount": ["a", "b", "c"]})
     table = AccountDecoder(IDL, "Position")(batch)
-    assert table.column_names == ["data", "amount", "owner", "amount_2", "open", "rest", "notes"]
+    assert table.column_names == [
+        "data",
+        "amount",
+        "owner",
+        "amount_2",
+        "open",
+        "rest",
+        "notes",
+    ]
     assert table.column("amount_2").to_pylist() == [1, None, None]
     assert table.column("amount").to_pylist() == ["a", "b", "c"]
 

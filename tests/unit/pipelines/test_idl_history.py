@@ -35,7 +35,12 @@ def idl(version: str, kind: str = "u8", note: str = "") -> dict[str, Any]:
     go = {"name": "go", "discriminator": [1] * 8, "accounts": []}
     return {
         "address": str(PROGRAM),
-        "metadata": {"name": "shop", "version": version, "spec": "0.1.0", "description": note},
+        "metadata": {
+            "name": "shop",
+            "version": version,
+            "spec": "0.1.0",
+            "description": note,
+        },
         "instructions": [{**go, "args": [{"name": "n", "type": kind}]}],
     }
 
@@ -147,11 +152,17 @@ class AnchorChain(ScriptedTransport):
         super().__init__()
         self.rows: list[tuple[HistoryEntry, VersionedTransaction, dict[str, Any]]] = []
 
-    def land(self, *instructions: Instruction, err: Any = None, inner: bool = False) -> Signature:
+    def land(
+        self, *instructions: Instruction, err: Any = None, inner: bool = False
+    ) -> Signature:
         """*inner*: as a multisig sends them."""
         slot = 100 + 10 * len(self.rows)
         blockhash = Hash(slot.to_bytes(32, "little"))
-        sent = [Instruction(MULTISIG, b"", _all(instructions))] if inner else list(instructions)
+        sent = (
+            [Instruction(MULTISIG, b"", _all(instructions))]
+            if inner
+            else list(instructions)
+        )
         message = MessageV0.try_compile(OWNER.pubkey(), sent, [], blockhash)
         transaction = VersionedTransaction(message, [OWNER])
         keys = list(message.account_keys)
@@ -164,7 +175,10 @@ class AnchorChain(ScriptedTransport):
             }
             for one in instructions
         ]
-        meta = {"err": err, "innerInstructions": [{"index": 0, "instructions": calls}] * inner}
+        meta = {
+            "err": err,
+            "innerInstructions": [{"index": 0, "instructions": calls}] * inner,
+        }
         signature = transaction.signatures[0]
         entry = HistoryEntry(signature, None, slot, err is not None)
         self.rows.append((entry, transaction, meta))
@@ -172,15 +186,25 @@ class AnchorChain(ScriptedTransport):
 
     async def history(self, key: Pubkey, *, limit: int, before: Any = None) -> History:
         """In pages of three."""
-        found = [e for e, tx, _ in reversed(self.rows) if key in tx.message.account_keys]
-        begin = 1 + [e.signature for e in found].index(before) if before is not None else 0
-        return History(tuple(found[begin : begin + 3]), complete=len(found) <= begin + 3)
+        found = [
+            e for e, tx, _ in reversed(self.rows) if key in tx.message.account_keys
+        ]
+        begin = (
+            1 + [e.signature for e in found].index(before) if before is not None else 0
+        )
+        return History(
+            tuple(found[begin : begin + 3]), complete=len(found) <= begin + 3
+        )
 
     async def landed(self, signature: Signature) -> dict[str, Any] | None:
         for entry, transaction, meta in self.rows:
             if entry.signature == signature:
                 text = base64.b64encode(bytes(transaction)).decode()
-                return {"slot": entry.slot, "transaction": [text, "base64"], "meta": meta}
+                return {
+                    "slot": entry.slot,
+                    "transaction": [text, "base64"],
+                    "meta": meta,
+                }
         return None
 
 
@@ -259,7 +283,9 @@ def test_each_idl_of_anchors_account_is_read_again(anchor: AnchorChain) -> None:
 
 def test_a_transaction_that_failed_published_nothing(anchor: AnchorChain) -> None:
     buffer = Pubkey(bytes([42] * 32))
-    anchor.land(of_anchor(5, IDL, OWNER.pubkey()), err={"InstructionError": [0, "Custom"]})
+    anchor.land(
+        of_anchor(5, IDL, OWNER.pubkey()), err={"InstructionError": [0, "Custom"]}
+    )
     anchor.land(of_anchor(3, buffer, IDL, OWNER.pubkey()), err="AccountNotFound")
     found = asyncio.run(read_idl_history(anchor, PROGRAM))
     assert versions_of(found) == ["1", "2", "3"]
@@ -269,7 +295,10 @@ def test_a_transaction_that_failed_published_nothing(anchor: AnchorChain) -> Non
 def test_a_buffer_counts_as_it_was_when_it_was_copied(anchor: AnchorChain) -> None:
     buffer = Pubkey(bytes([43] * 32))
     through_a_buffer(anchor, buffer, idl("4"))
-    chain_of_one = [of_anchor(1, buffer, OWNER.pubkey()), *writes(buffer, packed(idl("5")), 400)]
+    chain_of_one = [
+        of_anchor(1, buffer, OWNER.pubkey()),
+        *writes(buffer, packed(idl("5")), 400),
+    ]
     anchor.land(*chain_of_one, of_anchor(3, buffer, IDL, OWNER.pubkey()))
     now_holds(anchor, idl("5"))
     found = asyncio.run(read_idl_history(anchor, PROGRAM))
@@ -288,7 +317,9 @@ def test_an_account_that_was_closed_and_made_anew(anchor: AnchorChain) -> None:
     assert found.idls[2].last_slot + 1 < found.idls[3].first_slot
 
 
-def test_what_the_account_holds_now_is_believed_more_than_its_history(anchor: AnchorChain) -> None:
+def test_what_the_account_holds_now_is_believed_more_than_its_history(
+    anchor: AnchorChain,
+) -> None:
     now_holds(anchor, idl("9"))
     found = asyncio.run(read_idl_history(anchor, PROGRAM))
     assert versions_of(found) == ["1", "2"]
@@ -308,7 +339,11 @@ def test_instructions_of_other_programs_with_the_same_data_count_nothing(
     one = of_anchor(3, Pubkey(bytes([42] * 32)), IDL, OWNER.pubkey())
     anchor.land(Instruction(MULTISIG, one.data, one.accounts))
     anchor.land(of_anchor(3))  # without accounts
-    assert versions_of(asyncio.run(read_idl_history(anchor, PROGRAM))) == ["1", "2", "3"]
+    assert versions_of(asyncio.run(read_idl_history(anchor, PROGRAM))) == [
+        "1",
+        "2",
+        "3",
+    ]
 
 
 def test_an_idl_that_is_no_program_is_no_version(anchor: AnchorChain) -> None:

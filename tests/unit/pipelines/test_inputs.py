@@ -46,9 +46,14 @@ def test_files_folders_and_patterns(tmp_path: Path) -> None:
         packed.write('{"a": 1}\n{"a": 2}\n')
     folder = [str(tmp_path / name) for name in ("a/c.jsonl", "b.json", "e.jsonl.gz")]
     assert files_of((str(tmp_path),)) == folder
-    assert files_of((str(tmp_path / "a/d.txt"), "-")) == [str(tmp_path / "a/d.txt"), "-"]
+    assert files_of((str(tmp_path / "a/d.txt"), "-")) == [
+        str(tmp_path / "a/d.txt"),
+        "-",
+    ]
     assert files_of((str(tmp_path / "**/*.json*"),)) == sorted(folder)
-    values = [one.value for one in documents_of(str(tmp_path / "e.jsonl.gz"), io.BytesIO())]
+    values = [
+        one.value for one in documents_of(str(tmp_path / "e.jsonl.gz"), io.BytesIO())
+    ]
     assert values == [{"a": 1}, {"a": 2}]
     assert [one.value for one in documents_of("-", io.BytesIO(b"[1]\n"))] == [[1]]
 

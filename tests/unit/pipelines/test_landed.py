@@ -9,8 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.pipelines.landed import LandedAccount, LandedTransaction, Unread, records_of
-from tests.support.landed_json import DESK_ID, POOL, USER, block, position, trade, transaction
+from mcpsol_py.pipelines.landed import (
+    LandedAccount,
+    LandedTransaction,
+    Unread,
+    records_of,
+)
+from tests.support.landed_json import (
+    DESK_ID,
+    POOL,
+    USER,
+    block,
+    position,
+    trade,
+    transaction,
+)
 
 ENCODINGS = ["base64", "base58", "json", "jsonParsed"]
 
@@ -25,12 +38,19 @@ def test_every_encoding_says_the_same(encoding: str) -> None:
     assert (outer.program, outer.data, outer.inner_index) == (DESK_ID, trade(3), None)
     assert outer.accounts == (str(USER), str(POOL), str(POOL))
     assert (inner.data, inner.index, inner.inner_index) == (trade(4), 0, 0)
-    assert (record.slot, record.block_time, record.failed) == (1_003, 1_700_000_003, False)
+    assert (record.slot, record.block_time, record.failed) == (
+        1_003,
+        1_700_000_003,
+        False,
+    )
 
 
 def test_addresses_from_lookup_tables_follow_the_own_ones() -> None:
     document = transaction(1, "json")
-    document["meta"]["loadedAddresses"] = {"writable": ["W" * 32], "readonly": ["R" * 32]}
+    document["meta"]["loadedAddresses"] = {
+        "writable": ["W" * 32],
+        "readonly": ["R" * 32],
+    }
     document["transaction"]["message"]["instructions"][0]["accounts"] = [3, 4]
     (record,) = records_of(document)
     assert isinstance(record, LandedTransaction)
@@ -40,7 +60,9 @@ def test_addresses_from_lookup_tables_follow_the_own_ones() -> None:
 def test_a_block_gives_its_slot_and_time() -> None:
     records = list(records_of(block(0, 3)))
     assert [
-        (one.slot, one.block_time) for one in records if isinstance(one, LandedTransaction)
+        (one.slot, one.block_time)
+        for one in records
+        if isinstance(one, LandedTransaction)
     ] == [(5_000, 1_700_000_000)] * 3
 
 
@@ -71,7 +93,9 @@ def test_accounts_in_every_form() -> None:
     keyed = {"pubkey": str(POOL), "account": account}
     wanted = LandedAccount(position(1), str(POOL), DESK_ID)
     assert list(records_of([keyed])) == [wanted]
-    assert list(records_of({"result": {"context": {"slot": 5}, "value": [keyed, None]}})) == [
+    assert list(
+        records_of({"result": {"context": {"slot": 5}, "value": [keyed, None]}})
+    ) == [
         LandedAccount(position(1), str(POOL), DESK_ID, 5),
         Unread("expected a transaction, a block or accounts, got null"),
     ]
@@ -84,11 +108,20 @@ def test_accounts_in_every_form() -> None:
     ("document", "why"),
     [
         ({"result": None}, "got null"),
-        ({"error": {"code": -32004, "message": "Block not available"}}, "answered with an error"),
-        ({"slot": 5}, "expected a transaction, a block or accounts, got an object with"),
+        (
+            {"error": {"code": -32004, "message": "Block not available"}},
+            "answered with an error",
+        ),
+        (
+            {"slot": 5},
+            "expected a transaction, a block or accounts, got an object with",
+        ),
         ({"transaction": {"message": 5}}, "expected the JSON of an RPC node: KeyError"),
         ({"transaction": ["AAAA", "base64"]}, "expected a transaction or message"),
-        ({"data": ["AAAA", "base64+zstd"], "owner": DESK_ID}, "expected data in base64 or base58"),
+        (
+            {"data": ["AAAA", "base64+zstd"], "owner": DESK_ID},
+            "expected data in base64 or base58",
+        ),
         ("nonsense", "expected a transaction or message"),
         (5, "expected the JSON of an RPC node"),
     ],

@@ -54,8 +54,16 @@ def test_calls_and_events_of_a_transaction() -> None:
         "rest": None,
         "notes": [],
     }
-    assert (inner["args"]["amount"], inner["index"], inner["inner_index"]) == ("4", 0, 0)
-    assert (logged["kind"], logged["name"], logged["fields"]["amount"]) == ("event", "Traded", "3")
+    assert (inner["args"]["amount"], inner["index"], inner["inner_index"]) == (
+        "4",
+        0,
+        0,
+    )
+    assert (logged["kind"], logged["name"], logged["fields"]["amount"]) == (
+        "event",
+        "Traded",
+        "3",
+    )
     assert (sent["index"], sent["fields"]["amount"]) == (1, "4")
 
 
@@ -64,7 +72,9 @@ def test_calls_of_other_programs_have_no_rows() -> None:
 
 
 def test_a_failed_transaction_says_so() -> None:
-    assert {row["failed"] for row in documents(transaction(1, error={"any": 1}))} == {True}
+    assert {row["failed"] for row in documents(transaction(1, error={"any": 1}))} == {
+        True
+    }
 
 
 def test_unknown_instructions_keep_their_data() -> None:
@@ -79,7 +89,9 @@ def test_an_instruction_that_the_node_parsed_says_so() -> None:
     call = document["transaction"]["message"]["instructions"][0]
     del call["data"]
     row = documents(document)[0]
-    assert row["notes"] == ["the node parsed this instruction; ask it for encoding base64 or json"]
+    assert row["notes"] == [
+        "the node parsed this instruction; ask it for encoding base64 or json"
+    ]
 
 
 def test_data_that_are_longer_have_a_rest() -> None:
@@ -90,22 +102,37 @@ def test_data_that_are_longer_have_a_rest() -> None:
 def test_accounts_of_the_program() -> None:
     def account(owner: str, data: bytes) -> dict[str, Any]:
         text = base64.b64encode(data).decode()
-        return {"pubkey": str(POOL), "account": {"data": [text, "base64"], "owner": owner}}
+        return {
+            "pubkey": str(POOL),
+            "account": {"data": [text, "base64"], "owner": owner},
+        }
 
-    document = [account(DESK_ID, position(5)), account(str(POOL), b""), account(DESK_ID, b"\x01")]
+    document = [
+        account(DESK_ID, position(5)),
+        account(str(POOL), b""),
+        account(DESK_ID, b"\x01"),
+    ]
     own, unknown = documents(document)
     assert own["fields"] == {"owner": str(USER), "amount": "5", "open": True}
-    assert (own["kind"], own["name"], own["address"]) == ("account", "Position", str(POOL))
+    assert (own["kind"], own["name"], own["address"]) == (
+        "account",
+        "Position",
+        str(POOL),
+    )
     assert (unknown["name"], unknown["rest"]) == (None, "0x01")
 
 
-@pytest.mark.parametrize(("slot", "version"), [(1_000, "1"), (1_004, "1"), (1_005, "2")])
+@pytest.mark.parametrize(
+    ("slot", "version"), [(1_000, "1"), (1_004, "1"), (1_005, "2")]
+)
 def test_the_version_of_the_slot_reads(slot: int, version: str) -> None:
     args = desk_idl()["instructions"][0]["args"]
     renamed = [{**args[0], "name": "size"}, *args[1:]]
     trade_2 = {**desk_idl()["instructions"][0], "args": renamed}
     newer = load(desk_idl("2", instructions=[trade_2]))
     versions = Versions([Version(DESK, 0, 1_004), Version(newer, 1_005)])
-    row = documents(transaction(slot - 1_000), RowReader(versions, READER.program_id))[0]
+    row = documents(transaction(slot - 1_000), RowReader(versions, READER.program_id))[
+        0
+    ]
     assert (row["version"], row["sure"]) == (version, True)
     assert ("size" in row["args"]) == (version == "2")

@@ -19,7 +19,14 @@ from mcpsol_py.pipelines.run import write_rows
 from mcpsol_py.pipelines.writing import RowWriter, json_lines, parquet_folder
 from mcpsol_py.program import load
 from mcpsol_py.versions import Version, Versions
-from tests.support.landed_json import DESK, DESK_ID, block, desk_idl, position, transaction
+from tests.support.landed_json import (
+    DESK,
+    DESK_ID,
+    block,
+    desk_idl,
+    position,
+    transaction,
+)
 
 assert DESK.address is not None
 READER = RowReader(Versions([Version(DESK)]), DESK.address)
@@ -62,7 +69,9 @@ def test_counts_say_what_was_written(tmp_path: Path, open_writer: Writing) -> No
 def test_parquet_holds_what_the_json_lines_hold(tmp_path: Path) -> None:
     written(tmp_path / "out.jsonl", jsonl)
     written(tmp_path / "out", parquet_folder)
-    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()
+    ]
     trades = [
         (
             row["slot"],
@@ -78,7 +87,9 @@ def test_parquet_holds_what_the_json_lines_hold(tmp_path: Path) -> None:
     ]
     columns = "slot, signature, index, inner_index, accounts, remaining_accounts, args"
     query = f"SELECT {columns} FROM read_parquet('{tmp_path}/out/instructions/trade/*.parquet')"
-    assert sorted(duckdb.execute(query).fetchall(), key=repr) == sorted(trades, key=repr)
+    assert sorted(duckdb.execute(query).fetchall(), key=repr) == sorted(
+        trades, key=repr
+    )
     events = f"SELECT fields.price FROM read_parquet('{tmp_path}/out/events/Traded/*.parquet')"
     assert sorted(price for (price,) in duckdb.execute(events).fetchall()) == sorted(
         row["fields"]["price"] for row in lines if row["kind"] == "event"
@@ -102,7 +113,9 @@ def test_a_failure_leaves_nothing(tmp_path: Path, open_writer: Writing) -> None:
 
 
 @WRITINGS
-def test_what_is_there_stays_unless_it_is_replaced(tmp_path: Path, open_writer: Any) -> None:
+def test_what_is_there_stays_unless_it_is_replaced(
+    tmp_path: Path, open_writer: Any
+) -> None:
     out = tmp_path / "out"
     written(out, open_writer)
     before = out.stat().st_ino
@@ -117,12 +130,16 @@ def test_what_is_there_stays_unless_it_is_replaced(tmp_path: Path, open_writer: 
 
 
 @WRITINGS
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, open_writer: Any) -> None:
+def test_a_folder_that_is_not_there_is_refused(
+    tmp_path: Path, open_writer: Any
+) -> None:
     with pytest.raises(SourceError, match="expected a folder to write to"):
         written(tmp_path / "none" / "out", open_writer)
 
 
-def test_rows_go_to_disk_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_go_to_disk_in_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import pyarrow.parquet as pq
 
     monkeypatch.setattr(writing, "_GROUP_ROWS", 4)
@@ -138,7 +155,9 @@ def test_rows_go_to_disk_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
     call = desk_idl()["instructions"][0]
     names = ["../../x", "..", "a/b", "a_b"]
-    odd = load(desk_idl("../9", instructions=[{**call, "name": name} for name in names]))
+    odd = load(
+        desk_idl("../9", instructions=[{**call, "name": name} for name in names])
+    )
     reader = RowReader(Versions([Version(odd)]), READER.program_id)
     inside = tmp_path / "inside"
     inside.mkdir()

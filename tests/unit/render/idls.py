@@ -13,7 +13,9 @@ def kind(name: str, *fields: str, type_: str = "pubkey") -> dict[str, Any]:
     return {"name": name, "type": {"kind": "struct", "fields": listed}}
 
 
-def idl(*types: dict[str, Any], accounts: list[dict[str, Any]] | None = None, **more: Any) -> Any:
+def idl(
+    *types: dict[str, Any], accounts: list[dict[str, Any]] | None = None, **more: Any
+) -> Any:
     """An IDL with one instruction; each of *types* is an account type."""
     tags = {t["name"]: [place + 1] * 8 for place, t in enumerate(types)}
     return {
@@ -27,7 +29,9 @@ def idl(*types: dict[str, Any], accounts: list[dict[str, Any]] | None = None, **
                 "args": [],
             }
         ],
-        "accounts": [{"name": name, "discriminator": tag} for name, tag in tags.items()],
+        "accounts": [
+            {"name": name, "discriminator": tag} for name, tag in tags.items()
+        ],
         "types": list(types),
         **more,
     }

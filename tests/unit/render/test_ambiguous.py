@@ -45,7 +45,9 @@ class Alike:
 
 def found(**tags: bytes) -> dict[str, str]:
     body = Struct((Field("value", U64),))
-    accounts = tuple(AccountType(name, Discriminator(tag), body) for name, tag in tags.items())
+    accounts = tuple(
+        AccountType(name, Discriminator(tag), body) for name, tag in tags.items()
+    )
     return ambiguous_types(ProgramModel("alike", accounts=accounts))
 
 
@@ -73,7 +75,11 @@ def test_types_with_alike_tags(one: bytes, other: bytes, alike: set[str]) -> Non
     ],
 )
 def test_a_check_of_an_alike_type_is_refused(
-    target: str, short: str, other: str, why: str, tmp_path_factory: pytest.TempPathFactory
+    target: str,
+    short: str,
+    other: str,
+    why: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("alike")
     spec = folder / "spec.py"
@@ -81,7 +87,9 @@ def test_a_check_of_an_alike_type_is_refused(
     with pytest.raises(RenderError) as refused:
         render_crate(load(spec), target=target, out=folder / "crate")
     assert not (folder / "crate").exists()
-    assert f"use.it: data of Short may be of another type, because {why}" in str(refused.value)
+    assert f"use.it: data of Short may be of another type, because {why}" in str(
+        refused.value
+    )
 
 
 def test_anchor_refuses_alike_types_too(tmp_path: Path) -> None:
@@ -89,4 +97,6 @@ def test_anchor_refuses_alike_types_too(tmp_path: Path) -> None:
         SPEC.format(short=r"\x01", other=r"\x01\x02"), encoding="utf-8"
     )
     with pytest.raises(RenderError, match="data of Short may be of another type"):
-        render_crate(load(tmp_path / "spec.py"), target="anchor", out=tmp_path / "crate")
+        render_crate(
+            load(tmp_path / "spec.py"), target="anchor", out=tmp_path / "crate"
+        )

@@ -40,18 +40,25 @@ CARGO = shutil.which("cargo")
 
 
 @pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
-def test_the_committed_crate_is_what_its_spec_renders_to(spec: Path, tmp_path: Path) -> None:
+def test_the_committed_crate_is_what_its_spec_renders_to(
+    spec: Path, tmp_path: Path
+) -> None:
     committed = spec.parent
-    handlers = Path("src/processor")  # the author's; the crate keeps the functions that they use
+    handlers = Path(
+        "src/processor"
+    )  # the author's; the crate keeps the functions that they use
     shutil.copytree(
-        committed / handlers, tmp_path / handlers, ignore=shutil.ignore_patterns("mod.rs")
+        committed / handlers,
+        tmp_path / handlers,
+        ignore=shutil.ignore_patterns("mod.rs"),
     )
     regenerate(spec, tmp_path)
     made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
     owned = [
         p
         for p in made
-        if p.name == "Cargo.toml" or (p.parts[1:2] == ("processor",) and p.name != "mod.rs")
+        if p.name == "Cargo.toml"
+        or (p.parts[1:2] == ("processor",) and p.name != "mod.rs")
     ]
     for path in made:
         assert (committed / path).exists(), f"{path}: run `make regen`"
@@ -59,7 +66,9 @@ def test_the_committed_crate_is_what_its_spec_renders_to(spec: Path, tmp_path: P
             assert (committed / path).read_bytes() == (tmp_path / path).read_bytes(), (
                 f"{path}: run `make regen`"
             )
-    there = {p.relative_to(committed) for p in (committed / "src").rglob("*") if p.is_file()}
+    there = {
+        p.relative_to(committed) for p in (committed / "src").rglob("*") if p.is_file()
+    }
     shared_parts = {p for p in there if p.parts[:3] == ("src", "processor", "shared")}
     assert there - shared_parts <= set(made), "a file that no spec renders to"
 
@@ -68,15 +77,21 @@ def test_a_loaded_program_renders_as_its_model(tmp_path: Path) -> None:
     loaded = load("counter")
     render_crate(loaded, out=tmp_path / "program", source="an IDL")
     render_crate(loaded.model, out=tmp_path / "model", source="an IDL")
-    made = {path.relative_to(tmp_path / "model") for path in (tmp_path / "model").rglob("*.rs")}
+    made = {
+        path.relative_to(tmp_path / "model")
+        for path in (tmp_path / "model").rglob("*.rs")
+    }
     assert made
     assert all(
-        (tmp_path / "program" / path).read_bytes() == (tmp_path / "model" / path).read_bytes()
+        (tmp_path / "program" / path).read_bytes()
+        == (tmp_path / "model" / path).read_bytes()
         for path in made
     )
 
 
-def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
+def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(
+    tmp_path: Path,
+) -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from mcpsol_py.render import render; from mcpsol_py.sources.spec import read_spec\n"
@@ -90,7 +105,9 @@ def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: P
             str(REPO / "programs/vault/spec.py"),
             str(tmp_path / seed),
         ]
-        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, cwd=REPO)
+        subprocess.run(
+            command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, cwd=REPO
+        )
     for path in (tmp_path / "1").rglob("*"):
         if path.is_file():
             assert (
@@ -110,8 +127,12 @@ def test_constants_are_read_as_values_and_never_passed_on_as_code() -> None:
         Constant("NOWHERE", PUBKEY, "panic!()"),
         Constant("TEXT", BORSH_STRING, '"text"'),
     )
-    model = ProgramModel("p", (Instruction("go", Discriminator(b"\1")),), constants=constants)
-    [made] = [f.data.decode() for f in plan(crate_view(model)) if f.path == "src/constants.rs"]
+    model = ProgramModel(
+        "p", (Instruction("go", Discriminator(b"\1")),), constants=constants
+    )
+    [made] = [
+        f.data.decode() for f in plan(crate_view(model)) if f.path == "src/constants.rs"
+    ]
     lines = [line for line in made.splitlines() if line.startswith("pub const")]
     assert lines[:2] == [
         "pub const MOST: u64 = 18_446_744_073_709_551_615;",
@@ -141,7 +162,9 @@ def test_the_authors_shared_module_is_listed_and_kept(tmp_path: Path) -> None:
 
 def rendered(model: ProgramModel) -> dict[str, list[tuple[str, str]]]:
     """The tokens of each Rust file, in the order of the plan (names of files follow names of the source)."""
-    files = [f for f in plan(crate_view(model, lossless=False)) if f.path.endswith(".rs")]
+    files = [
+        f for f in plan(crate_view(model, lossless=False)) if f.path.endswith(".rs")
+    ]
     return {str(i): list(tokens(f.data.decode())) for i, f in enumerate(files)}
 
 
@@ -164,13 +187,29 @@ def test_hostile_names_become_identifiers(text: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "type", "self", "Self", "crate", "super", "_", "1", "fn", "r#type", "é", "日本", "foo"],
+    [
+        "",
+        "type",
+        "self",
+        "Self",
+        "crate",
+        "super",
+        "_",
+        "1",
+        "fn",
+        "r#type",
+        "é",
+        "日本",
+        "foo",
+    ],
 )
 def test_every_name_is_renamed_where_rust_has_no_room_for_it(name: str) -> None:
     model = program("x", "n")
     ix = model.instructions[0]
     args = tuple(replace(f, name=name) for f in ix.args)
-    accounts = tuple(replace(a, name=name) for a in ix.accounts if isinstance(a, Account))
+    accounts = tuple(
+        replace(a, name=name) for a in ix.accounts if isinstance(a, Account)
+    )
     types = tuple(
         replace(t, type=Struct(tuple(replace(f, name=name) for f in t.type.fields)))
         if isinstance(t.type, Struct)
@@ -193,7 +232,8 @@ def test_a_hostile_program_compiles_without_a_warning(tmp_path: Path) -> None:
     merged = models[0]
     for i, m in enumerate(models[1:], 1):
         moved = tuple(
-            replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions
+            replace(ix, discriminator=Discriminator(bytes([i]) * 8))
+            for ix in m.instructions
         )
         merged = replace(
             merged,
@@ -203,13 +243,17 @@ def test_a_hostile_program_compiles_without_a_warning(tmp_path: Path) -> None:
             errors=merged.errors + tuple(replace(e, code=6000 + i) for e in m.errors),
             types=merged.types + m.types,
         )
-    render(merged, out=tmp_path, lossless=False)  # forty megabytes of model are no schema
+    render(
+        merged, out=tmp_path, lossless=False
+    )  # forty megabytes of model are no schema
     compiles(tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
-def test_every_word_of_the_spec_language_compiles_without_a_warning(tmp_path: Path) -> None:
+def test_every_word_of_the_spec_language_compiles_without_a_warning(
+    tmp_path: Path,
+) -> None:
     render(read_spec(REPO / "examples/every_word.py"), out=tmp_path)
     compiles(tmp_path)
 

@@ -9,7 +9,13 @@ import pytest
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.facade import facade_model
-from mcpsol_py.model.program import Account, AccountGroup, Discriminator, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    Discriminator,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.render import render
 from mcpsol_py.render.facade import facade_plan, facade_view
 from tests.support.nasty_programs import NASTY, program, strings_gone
@@ -21,7 +27,9 @@ ID = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 def rendered(model: ProgramModel) -> dict[str, list[tuple[str, str]]]:
     files = facade_plan(facade_view(model, ID, lossless=False))
     return {
-        f.path: strings_gone(list(tokens(f.data.decode()))) for f in files if f.path.endswith(".rs")
+        f.path: strings_gone(list(tokens(f.data.decode())))
+        for f in files
+        if f.path.endswith(".rs")
     }
 
 
@@ -39,7 +47,9 @@ def test_a_hostile_name_is_a_crates_name_in_cargos_file(text: str) -> None:
     import tomllib
 
     manifest = next(
-        f for f in facade_plan(facade_view(program("x", text), ID)) if f.path == "Cargo.toml"
+        f
+        for f in facade_plan(facade_view(program("x", text), ID))
+        if f.path == "Cargo.toml"
     )
     package = tomllib.loads(manifest.data.decode())["package"]
     assert package["name"].replace("-", "").isalnum()
@@ -71,7 +81,10 @@ def test_the_absent_marker_is_looked_for_only_where_there_is_one() -> None:
         ("nonsense", "'nonsense'"),
         ("", "''"),
         ("\u202e\n" * 40, "--facade"),
-        ("BPFLoader2111111111111111111111111111111111", "no program may call the second loader"),
+        (
+            "BPFLoader2111111111111111111111111111111111",
+            "no program may call the second loader",
+        ),
         (
             "Ed25519SigVerify111111111111111111111111111",
             "no program may call the ed25519 precompile",

@@ -91,7 +91,9 @@ def test_a_name_that_rust_changes_is_found_with_its_line(
     model = model_of(tmp_path, **{what: name}, **seed)
     found = of_rule(model, "renamed-in-rust")
     assert [f.level for f in found] == ["info"] * len(found)
-    assert any(f.message.startswith(f"{name} is called {rust} in Rust") for f in found), found
+    assert any(
+        f.message.startswith(f"{name} is called {rust} in Rust") for f in found
+    ), found
     assert lines(model, found) == {line}
 
 
@@ -104,7 +106,9 @@ def test_a_keyword_keeps_its_name(tmp_path: Path) -> None:
 def test_what_cannot_be_rendered_is_an_error_with_its_line(tmp_path: Path) -> None:
     assert of_rule(model_of(tmp_path), "render") == []
     path = tmp_path / "spec.py"
-    text = path.read_text(encoding="utf-8").replace("owner: Signer", "owner: Signer | None")
+    text = path.read_text(encoding="utf-8").replace(
+        "owner: Signer", "owner: Signer | None"
+    )
     path.write_text(text, encoding="utf-8")
     model = load(path).model
     found = of_rule(model, "render")
@@ -113,24 +117,35 @@ def test_what_cannot_be_rendered_is_an_error_with_its_line(tmp_path: Path) -> No
         ("info", "instructions[0].accounts[2]"),
     }
     assert lines(model, found) == {22}
-    with pytest.raises(RenderError, match=r"spec\.py:22: go\.page: a seed is an account"):
+    with pytest.raises(
+        RenderError, match=r"spec\.py:22: go\.page: a seed is an account"
+    ):
         render_crate(model, out=tmp_path / "crate")
 
 
 def test_what_is_not_checked_is_found_before_rendering(tmp_path: Path) -> None:
     path = tmp_path / "idl.json"
     path.write_text(
-        json.dumps(idl(kind("A", "authority"), kind("B", "authority"))), encoding="utf-8"
+        json.dumps(idl(kind("A", "authority"), kind("B", "authority"))),
+        encoding="utf-8",
     )
     (found,) = render_findings(load(path).model)
-    assert (found.level, found.path, found.rule) == ("warning", "instructions[0]", "not-checked")
+    assert (found.level, found.path, found.rule) == (
+        "warning",
+        "instructions[0]",
+        "not-checked",
+    )
     assert "NOT CHECKED" in found.message
     assert "that the data of vault names authority" in found.message
 
 
-def test_a_relation_to_an_account_that_is_not_there_is_not_checked(tmp_path: Path) -> None:
+def test_a_relation_to_an_account_that_is_not_there_is_not_checked(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "idl.json"
     lone = [{"name": "authority", "signer": True, "relations": ["vault"]}]
-    path.write_text(json.dumps(idl(kind("Vault", "authority"), accounts=lone)), encoding="utf-8")
+    path.write_text(
+        json.dumps(idl(kind("Vault", "authority"), accounts=lone)), encoding="utf-8"
+    )
     (found,) = render_findings(load(path).model)
     assert "the instruction has no account vault" in found.message

@@ -6,7 +6,12 @@ import pytest
 
 from mcpsol_py.render.imports import Imports, split_at_imports, use_lines
 
-PATHS = {"Address": "pinocchio", "Output": "crate::codec", "log": "crate::log", "checks": "crate"}
+PATHS = {
+    "Address": "pinocchio",
+    "Output": "crate::codec",
+    "log": "crate::log",
+    "checks": "crate",
+}
 
 
 def imports(code: str, home: str = "") -> str:
@@ -15,7 +20,10 @@ def imports(code: str, home: str = "") -> str:
 
 def test_paths_are_grouped_and_sorted_as_rustfmt_does() -> None:
     paths = ["b::Type", "b::module::Other", "b::CONSTANT", "a::one", "b::function"]
-    assert use_lines(paths) == "use {a::one, b::{function, module::Other, Type, CONSTANT}};\n"
+    assert (
+        use_lines(paths)
+        == "use {a::one, b::{function, module::Other, Type, CONSTANT}};\n"
+    )
 
 
 def test_one_path_needs_no_group() -> None:
@@ -60,7 +68,10 @@ def test_a_file_imports_nothing_from_itself() -> None:
 
 
 def test_a_method_of_the_same_name_is_no_definition() -> None:
-    assert imports("impl X {\n    fn log(self) {}\n}\nlog(text);") == "use crate::log::log;\n"
+    assert (
+        imports("impl X {\n    fn log(self) {}\n}\nlog(text);")
+        == "use crate::log::log;\n"
+    )
 
 
 def test_documentation_that_ends_in_the_mark_stays() -> None:

@@ -96,7 +96,9 @@ def test_an_impl_of_another_type_is_kept_as_a_whole() -> None:
     assert "fn second" in text
 
 
-@pytest.mark.parametrize("author", ["use crate::checks::unused;", "unused()", "x.map(unused)"])
+@pytest.mark.parametrize(
+    "author", ["use crate::checks::unused;", "unused()", "x.map(unused)"]
+)
 def test_every_word_of_the_author_counts(author: str) -> None:
     assert "fn unused" in kept("", author=author)
 
@@ -122,7 +124,9 @@ impl Output for Vec<u8> {
 
 
 def test_an_impl_of_an_unused_trait_is_left_out() -> None:
-    assert "Vec" not in prune(TRAIT, Usage.of_author("let names: Vec<u8> = Vec::new();"))
+    assert "Vec" not in prune(
+        TRAIT, Usage.of_author("let names: Vec<u8> = Vec::new();")
+    )
 
 
 def test_a_used_trait_keeps_the_methods_that_it_requires() -> None:

@@ -43,7 +43,17 @@ def test_only_the_marked_part_is_written(tmp_path: Path) -> None:
     rendered(CLOSED, out)
     last = (out / "README.md").read_text(encoding="utf-8")
     assert "NOT CHECKED" not in last
-    assert last.split() == ["#", "Mine", "As", "I", "like", "it.", "More", "of", "mine."]
+    assert last.split() == [
+        "#",
+        "Mine",
+        "As",
+        "I",
+        "like",
+        "it.",
+        "More",
+        "of",
+        "mine.",
+    ]
 
 
 def test_a_program_that_is_checked_wholly_gets_no_file(tmp_path: Path) -> None:

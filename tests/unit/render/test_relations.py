@@ -15,7 +15,9 @@ from mcpsol_py.render.relations import implied_checks
 from tests.unit.render.idls import AUTHORITY, VAULT, idl, kind
 
 
-def implied(document: Any, tmp_path: Path) -> tuple[dict[str, tuple[str | None, Any]], list[str]]:
+def implied(
+    document: Any, tmp_path: Path
+) -> tuple[dict[str, tuple[str | None, Any]], list[str]]:
     path = tmp_path / "idl.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     model = load(path).model
@@ -27,10 +29,15 @@ def implied(document: Any, tmp_path: Path) -> tuple[dict[str, tuple[str | None, 
 
 def test_the_only_type_with_such_a_field_is_meant(tmp_path: Path) -> None:
     document = idl(kind("Safe", "authority"), kind("Other", "owner"))
-    assert implied(document, tmp_path) == ({"vault": ("Safe", (("authority", "authority"),))}, [])
+    assert implied(document, tmp_path) == (
+        {"vault": ("Safe", (("authority", "authority"),))},
+        [],
+    )
 
 
-def test_of_several_types_the_one_with_the_accounts_name_is_meant(tmp_path: Path) -> None:
+def test_of_several_types_the_one_with_the_accounts_name_is_meant(
+    tmp_path: Path,
+) -> None:
     document = idl(kind("Pool", "authority"), kind("Vault", "authority"))
     checks, unchecked = implied(document, tmp_path)
     assert (checks["vault"][0], unchecked) == ("Vault", [])
@@ -46,8 +53,14 @@ def test_accounts_of_a_group_are_compared_within_it(tmp_path: Path) -> None:
     ("types", "why"),
     [
         ((kind("Vault", "owner"),), "no account type that the program can read"),
-        ((kind("Vault", "authority", type_="u64"),), "no account type that the program can read"),
-        ((kind("A", "authority"), kind("B", "authority")), "it may be of the types A, B"),
+        (
+            (kind("Vault", "authority", type_="u64"),),
+            "no account type that the program can read",
+        ),
+        (
+            (kind("A", "authority"), kind("B", "authority")),
+            "it may be of the types A, B",
+        ),
     ],
 )
 def test_a_relation_without_a_type_is_left_open(
@@ -82,4 +95,6 @@ def test_a_relation_is_compared(target: str, tmp_path: Path) -> None:
     text = (folder / accounts / "withdraw.rs").read_text(encoding="utf-8")
     compared = "has_one = authority" if target == "anchor" else "&state.authority"
     assert (written.unchecked, compared in text) == ((), True)
-    assert "NOT CHECKED" not in (folder / "processor/withdraw.rs").read_text(encoding="utf-8")
+    assert "NOT CHECKED" not in (folder / "processor/withdraw.rs").read_text(
+        encoding="utf-8"
+    )

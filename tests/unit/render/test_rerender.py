@@ -14,7 +14,9 @@ COUNTER = Path(__file__).resolve().parents[3] / "programs/counter/spec.py"
 
 @pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
 @pytest.mark.parametrize("form", ["compact", "verbose"])
-def test_a_crate_keeps_its_target_and_form(tmp_path: Path, target: str, form: str) -> None:
+def test_a_crate_keeps_its_target_and_form(
+    tmp_path: Path, target: str, form: str
+) -> None:
     spec = tmp_path / "spec.py"
     spec.write_bytes(COUNTER.read_bytes())
     render(read_spec(spec), target=target, form=form, out=tmp_path)  # type: ignore[arg-type]
@@ -23,14 +25,21 @@ def test_a_crate_keeps_its_target_and_form(tmp_path: Path, target: str, form: st
     less = _files(tmp_path)
     changed = {name for name in before if before[name] != less[name]}
     assert changed
-    assert changed <= {"src/schema.rs", "src/schema.bin", "src/list_tools.rs", "src/list_tools.bin"}
+    assert changed <= {
+        "src/schema.rs",
+        "src/schema.bin",
+        "src/list_tools.rs",
+        "src/list_tools.bin",
+    }
     render_again(tmp_path, descriptions="full")
     assert _files(tmp_path) == before
 
 
 def _files(folder: Path) -> dict[str, bytes]:
     return {
-        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+        p.relative_to(folder).as_posix(): p.read_bytes()
+        for p in folder.rglob("*")
+        if p.is_file()
     }
 
 
@@ -52,8 +61,12 @@ def test_what_cannot_be_rendered_again_says_how(tmp_path: Path) -> None:
         render_again(tmp_path / "facade", descriptions="none")
 
 
-@pytest.mark.parametrize("name", ["../evil.py", "link.py", "/ABSOLUTE", "sub/../../evil.py"])
-def test_a_comment_does_not_choose_a_file_outside_the_folder(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["../evil.py", "link.py", "/ABSOLUTE", "sub/../../evil.py"]
+)
+def test_a_comment_does_not_choose_a_file_outside_the_folder(
+    tmp_path: Path, name: str
+) -> None:
     """Whoever gives away a crate writes this comment; `build --descriptions` would run what it names."""
     crate, evil, mark = tmp_path / "crate", tmp_path / "evil.py", tmp_path / "ran"
     evil.write_text(f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
@@ -68,10 +81,14 @@ def test_a_comment_does_not_choose_a_file_outside_the_folder(tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
-def test_a_crate_keeps_the_address_it_was_rendered_for(tmp_path: Path, target: str) -> None:
+def test_a_crate_keeps_the_address_it_was_rendered_for(
+    tmp_path: Path, target: str
+) -> None:
     spec = tmp_path / "spec.py"
     spec.write_bytes(COUNTER.read_bytes())
-    elsewhere = replace(read_spec(spec), address="SysvarC1ock11111111111111111111111111111111")
+    elsewhere = replace(
+        read_spec(spec), address="SysvarC1ock11111111111111111111111111111111"
+    )
     render(elsewhere, target=target, out=tmp_path)
     before = _files(tmp_path)["src/lib.rs"]
     assert b"SysvarC1ock11111111111111111111111111111111" in before

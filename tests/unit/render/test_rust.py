@@ -26,7 +26,9 @@ HOSTILE = [
     "- item\n+ item\n1. item\n# head",
 ]
 texts = st.one_of(
-    st.text(max_size=300), st.sampled_from(HOSTILE), st.lists(st.sampled_from(HOSTILE)).map("".join)
+    st.text(max_size=300),
+    st.sampled_from(HOSTILE),
+    st.lists(st.sampled_from(HOSTILE)).map("".join),
 )
 
 

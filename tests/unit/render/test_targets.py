@@ -61,13 +61,19 @@ CARGO = shutil.which("cargo")
 
 
 @pytest.mark.parametrize("crate", [name for name, _, _ in CRATES])
-def test_the_committed_crate_is_what_its_source_renders_to(crate: str, tmp_path: Path) -> None:
+def test_the_committed_crate_is_what_its_source_renders_to(
+    crate: str, tmp_path: Path
+) -> None:
     handlers = Path(crate) / "src/processor"  # the author's; what they use is kept
     if (COMMITTED / handlers).exists():
         ignored = shutil.ignore_patterns("mod.rs")
-        shutil.copytree(COMMITTED / handlers, tmp_path / "src/processor", ignore=ignored)
+        shutil.copytree(
+            COMMITTED / handlers, tmp_path / "src/processor", ignore=ignored
+        )
     regenerate(crate, tmp_path)
-    for path in sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()):
+    for path in sorted(
+        p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()
+    ):
         committed = COMMITTED / crate / path
         assert committed.exists(), f"{path}: run `make regen`"
         if path.name != "Cargo.toml" and (
@@ -92,9 +98,16 @@ def test_the_module_leaves_the_rest_of_the_program_alone(tmp_path: Path) -> None
     regenerate("anchor/counter", tmp_path)
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     result = regenerate("anchor/notes", tmp_path)
-    assert set(result.written) == {"src/list_tools.rs", "src/list_tools.bin", "src/list_tools.md"}
+    assert set(result.written) == {
+        "src/list_tools.rs",
+        "src/list_tools.bin",
+        "src/list_tools.md",
+    }
     for path, data in before.items():
-        assert path.read_bytes() == data or path.name in ("list_tools.rs", "list_tools.bin")
+        assert path.read_bytes() == data or path.name in (
+            "list_tools.rs",
+            "list_tools.bin",
+        )
 
 
 # --- hostile sources -------------------------------------------------------------------------------------------------
@@ -116,7 +129,10 @@ def rendered(target: str, model: ProgramModel) -> list[list[tuple[str, str]]]:
             continue
         found: list[tuple[str, str]] = []
         for token in tokens(file.data.decode()):
-            if token in (("string", ""), ("number", "")) and found[-2:] == [token, ("punct", ",")]:
+            if token in (("string", ""), ("number", "")) and found[-2:] == [
+                token,
+                ("punct", ","),
+            ]:
                 found.pop()
                 continue
             found.append(token)
@@ -144,7 +160,9 @@ def test_hostile_names_become_identifiers(target: str, text: str) -> None:
 @pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
 def test_a_hostile_name_stays_in_its_line_of_the_readme(target: str, text: str) -> None:
     plain, hostile = (
-        next(f for f in files(target, program("x", name)) if f.path.endswith(".md")).data.decode()
+        next(
+            f for f in files(target, program("x", name)) if f.path.endswith(".md")
+        ).data.decode()
         for name in ("name_", text)
     )
     assert plain.splitlines()[1:] == hostile.splitlines()[1:]
@@ -156,7 +174,12 @@ def test_documentation_of_accounts_cannot_end_the_raw_string_that_anchor_makes_o
     text: str,
 ) -> None:
     for ix in anchor_view(program(text, "name_"), lossless=False).instructions:
-        assert not [line for account in ix.accounts.fields for line in account.docs if '"' in line]
+        assert not [
+            line
+            for account in ix.accounts.fields
+            for line in account.docs
+            if '"' in line
+        ]
 
 
 def hostile_program() -> ProgramModel:
@@ -182,7 +205,8 @@ def hostile_program() -> ProgramModel:
             merged,
             instructions=merged.instructions
             + tuple(
-                replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions
+                replace(ix, discriminator=Discriminator(bytes([i]) * 8))
+                for ix in m.instructions
             ),
             accounts=merged.accounts + m.accounts,
             events=merged.events + m.events,
@@ -256,7 +280,9 @@ def names_of_rust() -> ProgramModel:
     )
     many = [{"name": f"n{i}", "type": "u8"} for i in range(8)]
     for i, name in enumerate(modules, 50):
-        instructions.append({"name": name, "discriminator": [i] * 8, "accounts": [], "args": many})
+        instructions.append(
+            {"name": name, "discriminator": [i] * 8, "accounts": [], "args": many}
+        )
     instructions += [
         {
             "name": "said",
@@ -282,19 +308,30 @@ def names_of_rust() -> ProgramModel:
             "address": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
             "metadata": {"name": "std", "version": "0.1.0", "spec": "0.1.0"},
             "instructions": instructions,
-            "accounts": [{"name": n, "discriminator": [100 + i] * 8} for i, n in enumerate(states)],
-            "events": [{"name": n, "discriminator": [120 + i] * 8} for i, n in enumerate(events)],
-            "errors": [
-                {"code": 6000 + i, "name": n} for i, n in enumerate(("Ok", "Error", "From"))
+            "accounts": [
+                {"name": n, "discriminator": [100 + i] * 8}
+                for i, n in enumerate(states)
             ],
-            "types": [{"name": n, "type": {"kind": "struct", "fields": fields}} for n in RUSTS],
+            "events": [
+                {"name": n, "discriminator": [120 + i] * 8}
+                for i, n in enumerate(events)
+            ],
+            "errors": [
+                {"code": 6000 + i, "name": n}
+                for i, n in enumerate(("Ok", "Error", "From"))
+            ],
+            "types": [
+                {"name": n, "type": {"kind": "struct", "fields": fields}} for n in RUSTS
+            ],
         }
     )
 
 
 @pytest.mark.parametrize("target", ["native", "anchor", *MODULES])
 @pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
-def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path: Path) -> None:
+def test_every_spec_has_a_form_in_every_target(
+    spec: Path, target: str, tmp_path: Path
+) -> None:
     result = render(read_spec(spec), target=target, out=tmp_path)
     assert "src/list_tools.rs" in result.written or "src/schema.rs" in result.written
     assert not result.orphans
@@ -313,7 +350,9 @@ def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path
         *(("names of Rust", target) for target in ("pinocchio", "native", "anchor")),
     ],
 )
-def test_a_crate_compiles_without_a_warning(which: str, target: str, tmp_path: Path) -> None:
+def test_a_crate_compiles_without_a_warning(
+    which: str, target: str, tmp_path: Path
+) -> None:
     if which == "hostile":
         model = hostile_program()
     elif which == "x402":
@@ -357,7 +396,9 @@ def small(**changed: object) -> ProgramModel:
     """A program of one instruction without arguments and accounts."""
     ix = replace(Instruction("go", Discriminator(b"12345678")), **changed)  # type: ignore[arg-type]
     return ProgramModel(
-        name="small", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", instructions=(ix,)
+        name="small",
+        address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+        instructions=(ix,),
     )
 
 
@@ -370,12 +411,18 @@ def small(**changed: object) -> ProgramModel:
             replace(small(), errors=(ErrorCode(2**32 - 1, "Last"),)),
             r"errors\.Last: expected a code below",
         ),
-        (small(args=(Field("n", Int(64, big_endian=True)),)), r"instructions\.go: .* is not borsh"),
+        (
+            small(args=(Field("n", Int(64, big_endian=True)),)),
+            r"instructions\.go: .* is not borsh",
+        ),
         (
             small(args=(Field("n", Option(U64, Int(32), fixed=True)),)),
             r"instructions\.go: .* is not borsh",
         ),
-        (small(args=(Field("a", Bytes()), Field("b", U8))), "come before other arguments"),
+        (
+            small(args=(Field("a", Bytes()), Field("b", U8))),
+            "come before other arguments",
+        ),
         (
             small(discriminator=Discriminator(b"")),
             "does not start with a discriminator",
@@ -392,13 +439,21 @@ def small(**changed: object) -> ProgramModel:
         (small(args=(Field("n", Link("Nowhere")),)), "Nowhere"),
         (
             small(
-                accounts=(Account("a", constraints=Constraints(has_one=(("x", "x"),), state="S")),)
+                accounts=(
+                    Account(
+                        "a", constraints=Constraints(has_one=(("x", "x"),), state="S")
+                    ),
+                )
             ),
             "the account type 'S' has no form",
         ),
         (
             small(
-                accounts=(Account("a", writable=True, constraints=Constraints(init=Init("payer"))),)
+                accounts=(
+                    Account(
+                        "a", writable=True, constraints=Constraints(init=Init("payer"))
+                    ),
+                )
             ),
             "names 'payer', but the instruction has no account of that name",
         ),
@@ -410,7 +465,8 @@ def small(**changed: object) -> ProgramModel:
                         "a",
                         writable=True,
                         constraints=Constraints(
-                            init=Init("payer"), token=TokenConstraint("mint", None, "payer", 6)
+                            init=Init("payer"),
+                            token=TokenConstraint("mint", None, "payer", 6),
                         ),
                     ),
                 )
@@ -419,17 +475,29 @@ def small(**changed: object) -> ProgramModel:
         ),
         (
             small(
-                accounts=(Account("a", pda=Pda((AccountSeed(("b",)),)), constraints=Constraints()),)
+                accounts=(
+                    Account(
+                        "a", pda=Pda((AccountSeed(("b",)),)), constraints=Constraints()
+                    ),
+                )
             ),
             "a seed is an account that this instruction does not always have",
         ),
         (
-            small(accounts=(Account("a", pda=Pda((ArgSeed(("n",)),)), constraints=Constraints()),)),
+            small(
+                accounts=(
+                    Account(
+                        "a", pda=Pda((ArgSeed(("n",)),)), constraints=Constraints()
+                    ),
+                )
+            ),
             "a seed is an argument that does not exist",
         ),
     ],
 )
-def test_what_anchor_has_no_form_for_is_refused(model: ProgramModel, message: str) -> None:
+def test_what_anchor_has_no_form_for_is_refused(
+    model: ProgramModel, message: str
+) -> None:
     with pytest.raises(RenderError, match=message):
         anchor_view(model, lossless=False)
 
@@ -443,7 +511,10 @@ def test_types_have_borsh_forms() -> None:
         )
     )
     tree = Struct(
-        (Field("kids", Array(Link("Tree"), Int(32))), Field("next", Option(Link("Tree"))))
+        (
+            Field("kids", Array(Link("Tree"), Int(32))),
+            Field("next", Option(Link("Tree"))),
+        )
     )
     model = replace(
         small(
@@ -472,12 +543,24 @@ def test_types_have_borsh_forms() -> None:
         "Point(u8, u8)",
         "Box { w: u8 }",
     ]
-    assert [f.type for f in found["Tree"].fields] == ["Vec<Box<Tree>>", "Option<Box<Tree>>"]
+    assert [f.type for f in found["Tree"].fields] == [
+        "Vec<Box<Tree>>",
+        "Option<Box<Tree>>",
+    ]
     assert view.takes_rest
 
 
 def test_names_that_anchor_uses_are_left_to_it() -> None:
-    names = ("list_tools", "context", "type", "swap_v2", "swapV2", "ok", "self", "processor")
+    names = (
+        "list_tools",
+        "context",
+        "type",
+        "swap_v2",
+        "swapV2",
+        "ok",
+        "self",
+        "processor",
+    )
     instructions = tuple(
         Instruction(n, Discriminator(bytes([i + 1]) * 8)) for i, n in enumerate(names)
     )
@@ -519,27 +602,37 @@ def everything() -> ProgramModel:
 
 def test_anchor_asks_a_wallet_that_signs_who_owns_it() -> None:
     files = {
-        p.path: p.data.decode("utf-8", "replace") for p in anchor_plan(anchor_view(everything()))
+        p.path: p.data.decode("utf-8", "replace")
+        for p in anchor_plan(anchor_view(everything()))
     }
     lines = files["src/instructions/checks.rs"].splitlines()
-    wallet = next(i for i, line in enumerate(lines) if line.strip() == "pub wallet: Signer<'info>,")
+    wallet = next(
+        i
+        for i, line in enumerate(lines)
+        if line.strip() == "pub wallet: Signer<'info>,"
+    )
     assert "AccountNotSystemOwned" in lines[wallet - 1]
 
 
 def test_anchor_takes_what_making_a_mint_needs() -> None:
     feature = "token_2022_extensions"
     assert feature in next(
-        p.data.decode() for p in anchor_plan(anchor_view(everything())) if p.path == "Cargo.toml"
+        p.data.decode()
+        for p in anchor_plan(anchor_view(everything()))
+        if p.path == "Cargo.toml"
     )
     vault = read_spec(REPO / "programs/vault/spec.py")
     assert feature not in next(
-        p.data.decode() for p in anchor_plan(anchor_view(vault)) if p.path == "Cargo.toml"
+        p.data.decode()
+        for p in anchor_plan(anchor_view(vault))
+        if p.path == "Cargo.toml"
     )
 
 
 def test_native_asks_in_its_own_words_whether_an_optional_account_is_there() -> None:
     files = {
-        p.path: p.data.decode("utf-8", "replace") for p in plan(crate_view(everything(), NATIVE))
+        p.path: p.data.decode("utf-8", "replace")
+        for p in plan(crate_view(everything(), NATIVE))
     }
     assert (
         "Some(maybe).filter(|account| account.key != program_id)"
@@ -572,7 +665,9 @@ class Both:
 
 def test_tokens_of_both_programs_have_one_type_in_anchor(tmp_path: Path) -> None:
     (tmp_path / "spec.py").write_text(BOTH_TOKEN_PROGRAMS, encoding="utf-8")
-    (accounts,) = (ix.accounts for ix in anchor_view(read_spec(tmp_path / "spec.py")).instructions)
+    (accounts,) = (
+        ix.accounts for ix in anchor_view(read_spec(tmp_path / "spec.py")).instructions
+    )
     old, new = accounts.fields[:2]
     assert old.type == "Box<InterfaceAccount<'info, Mint>>"
     assert old.attribute == ("#[account(mint::token_program = token_program)]",)

@@ -30,7 +30,9 @@ def crate(model: ProgramModel, tmp_path: Path) -> Path:
 
 def tree(folder: Path) -> dict[str, bytes]:
     return {
-        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+        p.relative_to(folder).as_posix(): p.read_bytes()
+        for p in folder.rglob("*")
+        if p.is_file()
     }
 
 
@@ -40,12 +42,17 @@ def test_rendering_twice_changes_nothing(model: ProgramModel, crate: Path) -> No
     assert tree(crate) == before
     assert set(result.kept) == {
         "Cargo.toml",
-        *(f"src/processor/{n}.rs" for n in ("initialize", "increment", "decrement", "close")),
+        *(
+            f"src/processor/{n}.rs"
+            for n in ("initialize", "increment", "decrement", "close")
+        ),
     }
     assert result.orphans == ()
 
 
-def test_handlers_and_the_manifest_are_the_authors(model: ProgramModel, crate: Path) -> None:
+def test_handlers_and_the_manifest_are_the_authors(
+    model: ProgramModel, crate: Path
+) -> None:
     handler, manifest = crate / "src/processor/increment.rs", crate / "Cargo.toml"
     handler.write_text("// mine\n")
     manifest.write_text(manifest.read_text() + "# mine\n")
@@ -59,7 +66,9 @@ def test_a_new_instruction_gets_a_stub_and_a_removed_one_leaves_an_orphan(
 ) -> None:
     (crate / "src/processor/increment.rs").write_text("// mine\n")
     first = model.instructions[0]
-    renamed = replace(model.instructions[1], name="raise", discriminator=Discriminator(b"\x01" * 8))
+    renamed = replace(
+        model.instructions[1], name="raise", discriminator=Discriminator(b"\x01" * 8)
+    )
     result = render(replace(model, instructions=(first, renamed)), out=crate)
     assert "src/processor/raise.rs" in result.written
     assert result.orphans == (
@@ -74,7 +83,9 @@ def test_a_new_instruction_gets_a_stub_and_a_removed_one_leaves_an_orphan(
     assert "raise" in (crate / "src/entrypoint.rs").read_text()
 
 
-@pytest.mark.parametrize("name", ["src/lib.rs", "src/instruction/increment.rs", "src/error.rs"])
+@pytest.mark.parametrize(
+    "name", ["src/lib.rs", "src/instruction/increment.rs", "src/error.rs"]
+)
 def test_a_generated_file_that_was_edited_is_not_overwritten(
     model: ProgramModel, crate: Path, name: str
 ) -> None:
@@ -127,7 +138,9 @@ def test_an_edited_file_of_a_removed_instruction_is_not_deleted(
     assert file.exists()
 
 
-def test_the_header_names_the_source_and_nothing_more(model: ProgramModel, tmp_path: Path) -> None:
+def test_the_header_names_the_source_and_nothing_more(
+    model: ProgramModel, tmp_path: Path
+) -> None:
     spec = tmp_path / "here/spec.py"
     spec.parent.mkdir()
     shutil.copy(REPO / "programs/counter/spec.py", spec)
@@ -156,7 +169,9 @@ def test_what_cannot_be_rendered_is_told(model: ProgramModel, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [blocked]
 
 
-@pytest.mark.parametrize("linked", ["src", "src/lib.rs", "src/processor", "Cargo.toml", "tests"])
+@pytest.mark.parametrize(
+    "linked", ["src", "src/lib.rs", "src/processor", "Cargo.toml", "tests"]
+)
 def test_no_file_is_written_through_a_link(
     model: ProgramModel, tmp_path: Path, linked: str
 ) -> None:

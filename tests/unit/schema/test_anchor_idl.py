@@ -65,7 +65,9 @@ def converted(model: ProgramModel) -> ProgramModel:
     return read(json.dumps(doc).encode())
 
 
-def same_bytes(codecs: Codecs, node: Type, again: Codecs, other: Type, where: str) -> int:
+def same_bytes(
+    codecs: Codecs, node: Type, again: Codecs, other: Type, where: str
+) -> int:
     """Encode values of *node* by both codecs, and return how many were compared."""
     count = 0
     for seed in range(VALUES):
@@ -75,9 +77,9 @@ def same_bytes(codecs: Codecs, node: Type, again: Codecs, other: Type, where: st
             continue
         data = codecs.codec(node).encode(value)
         assert again.codec(other).encode(value) == data, (where, value)
-        assert again.codec(other).to_json(again.codec(other).decode(data)) == codecs.codec(
-            node
-        ).to_json(codecs.codec(node).decode(data)), where
+        assert again.codec(other).to_json(
+            again.codec(other).decode(data)
+        ) == codecs.codec(node).to_json(codecs.codec(node).decode(data)), where
         count += 1
     return count
 
@@ -87,7 +89,9 @@ def compare(model: ProgramModel) -> int:
     codecs, again = Codecs(model), Codecs(back)
     why = unusable(model)
     assert set(unusable(back)) == set(why)
-    assert [ix.name for ix in back.instructions] == [ix.name for ix in model.instructions]
+    assert [ix.name for ix in back.instructions] == [
+        ix.name for ix in model.instructions
+    ]
     count = 0
     for ix, other in zip(model.instructions, back.instructions, strict=True):
         assert other.accounts == ix.accounts
@@ -146,7 +150,8 @@ def test_fixtures_give_the_same_bytes(path: Path) -> None:
 def test_any_type_gives_the_same_bytes(program: Any) -> None:
     model, node = program
     model = replace(
-        model, instructions=(Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),)
+        model,
+        instructions=(Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),),
     )
     compare(model)
 
@@ -161,7 +166,9 @@ def test_an_anchor_idl_stays_as_it_is(shared_idl: Path) -> None:
     raw = orjson.loads(shared_idl.read_bytes())
     assert losses == []
     assert doc["instructions"] == [_plain(i) for i in raw["instructions"]]
-    assert [t["name"] for t in doc["types"]] == [t["name"] for t in raw.get("types", [])]
+    assert [t["name"] for t in doc["types"]] == [
+        t["name"] for t in raw.get("types", [])
+    ]
     assert [t["type"] for t in doc["types"]] == [
         _old_spelling(t["type"]) for t in raw.get("types", [])
     ]
@@ -176,7 +183,9 @@ def _plain(value: Any) -> Any:
         return {
             k: _old_spelling(_plain(v))
             for k, v in value.items()
-            if not (v is False or (k == "docs" and not v) or (k == "generics" and not v))
+            if not (
+                v is False or (k == "docs" and not v) or (k == "generics" and not v)
+            )
         }
     return [_plain(v) for v in value] if isinstance(value, list) else value
 
@@ -196,7 +205,11 @@ def _old_spelling(value: Any) -> Any:
 
 def one(node: Type, **more: Any) -> tuple[dict[str, Any], list[str]]:
     doc, losses = to_anchor(
-        ProgramModel("p", (Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),), **more)
+        ProgramModel(
+            "p",
+            (Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),),
+            **more,
+        )
     )
     return doc, [loss.path for loss in losses]
 
@@ -220,7 +233,10 @@ def test_a_type_of_other_bytes_is_marked_so_that_other_tools_refuse_it() -> None
             Option(U32, U32, fixed=True),
             {
                 "kind": "struct",
-                "fields": [{"name": "tag", "type": "u32"}, {"name": "value", "type": "u32"}],
+                "fields": [
+                    {"name": "tag", "type": "u32"},
+                    {"name": "value", "type": "u32"},
+                ],
             },
         ),
         (Tuple((U8, U16)), {"kind": "struct", "fields": ["u8", "u16"]}),
@@ -273,16 +289,23 @@ def test_an_event_gets_its_name_from_a_type_of_another_shape() -> None:
     )
     doc, _ = to_anchor(model)
     assert {t["name"] for t in doc["types"]} == {"Swap", "SwapType"}
-    assert doc["instructions"][0]["args"][0]["type"] == {"defined": {"name": "SwapType"}}
+    assert doc["instructions"][0]["args"][0]["type"] == {
+        "defined": {"name": "SwapType"}
+    }
     assert compare(model)
 
 
 def test_defaults_and_constants_are_beside_their_argument() -> None:
-    args = (Field("n", U8, (), Default(3)), Field("pad", U8, (), Default(7, omitted=True)))
+    args = (
+        Field("n", U8, (), Default(3)),
+        Field("pad", U8, (), Default(7, omitted=True)),
+    )
     model = ProgramModel("p", (Instruction("go", Discriminator(b"\x01"), args),))
     assert converted(model).instructions[0].args == args
     assert (
-        InstructionCodec(Codecs(converted(model)), converted(model).instructions[0]).encode({})
+        InstructionCodec(
+            Codecs(converted(model)), converted(model).instructions[0]
+        ).encode({})
         == b"\x01\x03\x07"
     )
 
@@ -290,10 +313,14 @@ def test_defaults_and_constants_are_beside_their_argument() -> None:
 def test_seeds_and_flags_that_anchor_cannot_express_are_losses() -> None:
     accounts = (
         Account("either", signer="either"),
-        AccountGroup("g", (Account("odd", pda=Pda((ConstSeed(b"a"), UnknownSeed("why")))),)),
+        AccountGroup(
+            "g", (Account("odd", pda=Pda((ConstSeed(b"a"), UnknownSeed("why")))),)
+        ),
     )
     model = ProgramModel(
-        "p", (Instruction("go", Discriminator(b"\x01"), (), accounts),), address="1" * 32
+        "p",
+        (Instruction("go", Discriminator(b"\x01"), (), accounts),),
+        address="1" * 32,
     )
     doc, losses = to_anchor(model)
     assert [loss.path for loss in losses] == [
@@ -321,7 +348,10 @@ def test_generic_types_keep_their_parameters_when_a_part_has_no_word() -> None:
     from mcpsol_py.model.types import Generic, GenericParam, TypeArg
 
     body = Struct(
-        (Field("m", Map(U8, Generic("T"), U16)), Field("n", Array(Generic("T"), Generic("N"))))
+        (
+            Field("m", Map(U8, Generic("T"), U16)),
+            Field("n", Array(Generic("T"), Generic("N"))),
+        )
     )
     params = (GenericParam("T"), GenericParam("N", "usize"))
     node = Link("G", (TypeArg(Int(64)), TypeArg(2)))
@@ -335,7 +365,14 @@ def test_generic_types_keep_their_parameters_when_a_part_has_no_word() -> None:
 
 def test_unsupported_types_stay_unsupported() -> None:
     model = ProgramModel(
-        "p", (Instruction("go", Discriminator(b"\x01"), (Field("x", Unsupported("u24", "odd")),)),)
+        "p",
+        (
+            Instruction(
+                "go", Discriminator(b"\x01"), (Field("x", Unsupported("u24", "odd")),)
+            ),
+        ),
     )
-    assert unusable(converted(model)) == unusable(model) | {"go": unusable(converted(model))["go"]}
+    assert unusable(converted(model)) == unusable(model) | {
+        "go": unusable(converted(model))["go"]
+    }
     assert "odd" in unusable(converted(model))["go"]

@@ -38,8 +38,13 @@ def test_strict_clients_give_every_key_and_open_objects_are_json_text() -> None:
     found = fitted(OURS, PROFILES["strict"])
     assert found["required"] == list(OURS["properties"])
     assert found["properties"]["query"] == {"type": "string"}
-    assert found["properties"]["kind"] == {"type": ["string", "null"], "enum": ["a", "b", None]}
-    assert found["properties"]["where"]["properties"]["n"] == {"type": ["integer", "null"]}
+    assert found["properties"]["kind"] == {
+        "type": ["string", "null"],
+        "enum": ["a", "b", None],
+    }
+    assert found["properties"]["where"]["properties"]["n"] == {
+        "type": ["integer", "null"]
+    }
     assert found["properties"]["where"]["type"] == ["object", "null"]
     assert found["properties"]["arguments"]["type"] == ["string", "null"]
     assert found["properties"]["list"]["items"] == {"type": "string"}
@@ -51,13 +56,19 @@ def test_what_all_clients_take_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("client", ["default", "gemini", "strict"])
-def test_what_is_served_keeps_each_clients_limits(shared_idl: Path, client: str) -> None:
+def test_what_is_served_keeps_each_clients_limits(
+    shared_idl: Path, client: str
+) -> None:
     program = load(shared_idl)
-    served = ServedProgram(program, program.address, SvmTransport(), "a test's IDL", "local")
+    served = ServedProgram(
+        program, program.address, SvmTransport(), "a test's IDL", "local"
+    )
     box = Toolbox([served], surface="lazy", client=client, names=True)
     assert box.quarantined == {}
     definitions = [tool.definition for tool in box.tools.values()]
-    assert [f.message for f in lint_tools(definitions, client) if f.level == "error"] == []
+    assert [
+        f.message for f in lint_tools(definitions, client) if f.level == "error"
+    ] == []
     for tool in box.tools.values():
         if tool.kind != "instruction":
             Draft7Validator.check_schema(tool.definition["inputSchema"])

@@ -17,7 +17,10 @@ from mcpsol_py.schema.stream import stream_ref
 
 DISC = Discriminator(bytes(range(8)))
 MODEL = ProgramModel(
-    "vault", (Instruction("go", DISC),), errors=(ErrorCode(1, "No"),), docs=("Keeps things.",)
+    "vault",
+    (Instruction("go", DISC),),
+    errors=(ErrorCode(1, "No"),),
+    docs=("Keeps things.",),
 )
 
 
@@ -25,7 +28,12 @@ def test_groups_stand_again_as_they_were() -> None:
     items = (
         Account("a"),
         AccountGroup(
-            "g", (Account("a"), AccountGroup("h", (Account("a", writable=True),)), Account("b"))
+            "g",
+            (
+                Account("a"),
+                AccountGroup("h", (Account("a", writable=True),)),
+                Account("b"),
+            ),
         ),
         AccountGroup("h", (Account("a"),)),
         Account("z"),
@@ -61,7 +69,9 @@ def test_a_program_that_shows_two_faces_is_reported() -> None:
     pages = write_pages(other, stream_ref=stream_ref(MODEL))
     lifted = lift(pages, honest.stream_pages)
     assert [i.name for i in lifted.instructions] == ["go"]
-    assert [(level, "drain" in why) for _, level, why in lifted.findings] == [("warning", True)]
+    assert [(level, "drain" in why) for _, level, why in lifted.findings] == [
+        ("warning", True)
+    ]
 
 
 def test_stream_pages_without_a_stream_on_page_0_are_refused() -> None:

@@ -11,7 +11,12 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model import types as t
-from mcpsol_py.model.program import AccountType, Discriminator, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    AccountType,
+    Discriminator,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.schema.json_schema import (
     PROFILES,
@@ -29,7 +34,9 @@ EMPTY = ProgramModel("x")
 
 
 def _valid(schema: dict[str, Any], value: Any) -> bool:
-    answers = {v(schema).is_valid(value) for v in (Draft7Validator, Draft202012Validator)}
+    answers = {
+        v(schema).is_valid(value) for v in (Draft7Validator, Draft202012Validator)
+    }
     assert len(answers) == 1, "the two dialects disagree"
     return answers.pop()
 
@@ -89,9 +96,12 @@ def test_amounts_and_dates_say_what_they_are() -> None:
 
 def test_recursion_ends_in_json_text() -> None:
     tree = t.TypeDef(
-        "Tree", t.Struct((t.Field("value", t.U8), t.Field("sons", t.vec(t.Link("Tree")))))
+        "Tree",
+        t.Struct((t.Field("value", t.U8), t.Field("sons", t.vec(t.Link("Tree"))))),
     )
-    schema = Schemas(Resolver(ProgramModel("x", types=(tree,)))).shape(t.Link("Tree")).schema
+    schema = (
+        Schemas(Resolver(ProgramModel("x", types=(tree,)))).shape(t.Link("Tree")).schema
+    )
     assert schema["properties"]["sons"]["items"] == {
         "type": "string",
         "description": "Tree, as JSON text",
@@ -101,10 +111,14 @@ def test_recursion_ends_in_json_text() -> None:
 def test_types_that_hold_each_other_without_end_stay_small() -> None:
     names = [f"T{i}" for i in range(9)]
     types = tuple(
-        t.TypeDef(n, t.Struct(tuple(t.Field(m.lower(), t.Option(t.Link(m))) for m in names)))
+        t.TypeDef(
+            n, t.Struct(tuple(t.Field(m.lower(), t.Option(t.Link(m))) for m in names))
+        )
         for n in names
     )
-    schema = Schemas(Resolver(ProgramModel("x", types=types))).shape(t.Link("T0")).schema
+    schema = (
+        Schemas(Resolver(ProgramModel("x", types=types))).shape(t.Link("T0")).schema
+    )
     assert len(json.dumps(schema)) < 400_000
     Draft7Validator.check_schema(schema)
 
@@ -121,7 +135,10 @@ def test_deep_types_end_in_json_text_at_the_profile_s_depth() -> None:
 
 def test_strict_requires_all_and_says_null() -> None:
     schema = _schema(
-        t.Struct((t.Field("a", t.Option(t.U8)), t.Field("b", t.Enum((t.Variant("X"),))))), "strict"
+        t.Struct(
+            (t.Field("a", t.Option(t.U8)), t.Field("b", t.Enum((t.Variant("X"),))))
+        ),
+        "strict",
     )
     assert schema["required"] == ["a", "b"]
     assert schema["properties"]["a"]["type"] == ["integer", "null"]
@@ -130,7 +147,10 @@ def test_strict_requires_all_and_says_null() -> None:
 
 def test_gemini_sees_no_union_and_no_additional_properties() -> None:
     node = t.Enum(
-        (t.Variant("A"), t.Variant("B", t.Struct((t.Field("x", t.vec(t.Option(t.U8))),))))
+        (
+            t.Variant("A"),
+            t.Variant("B", t.Struct((t.Field("x", t.vec(t.Option(t.U8))),))),
+        )
     )
     text = json.dumps(_schema(node, "gemini"))
     assert "anyOf" not in text
@@ -142,7 +162,11 @@ def test_gemini_sees_no_union_and_no_additional_properties() -> None:
 
 def test_property_names_stay_unless_they_must_change() -> None:
     assert property_names(["a", "b_1", "c_"]) == ["a", "b_1", "c_"]
-    assert property_names(["2fast", "a b", "é"]) == ["n2fast", "a_b", property_names(["é"])[0]]
+    assert property_names(["2fast", "a b", "é"]) == [
+        "n2fast",
+        "a_b",
+        property_names(["é"])[0],
+    ]
     assert property_names(["a.b", "a_b"])[1] == "a_b"
 
 
@@ -152,7 +176,9 @@ def test_a_property_that_begins_with_an_underscore_is_offered_without_it() -> No
     clash = property_names(["_nonce", "nonce", "__nonce"])
     assert clash[1] == "nonce"
     assert len(set(clash)) == 3
-    assert not any(name.startswith("_") for name in [*clash, *property_names(["_", "__"])])
+    assert not any(
+        name.startswith("_") for name in [*clash, *property_names(["_", "__"])]
+    )
 
 
 def test_long_names_stay_distinct() -> None:
@@ -183,7 +209,11 @@ def as_tool_form(codecs: Codecs, node: t.Type, value: Any) -> Any:
     match node:
         case t.Link():
             return as_tool_form(codecs, resolver.expand(node)[1], value)
-        case t.Option(item=item) | t.ZeroableOption(item=item) | t.RemainderOption(item=item):
+        case (
+            t.Option(item=item)
+            | t.ZeroableOption(item=item)
+            | t.RemainderOption(item=item)
+        ):
             if value is None:
                 return None
             if codecs.layouts.nullable(item):
@@ -195,19 +225,30 @@ def as_tool_form(codecs: Codecs, node: t.Type, value: Any) -> Any:
         case t.Array(item, _) | t.Set(item, _):
             return [as_tool_form(codecs, item, v) for v in value]
         case t.Map(key, val, _):
-            pairs = [(as_tool_form(codecs, key, k), as_tool_form(codecs, val, v)) for k, v in value]
+            pairs = [
+                (as_tool_form(codecs, key, k), as_tool_form(codecs, val, v))
+                for k, v in value
+            ]
             return [
-                {n: x for n, x in (("key", k), ("value", v)) if x is not None} for k, v in pairs
+                {n: x for n, x in (("key", k), ("value", v)) if x is not None}
+                for k, v in pairs
             ]
         case t.Tuple(items):
-            each = [as_tool_form(codecs, i, v) for i, v in zip(items, value, strict=True)]
+            each = [
+                as_tool_form(codecs, i, v) for i, v in zip(items, value, strict=True)
+            ]
             return {f"field_{i}": v for i, v in enumerate(each) if v is not None}
         case t.Struct(fields):
             keys = t.field_keys(fields)
             each = [
-                as_tool_form(codecs, f.type, value[k]) for k, f in zip(keys, fields, strict=True)
+                as_tool_form(codecs, f.type, value[k])
+                for k, f in zip(keys, fields, strict=True)
             ]
-            return {n: v for n, v in zip(property_names(keys), each, strict=True) if v is not None}
+            return {
+                n: v
+                for n, v in zip(property_names(keys), each, strict=True)
+                if v is not None
+            }
         case t.Enum(variants, _):
             if isinstance(value, str):
                 return value
@@ -248,7 +289,9 @@ def test_what_a_schema_allows_becomes_the_value_that_was_meant(
     shape = Schemas(codecs.layouts.resolver).shape(node)
     given_by_caller = json.loads(json.dumps(as_tool_form(codecs, node, plain)))
     if "as JSON text" not in json.dumps(shape.schema):
-        assert _valid(shape.schema, given_by_caller) or (given_by_caller is None and shape.nullable)
+        assert _valid(shape.schema, given_by_caller) or (
+            given_by_caller is None and shape.nullable
+        )
     converted = (
         shape.convert(given_by_caller)
         if shape.convert and given_by_caller is not None
@@ -256,7 +299,9 @@ def test_what_a_schema_allows_becomes_the_value_that_was_meant(
     )
     assert codec.encode_json(converted) == codec.encode(value)
     also = shape.convert(plain) if shape.convert and plain is not None else plain
-    assert codec.encode_json(also) == codec.encode(value), "DESIGN 6's own form is read too"
+    assert codec.encode_json(also) == codec.encode(value), (
+        "DESIGN 6's own form is read too"
+    )
 
 
 @given(programs(), st.data())
@@ -303,7 +348,11 @@ PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))
 @pytest.mark.parametrize(
     ("node", "given", "becomes"),
     [
-        (t.Map(t.U8, PAIR, t.U32), [{"key": 1, "value": {"field_0": 2}}], [[1, [2, None]]]),
+        (
+            t.Map(t.U8, PAIR, t.U32),
+            [{"key": 1, "value": {"field_0": 2}}],
+            [[1, [2, None]]],
+        ),
         (t.Map(t.U8, PAIR, t.U32), [[1, [2, True]]], [[1, [2, True]]]),
         (t.Map(t.BORSH_STRING, t.U8, t.U32), {"a": 1}, [["a", 1]]),
         (t.Map(t.BORSH_STRING, t.U8, t.U32), '[{"key": "a", "value": 1}]', [["a", 1]]),
@@ -324,12 +373,22 @@ PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))
         (t.Enum((t.Variant("a\u202e(b)"), t.Variant("B"))), "a_b", "a\u202e(b)"),
         (t.Enum((t.Variant("a\u202e(b)"), t.Variant("B", PAIR))), "a_b", "a\u202e(b)"),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": None}, "A"),
-        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"B": [1, None]}, {"B": [1, None]}),
-        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}, "B": {}}, {"A": {}, "B": {}}),
+        (
+            t.Enum((t.Variant("A"), t.Variant("B", PAIR))),
+            {"B": [1, None]},
+            {"B": [1, None]},
+        ),
+        (
+            t.Enum((t.Variant("A"), t.Variant("B", PAIR))),
+            {"A": {}, "B": {}},
+            {"A": {}, "B": {}},
+        ),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"Z": 1}, {"Z": 1}),
     ],
 )
-def test_what_callers_give_becomes_the_codec_s_form(node: t.Type, given: Any, becomes: Any) -> None:
+def test_what_callers_give_becomes_the_codec_s_form(
+    node: t.Type, given: Any, becomes: Any
+) -> None:
     convert = Schemas(Resolver(EMPTY)).shape(node).convert
     assert convert is not None
     assert convert(given) == becomes

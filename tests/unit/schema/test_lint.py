@@ -14,7 +14,9 @@ def test_mcpsol_s_own_clients_are_spoken_of_where_no_client_is_named() -> None:
         "x",
         (
             Instruction("good", Discriminator(bytes(8)), (t.Field("a", t.U64),)),
-            Instruction("owned", Discriminator(b"12345678"), (t.Field("owner", t.PUBKEY),)),
+            Instruction(
+                "owned", Discriminator(b"12345678"), (t.Field("owner", t.PUBKEY),)
+            ),
             Instruction("short", Discriminator(b"\1")),
             Instruction(
                 "wide",
@@ -25,7 +27,11 @@ def test_mcpsol_s_own_clients_are_spoken_of_where_no_client_is_named() -> None:
         ),
     )
     found = [(f.path, f.message) for f in lint(model) if f.rule == "mcpsol-client"]
-    assert [path for path, _ in found] == ["instructions[1]", "instructions[2]", "instructions[3]"]
+    assert [path for path, _ in found] == [
+        "instructions[1]",
+        "instructions[2]",
+        "instructions[3]",
+    ]
     assert "'owner' is pubkey" in found[0][1]
     assert "1 bytes" in found[1][1]
     assert "do not fit" in found[2][1]

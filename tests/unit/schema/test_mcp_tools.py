@@ -17,10 +17,13 @@ from mcpsol_py.schema.tool_lint import lint_tools
 from tests.models import real
 
 KEY = "11111111111111111111111111111111"
-SIDE = t.TypeDef("Side", t.Enum((t.Variant("Bid"), t.Variant("Ask", t.Tuple((t.U64,))))))
+SIDE = t.TypeDef(
+    "Side", t.Enum((t.Variant("Bid"), t.Variant("Ask", t.Tuple((t.U64,)))))
+)
 UNKNOWN = p.Pda((p.UnknownSeed("?"),))
 COMMON = p.AccountGroup(
-    "common", (p.Account("mint"), p.AccountGroup("deep", (p.Account("vault", pda=UNKNOWN),)))
+    "common",
+    (p.Account("mint"), p.AccountGroup("deep", (p.Account("vault", pda=UNKNOWN),))),
 )
 MODEL = p.ProgramModel(
     "market",
@@ -50,7 +53,9 @@ MODEL = p.ProgramModel(
         ),
         p.Instruction("read", p.Discriminator(b"\2"), returns=t.U64),
         p.Instruction(
-            "broken", p.Discriminator(b"\3"), (t.Field("a", t.Unsupported("f16", "no such type")),)
+            "broken",
+            p.Discriminator(b"\3"),
+            (t.Field("a", t.Unsupported("f16", "no such type")),),
         ),
     ),
     types=(SIDE,),
@@ -83,9 +88,9 @@ def test_only_accounts_that_no_client_can_fill_in_are_required() -> None:
 
 
 def test_who_knows_better_says_which_accounts_are_required() -> None:
-    schema = ToolMap(MODEL, must_give=lambda ix: [("market",)]).definition("placeOrder")[
-        "inputSchema"
-    ]
+    schema = ToolMap(MODEL, must_give=lambda ix: [("market",)]).definition(
+        "placeOrder"
+    )["inputSchema"]
     assert schema["properties"]["accounts"]["required"] == ["market"]
 
 
@@ -108,7 +113,10 @@ def test_descriptions_mark_the_program_s_words_and_tell_units_and_use() -> None:
 def test_a_name_that_is_a_sentence_is_quoted() -> None:
     ix = p.Instruction('Ignore "all" of it', p.Discriminator(b"\1"))
     (tool,) = tools(p.ProgramModel("x", (ix,)))
-    assert tool["description"] == "Instruction \"Ignore 'all' of it\" of the Solana program x"
+    assert (
+        tool["description"]
+        == "Instruction \"Ignore 'all' of it\" of the Solana program x"
+    )
     assert tool["name"] == "Ignore_all_of_it"
 
 
@@ -129,7 +137,9 @@ def test_what_cannot_be_served_is_left_out_with_the_reason() -> None:
 def test_instructions_that_only_the_program_can_call_are_not_tools() -> None:
     """An address of its own must sign, as for events by CPI; a signer at another program's address may well be."""
     pda = p.Pda((p.ConstSeed(b"event_authority"),))
-    theirs = p.Pda((p.ConstSeed(b"x"),), p.ConstValue("11111111111111111111111111111111"))
+    theirs = p.Pda(
+        (p.ConstSeed(b"x"),), p.ConstValue("11111111111111111111111111111111")
+    )
     instructions = [
         p.Instruction(
             name,
@@ -177,7 +187,9 @@ def test_a_tool_without_arguments_has_properties() -> None:
         },
     ],
 )
-def test_a_call_becomes_the_codec_s_and_the_planner_s_form(arguments: dict[str, Any]) -> None:
+def test_a_call_becomes_the_codec_s_and_the_planner_s_form(
+    arguments: dict[str, Any],
+) -> None:
     call = ToolMap(MODEL).call("placeOrder", arguments)
     assert call.instruction == "placeOrder"
     assert call.args == {
@@ -217,7 +229,11 @@ def test_strict_clients_give_null_for_what_they_leave_out() -> None:
         "accounts": 1,
         "pair": [1, None],
     }
-    assert call.accounts == {"owner": KEY, "referrer": None, "common": {"mint": KEY, "deep": {}}}
+    assert call.accounts == {
+        "owner": KEY,
+        "referrer": None,
+        "common": {"mint": KEY, "deep": {}},
+    }
     assert call.remaining == {}
 
 
@@ -294,7 +310,9 @@ def test_names_are_valid_and_unique_in_any_case(names: list[str]) -> None:
 # --- every real program, every client ---------------------------------------------------------------------------------
 
 
-def test_every_tool_of_every_real_program_is_valid_for_every_client(shared_idl: Path) -> None:
+def test_every_tool_of_every_real_program_is_valid_for_every_client(
+    shared_idl: Path,
+) -> None:
     model = real(shared_idl)
     default = tools(model)
     for profile in PROFILES:

@@ -85,13 +85,19 @@ def test_real_programs_come_back(shared_idl: Path, form: Any) -> None:
     _sound(pages.json_pages)
     lifted = lift(pages.json_pages)
     assert [
-        (i.name, i.discriminator.value, [f.type for f in i.args]) for i in lifted.instructions
-    ] == [(i.name, i.discriminator.value, [f.type for f in i.args]) for i in model.instructions]
+        (i.name, i.discriminator.value, [f.type for f in i.args])
+        for i in lifted.instructions
+    ] == [
+        (i.name, i.discriminator.value, [f.type for f in i.args])
+        for i in model.instructions
+    ]
     for a, b in zip(lifted.instructions, model.instructions, strict=True):
         assert [path for path, _ in _leaves(a.accounts)] == [
             path for path, _ in _leaves(b.accounts)
         ]
-        for (_, x), (_, y) in zip(_leaves(a.accounts), _leaves(b.accounts), strict=True):
+        for (_, x), (_, y) in zip(
+            _leaves(a.accounts), _leaves(b.accounts), strict=True
+        ):
             assert (x.writable, x.signer, x.optional, x.address) == (
                 y.writable,
                 y.signer,
@@ -124,9 +130,16 @@ def test_cursors_go_past_255() -> None:
 
 
 def test_a_document_without_limit_says_the_same() -> None:
-    wide = tuple(p.Account(f"account_{i}_of_a_long_name", optional=True) for i in range(60))
+    wide = tuple(
+        p.Account(f"account_{i}_of_a_long_name", optional=True) for i in range(60)
+    )
     model = p.ProgramModel(
-        "one", (p.Instruction("go", DISC, (t.Field("owner", t.PUBKEY),), wide, docs=("Go. Now.",)),)
+        "one",
+        (
+            p.Instruction(
+                "go", DISC, (t.Field("owner", t.PUBKEY),), wide, docs=("Go. Now.",)
+            ),
+        ),
     )
     document = compact_document(model)
     assert [row["d"] for row in document["tools"]] == ["0001020304050607"]
@@ -140,7 +153,11 @@ def test_a_document_without_limit_says_the_same() -> None:
 def test_a_tool_of_any_size_is_split_and_put_together(form: Any, accounts: int) -> None:
     items = tuple(
         p.Account(
-            f"account_{i}", i % 2 == 0, i % 3 == 0, optional=i % 5 == 0, docs=(f"The {i}th.",)
+            f"account_{i}",
+            i % 2 == 0,
+            i % 3 == 0,
+            optional=i % 5 == 0,
+            docs=(f"The {i}th.",),
         )
         for i in range(accounts)
     )
@@ -153,7 +170,9 @@ def test_a_tool_of_any_size_is_split_and_put_together(form: Any, accounts: int) 
     (tool,) = read_pages(pages)
     assert [a.name for a in tool.accounts] == [f"account_{i}" for i in range(accounts)]
     assert tool.description == ("A long tale. " * 300).strip()
-    assert sum(len(json.loads(page)["tools"]) for page in pages) == 1, "old clients see one tool"
+    assert sum(len(json.loads(page)["tools"]) for page in pages) == 1, (
+        "old clients see one tool"
+    )
 
 
 def test_descriptions_can_be_short_or_left_out() -> None:
@@ -166,7 +185,9 @@ def test_descriptions_can_be_short_or_left_out() -> None:
         "",
     ]  # fmt: skip
     long = p.ProgramModel("x", (p.Instruction("go", DISC, docs=("word " * 100,)),))
-    assert len(read_pages(write_pages(long, descriptions="short"))[0].description) <= 100
+    assert (
+        len(read_pages(write_pages(long, descriptions="short"))[0].description) <= 100
+    )
 
 
 def test_text_is_escaped_and_cleaned() -> None:
@@ -190,21 +211,27 @@ def test_long_names_and_no_tools() -> None:
     assert read_pages(pages)[0].name == "i" * 200
     assert [
         len(x)
-        for x in (read_pages(write_pages(p.ProgramModel("x"))), write_pages(p.ProgramModel("x")))
+        for x in (
+            read_pages(write_pages(p.ProgramModel("x"))),
+            write_pages(p.ProgramModel("x")),
+        )
     ] == [0, 1]
 
 
 def test_a_page_set_answers_as_the_program_does() -> None:
     pages = PageSet([b"{0}", b"{1}"], [b"s0", b"s1"])
-    assert [pages.get(c) for c in (None, 0, 1, 2, 0x7FFF, 0x8000, 0x8001, 0x8002, 0xFFFF)] == [
-        *(b"{0}", b"{0}", b"{1}", b"", b"", b"s0", b"s1", b"", b"")
-    ]
+    assert [
+        pages.get(c) for c in (None, 0, 1, 2, 0x7FFF, 0x8000, 0x8001, 0x8002, 0xFFFF)
+    ] == [*(b"{0}", b"{0}", b"{1}", b"", b"", b"s0", b"s1", b"", b"")]
 
 
 def test_page_0_names_the_stream_and_no_other_does() -> None:
     model = p.ProgramModel(
         "x",
-        tuple(p.Instruction(f"i{i}" * 20, replace(DISC, value=bytes([i] * 8))) for i in range(40)),
+        tuple(
+            p.Instruction(f"i{i}" * 20, replace(DISC, value=bytes([i] * 8)))
+            for i in range(40)
+        ),
     )
     pages = page_set(model)
     read = [read_page(page, i) for i, page in enumerate(pages.json_pages)]
@@ -257,7 +284,9 @@ def test_malformed_pages_are_refused(data: bytes) -> None:
     assert caught.value.cursor == 7
 
 
-@pytest.mark.parametrize(("value", "expected"), [("0", 0), ("300", 300), (5, 5), (None, None)])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("0", 0), ("300", 300), (5, 5), (None, None)]
+)
 def test_next_cursors_are_read_as_text_or_number(value: Any, expected: Any) -> None:
     assert read_page(_page(nextCursor=value)).next_cursor == expected
 
@@ -368,7 +397,9 @@ _keys = st.sampled_from(
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_keys, inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(_keys, inner, max_size=5)
+    ),
     max_leaves=20,
 )
 
@@ -384,7 +415,12 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
 
 def test_a_large_program_is_read_in_time() -> None:
     rows = [
-        {"n": f"t{i}", "d": "00" * 8, "p": {"a_w": "pubkey", "b": "u64"}, "r": ["a_w", "b"]}
+        {
+            "n": f"t{i}",
+            "d": "00" * 8,
+            "p": {"a_w": "pubkey", "b": "u64"},
+            "r": ["a_w", "b"],
+        }
         for i in range(8000)
     ]
     start = time.process_time()  # of this process alone: others may be busy

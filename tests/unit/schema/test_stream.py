@@ -23,7 +23,8 @@ from mcpsol_py.schema.stream import (
 from tests.models import anything, programs, real
 
 MODEL = ProgramModel(
-    "vault", docs=tuple(f"{i} words that do not pack well {i * 7919:x}" for i in range(400))
+    "vault",
+    docs=tuple(f"{i} words that do not pack well {i * 7919:x}" for i in range(400)),
 )
 
 
@@ -49,7 +50,9 @@ def test_equal_models_have_one_identity() -> None:
 
 def test_text_that_utf8_cannot_say_does_not_stop_it() -> None:
     model = ProgramModel("x", docs=("half a pair \ud800.",))
-    assert read_stream(write_stream(model), stream_ref(model)).docs == ("half a pair ?.",)
+    assert read_stream(write_stream(model), stream_ref(model)).docs == (
+        "half a pair ?.",
+    )
 
 
 def test_pages_are_framed_as_docs_wire_says() -> None:
@@ -82,7 +85,9 @@ def test_any_changed_byte_is_found(data: st.DataObject) -> None:
 def test_missing_swapped_cut_and_foreign_pages_are_found(data: st.DataObject) -> None:
     pages, ref = stream(MODEL)
     other, _ = stream(ProgramModel("other", docs=MODEL.docs))
-    kind = data.draw(st.sampled_from(["missing", "swapped", "cut", "foreign", "empty", "none"]))
+    kind = data.draw(
+        st.sampled_from(["missing", "swapped", "cut", "foreign", "empty", "none"])
+    )
     i = data.draw(st.integers(0, len(pages) - 2))
     if kind == "missing":
         del pages[i]
@@ -131,7 +136,9 @@ def test_a_reference_that_cannot_be_is_refused(change: dict[str, object]) -> Non
 
 
 def test_a_bomb_is_not_unpacked() -> None:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
+    packer = zlib.compressobj(
+        9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
+    )
     packed = packer.compress(bytes(10_000_000)) + packer.flush()
     chunks = [packed[i : i + CHUNK] for i in range(0, len(packed), CHUNK)]
     pages = [
@@ -142,7 +149,9 @@ def test_a_bomb_is_not_unpacked() -> None:
         read_stream(pages, StreamRef(0x8000, len(packed), 5000, "0" * 64))
 
 
-def test_a_model_without_cursors_enough_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_cursors_enough_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(SchemaError, match="there are cursors for 1"):
         stream(MODEL, at=0xFFFF)
     monkeypatch.setattr(module, "MAX_TEXT", 100)

@@ -42,7 +42,9 @@ def test_the_writer_writes_these_bytes(vector: dict[str, Any]) -> None:
     # how well the stream packs depends on the zlib at hand, so what page 0 says of it is taken from the vector
     ref = read_page(pages.json_pages[0]).stream
     assert (
-        write_pages(model_from_json(vector["model"]), form=vector["form"], stream_ref=ref)
+        write_pages(
+            model_from_json(vector["model"]), form=vector["form"], stream_ref=ref
+        )
         == pages.json_pages
     )
 
@@ -50,7 +52,9 @@ def test_the_writer_writes_these_bytes(vector: dict[str, Any]) -> None:
 @_named(OURS)
 def test_both_readers_read_them(vector: dict[str, Any]) -> None:
     pages = _pages(vector)
-    assert lift(pages.json_pages, pages.stream_pages) == model_from_json(vector["model"])
+    assert lift(pages.json_pages, pages.stream_pages) == model_from_json(
+        vector["model"]
+    )
     reader = Reader(pages.get)
     assert reader.model() == vector["model"]
     assert reader.program() == vector["program"]

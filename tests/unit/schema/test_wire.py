@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from mcpsol_py.model import types as t
-from mcpsol_py.model.program import LIST_TOOLS, Account, Discriminator, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    LIST_TOOLS,
+    Account,
+    Discriminator,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import read_page, read_pages, read_schema
@@ -67,8 +73,16 @@ def test_the_compact_form_that_mcpsol_documents() -> None:
 
 
 _PARAMETERS = {
-    "counter": {"type": "pubkey", "writable": True, "description": "The counter account to modify"},
-    "authority": {"type": "pubkey", "signer": True, "description": "Must match counter authority"},
+    "counter": {
+        "type": "pubkey",
+        "writable": True,
+        "description": "The counter account to modify",
+    },
+    "authority": {
+        "type": "pubkey",
+        "signer": True,
+        "description": "Must match counter authority",
+    },
     "amount": {"type": "u64", "description": "Value to add"},
 }
 
@@ -112,7 +126,8 @@ def test_the_verbose_form_as_coded_as_documented_and_mixed(row: Any) -> None:
 
 def test_a_program_of_two_pages_whose_macro_lists_list_tools() -> None:
     first = _old(
-        {"name": "increment", "discriminator": INCREMENT, "parameters": _PARAMETERS}, nextCursor="1"
+        {"name": "increment", "discriminator": INCREMENT, "parameters": _PARAMETERS},
+        nextCursor="1",
     )
     last = _old({"n": "list_tools", "d": LIST_TOOLS.hex()})
     assert read_page(first).next_cursor == 1
@@ -120,7 +135,10 @@ def test_a_program_of_two_pages_whose_macro_lists_list_tools() -> None:
     schema = read_schema([first, last])
     assert [tool.name for tool in schema.tools] == ["increment", "list_tools"]
     model = lift([first, last])
-    assert (model.name, [i.name for i in model.instructions]) == ("counter", ["increment"])
+    assert (model.name, [i.name for i in model.instructions]) == (
+        "counter",
+        ["increment"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,7 +164,13 @@ def test_a_pubkey_behind_an_argument_is_an_argument() -> None:
 
 
 def test_one_at_the_end_of_the_accounts_is_reported() -> None:
-    params = {"mint": "pubkey", "state_w": "pubkey", "a": "pubkey", "b": "pubkey", "amount": "u64"}
+    params = {
+        "mint": "pubkey",
+        "state_w": "pubkey",
+        "a": "pubkey",
+        "b": "pubkey",
+        "amount": "u64",
+    }
     row = {"n": "set", "d": "", "p": params, "r": list(params)}
     assert _one(row).ambiguous == ("a", "b")
     messages = [m for _, _, m in lift([_old(row)]).findings]
@@ -155,7 +179,16 @@ def test_one_at_the_end_of_the_accounts_is_reported() -> None:
 
 def test_uncertain_and_unknown_words_are_reported() -> None:
     model = lift(
-        [_old({"n": "a", "d": INCREMENT, "p": {"n": "int", "v": "Vec<Thing>"}, "r": ["n", "v"]})]
+        [
+            _old(
+                {
+                    "n": "a",
+                    "d": INCREMENT,
+                    "p": {"n": "int", "v": "Vec<Thing>"},
+                    "r": ["n", "v"],
+                }
+            )
+        ]
     )
     (ix,) = model.instructions
     assert [f.type for f in ix.args] == [
@@ -180,25 +213,34 @@ def test_uncertain_and_unknown_words_are_reported() -> None:
     ],
 )
 def test_one_suffix_is_taken_off(key: str, expected: tuple[str, bool, bool]) -> None:
-    assert _accounts(_one({"n": "a", "d": "", "p": {key: "pubkey"}, "r": [key]})) == [expected]
+    assert _accounts(_one({"n": "a", "d": "", "p": {key: "pubkey"}, "r": [key]})) == [
+        expected
+    ]
 
 
 def test_verbose_names_keep_their_ends() -> None:
     assert _accounts(
-        _one({"name": "a", "discriminator": "", "parameters": {"pool_w": {"type": "pubkey"}}})
+        _one(
+            {
+                "name": "a",
+                "discriminator": "",
+                "parameters": {"pool_w": {"type": "pubkey"}},
+            }
+        )
     ) == [("pool_w", False, False)]
 
 
 def test_control_characters_in_strings_are_accepted() -> None:
-    page = (
-        b'{"v":"2024-11-05","name":"c\x01d","tools":[{"n":"a\x02b","i":"tab\there\x00","d":"00"}]}'
-    )
+    page = b'{"v":"2024-11-05","name":"c\x01d","tools":[{"n":"a\x02b","i":"tab\there\x00","d":"00"}]}'
     (tool,) = read_pages([page])
     assert (tool.name, tool.description) == ("ab", "tab\there")
 
 
 def test_bytes_other_than_utf8_are_accepted() -> None:
-    assert read_pages([b'{"name":"c","tools":[{"n":"a\xff","d":"00"}]}'])[0].name == "a\ufffd"
+    assert (
+        read_pages([b'{"name":"c","tools":[{"n":"a\xff","d":"00"}]}'])[0].name
+        == "a\ufffd"
+    )
 
 
 def test_an_account_and_an_argument_under_one_key() -> None:
@@ -226,7 +268,9 @@ def test_order_names_what_is_not_there_and_leaves_out_what_is() -> None:
 # --- ours -------------------------------------------------------------------------------------------------------------
 
 
-def _fault(*args: t.Field, disc: Discriminator | None = None, **more: Any) -> str | None:
+def _fault(
+    *args: t.Field, disc: Discriminator | None = None, **more: Any
+) -> str | None:
     ix = Instruction("go", disc or Discriminator(bytes(8)), args, **more)
     return old_client_fault(
         tool_of(ix), Resolver(ProgramModel("x", types=(t.TypeDef("Amount", t.U64),)))
@@ -235,7 +279,10 @@ def _fault(*args: t.Field, disc: Discriminator | None = None, **more: Any) -> st
 
 def test_what_old_clients_can_build() -> None:
     assert _fault() is None
-    assert _fault(*(t.Field(f"a{i}", node) for i, node in enumerate(OLD_WORDS.values()))) is None
+    assert (
+        _fault(*(t.Field(f"a{i}", node) for i, node in enumerate(OLD_WORDS.values())))
+        is None
+    )
     assert (
         _fault(
             t.Field("a", t.Link("Amount")),
@@ -279,10 +326,15 @@ def test_a_label_is_never_a_word_that_means_something() -> None:
         ),
     )
     args = tuple(
-        t.Field(f"a_{d.name}", t.Option(t.Link(d.name)) if d.name == "u64" else t.Link(d.name))
+        t.Field(
+            f"a_{d.name}",
+            t.Option(t.Link(d.name)) if d.name == "u64" else t.Link(d.name),
+        )
         for d in model.types
     )
-    row = write_compact(tool_of(Instruction("go", Discriminator(bytes(8)), args)), Resolver(model))
+    row = write_compact(
+        tool_of(Instruction("go", Discriminator(bytes(8)), args)), Resolver(model)
+    )
     assert row["p"] == {
         "a_u64": "Option<u64>",
         "a_pubkey": "=pubkey",

@@ -24,7 +24,9 @@ def test_a_name_comes_from_the_owner_first_then_from_the_chain() -> None:
 
 
 def test_an_unknown_name_is_refused_with_a_near_one() -> None:
-    with pytest.raises(SourceError, match="no address is called '@treasurry'.*treasury"):
+    with pytest.raises(
+        SourceError, match="no address is called '@treasurry'.*treasury"
+    ):
         AddressBook("devnet", {"treasury": MINE}).address("@treasurry")
 
 
@@ -48,7 +50,10 @@ def test_texts_that_may_be_no_addresses_keep_names_that_nobody_gave() -> None:
 
 def test_a_text_is_shown_with_names_and_decimals() -> None:
     book = AddressBook("mainnet", {"shop": MINE})
-    assert book.named(f"1,500,000 base units of {ids.USDC} to {MINE}.") == "1.5 @usdc to @shop."
+    assert (
+        book.named(f"1,500,000 base units of {ids.USDC} to {MINE}.")
+        == "1.5 @usdc to @shop."
+    )
     assert book.named("5,000 lamports would leave") == "0.000005 SOL would leave"
     assert (
         book.named(f"5 base units of mint {MINE}") == "5 base units of @shop"
@@ -57,11 +62,18 @@ def test_a_text_is_shown_with_names_and_decimals() -> None:
     assert book.amount(7, MINE) == "7 base units of @shop"
 
 
-@given(st.lists(st.sampled_from([MINE, ids.USDC, "mint ", " ", "x", "7", "é", ".", "\n"])))
-def test_a_book_of_few_names_and_one_of_many_show_a_text_alike(parts: list[str]) -> None:
+@given(
+    st.lists(st.sampled_from([MINE, ids.USDC, "mint ", " ", "x", "7", "é", ".", "\n"]))
+)
+def test_a_book_of_few_names_and_one_of_many_show_a_text_alike(
+    parts: list[str],
+) -> None:
     many = {f"wallet-{n}": str(Pubkey(bytes([n] * 32))) for n in range(1, 60)}
     text = "".join(parts)
-    few, full = AddressBook("mainnet", {"shop": MINE}), AddressBook("mainnet", {"shop": MINE}, many)
+    few, full = (
+        AddressBook("mainnet", {"shop": MINE}),
+        AddressBook("mainnet", {"shop": MINE}, many),
+    )
     assert few.named(text) == full.named(text)
 
 
@@ -71,7 +83,12 @@ def test_a_name_has_a_form() -> None:
 
 
 def test_an_amount_has_its_decimal_point() -> None:
-    assert [ui_amount(n, 6) for n in (1_500_000, 1, 0, -5)] == ["1.5", "0.000001", "0", "-0.000005"]
+    assert [ui_amount(n, 6) for n in (1_500_000, 1, 0, -5)] == [
+        "1.5",
+        "0.000001",
+        "0",
+        "-0.000005",
+    ]
     assert ui_amount(5, None) == "5"
 
 
@@ -83,6 +100,10 @@ def test_an_amount_of_thousands_of_digits_stays_as_it_is() -> None:
 def test_names_in_a_json_value_are_found_at_any_depth() -> None:
     alice = "1V1e9SoXnjBAPYKPwwtqwYDorfH6hVS4isztRsXKbCW"
     book = AddressBook("local", {"alice": alice})
-    value = {"rows": [{"owner": alice, "amount": "5"}, [ids.TOKEN_PROGRAM]], "n": 5, "none": None}
+    value = {
+        "rows": [{"owner": alice, "amount": "5"}, [ids.TOKEN_PROGRAM]],
+        "n": 5,
+        "none": None,
+    }
     assert book.names_in(value) == {alice: "@alice", ids.TOKEN_PROGRAM: "SPL Token"}
     assert book.names_in({alice: 1}) == {}

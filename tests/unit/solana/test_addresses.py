@@ -6,7 +6,9 @@ from mcpsol_py.solana import addresses, ids
 from mcpsol_py.solana.base58 import is_address
 
 TEXTS = {
-    name: value for name, value in vars(ids).items() if name.isupper() and isinstance(value, str)
+    name: value
+    for name, value in vars(ids).items()
+    if name.isupper() and isinstance(value, str)
 }
 
 
@@ -20,9 +22,13 @@ def test_no_id_is_listed_twice() -> None:
 
 
 def test_keys_are_the_ids_of_the_same_name() -> None:
-    keys = {name: key for name, key in vars(addresses).items() if isinstance(key, Pubkey)}
+    keys = {
+        name: key for name, key in vars(addresses).items() if isinstance(key, Pubkey)
+    }
     assert len(keys) > 25
-    assert {name: str(key) for name, key in keys.items()} == {name: TEXTS[name] for name in keys}
+    assert {name: str(key) for name, key in keys.items()} == {
+        name: TEXTS[name] for name in keys
+    }
 
 
 def test_named_programs_are_among_the_ids() -> None:

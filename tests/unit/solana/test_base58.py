@@ -19,7 +19,8 @@ def test_addresses_are_as_solders_writes_them(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1" * 31, "1" * 33, "0" * 32, "l" * 43, "z" * 44, " " + "1" * 32, "é" * 32]
+    "text",
+    ["", "1" * 31, "1" * 33, "0" * 32, "l" * 43, "z" * 44, " " + "1" * 32, "é" * 32],
 )
 def test_what_is_no_address(text: str) -> None:
     assert not is_address(text)

@@ -3,7 +3,11 @@
 import pytest
 
 from mcpsol_py.solana.addresses import COMPUTE_BUDGET
-from mcpsol_py.solana.compute_budget import compute_budget, compute_unit_limit, compute_unit_price
+from mcpsol_py.solana.compute_budget import (
+    compute_budget,
+    compute_unit_limit,
+    compute_unit_price,
+)
 
 
 def test_a_limit_is_tag_2_and_a_u32() -> None:
@@ -17,7 +21,8 @@ def test_a_price_is_tag_3_and_a_u64() -> None:
 
 
 @pytest.mark.parametrize(
-    ("units", "price", "tags"), [(None, None, []), (5, None, [2]), (None, 5, [3]), (5, 5, [2, 3])]
+    ("units", "price", "tags"),
+    [(None, None, []), (5, None, [2]), (None, 5, [3]), (5, 5, [2, 3])],
 )
 def test_a_value_of_none_leaves_its_instruction_out(
     units: int | None, price: int | None, tags: list[int]

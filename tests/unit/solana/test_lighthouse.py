@@ -39,7 +39,9 @@ LANDED = {
 
 
 @pytest.mark.parametrize("landed", LANDED)
-def test_assertions_about_an_account_are_the_bytes_that_wallets_append(landed: str) -> None:
+def test_assertions_about_an_account_are_the_bytes_that_wallets_append(
+    landed: str,
+) -> None:
     wanted = bytes.fromhex(landed)
     made = assert_info(KEY, LANDED[landed])
     data = bytes(made.data)
@@ -53,7 +55,34 @@ def test_assertions_about_an_account_are_the_bytes_that_wallets_append(landed: s
 def test_the_first_of_solflares_assertions_in_6LHBhFVL() -> None:
     """AssertAccountInfoMulti of that transaction: lamports >= 40,305,008, lamports <= …, owner == System."""
     landed = bytes(
-        [6, 5, 3, 0, 112, 1, 103, 2, 0, 0, 0, 0, 4, 0, 100, 2, 1, 4, 0, 0, 0, 0, 5, 3, 0, 0]
+        [
+            6,
+            5,
+            3,
+            0,
+            112,
+            1,
+            103,
+            2,
+            0,
+            0,
+            0,
+            0,
+            4,
+            0,
+            100,
+            2,
+            1,
+            4,
+            0,
+            0,
+            0,
+            0,
+            5,
+            3,
+            0,
+            0,
+        ]
     )
     assert landed[3:13] == lamports_at_least(40_305_008)
     assert landed[-3:] == owned_by(SYSTEM_PROGRAM)

@@ -19,7 +19,10 @@ CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
 
 
 def metas(instruction: Instruction) -> list[tuple[Pubkey, str]]:
-    return [(m.pubkey, "s" * m.is_signer + "w" * m.is_writable) for m in instruction.accounts]
+    return [
+        (m.pubkey, "s" * m.is_signer + "w" * m.is_writable)
+        for m in instruction.accounts
+    ]
 
 
 def test_the_instructions_bytes_and_accounts() -> None:
@@ -76,7 +79,9 @@ def program(at: Pubkey = PROGRAMDATA) -> Account:
     return account(struct.pack("<I", 2) + bytes(at), executable=True)
 
 
-def programdata(authority: Pubkey | None, elf: bytes = b"elf\0\0", slot: int = 5) -> Account:
+def programdata(
+    authority: Pubkey | None, elf: bytes = b"elf\0\0", slot: int = 5
+) -> Account:
     option = bytes(33) if authority is None else b"\1" + bytes(authority)
     return account(struct.pack("<IQ", 3, slot) + option + elf)
 

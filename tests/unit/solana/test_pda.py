@@ -11,11 +11,16 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.errors import PdaError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
-from mcpsol_py.solana.pda import anchor_idl_address, associated_token, event_authority, find_pda
+from mcpsol_py.solana.pda import (
+    anchor_idl_address,
+    associated_token,
+    event_authority,
+    find_pda,
+)
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "addresses.json").read_text())[
-    "addresses"
-]
+VECTORS = json.loads(
+    (Path(__file__).parents[2] / "vectors" / "addresses.json").read_text()
+)["addresses"]
 
 
 def seed_bytes(seed: dict[str, Any]) -> bytes:
@@ -31,7 +36,9 @@ def seed_bytes(seed: dict[str, Any]) -> bytes:
 
 def derive(vector: dict[str, Any]) -> Pubkey:
     if vector["kind"] == "ata":
-        keys = (Pubkey.from_string(vector[k]) for k in ("owner", "mint", "token_program"))
+        keys = (
+            Pubkey.from_string(vector[k]) for k in ("owner", "mint", "token_program")
+        )
         return associated_token(*keys)
     program = Pubkey.from_string(vector["program"])
     if vector["kind"] == "anchor_idl":
@@ -68,8 +75,12 @@ def test_more_than_15_seeds_are_refused() -> None:
     find_pda([b"x"] * 15, Pubkey.new_unique())
 
 
-@given(st.lists(st.binary(max_size=32), max_size=15), st.binary(min_size=32, max_size=32))
-def test_the_bump_is_the_first_that_leaves_the_curve(seeds: list[bytes], program: bytes) -> None:
+@given(
+    st.lists(st.binary(max_size=32), max_size=15), st.binary(min_size=32, max_size=32)
+)
+def test_the_bump_is_the_first_that_leaves_the_curve(
+    seeds: list[bytes], program: bytes
+) -> None:
     owner = Pubkey(program)
     address, bump = find_pda(seeds, owner)
     assert not address.is_on_curve()

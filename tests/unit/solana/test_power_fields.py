@@ -23,7 +23,9 @@ def test_a_token_account_of_the_owner() -> None:
 
 
 def test_a_delegate_and_a_closer_are_kept_and_the_allowance_may_shrink() -> None:
-    fields = power_fields(token(ME, 9, delegate=THEM, delegated=7, closer=THEM), [str(ME)])
+    fields = power_fields(
+        token(ME, 9, delegate=THEM, delegated=7, closer=THEM), [str(ME)]
+    )
     assert fields == [
         PowerField(32, bytes(ME)),
         PowerField(72, (1).to_bytes(4, "little")),
@@ -35,7 +37,13 @@ def test_a_delegate_and_a_closer_are_kept_and_the_allowance_may_shrink() -> None
 
 
 def test_a_mint_that_names_the_owner() -> None:
-    mint = Mint(mint_authority=ME, supply=5, decimals=0, is_initialized=True, freeze_authority=None)
+    mint = Mint(
+        mint_authority=ME,
+        supply=5,
+        decimals=0,
+        is_initialized=True,
+        freeze_authority=None,
+    )
     fields = power_fields(Account(1, bytes(mint), TOKEN_PROGRAM), [str(ME)])
     assert fields == [
         PowerField(0, (1).to_bytes(4, "little")),
@@ -47,7 +55,9 @@ def test_a_mint_that_names_the_owner() -> None:
 def test_a_stake_account_keeps_its_authorities_and_its_lockup() -> None:
     head = (2).to_bytes(4, "little") + bytes(8) + bytes(ME) * 2
     account = Account(1, head + bytes(48) + bytes(76), STAKE_PROGRAM)
-    places = [(field.offset, len(field.value)) for field in power_fields(account, [str(ME)])]
+    places = [
+        (field.offset, len(field.value)) for field in power_fields(account, [str(ME)])
+    ]
     assert places == [(12, 32), (44, 32), (76, 8), (84, 8), (92, 32)]
 
 

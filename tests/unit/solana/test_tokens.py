@@ -51,7 +51,9 @@ def token_accounts(draw: st.DrawFn) -> TokenAccount:
         delegated_amount=0 if delegate is None else draw(U64),
         close_authority=draw(st.none() | KEYS),
         rent_reserve=draw(st.none() | U64),
-        state=draw(st.sampled_from([TokenAccountState.INITIALIZED, TokenAccountState.FROZEN])),
+        state=draw(
+            st.sampled_from([TokenAccountState.INITIALIZED, TokenAccountState.FROZEN])
+        ),
     )
 
 
@@ -71,7 +73,9 @@ def mint_bytes(mint: Mint) -> bytes:
 
 
 @given(token_accounts())
-def test_a_token_account_has_the_bytes_that_solders_writes(account: TokenAccount) -> None:
+def test_a_token_account_has_the_bytes_that_solders_writes(
+    account: TokenAccount,
+) -> None:
     data = account.to_bytes()
     assert data == solders_account(account)
     assert len(data) == tokens.TOKEN_ACCOUNT_SIZE
@@ -122,7 +126,9 @@ def test_a_wrapped_sol_account_is_native() -> None:
         Account(1, bytes(165), TOKEN_PROGRAM),
         Account(1, Mint().to_bytes(), TOKEN_PROGRAM),
         Account(1, TokenAccount(A, B).to_bytes() + b"\x01\0\0", TOKEN_2022_PROGRAM),
-        Account(1, tokens.forged_multisig(TokenAccount(A, B).to_bytes()), TOKEN_2022_PROGRAM),
+        Account(
+            1, tokens.forged_multisig(TokenAccount(A, B).to_bytes()), TOKEN_2022_PROGRAM
+        ),
     ],
 )
 def test_other_accounts_are_not_read_as_token_accounts(account: Account | None) -> None:
@@ -147,7 +153,9 @@ def test_a_multisig_of_solders_is_read() -> None:
 
 @pytest.mark.parametrize("head", [b"\1\1\0", b"\1\0\1", b"\1\x0c\1"])
 def test_a_multisig_out_of_use_or_with_an_odd_count_is_not_read(head: bytes) -> None:
-    assert tokens.read_multisig(Account(1, head.ljust(355, b"\1"), TOKEN_PROGRAM)) is None
+    assert (
+        tokens.read_multisig(Account(1, head.ljust(355, b"\1"), TOKEN_PROGRAM)) is None
+    )
 
 
 def test_filters_find_the_owner_and_the_mint() -> None:
@@ -163,7 +171,9 @@ def on_chain(data: bytes, owner: Pubkey = TOKEN_PROGRAM) -> Account:
     return Account(1, data, owner)
 
 
-MINT_ACCOUNT = on_chain(Mint(A, supply=1_000, decimals=6).to_bytes(), TOKEN_2022_PROGRAM)
+MINT_ACCOUNT = on_chain(
+    Mint(A, supply=1_000, decimals=6).to_bytes(), TOKEN_2022_PROGRAM
+)
 TOKENS = on_chain(TokenAccount(A, B, 77).to_bytes())
 
 
@@ -206,7 +216,9 @@ def test_a_field_that_is_not_certain_is_not_guessed(
 
 def extended(*found: tuple[int, bytes]) -> Account:
     rows = b"".join(struct.pack("<HH", kind, len(data)) + data for kind, data in found)
-    return on_chain(Mint().to_bytes().ljust(165, b"\0") + b"\x01" + rows, TOKEN_2022_PROGRAM)
+    return on_chain(
+        Mint().to_bytes().ljust(165, b"\0") + b"\x01" + rows, TOKEN_2022_PROGRAM
+    )
 
 
 def test_extensions_end_at_type_zero() -> None:
@@ -248,10 +260,17 @@ def test_patching_a_token_account_changes_that_field_only(
     account: TokenAccount, other: Pubkey, more: int, rest: bytes
 ) -> None:
     data = account.to_bytes() + rest
-    changes: dict[str, Pubkey | int] = {"mint": other, "owner": other, "amount": more, "state": 2}
+    changes: dict[str, Pubkey | int] = {
+        "mint": other,
+        "owner": other,
+        "amount": more,
+        "state": 2,
+    }
     for name, value in changes.items():
         changed = tokens.patch_token_account(data, **{name: value})
-        expected = {f: getattr(account, f) for f in TokenAccount.__slots__} | {name: value}
+        expected = {f: getattr(account, f) for f in TokenAccount.__slots__} | {
+            name: value
+        }
         assert changed == TokenAccount(**expected).to_bytes() + rest
 
 
@@ -260,10 +279,17 @@ def test_patching_a_mint_changes_that_field_only(
     authority: Pubkey, supply: int, more: int, other: Pubkey
 ) -> None:
     data = Mint(authority, supply, 6).to_bytes() + b"rest"
-    assert tokens.patch_mint(data, supply=more) == Mint(authority, more, 6).to_bytes() + b"rest"
-    assert tokens.patch_mint(data, decimals=7) == Mint(authority, supply, 7).to_bytes() + b"rest"
     assert (
-        tokens.patch_mint(data, mint_authority=other) == Mint(other, supply, 6).to_bytes() + b"rest"
+        tokens.patch_mint(data, supply=more)
+        == Mint(authority, more, 6).to_bytes() + b"rest"
+    )
+    assert (
+        tokens.patch_mint(data, decimals=7)
+        == Mint(authority, supply, 7).to_bytes() + b"rest"
+    )
+    assert (
+        tokens.patch_mint(data, mint_authority=other)
+        == Mint(other, supply, 6).to_bytes() + b"rest"
     )
 
 

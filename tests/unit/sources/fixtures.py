@@ -4,7 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mcpsol_py.model.program import Account, AccountGroup, AccountItem, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountItem,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.sources.detect import read
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "idls"

@@ -74,7 +74,9 @@ def test_generics_become_the_type_they_are_called_with() -> None:
 def test_a_const_parameter_is_passed_on_by_name() -> None:
     wrap = next(d for d in load("anchor/wide").types if d.name == "Wrap")
     assert isinstance(wrap.type, Struct)
-    assert wrap.type.fields[0].type == Link("Pair", (TypeArg(Generic("U")), TypeArg(Generic("M"))))
+    assert wrap.type.fields[0].type == Link(
+        "Pair", (TypeArg(Generic("U")), TypeArg(Generic("M")))
+    )
     assert [g.const for g in wrap.generics] == [None, "usize"]
 
 
@@ -104,7 +106,8 @@ def test_an_unknown_type_disables_its_instruction_and_no_other() -> None:
     model = load("anchor/wide")
     assert set(unusable(model)) == {"unsaid"}
     assert args("unsaid")["odd"] == Unsupported(
-        "u24", "unknown type name; integers are u8, u16, u32, u64, u128, u256 and i8 to i256"
+        "u24",
+        "unknown type name; integers are u8, u16, u32, u64, u128, u256 and i8 to i256",
     )
 
 
@@ -112,7 +115,10 @@ def test_given_discriminators_win_and_missing_ones_are_derived() -> None:
     model = load("anchor/prefixes")
     assert instruction(model, "long").discriminator.value == bytes([1, 2])
     missing = instruction(model, "no_key").discriminator
-    assert (missing.value, missing.origin) == (sha256(b"global:no_key").digest()[:8], "anchor")
+    assert (missing.value, missing.origin) == (
+        sha256(b"global:no_key").digest()[:8],
+        "anchor",
+    )
     assert instruction(model, "silent").discriminator.value == b""
 
 
@@ -165,19 +171,34 @@ def test_an_address_that_is_none_is_a_finding() -> None:
             {"instructions": [{"name": "a", "accounts": [{"name": "x", "signer": 1}]}]},
             "instructions[0].accounts[0].signer",
         ),
-        ({"instructions": [{"name": "a", "args": [{"type": "u8"}]}]}, "instructions[0].args[0]"),
+        (
+            {"instructions": [{"name": "a", "args": [{"type": "u8"}]}]},
+            "instructions[0].args[0]",
+        ),
         (
             {"instructions": [{"name": "a", "discriminator": [256]}]},
             "instructions[0].discriminator",
         ),
         ({"types": [{"name": "T", "type": "u8"}]}, "types[0].type"),
-        ({"types": [{"name": "T", "type": {"kind": "struct", "fields": {}, "x": 1}}]}, ""),
+        (
+            {
+                "types": [
+                    {"name": "T", "type": {"kind": "struct", "fields": {}, "x": 1}}
+                ]
+            },
+            "",
+        ),
         ({"errors": [{"name": "E", "code": "6000x"}]}, "errors[0].code"),
         ({"metadata": []}, "metadata"),
         (
             {
                 "instructions": [
-                    {"name": "a", "accounts": [{"name": "x", "pda": {"seeds": [{"kind": "arg"}]}}]}
+                    {
+                        "name": "a",
+                        "accounts": [
+                            {"name": "x", "pda": {"seeds": [{"kind": "arg"}]}}
+                        ],
+                    }
                 ]
             },
             "instructions[0].accounts[0].pda.seeds[0].path",

@@ -7,7 +7,13 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py.model.check import check, unusable
-from mcpsol_py.model.program import AccountGroup, AccountSeed, AccountValue, ArgSeed, ConstSeed
+from mcpsol_py.model.program import (
+    AccountGroup,
+    AccountSeed,
+    AccountValue,
+    ArgSeed,
+    ConstSeed,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     BORSH_BYTES,
@@ -43,7 +49,12 @@ def args(name: str) -> dict[str, Type]:
 
 @pytest.mark.parametrize(
     ("name", "hashed"),
-    [("setValue", "set_value"), ("mintV1", "mint_v1"), ("ix2", "ix2"), ("noArgs", "no_args")],
+    [
+        ("setValue", "set_value"),
+        ("mintV1", "mint_v1"),
+        ("ix2", "ix2"),
+        ("noArgs", "no_args"),
+    ],
 )
 def test_discriminators_hash_the_snake_name(name: str, hashed: str) -> None:
     known = instruction(MODEL, name).discriminator
@@ -115,13 +126,21 @@ def test_types_of_accounts_stand_among_the_types() -> None:
     assert (state.name, state.type) == ("State", Link("State"))
     assert state.discriminator.value == sha256(b"account:State").digest()[:8]
     assert state.docs == ("The state.",)
-    assert [d.name for d in MODEL.types] == ["Point", "Clash", "Wrapper", "Alias", "State"]
+    assert [d.name for d in MODEL.types] == [
+        "Point",
+        "Clash",
+        "Wrapper",
+        "Alias",
+        "State",
+    ]
 
 
 def test_an_account_keeps_its_own_shape_when_a_type_has_its_name() -> None:
     clash = MODEL.accounts[1]
     assert clash.type == Struct((Field("a", U8),))
-    assert next(d for d in MODEL.types if d.name == "Clash").type == Struct((Field("b", U16),))
+    assert next(d for d in MODEL.types if d.name == "Clash").type == Struct(
+        (Field("b", U16),)
+    )
 
 
 def test_groups_events_constants() -> None:
@@ -156,7 +175,9 @@ def test_a_missing_type_of_an_account_is_an_empty_one() -> None:
 def test_real_files_are_whole(shared_idl: Path) -> None:
     doc = orjson.loads(shared_idl.read_bytes())
     model = read(shared_idl)
-    assert [i.name for i in model.instructions] == [i["name"] for i in doc["instructions"]]
+    assert [i.name for i in model.instructions] == [
+        i["name"] for i in doc["instructions"]
+    ]
     for ix, raw in zip(model.instructions, doc["instructions"], strict=True):
         assert [a.name for a in ix.args] == [a["name"] for a in raw.get("args", [])]
         if "discriminant" not in raw:
@@ -164,7 +185,9 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
                 ix.discriminator.value
                 == sha256(f"global:{snake(raw['name'])}".encode()).digest()[:8]
             )
-    assert [a.name for a in model.accounts] == [a["name"] for a in doc.get("accounts", [])]
+    assert [a.name for a in model.accounts] == [
+        a["name"] for a in doc.get("accounts", [])
+    ]
     assert set(unusable(model)) <= {
         "uiAmountToAmount"
     }  # SPL Token's &'a str, which borsh cannot read
@@ -174,12 +197,18 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
 
 
 def _go(accounts: list[Any], *args: str) -> dict[str, object]:
-    ix = {"name": "go", "accounts": accounts, "args": [{"name": a, "type": "u8"} for a in args]}
+    ix = {
+        "name": "go",
+        "accounts": accounts,
+        "args": [{"name": a, "type": "u8"} for a in args],
+    }
     return {"version": "0.1.0", "name": "x", "instructions": [ix]}
 
 
 def _seeded(*paths: tuple[str, str]) -> dict[str, object]:
-    return {"seeds": [{"kind": kind, "path": path, "type": "u8"} for kind, path in paths]}
+    return {
+        "seeds": [{"kind": kind, "path": path, "type": "u8"} for kind, path in paths]
+    }
 
 
 def test_seeds_name_arguments_and_accounts_as_rust_does() -> None:
@@ -194,7 +223,9 @@ def test_seeds_name_arguments_and_accounts_as_rust_does() -> None:
     model = read_anchor_legacy(_go(accounts, "_pollId"))
     found = account(model.instructions[0].accounts, "at").pda
     assert found is not None
-    assert [getattr(s, "path", None) or getattr(s, "account", None) for s in found.seeds] == [
+    assert [
+        getattr(s, "path", None) or getattr(s, "account", None) for s in found.seeds
+    ] == [
         ("_pollId",),
         ("newMint",),
         ("commonAccounts", "userWallet"),
@@ -248,14 +279,26 @@ def test_a_second_account_of_a_name_has_the_firsts_address_by_default() -> None:
     ]
     model = read_anchor_legacy(_go(again))
     items = model.instructions[0].accounts
-    assert [i.name for i in items] == ["authority", "authority_3", "authority_2", "authority_4"]
+    assert [i.name for i in items] == [
+        "authority",
+        "authority_3",
+        "authority_2",
+        "authority_4",
+    ]
     assert account(items, "authority_3").default == AccountValue(("authority",))
     assert account(items, "authority_4").default is None
     assert not [f for f in check(model) if f.level == "error"]
     key = Pubkey(bytes(range(32)))
     others = {"authority_2": key}
-    built = Program(model).instruction("go").build({}, {"authority": key, **others}, program_id=key)
-    assert [(m.pubkey, m.is_signer) for m in built.accounts[:2]] == [(key, True), (key, False)]
+    built = (
+        Program(model)
+        .instruction("go")
+        .build({}, {"authority": key, **others}, program_id=key)
+    )
+    assert [(m.pubkey, m.is_signer) for m in built.accounts[:2]] == [
+        (key, True),
+        (key, False),
+    ]
     other = Pubkey(bytes(32))
     built = (
         Program(model)
@@ -272,12 +315,18 @@ def test_relations_are_turned_to_the_accounts_that_are_named() -> None:
     }
     vault = {"name": "vault", "relations": ["token_mint", "owner", "elsewhere"]}
     items = (
-        read_anchor_legacy(_go([vault, {"name": "tokenMint"}, {"name": "owner"}, inner]))
+        read_anchor_legacy(
+            _go([vault, {"name": "tokenMint"}, {"name": "owner"}, inner])
+        )
         .instructions[0]
         .accounts
     )
     assert account(items, "vault").relations == ()
-    assert account(items, "tokenMint").relations == account(items, "owner").relations == ("vault",)
+    assert (
+        account(items, "tokenMint").relations
+        == account(items, "owner").relations
+        == ("vault",)
+    )
     assert account(items, "pair", "right").relations == ("left",)
 
 
@@ -296,9 +345,16 @@ def test_a_type_defined_twice_disables_what_needs_it() -> None:
     ]
     doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[1])]
     doc["instructions"] = [
-        {"name": "go", "accounts": [], "args": [{"name": "t", "type": {"defined": "T"}}]}
+        {
+            "name": "go",
+            "accounts": [],
+            "args": [{"name": "t", "type": {"defined": "T"}}],
+        }
     ]
-    assert "two different types have the name 'T'" in unusable(read_anchor_legacy(doc))["go"]
+    assert (
+        "two different types have the name 'T'"
+        in unusable(read_anchor_legacy(doc))["go"]
+    )
     doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[0])]
     assert unusable(read_anchor_legacy(doc)) == {}
 
@@ -307,7 +363,11 @@ def test_a_definition_that_is_missing_disables_what_needs_it() -> None:
     doc = _go([])
     doc["types"] = [{"name": "Kind", "type": None}]
     doc["instructions"] = [
-        {"name": "go", "accounts": [], "args": [{"name": "kind", "type": {"defined": "Kind"}}]},
+        {
+            "name": "go",
+            "accounts": [],
+            "args": [{"name": "kind", "type": {"defined": "Kind"}}],
+        },
         {"name": "stop", "accounts": [], "args": []},
     ]
     assert list(unusable(read_anchor_legacy(doc)).items()) == [

@@ -101,7 +101,9 @@ TYPES: dict[str, Type] = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_type_nodes(name: str) -> None:
-    assert {a.name: a.type for a in instruction(MODEL, "types").args}[name] == TYPES[name]
+    assert {a.name: a.type for a in instruction(MODEL, "types").args}[name] == TYPES[
+        name
+    ]
 
 
 def test_the_fixture_holds_every_type_node_that_is_read() -> None:
@@ -142,12 +144,17 @@ def test_a_constant_that_is_no_argument_is_no_part_of_the_data() -> None:
     ix = instruction(MODEL, "constant")
     assert ix.discriminator == Discriminator(b"\x09", "codama", 0, consumed=False)
     assert [a.name for a in ix.args] == ["amount"]
-    assert any("0x09" in message for _, level, message in MODEL.findings if level == "warning")
+    assert any(
+        "0x09" in message for _, level, message in MODEL.findings if level == "warning"
+    )
 
 
 def test_what_clients_fill_in() -> None:
     ix = instruction(MODEL, "accounts")
-    defaults = {name: account(ix.accounts, name).default for name in (a.name for a in ix.accounts)}
+    defaults = {
+        name: account(ix.accounts, name).default
+        for name in (a.name for a in ix.accounts)
+    }
     assert defaults == {
         "payer": PayerValue(),
         "authority": IdentityValue(),
@@ -174,7 +181,9 @@ def test_what_clients_fill_in() -> None:
     assert ix.arg_values == (("bump", AccountBumpValue(("linked",))),)
     assert account(ix.accounts, "authority").signer == "either"
     assert ix.optional_accounts == "omitted"
-    assert ix.remaining == (RemainingAccounts("signers", signer="either", optional=True),)
+    assert ix.remaining == (
+        RemainingAccounts("signers", signer="either", optional=True),
+    )
 
 
 def test_accounts_and_events() -> None:
@@ -228,11 +237,18 @@ def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
 @pytest.mark.parametrize(
     ("program", "path"),
     [
-        ({"instructions": [{"kind": "accountNode", "name": "a"}]}, "program.instructions[0].kind"),
+        (
+            {"instructions": [{"kind": "accountNode", "name": "a"}]},
+            "program.instructions[0].kind",
+        ),
         (
             {
                 "instructions": [
-                    {"kind": "instructionNode", "name": "a", "arguments": [{"name": ""}]}
+                    {
+                        "kind": "instructionNode",
+                        "name": "a",
+                        "arguments": [{"name": ""}],
+                    }
                 ]
             },
             "program.instructions[0].arguments[0].name",
@@ -251,7 +267,11 @@ def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
             "program.accounts[0].discriminators[0].size",
         ),
         (
-            {"definedTypes": [{"name": "t", "type": {"kind": "structTypeNode", "fields": [7]}}]},
+            {
+                "definedTypes": [
+                    {"name": "t", "type": {"kind": "structTypeNode", "fields": [7]}}
+                ]
+            },
             "program.definedTypes[0].type.fields[0]",
         ),
     ],
@@ -278,14 +298,18 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
     assert unusable(model) == {}
     for ix, raw in zip(model.instructions, program["instructions"], strict=True):
         omitted = [
-            a["name"] for a in raw["arguments"] if a.get("defaultValueStrategy") == "omitted"
+            a["name"]
+            for a in raw["arguments"]
+            if a.get("defaultValueStrategy") == "omitted"
         ]
         assert [a.name for a in ix.args] == [
             a["name"] for a in raw["arguments"] if a["name"] not in omitted
         ]
         assert [a.name for a in ix.accounts] == [a["name"] for a in raw["accounts"]]
         assert bool(ix.discriminator.value) == bool(raw.get("discriminators"))
-    assert [a.name for a in model.accounts] == [a["name"] for a in program.get("accounts", [])]
+    assert [a.name for a in model.accounts] == [
+        a["name"] for a in program.get("accounts", [])
+    ]
     assert [f for f in model.findings if f[1] == "error"] == []
 
 
@@ -309,7 +333,11 @@ def test_a_digit_alone_is_a_byte_in_base_16() -> None:
         "kind": "instructionArgumentNode",
         "name": "discriminator",
         "defaultValueStrategy": "omitted",
-        "type": {"kind": "fixedSizeTypeNode", "size": 1, "type": {"kind": "bytesTypeNode"}},
+        "type": {
+            "kind": "fixedSizeTypeNode",
+            "size": 1,
+            "type": {"kind": "bytesTypeNode"},
+        },
         "defaultValue": _bytes("9"),
     }
     ix = {
@@ -331,12 +359,20 @@ def test_a_digit_alone_is_a_byte_in_base_16() -> None:
 
 def test_constants_may_be_padded() -> None:
     one = {"kind": "numberValueNode", "number": 1}
-    padded = {"kind": "preOffsetTypeNode", "offset": 3, "strategy": "padded", "type": _u("u8")}
+    padded = {
+        "kind": "preOffsetTypeNode",
+        "offset": 3,
+        "strategy": "padded",
+        "type": _u("u8"),
+    }
     after = {**padded, "kind": "postOffsetTypeNode", "offset": 2}
     node = {
         "kind": "hiddenPrefixTypeNode",
         "type": _u("u16"),
-        "prefix": [{"kind": "constantValueNode", "type": t, "value": one} for t in (padded, after)],
+        "prefix": [
+            {"kind": "constantValueNode", "type": t, "value": one}
+            for t in (padded, after)
+        ],
     }
     field = {"kind": "structFieldTypeNode", "name": "a", "type": node}
     account = {
@@ -345,7 +381,9 @@ def test_constants_may_be_padded() -> None:
         "data": {"kind": "structTypeNode", "fields": [field]},
     }
     model = read_codama(_program(accounts=[account]))
-    assert model.accounts[0].type == Struct((Field("a", HiddenPrefix(U16, b"\0\0\0\1\1\0\0")),))
+    assert model.accounts[0].type == Struct(
+        (Field("a", HiddenPrefix(U16, b"\0\0\0\1\1\0\0")),)
+    )
 
 
 def _known_by(
@@ -379,7 +417,11 @@ def _known_by(
         ("0102030405060708", [{"kind": "publicKeyTypeNode"}], True),
         ("0102", [], True),
         ("01", [_u("u8"), _u("u64")], False),
-        ("0102", [_u("u8"), {"kind": "booleanTypeNode", "size": _u("u8")}, _u("u64")], False),
+        (
+            "0102",
+            [_u("u8"), {"kind": "booleanTypeNode", "size": _u("u8")}, _u("u64")],
+            False,
+        ),
         (
             "0102",
             [
@@ -404,14 +446,18 @@ def test_a_constant_that_no_fields_fill_comes_before_them(
         "name": "key",
         "type": {"kind": "enumTypeNode", "variants": [variant]},
     }
-    model = read_codama(_program(accounts=[_known_by(data, fields)], definedTypes=[key]))
+    model = read_codama(
+        _program(accounts=[_known_by(data, fields)], definedTypes=[key])
+    )
     assert model.accounts[0].discriminator == Discriminator(
         bytes.fromhex(data), "codama", consumed=before
     )
 
 
 def test_an_events_constant_always_comes_before_its_fields() -> None:
-    model = read_codama(_program(events=[_known_by("0102030405060708", [_u("u64")], "eventNode")]))
+    model = read_codama(
+        _program(events=[_known_by("0102030405060708", [_u("u64")], "eventNode")])
+    )
     assert model.events[0].discriminator == Discriminator(bytes(range(1, 9)), "codama")
     assert model.events[0].type == Struct((Field("f0", U64),))
 
@@ -419,7 +465,10 @@ def test_an_events_constant_always_comes_before_its_fields() -> None:
 def test_codes_written_as_text_and_programs_without_a_name() -> None:
     model = read_codama(
         _program(
-            name="", errors=[{"kind": "errorNode", "name": "bad", "code": "6001", "message": "No."}]
+            name="",
+            errors=[
+                {"kind": "errorNode", "name": "bad", "code": "6001", "message": "No."}
+            ],
         )
     )
     assert model.errors[0].code == 6001

@@ -36,7 +36,11 @@ def test_real_files_are_what_their_name_says(shared_idl: Path) -> None:
             {
                 "name": "a",
                 "instructions": [
-                    {**IX, "discriminator": [1], "accounts": [{"name": "x", "isMut": True}]}
+                    {
+                        **IX,
+                        "discriminator": [1],
+                        "accounts": [{"name": "x", "isMut": True}],
+                    }
                 ],
             },
             "legacy",
@@ -183,8 +187,16 @@ def test_an_idl_may_be_wrapped(wrap: Any) -> None:
     ("doc", "path", "says"),
     [
         ({"idl": None}, "idl", "expected a JSON object as the IDL, got null"),
-        ({"idl": "https://example.org/idl.json"}, "idl", "expected a JSON object as the IDL"),
-        ({"idl": {"idl": {"idl": {"idl": {"idl": {}}}}}}, "idl.idl.idl.idl", "no 'instructions'"),
+        (
+            {"idl": "https://example.org/idl.json"},
+            "idl",
+            "expected a JSON object as the IDL",
+        ),
+        (
+            {"idl": {"idl": {"idl": {"idl": {"idl": {}}}}}},
+            "idl.idl.idl.idl",
+            "no 'instructions'",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_wrapper_is_told_with_the_wrappers_path(

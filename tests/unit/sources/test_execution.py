@@ -18,11 +18,17 @@ COUNTER = Path(__file__).resolve().parents[3] / "programs/counter/spec.py"
 
 def test_no_python_file_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "ran"
-    (tmp_path / "evil_spec.py").write_text(f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
+    (tmp_path / "evil_spec.py").write_text(
+        f"import pathlib; pathlib.Path({str(mark)!r}).touch()"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     counter: Program = load("counter")
     with no_execution():
-        for source in (str(tmp_path / "evil_spec.py"), "evil_spec", "evil_spec:Program"):
+        for source in (
+            str(tmp_path / "evil_spec.py"),
+            "evil_spec",
+            "evil_spec:Program",
+        ):
             with pytest.raises(SourceError, match="--no-exec forbids that"):
                 read(source)
         with pytest.raises(SourceError, match="--no-exec forbids that"):

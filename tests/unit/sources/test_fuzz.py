@@ -121,7 +121,9 @@ def mutated(draw: st.DrawFn) -> Any:
             parent[path[-1]] = copy.deepcopy(other)
         elif how == "nest":
             parent[path[-1]] = {
-                draw(st.sampled_from(["vec", "option", "type", "item", "accounts"])): old
+                draw(
+                    st.sampled_from(["vec", "option", "type", "item", "accounts"])
+                ): old
             }
         else:
             parent[path[-1]] = draw(ANYTHING)
@@ -166,7 +168,11 @@ def test_any_bytes(data: bytes) -> None:
         read(data)
 
 
-@given(st.dictionaries(st.sampled_from(["program", "accounts", "instructions", "known"]), ANYTHING))
+@given(
+    st.dictionaries(
+        st.sampled_from(["program", "accounts", "instructions", "known"]), ANYTHING
+    )
+)
 def test_any_overlay(doc: Any) -> None:
     model = read(ALL[2])
     try:
@@ -194,7 +200,10 @@ def nested(depth: int, *keys: str) -> Any:
 @pytest.mark.parametrize("keys", [("vec",), ("option", "vec"), ("coption",)])
 def test_deep_types_disable_their_instruction(keys: tuple[str, ...]) -> None:
     args = [{"name": "deep", "type": nested(400, *keys)}]
-    doc = {**BASE, "instructions": [{"name": "a", "args": args}, {"name": "b", "args": []}]}
+    doc = {
+        **BASE,
+        "instructions": [{"name": "a", "args": args}, {"name": "b", "args": []}],
+    }
     for source in (json.dumps(doc).encode(), doc):
         assert set(unusable(read(source))) == {"a"}
 
@@ -203,7 +212,9 @@ def test_deep_groups_are_refused() -> None:
     accounts: Any = [{"name": "leaf"}]
     for _ in range(100):
         accounts = [{"name": "group", "accounts": accounts}]
-    model = read({**BASE, "instructions": [{"name": "a", "accounts": accounts, "args": []}]})
+    model = read(
+        {**BASE, "instructions": [{"name": "a", "accounts": accounts, "args": []}]}
+    )
     assert "nest deeper" in unusable(model)["a"]
 
 
@@ -221,10 +232,19 @@ def test_deep_codama_values_and_types() -> None:
     for _ in range(200):
         node = {"kind": "optionTypeNode", "item": node}
         value = {"kind": "someValueNode", "value": value}
-    argument = {"kind": "instructionArgumentNode", "name": "a", "type": node, "defaultValue": value}
+    argument = {
+        "kind": "instructionArgumentNode",
+        "name": "a",
+        "type": node,
+        "defaultValue": value,
+    }
     ix = {"kind": "instructionNode", "name": "a", "arguments": [argument]}
     program = {"kind": "programNode", "name": "p", "instructions": [ix]}
-    model = read(json.dumps({"kind": "rootNode", "version": "1.0.0", "program": program}).encode())
+    model = read(
+        json.dumps(
+            {"kind": "rootNode", "version": "1.0.0", "program": program}
+        ).encode()
+    )
     assert set(unusable(model)) == {"a"}
     assert any("nest deeper" in message for _, _, message in model.findings)
 
@@ -247,7 +267,11 @@ def test_long_and_hostile_text_is_bounded_and_clean() -> None:
         **BASE,
         "docs": [evil, "d" * 1_000_000],
         "instructions": [
-            {"name": evil, "docs": [evil] * 5000, "args": [{"name": "n" * 1_000_000, "type": "u8"}]}
+            {
+                "name": evil,
+                "docs": [evil] * 5000,
+                "args": [{"name": "n" * 1_000_000, "type": "u8"}],
+            }
         ],
         "types": [
             {"name": "n" * 999_999 + "a", "type": {"kind": "struct"}},
@@ -261,10 +285,15 @@ def test_long_and_hostile_text_is_bounded_and_clean() -> None:
     assert len(ix.docs) == 512
     assert all(len(line) <= 4096 for line in (*model.docs, *ix.docs))
     assert not any(
-        c in "\u202e\u2066\u2028\x00\x1b" for line in (*model.docs, *ix.docs, ix.name) for c in line
+        c in "\u202e\u2066\u2028\x00\x1b"
+        for line in (*model.docs, *ix.docs, ix.name)
+        for c in line
     )
     assert model.types[0].name != model.types[1].name
-    assert {path for path, _, _ in model.findings} >= {"instructions[0].name", "types[0].name"}
+    assert {path for path, _, _ in model.findings} >= {
+        "instructions[0].name",
+        "types[0].name",
+    }
 
 
 def test_references_between_types_cost_no_more_than_their_number() -> None:
@@ -275,7 +304,8 @@ def test_references_between_types_cost_no_more_than_their_number() -> None:
             "type": {
                 "kind": "struct",
                 "fields": [
-                    {"name": f"f{i}", "type": {"defined": {"name": f"T{n + 1}"}}} for i in range(8)
+                    {"name": f"f{i}", "type": {"defined": {"name": f"T{n + 1}"}}}
+                    for i in range(8)
                 ],
             },
         }

@@ -17,7 +17,12 @@ from mcpsol_py.model.program import (
     ProgramIdSeed,
     ProgramModel,
 )
-from mcpsol_py.sources.overlay import KnownAddress, apply_overlay, known_addresses, read_overlay
+from mcpsol_py.sources.overlay import (
+    KnownAddress,
+    apply_overlay,
+    known_addresses,
+    read_overlay,
+)
 from tests.unit.sources.fixtures import account, instruction, load
 
 WHIRLPOOL_PROGRAM = "whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc"
@@ -56,9 +61,12 @@ def test_orca_tick_arrays_derive_the_addresses_that_the_chain_knows(
         args: dict[str, Any] = {"start_tick_index": -443520}
         if name == "initialize_dynamic_tick_array":
             args["idempotent"] = False
-        derived = program.instruction(name).address("tick_array", args, {"whirlpool": pool})
+        derived = program.instruction(name).address(
+            "tick_array", args, {"whirlpool": pool}
+        )
         expected, _ = Pubkey.find_program_address(
-            [b"tick_array", bytes(pool), b"-443520"], Pubkey.from_string(WHIRLPOOL_PROGRAM)
+            [b"tick_array", bytes(pool), b"-443520"],
+            Pubkey.from_string(WHIRLPOOL_PROGRAM),
         )
         assert derived == expected
 
@@ -126,7 +134,9 @@ def test_every_kind_of_seed() -> None:
 
 
 def test_names_are_read_in_any_case_style_and_by_their_last_part() -> None:
-    model = apply({"seeds": [{"arg": "Params.index"}, {"account": "bySelf"}][:1]}, "Deep")
+    model = apply(
+        {"seeds": [{"arg": "Params.index"}, {"account": "bySelf"}][:1]}, "Deep"
+    )
     deep = account(instruction(model, "open").accounts, "outer", "inner", "deep")
     assert deep.pda is not None
     assert deep.pda.seeds == (ArgSeed(("params", "index")),)
@@ -136,8 +146,14 @@ def test_a_default_of_codamas_is_replaced() -> None:
     model = load("codama/every")
     before = account(instruction(model, "accounts").accounts, "linked")
     assert isinstance(before.default, PdaValue)
-    doc = {"instructions": {"accounts": {"accounts": {"linked": {"encodings": {"index": "utf8"}}}}}}
-    after = account(instruction(apply_overlay(model, doc), "accounts").accounts, "linked")
+    doc = {
+        "instructions": {
+            "accounts": {"accounts": {"linked": {"encodings": {"index": "utf8"}}}}
+        }
+    }
+    after = account(
+        instruction(apply_overlay(model, doc), "accounts").accounts, "linked"
+    )
     assert after.default is None
     assert after.pda is not None
     assert after.pda.seeds[:3] == before.default.pda.seeds[:3]
@@ -146,7 +162,10 @@ def test_a_default_of_codamas_is_replaced() -> None:
 
 def test_a_fixed_address_and_a_fixed_program() -> None:
     model = apply({"address": WHIRLPOOL_PROGRAM}, "not_fixed")
-    assert account(instruction(model, "open").accounts, "not_fixed").address == WHIRLPOOL_PROGRAM
+    assert (
+        account(instruction(model, "open").accounts, "not_fixed").address
+        == WHIRLPOOL_PROGRAM
+    )
     model = apply({"program": WHIRLPOOL_PROGRAM}, "unknown_program")
     found = account(instruction(model, "open").accounts, "unknown_program").pda
     assert found is not None
@@ -170,18 +189,42 @@ def test_a_fixed_address_and_a_fixed_program() -> None:
             {"accounts": {"pool": {"seeds": [{"literal": "a", "arg": "b"}]}}},
             "accounts.pool.seeds[0]",
         ),
-        ({"accounts": {"pool": {"seeds": [{"arg": "parms.index"}]}}}, "accounts.pool.seeds[0].arg"),
+        (
+            {"accounts": {"pool": {"seeds": [{"arg": "parms.index"}]}}},
+            "accounts.pool.seeds[0].arg",
+        ),
         (
             {"accounts": {"pool": {"seeds": [{"arg": "params", "encoding": "le"}]}}},
             "accounts.pool.seeds[0].encoding",
         ),
-        ({"accounts": {"pool": {"seeds": [{"account": "pol"}]}}}, "accounts.pool.seeds[0].account"),
-        ({"accounts": {"pool": {"seeds": [{"min": ["pool"]}]}}}, "accounts.pool.seeds[0].min"),
-        ({"accounts": {"pool": {"seeds": [{"bytes": [256]}]}}}, "accounts.pool.seeds[0].bytes"),
-        ({"accounts": {"pool": {"seeds": [{"program_id": 1}]}}}, "accounts.pool.seeds[0]"),
-        ({"accounts": {"pool": {"encodings": {"other": "be"}}}}, "accounts.pool.encodings.other"),
-        ({"accounts": {"fixed": {"encodings": {"other": "be"}}}}, "accounts.fixed.encodings"),
-        ({"accounts": {"fixed": {"program": WHIRLPOOL_PROGRAM}}}, "accounts.fixed.program"),
+        (
+            {"accounts": {"pool": {"seeds": [{"account": "pol"}]}}},
+            "accounts.pool.seeds[0].account",
+        ),
+        (
+            {"accounts": {"pool": {"seeds": [{"min": ["pool"]}]}}},
+            "accounts.pool.seeds[0].min",
+        ),
+        (
+            {"accounts": {"pool": {"seeds": [{"bytes": [256]}]}}},
+            "accounts.pool.seeds[0].bytes",
+        ),
+        (
+            {"accounts": {"pool": {"seeds": [{"program_id": 1}]}}},
+            "accounts.pool.seeds[0]",
+        ),
+        (
+            {"accounts": {"pool": {"encodings": {"other": "be"}}}},
+            "accounts.pool.encodings.other",
+        ),
+        (
+            {"accounts": {"fixed": {"encodings": {"other": "be"}}}},
+            "accounts.fixed.encodings",
+        ),
+        (
+            {"accounts": {"fixed": {"program": WHIRLPOOL_PROGRAM}}},
+            "accounts.fixed.program",
+        ),
         ({"accounts": {"pool": {"program": "x"}}}, "accounts.pool.program"),
         ({"accounts": {"pool": {"address": ""}}}, "accounts.pool.address"),
         ({"accounts": {"pool": {"optional": "yes"}}}, "accounts.pool.optional"),
@@ -204,7 +247,11 @@ def test_the_error_offers_names_that_exist() -> None:
 
 
 def test_toml_json_and_neither(tmp_path: Path) -> None:
-    assert read_overlay(b'{"accounts": {}}') == read_overlay(b"[accounts]\n") == {"accounts": {}}
+    assert (
+        read_overlay(b'{"accounts": {}}')
+        == read_overlay(b"[accounts]\n")
+        == {"accounts": {}}
+    )
     for data in (b"[accounts", b"\xff\xfe", b'{"a": '):
         with pytest.raises(SourceError) as caught:
             read_overlay(data, "overlay.toml")

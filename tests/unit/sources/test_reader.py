@@ -20,7 +20,20 @@ from tests.unit.sources.fixtures import document
 
 NAMES = ("anchor/prefixes", "anchor/seeds", "codama/every", "legacy/odd", "shank/odd")
 DOCUMENTS = {name: document(name) for name in NAMES}
-JUNK: list[Any] = [None, 5, -1, "junk", True, [], {}, [5], {"odd": 1}, {"kind": 7}, [{}], 1.5]
+JUNK: list[Any] = [
+    None,
+    5,
+    -1,
+    "junk",
+    True,
+    [],
+    {},
+    [5],
+    {"odd": 1},
+    {"kind": 7},
+    [{}],
+    1.5,
+]
 JUNK += [2**70, "\ud800", {"odd": "\udfff"}]
 LISTS = ("instructions", "accounts", "events", "errors", "constants")
 #: Lists that nothing else of a program depends on.
@@ -48,7 +61,8 @@ def _item_of(path: tuple[Any, ...]) -> tuple[str, int] | None:
 
 
 PLACES = {
-    name: [path for path in _places(doc) if _item_of(path)] for name, doc in DOCUMENTS.items()
+    name: [path for path in _places(doc) if _item_of(path)]
+    for name, doc in DOCUMENTS.items()
 }
 
 
@@ -66,7 +80,9 @@ def _others(name: str, kept: str, place: int, key: str) -> list[str]:
     doc = DOCUMENTS[name].get("program", DOCUMENTS[name])
     items = enumerate(doc.get(key, []))
     names = {item["name"] for i, item in items if (key, i) != (kept, place)}
-    return [one.name for one in getattr(read(DOCUMENTS[name]), key) if one.name in names]
+    return [
+        one.name for one in getattr(read(DOCUMENTS[name]), key) if one.name in names
+    ]
 
 
 @given(st.data())
@@ -92,7 +108,9 @@ def test_an_account_is_read_without_its_pda_if_that_cannot_be_read() -> None:
     after = read(_spoiled("codama/every", ("program", "pdas", 0, "seeds"), 5))
     (record,) = [account for account in after.accounts if account.name == "record"]
     assert record.pda is None
-    assert any("cannot be read" in text and "pda" in path for path, _, text in after.findings)
+    assert any(
+        "cannot be read" in text and "pda" in path for path, _, text in after.findings
+    )
 
 
 TYPES = ("types", "definedTypes", "accounts", "events")
@@ -117,16 +135,24 @@ def _names_any(item: Any, names: set[str]) -> bool:
 def test_junk_in_a_type_disables_only_what_needs_it(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(NAMES))
     items = {path: _item_of(path) or ("", 0) for path in PLACES[name]}
-    path = data.draw(st.sampled_from([p for p, (kind, _) in items.items() if kind in TYPES]))
+    path = data.draw(
+        st.sampled_from([p for p, (kind, _) in items.items() if kind in TYPES])
+    )
     kept, place = items[path]
     before, after = (
         load(doc)
-        for doc in (DOCUMENTS[name], _spoiled(name, path, data.draw(st.sampled_from(JUNK))))
+        for doc in (
+            DOCUMENTS[name],
+            _spoiled(name, path, data.draw(st.sampled_from(JUNK))),
+        )
     )
     lost = after.unusable().keys() - before.unusable().keys()
     assert lost <= _users_of(name, kept, place)
     for ix in (
-        set(before.instructions) - lost - before.unusable().keys() - _users_of(name, kept, place)
+        set(before.instructions)
+        - lost
+        - before.unusable().keys()
+        - _users_of(name, kept, place)
     ):
         assert after.instruction(ix).model == before.instruction(ix).model
 
@@ -137,7 +163,11 @@ def test_junk_in_a_type_disables_only_what_needs_it(data: st.DataObject) -> None
         (("args",), 5, "args: expected a list"),
         (("args", 0, "name"), None, "args[0]: 'name' is missing"),
         (("discriminator",), {"x": 1}, "discriminator: expected a list of bytes"),
-        (("accounts", 0, "writable"), "yes", "accounts[0].writable: expected true or false"),
+        (
+            ("accounts", 0, "writable"),
+            "yes",
+            "accounts[0].writable: expected true or false",
+        ),
     ],
 )
 def test_a_faulty_instruction_is_disabled_with_its_place_and_reason(
@@ -162,7 +192,9 @@ def test_a_faulty_instruction_is_disabled_with_its_place_and_reason(
     owner[path[-1]] = junk
     program = load(doc)
     assert says in program.unusable()["buy"]
-    assert any(finding.path.startswith("instructions[0]") for finding in program.findings())
+    assert any(
+        finding.path.startswith("instructions[0]") for finding in program.findings()
+    )
     assert program.instruction("sell").encode({"amount": 5}) == bytes([2] * 8 + [5])
     with pytest.raises(NotUsable, match="buy"):
         program.instruction("buy").encode({"amount": 5})
@@ -186,9 +218,18 @@ def test_docs_texts_and_codes_of_the_wrong_kind_disable_nothing() -> None:
     )
     assert program.unusable() == {}
     assert program.instruction("buy").docs == "Buys."
-    assert [(e.code, e.name) for e in program.errors] == [(6000, "SoldOut"), (6002, "Closed")]
+    assert [(e.code, e.name) for e in program.errors] == [
+        (6000, "SoldOut"),
+        (6002, "Closed"),
+    ]
     assert {path for path, *_ in program.model.findings} >= {
-        *("docs", "instructions[0].docs", "errors[0].code", "errors[0].msg", "errors[1].code")
+        *(
+            "docs",
+            "instructions[0].docs",
+            "errors[0].code",
+            "errors[0].msg",
+            "errors[1].code",
+        )
     }
 
 
@@ -196,11 +237,15 @@ def test_an_instruction_of_which_nothing_is_known_takes_no_data() -> None:
     doc = document("shank/odd")
     doc["instructions"][0]["discriminant"] = {"type": "u8", "value": "seven"}
     program: Program = load(doc)
-    (faulty,) = [ix for ix in program.model.instructions if ix.discriminator.origin == "none"][:1]
+    (faulty,) = [
+        ix for ix in program.model.instructions if ix.discriminator.origin == "none"
+    ][:1]
     assert faulty.name in unusable(program.model)
     for other in program.model.instructions:
         if other.discriminator.value and not matches(faulty.discriminator, b""):
-            assert program.read_instruction(other.discriminator.value).name == other.name
+            assert (
+                program.read_instruction(other.discriminator.value).name == other.name
+            )
 
 
 TAGGED = [
@@ -213,7 +258,12 @@ TAGGED = [
 
 def _fare(body: dict[str, Any]) -> Program:
     argument = {"name": "fare", "type": {"defined": {"name": "Fare"}}}
-    instruction = {"name": "pass", "discriminator": [3], "accounts": [], "args": [argument]}
+    instruction = {
+        "name": "pass",
+        "discriminator": [3],
+        "accounts": [],
+        "args": [argument],
+    }
     return load(
         {
             "address": "1" * 32,
@@ -226,7 +276,10 @@ def _fare(body: dict[str, Any]) -> Program:
 
 def _variants(*tags: int | None) -> list[dict[str, Any]]:
     named = zip(("Child", "Adult"), tags, strict=True)
-    return [{"name": name} if tag is None else {"name": name, "tag": tag} for name, tag in named]
+    return [
+        {"name": name} if tag is None else {"name": name, "tag": tag}
+        for name, tag in named
+    ]
 
 
 @pytest.mark.parametrize(("body", "tags", "written"), TAGGED)
@@ -250,7 +303,9 @@ def test_an_enum_is_written_by_the_tags_that_its_idl_gives(
 def test_an_enum_whose_tags_are_uncertain_is_refused(body: dict[str, Any]) -> None:
     program = _fare(body)
     assert "pass" in program.unusable()
-    assert any(f.level == "error" and f.path.startswith("types[0]") for f in program.findings())
+    assert any(
+        f.level == "error" and f.path.startswith("types[0]") for f in program.findings()
+    )
 
 
 @pytest.mark.parametrize(
@@ -258,7 +313,11 @@ def test_an_enum_whose_tags_are_uncertain_is_refused(body: dict[str, Any]) -> No
     [
         {"variants": [{"name": "Child", "weight": 1}]},
         {"variants": [{"name": "Child"}], "endian": "big"},
-        {"variants": [{"name": "Child", "fields": [{"name": "age", "type": "u8", "bits": 4}]}]},
+        {
+            "variants": [
+                {"name": "Child", "fields": [{"name": "age", "type": "u8", "bits": 4}]}
+            ]
+        },
         {"variants": [{"name": "Child", "fields": [{"vec": "u8", "prefix": "u16"}]}]},
     ],
 )
@@ -284,17 +343,30 @@ def test_constants_of_any_size_are_exact(number: int, as_file: bool) -> None:
         "kind": "instructionNode",
         "name": "buy",
         "accounts": [],
-        "arguments": [argument("discriminator", "u8", 7), argument("most", "u128", number)],
+        "arguments": [
+            argument("discriminator", "u8", 7),
+            argument("most", "u128", number),
+        ],
         "discriminators": [
             {"kind": "fieldDiscriminatorNode", "name": "discriminator", "offset": 0}
         ],
     }
-    program = {"kind": "programNode", "name": "shop", "version": "1.0.0", "instructions": [buy]}
+    program = {
+        "kind": "programNode",
+        "name": "shop",
+        "version": "1.0.0",
+        "instructions": [buy],
+    }
     doc: dict[str, Any] = {
         "kind": "rootNode",
         "standard": "codama",
         "version": "1.0.0",
-        "program": {**program, "publicKey": "1" * 31 + "2", "accounts": [], "definedTypes": []},
+        "program": {
+            **program,
+            "publicKey": "1" * 31 + "2",
+            "accounts": [],
+            "definedTypes": [],
+        },
     }
     shop = load(json.dumps(doc).encode() if as_file else doc)
     assert shop.instruction("buy").encode({}) == b"\7" + number.to_bytes(16, "little")

@@ -98,7 +98,10 @@ def test_uncertain_meanings_are_said_and_not_guessed(text: str) -> None:
     assert "without a certain meaning" in node.why
 
 
-@given(st.text(alphabet="Vecu8<>[](),;&' :OptionPubkey3", max_size=40) | st.text(max_size=40))
+@given(
+    st.text(alphabet="Vecu8<>[](),;&' :OptionPubkey3", max_size=40)
+    | st.text(max_size=40)
+)
 def test_no_text_raises(text: str) -> None:
     parse(text, DEFINED)
     parse(text, DEFINED, constant=True)

@@ -27,7 +27,9 @@ def _found(program: Program) -> list[tuple[str, str]]:
 
 
 def test_instructions_that_differ_in_their_data_are_both_kept() -> None:
-    program = _shop(("buy", 1, "u8"), ("buy_2", 2, "u8"), ("buy", 3, "u16"), ("buy", 4, "u8"))
+    program = _shop(
+        ("buy", 1, "u8"), ("buy_2", 2, "u8"), ("buy", 3, "u16"), ("buy", 4, "u8")
+    )
     assert program.instructions == ["buy", "buy_2", "buy_3", "buy_4"]
     assert program.instruction("buy").encode({"amount": 5}) == bytes([1] * 8 + [5])
     assert program.instruction("buy_3").encode({"amount": 5}) == bytes([3] * 8 + [5, 0])

@@ -4,7 +4,13 @@ import orjson
 import pytest
 
 from mcpsol_py.model.check import unusable
-from mcpsol_py.model.program import ArgSeed, ConstSeed, Discriminator, Event, ProgramIdSeed
+from mcpsol_py.model.program import (
+    ArgSeed,
+    ConstSeed,
+    Discriminator,
+    Event,
+    ProgramIdSeed,
+)
 from mcpsol_py.model.types import (
     BORSH_STRING,
     PUBKEY,
@@ -30,9 +36,16 @@ MODEL = load("shank/odd")
 
 @pytest.mark.parametrize(
     ("name", "data"),
-    [("Create", b"\x07"), ("Wide", b"\x02\x01\0\0"), ("Bare", b"\x09"), ("Placed", b"\x03")],
+    [
+        ("Create", b"\x07"),
+        ("Wide", b"\x02\x01\0\0"),
+        ("Bare", b"\x09"),
+        ("Placed", b"\x03"),
+    ],
 )
-def test_discriminants_are_as_declared_or_the_place_in_the_list(name: str, data: bytes) -> None:
+def test_discriminants_are_as_declared_or_the_place_in_the_list(
+    name: str, data: bytes
+) -> None:
     assert instruction(MODEL, name).discriminator == Discriminator(data, "shank")
 
 
@@ -59,15 +72,23 @@ def test_the_older_flag_means_the_opposite() -> None:
 
 
 def test_types() -> None:
-    assert instruction(MODEL, "Create").args[0].type == Map(BORSH_STRING, Tuple((U8, U16)), U32)
-    assert MODEL.types[0].type == Enum((Variant("None"), Variant("Some", Tuple((U8,)))), U64)
+    assert instruction(MODEL, "Create").args[0].type == Map(
+        BORSH_STRING, Tuple((U8, U16)), U32
+    )
+    assert MODEL.types[0].type == Enum(
+        (Variant("None"), Variant("Some", Tuple((U8,)))), U64
+    )
 
 
 def test_accounts_have_seeds_a_size_and_no_discriminator() -> None:
     record = MODEL.accounts[0]
     assert (record.size, record.discriminator) == (40, Discriminator(b"", "none"))
     assert record.pda is not None
-    assert record.pda.seeds == (ConstSeed(b"record"), ProgramIdSeed(), ArgSeed(("mint",), PUBKEY))
+    assert record.pda.seeds == (
+        ConstSeed(b"record"),
+        ProgramIdSeed(),
+        ArgSeed(("mint",), PUBKEY),
+    )
     assert MODEL.pdas == (record.pda,)
 
 
@@ -86,7 +107,9 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
     width = {"u8": 1, "u32": 4}
     for ix, raw in zip(model.instructions, doc["instructions"], strict=True):
         given = raw["discriminant"]
-        assert ix.discriminator.value == given["value"].to_bytes(width[given["type"]], "little")
+        assert ix.discriminator.value == given["value"].to_bytes(
+            width[given["type"]], "little"
+        )
         assert [a.name for a in ix.args] == [a["name"] for a in raw["args"]]
     assert unusable(model) == {}
 
@@ -105,7 +128,8 @@ def test_options_of_pod_types_have_bytes_that_mean_none() -> None:
             "type": {
                 "kind": "struct",
                 "fields": [
-                    {"name": f"f{i}", "type": {"fixedSizeOption": x}} for i, x in enumerate(fixed)
+                    {"name": f"f{i}", "type": {"fixedSizeOption": x}}
+                    for i, x in enumerate(fixed)
                 ],
             },
         }
@@ -123,7 +147,11 @@ def test_events_and_an_address_that_were_added_by_hand() -> None:
     doc = document("shank/odd")
     fields = [{"name": "trader", "type": "publicKey", "index": False}]
     doc["events"] = [
-        {"name": "FillLog", "discriminator": [1, 2, 3, 4, 5, 6, 7, 8], "fields": fields},
+        {
+            "name": "FillLog",
+            "discriminator": [1, 2, 3, 4, 5, 6, 7, 8],
+            "fields": fields,
+        },
         {"name": "Untold", "fields": fields},
     ]
     doc["metadata"].pop("address", None)
@@ -131,6 +159,12 @@ def test_events_and_an_address_that_were_added_by_hand() -> None:
     model = read_shank(doc)
     assert model.address == doc["address"]
     assert model.events == (
-        Event("FillLog", Discriminator(bytes(range(1, 9))), Struct((Field("trader", PUBKEY),))),
+        Event(
+            "FillLog",
+            Discriminator(bytes(range(1, 9))),
+            Struct((Field("trader", PUBKEY),)),
+        ),
     )
-    assert [level for path, level, _ in model.findings if path == "events[1]"] == ["info"]
+    assert [level for path, level, _ in model.findings if path == "events[1]"] == [
+        "info"
+    ]

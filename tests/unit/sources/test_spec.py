@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mcpsol_py.errors import InvalidProgram, SourceError, UnresolvedName, UnsupportedType
+from mcpsol_py.errors import (
+    InvalidProgram,
+    SourceError,
+    UnresolvedName,
+    UnsupportedType,
+)
 from mcpsol_py.model.program import (
     Account,
     AccountBumpValue,
@@ -107,7 +112,13 @@ def test_every_type_of_the_language(tmp_path: Path) -> None:
             Tuple((U8, BOOL)),
             Map(BORSH_STRING, U128, U32),
         ),
-        *(Set(U16, U32), Link("Point"), Link("Side"), vec(Array(Link("Point"), 2)), U64),
+        *(
+            Set(U16, U32),
+            Link("Point"),
+            Link("Side"),
+            vec(Array(Link("Point"), 2)),
+            U64,
+        ),
     ]
     default = ix.args[-1].default
     assert default is not None
@@ -148,7 +159,9 @@ def test_structs_enums_state_and_events(tmp_path: Path) -> None:
     assert body.fields[0].docs == ("How high.",)
     [event] = model.events
     assert event.discriminator.value == sha256(b"event:Done").digest()[:8]
-    assert model.instructions[0].discriminator.value == sha256(b"global:go").digest()[:8]
+    assert (
+        model.instructions[0].discriminator.value == sha256(b"global:go").digest()[:8]
+    )
 
 
 def test_constraints_become_the_models(tmp_path: Path) -> None:
@@ -179,7 +192,11 @@ def test_constraints_become_the_models(tmp_path: Path) -> None:
     assert state.constraints is not None
     assert state.constraints.init == Init("payer")
     assert state.pda is not None
-    assert state.pda.seeds == (ConstSeed(b"s"), AccountSeed(("payer",)), ArgSeed(("index",), U64))
+    assert state.pda.seeds == (
+        ConstSeed(b"s"),
+        AccountSeed(("payer",)),
+        ArgSeed(("index",), U64),
+    )
     assert state.pda.bump == "bump"
     assert make.hints == (("when", "at the start"),)
     state, owner, to, pair, maybe, holder, mint, clock = change.accounts
@@ -212,7 +229,9 @@ def test_constraints_become_the_models(tmp_path: Path) -> None:
     assert [(e.code, e.name) for e in model.errors] == [(6000, "Wrong"), (7000, "Late")]
 
 
-def test_either_token_program_own_errors_for_kinds_and_bytes_that_are_left(tmp_path: Path) -> None:
+def test_either_token_program_own_errors_for_kinds_and_bytes_that_are_left(
+    tmp_path: Path,
+) -> None:
     ix = one(
         tmp_path,
         """
@@ -250,7 +269,9 @@ def test_a_file_is_read_again_with_errors_of_its_own(tmp_path: Path) -> None:
     assert one(tmp_path, body) == one(tmp_path, body)
 
 
-def test_docstrings_tell_agents_what_it_does_when_and_in_which_units(tmp_path: Path) -> None:
+def test_docstrings_tell_agents_what_it_does_when_and_in_which_units(
+    tmp_path: Path,
+) -> None:
     ix = one(
         tmp_path,
         '''
@@ -272,7 +293,10 @@ def test_docstrings_tell_agents_what_it_does_when_and_in_which_units(tmp_path: P
         ''',
     )
     assert ix.docs == ("Pay somebody.", "", "Nothing comes back.")
-    assert ix.hints == (("when", "When a bill is due, and only then."), ("unit:amount", "lamports"))
+    assert ix.hints == (
+        ("when", "When a bill is due, and only then."),
+        ("unit:amount", "lamports"),
+    )
     assert ix.args[0].docs == ("How much, fees not counted.",)
     payer = ix.accounts[0]
     assert isinstance(payer, Account)
@@ -313,7 +337,9 @@ def test_a_class_a_module_and_a_file_give_the_same_model() -> None:
 def test_reading_a_file_leaves_nothing_behind(tmp_path: Path) -> None:
     before = set(sys.modules)
     spec(tmp_path, "@instruction\ndef go(self) -> None: ...")
-    assert {m for m in set(sys.modules) - before if m.startswith("mcpsol_spec_")} == set()
+    assert {
+        m for m in set(sys.modules) - before if m.startswith("mcpsol_spec_")
+    } == set()
     assert [p.name for p in tmp_path.iterdir()] == ["demo.py"]
 
 
@@ -321,7 +347,11 @@ def test_reading_a_file_leaves_nothing_behind(tmp_path: Path) -> None:
 
 MISTAKES = {
     "plain int": ("def go(self, amount: int): ...", "go.amount", "int has no width"),
-    "no annotation": ("def go(self, amount): ...", "go.amount", "the parameter has no type"),
+    "no annotation": (
+        "def go(self, amount): ...",
+        "go.amount",
+        "the parameter has no type",
+    ),
     "unknown name in has_one": (
         'def go(self, s: Mut[S, has_one("authority")], authorty: Signer): ...',
         "go.s",
@@ -528,7 +558,11 @@ MISTAKES = {
         "go",
         "'b', which is not a parameter",
     ),
-    "a union": ("def go(self, a: u8 | u16): ...", "go.a", "got another union. Use an Enum"),
+    "a union": (
+        "def go(self, a: u8 | u16): ...",
+        "go.a",
+        "got another union. Use an Enum",
+    ),
     "keywords": ("def go(self, **rest: u8): ...", "go.rest", "no **parameters"),
     "same in snake_case": (
         "def go(self, aB: u8, a_b: u8): ...",
@@ -546,9 +580,7 @@ MISTAKES = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistakes_are_told_with_file_and_line(tmp_path: Path, case: str) -> None:
     code, path, words = MISTAKES[case]
-    state = (
-        "class S(Account):\n    owner: Pubkey\n    count: u64\nclass V(Account):\n    name: str\n"
-    )
+    state = "class S(Account):\n    owner: Pubkey\n    count: u64\nclass V(Account):\n    name: str\n"
     body = f"{state}@instruction\n{code}"
     head = "from mcpsol_py.sources import spec_words as words\n" + HEAD
     with pytest.raises(SourceError) as caught:
@@ -563,7 +595,9 @@ def test_the_file_is_named_as_its_reader_named_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("demo.py").write_text(HEAD + "    @instruction\n    def go(self, amount: int): ...\n")
+    Path("demo.py").write_text(
+        HEAD + "    @instruction\n    def go(self, amount: int): ...\n"
+    )
     with pytest.raises(SourceError) as caught:
         read_spec("demo.py")
     assert caught.value.origin.startswith("demo.py:")
@@ -598,7 +632,10 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             tmp_path,
             "@instruction\ndef a(self, x: int): ...\n@instruction\ndef b(self, y: float): ...",
         )
-    assert [getattr(f, "path", "") for f in caught.value.findings] == ["Demo.a.x", "Demo.b.y"]
+    assert [getattr(f, "path", "") for f in caught.value.findings] == [
+        "Demo.a.x",
+        "Demo.b.y",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -608,7 +645,10 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             '@instruction(discriminator=bytes.fromhex("42195e6a55fd41c0"))\ndef a(self): ...',
             "taken by list_tools",
         ),
-        ('@instruction(discriminator=b"\\x42")\ndef a(self): ...', "taken by list_tools"),
+        (
+            '@instruction(discriminator=b"\\x42")\ndef a(self): ...',
+            "taken by list_tools",
+        ),
         (
             (
                 '@instruction(discriminator=b"\\x01")\ndef a(self): ...\n'
@@ -634,7 +674,10 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             'X = error("one")\nX = error("two")\n@instruction\ndef a(self): ...',
             "the name is given twice, first on line ",
         ),
-        ("X = constant(u8, 300)\n@instruction\ndef a(self): ...", "300 does not fit u8"),
+        (
+            "X = constant(u8, 300)\n@instruction\ndef a(self): ...",
+            "300 does not fit u8",
+        ),
         (
             "class A(Struct):\n    a: u8\n    a: u16\n@instruction\ndef a(self, x: A): ...",
             "Demo.A.a: the name is given twice, first on line ",
@@ -658,7 +701,9 @@ def test_clashes_are_found(tmp_path: Path, body: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_an_inherited_instruction_is_not_left_out_without_a_word(tmp_path: Path) -> None:
+def test_an_inherited_instruction_is_not_left_out_without_a_word(
+    tmp_path: Path,
+) -> None:
     head = HEAD.replace(
         "@program",
         'class Base:\n    @instruction\n    def a(self):\n        """A."""\n\n\n@program',
@@ -710,9 +755,13 @@ def test_a_type_that_is_none_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mypy_strict_accepts_the_committed_specs_and_sees_through_them(tmp_path: Path) -> None:
+def test_mypy_strict_accepts_the_committed_specs_and_sees_through_them(
+    tmp_path: Path,
+) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text('from mcpsol_py.spec import has_one, seeds\nhas_one(5)\nseeds(b"x", 1.5)\n')
+    wrong.write_text(
+        'from mcpsol_py.spec import has_one, seeds\nhas_one(5)\nseeds(b"x", 1.5)\n'
+    )
     specs = [REPO / "programs/counter/spec.py", REPO / "programs/vault/spec.py"]
     for path in specs:
         done = _mypy(path)
@@ -723,5 +772,14 @@ def test_mypy_strict_accepts_the_committed_specs_and_sees_through_them(tmp_path:
 
 
 def _mypy(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPO)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        str(path),
+    ]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=REPO
+    )

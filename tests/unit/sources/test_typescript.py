@@ -63,7 +63,9 @@ def test_anchors_types_are_read_where_there_is_no_value() -> None:
     doc = document("anchor/prefixes")
     source = f"/**\n * Program IDL in camelCase format.\n */\nexport type Prefixes = {json.dumps(doc, indent=2)};\n"
     assert read(source.encode()) == read(doc)
-    assert read(b"// from the chain\n/* on Friday */ " + json.dumps(doc).encode()) == read(doc)
+    assert read(
+        b"// from the chain\n/* on Friday */ " + json.dumps(doc).encode()
+    ) == read(doc)
     for before in ("module.exports = ", "export default ", "declare const x: Idl = "):
         assert read(f"'use strict'; {before}{json.dumps(doc)}".encode()) == read(doc)
 
@@ -78,7 +80,10 @@ def test_a_file_is_taken_by_what_stands_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("export {};", "no object in this TypeScript or JavaScript is an IDL. Give the IDL's JSON"),
+        (
+            "export {};",
+            "no object in this TypeScript or JavaScript is an IDL. Give the IDL's JSON",
+        ),
         ("const a = { b: 1 };", "is an IDL. Give"),
         (
             "export const IDL = { instructions: [build()] };",
@@ -111,7 +116,8 @@ def test_what_is_no_literal_is_told_with_its_line(text: str, says: str) -> None:
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=8),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=8), inner, max_size=4)
     ),
     max_leaves=20,
 )

@@ -53,7 +53,14 @@ def _system() -> Iterator[Instruction]:
     yield make.assign({"pubkey": A, "owner": B})
     yield make.transfer({"from_pubkey": A, "to_pubkey": B, "lamports": 5})
     yield make.create_account_with_seed(
-        {"from_pubkey": A, "to_pubkey": D, **base, "lamports": 5, "space": 6, "owner": C}
+        {
+            "from_pubkey": A,
+            "to_pubkey": D,
+            **base,
+            "lamports": 5,
+            "space": 6,
+            "owner": C,
+        }
     )
     yield make.advance_nonce_account(nonce)
     yield make.withdraw_nonce_account({**nonce, "to_pubkey": C, "lamports": 5})
@@ -73,11 +80,13 @@ def _system() -> Iterator[Instruction]:
         }
     )
     yield make.upgrade_nonce_account({"nonce_pubkey": A})
-    yield make.create_lookup_table({"authority_address": A, "payer_address": B, "recent_slot": 99})[
-        0
-    ]
+    yield make.create_lookup_table(
+        {"authority_address": A, "payer_address": B, "recent_slot": 99}
+    )[0]
     table = {"lookup_table_address": C, "authority_address": A}
-    yield make.extend_lookup_table({**table, "payer_address": B, "new_addresses": [A, B]})
+    yield make.extend_lookup_table(
+        {**table, "payer_address": B, "new_addresses": [A, B]}
+    )
     yield make.freeze_lookup_table(table)
     yield make.deactivate_lookup_table(table)
     yield make.close_lookup_table({**table, "recipient_address": D})
@@ -88,18 +97,28 @@ def _budget() -> Iterator[Instruction]:
     yield compute_budget.set_compute_unit_limit(200_000)
     yield compute_budget.set_compute_unit_price(2**40)
     yield compute_budget.set_loaded_accounts_data_size_limit(1000)
-    yield memo.create_memo(MemoParams(program_id=MEMO_PROGRAM, signer=A, message=b"a note"))
+    yield memo.create_memo(
+        MemoParams(program_id=MEMO_PROGRAM, signer=A, message=b"a note")
+    )
 
 
 #: Values of the parameters of solana-py's encoders that are no keys.
-_VALUES = {"decimals": 6, "amount": 5, "m": 1, "ui_amount": "1.5", "transfer_fee_basis_points": 7}
+_VALUES = {
+    "decimals": 6,
+    "amount": 5,
+    "m": 1,
+    "ui_amount": "1.5",
+    "transfer_fee_basis_points": 7,
+}
 _VALUES |= {"maximum_fee": 8}
 
 
 def _tokens(program: Pubkey) -> Iterator[Instruction]:
     """What each encoder of solana-py's SPL part writes, with one signer and with two of a multisig."""
     for name, make in vars(token).items():
-        params = getattr(token_models, "".join(map(str.title, name.split("_"))) + "Params", None)
+        params = getattr(
+            token_models, "".join(map(str.title, name.split("_"))) + "Params", None
+        )
         is_extension = "fee" in name or "withheld" in name
         if params is not None and (program == TOKEN_2022_PROGRAM or not is_extension):
             for signers in ([], [C, D]):
@@ -109,20 +128,29 @@ def _tokens(program: Pubkey) -> Iterator[Instruction]:
 
 def _filled(params: Any, program: Pubkey, signers: list[Pubkey]) -> Any:
     values: dict[str, Any] = {}
-    for number, (name, one) in enumerate(inspect.signature(params).parameters.items(), 20):
+    for number, (name, one) in enumerate(
+        inspect.signature(params).parameters.items(), 20
+    ):
         kind = str(one.annotation)
         if "AuthorityType" in kind:
             values[name] = token_models.AuthorityType.FREEZE_ACCOUNT
         elif kind.startswith("list"):
             values[name] = signers
         elif "Pubkey" in kind:
-            values[name] = program if name == "program_id" else Pubkey(bytes([number]) * 32)
+            values[name] = (
+                program if name == "program_id" else Pubkey(bytes([number]) * 32)
+            )
         else:
             values[name] = _VALUES[name]
     return params(**values)
 
 
-OFFICIAL = [*_system(), *_budget(), *_tokens(TOKEN_PROGRAM), *_tokens(TOKEN_2022_PROGRAM)]
+OFFICIAL = [
+    *_system(),
+    *_budget(),
+    *_tokens(TOKEN_PROGRAM),
+    *_tokens(TOKEN_2022_PROGRAM),
+]
 
 
 def _leaves(items: tuple[AccountItem, ...]) -> list[Account]:
@@ -140,7 +168,10 @@ def _check(program: Program, ix: Instruction) -> str:
         meta: AccountMeta = given[one.name]
         if not one.optional:
             assert one.writable >= meta.is_writable, (name, one.name)
-            assert one.signer == "either" or one.signer >= meta.is_signer, (name, one.name)
+            assert one.signer == "either" or one.signer >= meta.is_signer, (
+                name,
+                one.name,
+            )
     return name
 
 
@@ -160,7 +191,9 @@ def test_official_encoders_write_the_same(number: int) -> None:
         accounts[instruction.model.remaining[0].name] = extra
     built = instruction.build(args, accounts)
     assert built.data == ix.data
-    assert [meta.pubkey for meta in built.accounts] == [meta.pubkey for meta in ix.accounts]
+    assert [meta.pubkey for meta in built.accounts] == [
+        meta.pubkey for meta in ix.accounts
+    ]
 
 
 # --- against the IDLs of their authors -------------------------------------------------------------------------------
@@ -179,10 +212,15 @@ IDLS = {
 #: Confidential transfers whose data has another form in newer releases than in that IDL.
 UNSURE = {"confidentialTransfer", "confidentialTransferWithFee"}
 UNSURE |= {
-    f"withdrawWithheldTokensFrom{place}ForConfidentialTransferFee" for place in ("Mint", "Accounts")
+    f"withdrawWithheldTokensFrom{place}ForConfidentialTransferFee"
+    for place in ("Mint", "Accounts")
 }
 #: Their IDL does not have the data that asks for extensions, and says that a rate's authority is writable.
-OTHERWISE = {"getAccountDataSize", "updateRateInterestBearingMint", "updateMultiplierScaledUiMint"}
+OTHERWISE = {
+    "getAccountDataSize",
+    "updateRateInterestBearingMint",
+    "updateMultiplierScaledUiMint",
+}
 
 
 def _shared(name: str) -> Program:
@@ -205,7 +243,9 @@ def test_instructions_are_those_of_their_authors_idl(file: str, name: str) -> No
         if ix.name in OTHERWISE:
             continue
         flags = [(one.writable, one.signer) for one in listed]
-        assert flags[: len(wanted)] == [(one.writable, one.signer) for one in wanted], ix.name
+        assert flags[: len(wanted)] == [(one.writable, one.signer) for one in wanted], (
+            ix.name
+        )
         assert all(one.optional for one in listed[len(wanted) :]), ix.name
         _same_data(ProgramInstruction(theirs, ix), ProgramInstruction(ours, found))
 
@@ -248,7 +288,9 @@ def test_accounts_are_those_of_their_authors_idl(name: str) -> None:
 
 def _landed(rows: list[dict[str, Any]]) -> Iterator[Instruction]:
     for row in rows:
-        keys = [AccountMeta(Pubkey(bytes(key)), False, False) for key in row["accounts"]]
+        keys = [
+            AccountMeta(Pubkey(bytes(key)), False, False) for key in row["accounts"]
+        ]
         yield Instruction(Pubkey(bytes(row["program"])), bytes(row["data"]), keys)
         yield from _landed(row.get("inner", []))
 
@@ -275,16 +317,23 @@ def test_landed_instructions_are_read() -> None:
                 assert len(ix.accounts) >= len(least), name
     file = folder / "carbon" / "system-program" / "create_with_seed_ix.json"
     landed = json.loads(file.read_text())
-    name, args = PROGRAMS["solana_system"].decode_instruction(bytes.fromhex(landed["data"]))
+    name, args = PROGRAMS["solana_system"].decode_instruction(
+        bytes.fromhex(landed["data"])
+    )
     derived = Pubkey.create_with_seed(args["base"], args["seed"], args["owner"])
-    assert (name, str(derived)) == ("create_account_with_seed", landed["accounts"][1]["pubkey"])
+    assert (name, str(derived)) == (
+        "create_account_with_seed",
+        landed["accounts"][1]["pubkey"],
+    )
     assert len(found) >= 15, found
 
 
 # --- on a chain ------------------------------------------------------------------------------------------------------
 
 
-async def _land(svm: SvmTransport, payer: Keypair, others: list[Keypair], *calls: Any) -> None:
+async def _land(
+    svm: SvmTransport, payer: Keypair, others: list[Keypair], *calls: Any
+) -> None:
     """Land the calls of described programs; each must succeed."""
     block = await svm.latest_blockhash()
     message = MessageV0.try_compile(payer.pubkey(), list(calls), [], block.value)
@@ -298,16 +347,26 @@ async def _land(svm: SvmTransport, payer: Keypair, others: list[Keypair], *calls
 async def test_a_vote_and_a_stake_account_are_made_and_changed() -> None:
     """No IDL of the vote program is published, so the program itself judges."""
     svm = SvmTransport()
-    system, vote, stake = (PROGRAMS[f"solana_{one}"] for one in ("system", "vote", "stake"))
+    system, vote, stake = (
+        PROGRAMS[f"solana_{one}"] for one in ("system", "vote", "stake")
+    )
     payer, account, node, staked = Keypair(), Keypair(), Keypair(), Keypair()
     svm.airdrop(payer.pubkey(), 10**11)
 
-    def call(program: Program, name: str, args: dict[str, Any], **accounts: Pubkey) -> Instruction:
+    def call(
+        program: Program, name: str, args: dict[str, Any], **accounts: Pubkey
+    ) -> Instruction:
         return program.instruction(name).build(args, accounts)
 
     def made(key: Keypair, owner: Program, space: int) -> Instruction:
         sizes = {"lamports": 5 * 10**9, "space": space, "owner": owner.address}
-        return call(system, "create_account", sizes, payer=payer.pubkey(), new_account=key.pubkey())
+        return call(
+            system,
+            "create_account",
+            sizes,
+            payer=payer.pubkey(),
+            new_account=key.pubkey(),
+        )
 
     me, at = payer.pubkey(), account.pubkey()
     keys = {"node": node.pubkey(), "voter": me, "withdrawer": me, "commission": 7}

@@ -98,8 +98,16 @@ IDL: dict[str, Any] = {
             "name": "go",
             "docs": ['Ends """ early \\'],
             "accounts": [
-                {"name": "pair", "accounts": [{"name": "left", "isMut": False, "isSigner": False}]},
-                {"name": "spare", "isMut": False, "isSigner": False, "isOptional": True},
+                {
+                    "name": "pair",
+                    "accounts": [{"name": "left", "isMut": False, "isSigner": False}],
+                },
+                {
+                    "name": "spare",
+                    "isMut": False,
+                    "isSigner": False,
+                    "isOptional": True,
+                },
             ],
             "args": [
                 {"name": "class", "type": "u8"},
@@ -135,7 +143,9 @@ def odd() -> Program:
     return load(IDL)
 
 
-def test_an_odd_program_has_a_sound_stub(odd: Program, tmp_path: Path, cache: str) -> None:
+def test_an_odd_program_has_a_sound_stub(
+    odd: Program, tmp_path: Path, cache: str
+) -> None:
     (tmp_path / "odd_types.pyi").write_text(stub(odd))
     arguments = ["--strict", "--cache-dir", cache, str(tmp_path / "odd_types.pyi")]
     output, trouble, code = mypy.run(arguments)

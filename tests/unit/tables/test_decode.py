@@ -25,7 +25,13 @@ from mcpsol_py.codec.lenient_read import LenientJson, UnknownVariant
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model import types as t
-from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    AccountType,
+    Discriminator,
+    Event,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import is_bytes
 from mcpsol_py.program import Program, load
@@ -46,7 +52,9 @@ def program_of(node: t.Type, *defined: t.TypeDef) -> Program:
             types=defined,
             accounts=(AccountType("Desk", Discriminator(TAG), t.Struct(fields)),),
             events=(Event("Moved", Discriminator(TAG), t.Struct(fields)),),
-            instructions=(Instruction("move", discriminator=Discriminator(TAG), args=fields),),
+            instructions=(
+                Instruction("move", discriminator=Discriminator(TAG), args=fields),
+            ),
         )
     )
 
@@ -82,9 +90,15 @@ class Expected:
             case t.Array() if is_bytes(node):
                 return value if type(value) is bytes else None
             case t.Array(item) | t.Set(item):
-                return [self.of(item, one, links) for one in value] if type(value) is list else None
+                return (
+                    [self.of(item, one, links) for one in value]
+                    if type(value) is list
+                    else None
+                )
             case t.Map(key, val):
-                pairs = [[*pair, None, None] for pair in value]  # one that is cut lacks its value
+                pairs = [
+                    [*pair, None, None] for pair in value
+                ]  # one that is cut lacks its value
                 return [
                     {"key": self.of(key, k, links), "value": self.of(val, v, links)}
                     for k, v, *_ in pairs
@@ -93,24 +107,35 @@ class Expected:
                 if not items:
                     return "[]"
                 padded = [*value, *[None] * len(items)]
-                return {f"_{i}": self.of(x, padded[i], links) for i, x in enumerate(items)}
+                return {
+                    f"_{i}": self.of(x, padded[i], links) for i, x in enumerate(items)
+                }
             case t.Struct(fields):
                 shown = zip(t.field_keys(fields), fields, strict=True)
                 parts = {k: f.type for k, f in shown if not f.is_constant}
                 if not parts:
                     return "{}"
-                return {key: self.of(one, value.get(key), links) for key, one in parts.items()}
+                return {
+                    key: self.of(one, value.get(key), links)
+                    for key, one in parts.items()
+                }
             case t.Enum(variants):
                 return self._enum(variants, value, links)
             case t.Link():
                 if node in links:
-                    return orjson.dumps(LenientJson(self.layouts).visit(node, value)).decode()
+                    return orjson.dumps(
+                        LenientJson(self.layouts).visit(node, value)
+                    ).decode()
                 return self.of(self.layouts.expand(node), value, (*links, node))
             case _:  # a wrapper
                 return self.of(node.item, value, links)  # type: ignore[union-attr]  # all wrappers have one
 
-    def _enum(self, variants: tuple[t.Variant, ...], value: Any, links: tuple[t.Link, ...]) -> Any:
-        name, body = (value, None) if isinstance(value, str) else next(iter(value.items()))
+    def _enum(
+        self, variants: tuple[t.Variant, ...], value: Any, links: tuple[t.Link, ...]
+    ) -> Any:
+        name, body = (
+            (value, None) if isinstance(value, str) else next(iter(value.items()))
+        )
         payloads = {v.name: v.payload for v in variants if v.payload is not None}
         if not payloads:
             return name
@@ -139,11 +164,15 @@ def reading_of(program: Program, kind: str, data: bytes) -> Reading | str:
         return str(error)
 
 
-def check(program: Program, node: t.Type, kind: str, rows: list[bytes], text: bool) -> None:
+def check(
+    program: Program, node: t.Type, kind: str, rows: list[bytes], text: bool
+) -> None:
     """Compare a table with the readings of its rows."""
     table = decode(program.codecs, kind, rows, None, text=text)
     table.validate(full=True)
-    body = t.Struct((t.Field("first", t.U16), t.Field("it", node), t.Field("last", t.BOOL)))
+    body = t.Struct(
+        (t.Field("first", t.U16), t.Field("it", node), t.Field("last", t.BOOL))
+    )
     keys = t.field_keys(body.fields)
     for data, row in zip(rows, table.to_pylist(), strict=True):
         reading = reading_of(program, kind, data)
@@ -167,7 +196,9 @@ def landed(draw: st.DrawFn, program: Program, node: t.Type) -> list[bytes]:
         cut = data[:at]
         changed = data[:at] + draw(st.binary(min_size=1, max_size=1)) + data[at + 1 :]
         longer = data + draw(st.sampled_from([b"\0\0", b"\0\1", bytes(40)]))
-        rows += draw(st.lists(st.sampled_from([cut, changed, longer, data]), max_size=3))
+        rows += draw(
+            st.lists(st.sampled_from([cut, changed, longer, data]), max_size=3)
+        )
     return draw(st.permutations(rows))
 
 
@@ -187,7 +218,16 @@ def fixed_types(draw: st.DrawFn) -> t.Type:
     """Types whose values all have one size, the ones that numpy reads."""
     choices = Choices(draw)
     plain = program_of(t.U8).codecs.layouts
-    leaves = [t.U64, t.Int(128), t.Int(128, True), t.Int(256), t.PUBKEY, t.BOOL, t.F64, t.I32]
+    leaves = [
+        t.U64,
+        t.Int(128),
+        t.Int(128, True),
+        t.Int(256),
+        t.PUBKEY,
+        t.BOOL,
+        t.F64,
+        t.I32,
+    ]
 
     def node(depth: int) -> t.Type:
         found = draw_type(choices, depth)
@@ -225,10 +265,17 @@ def test_types_that_hold_themselves_end_in_json(data: st.DataObject) -> None:
     check(program, link, "accounts", rows, data.draw(st.booleans()))
 
 
-_PAIR = t.Struct((t.Field("on", t.BOOL), t.Field("side", t.Enum((t.Variant("A"), t.Variant("B"))))))
-_TAGGED = t.Struct((t.Field("tag", t.U8, default=t.Default(7, omitted=True)), t.Field("n", t.U8)))
+_PAIR = t.Struct(
+    (t.Field("on", t.BOOL), t.Field("side", t.Enum((t.Variant("A"), t.Variant("B")))))
+)
+_TAGGED = t.Struct(
+    (t.Field("tag", t.U8, default=t.Default(7, omitted=True)), t.Field("n", t.U8))
+)
 _SUM = t.FixedSize(
-    t.Enum((t.Variant("Off"), t.Variant("On", t.Tuple((t.BOOL,))), t.Variant("Two", _PAIR))), 3
+    t.Enum(
+        (t.Variant("Off"), t.Variant("On", t.Tuple((t.BOOL,))), t.Variant("Two", _PAIR))
+    ),
+    3,
 )
 
 
@@ -298,7 +345,9 @@ def test_one_type_is_found_by_its_data() -> None:
 
 
 def test_addresses_and_wide_numbers_as_text() -> None:
-    assert SHOP.decode_accounts([TILL], text=True).column("owner").to_pylist() == [str(OWNER)]
+    assert SHOP.decode_accounts([TILL], text=True).column("owner").to_pylist() == [
+        str(OWNER)
+    ]
 
 
 def test_several_types_are_refused_with_their_numbers() -> None:
@@ -320,12 +369,16 @@ def test_a_named_type_leaves_others_in_rest() -> None:
 
 
 def test_no_rows_make_an_empty_table_of_the_same_schema() -> None:
-    assert SHOP.decode_accounts([], "Till").schema == SHOP.decode_accounts([TILL]).schema
+    assert (
+        SHOP.decode_accounts([], "Till").schema == SHOP.decode_accounts([TILL]).schema
+    )
 
 
 def test_a_table_for_each_type_says_where_its_rows_were() -> None:
     tables = SHOP.decode_accounts_by_type([NOTE, TILL, b"\x09" * 9, None, TILL])
-    assert {name: table.column("row").to_pylist() for name, table in tables.items()} == {
+    assert {
+        name: table.column("row").to_pylist() for name, table in tables.items()
+    } == {
         "Note": [0],
         "Till": [1, 4],
         None: [2, 3],
@@ -337,7 +390,9 @@ def test_fields_keep_their_names_and_ours_get_a_number() -> None:
     data = SHOP.encode_account("Rest", {"rest": 1, "notes": 2})
     (row,) = SHOP.decode_accounts([data + b"\1"]).to_pylist()
     assert (row["rest"], row["notes"], row["rest_2"]) == (1, 2, b"\1")
-    assert row["notes_2"] == ["Rest: 1 byte is left over after the last field, from offset 10"]
+    assert row["notes_2"] == [
+        "Rest: 1 byte is left over after the last field, from offset 10"
+    ]
 
 
 def test_types_without_a_discriminator_are_told_apart_as_one_is() -> None:
@@ -348,13 +403,19 @@ def test_types_without_a_discriminator_are_told_apart_as_one_is() -> None:
             t.Struct((t.Field("a", t.U64), t.Field("b", t.BOOL))),
         ),
         AccountType(
-            "Vault", Discriminator(origin="none", size=8), t.Struct((t.Field("a", t.U64),))
+            "Vault",
+            Discriminator(origin="none", size=8),
+            t.Struct((t.Field("a", t.U64),)),
         ),
     )
     token = Program(ProgramModel("token", accounts=pair))
     rows = [bytes(9), bytes(8), bytes(8) + b"\7", bytes(10), b"\1"]
     tables = token.decode_accounts_by_type(rows)
-    found = {row: name for name, table in tables.items() for row in table.column("row").to_pylist()}
+    found = {
+        row: name
+        for name, table in tables.items()
+        for row in table.column("row").to_pylist()
+    }
     wanted: list[str | None] = []
     for data in rows:
         try:
@@ -377,9 +438,18 @@ def test_data_of_a_named_type_are_read_as_far_as_they_go() -> None:
         except DecodeError as error:
             read.append(({}, data, [str(error)]))
         else:
-            read.append((reading.value, reading.rest or None, list(reading.notes) or None))
+            read.append(
+                (reading.value, reading.rest or None, list(reading.notes) or None)
+            )
     for row, (value, rest, notes) in zip(table.to_pylist(), read, strict=True):
-        assert row == {"a": None, "b": None, "c": None, **value, "rest": rest, "notes": notes}
+        assert row == {
+            "a": None,
+            "b": None,
+            "c": None,
+            **value,
+            "rest": rest,
+            "notes": notes,
+        }
     assert table.column("a").to_pylist()[-3:] == [5, 5, 5]
     guessed = token.decode_accounts(rows[8:9])
     assert guessed.column("a").to_pylist() == [None]
@@ -393,9 +463,13 @@ def test_events_are_read_with_and_without_their_tag() -> None:
 
 
 def test_a_tag_that_is_a_discriminator_stays() -> None:
-    event = Event("Moved", Discriminator(EVENT_CPI_TAG + b"\1"), t.Struct((t.Field("n", t.U8),)))
+    event = Event(
+        "Moved", Discriminator(EVENT_CPI_TAG + b"\1"), t.Struct((t.Field("n", t.U8),))
+    )
     program = Program(ProgramModel("desk", events=(event,)))
-    assert program.decode_events([EVENT_CPI_TAG + b"\1\5"]).column("n").to_pylist() == [5]
+    assert program.decode_events([EVENT_CPI_TAG + b"\1\5"]).column("n").to_pylist() == [
+        5
+    ]
 
 
 # --- forms of rows ---------------------------------------------------------------------------
@@ -412,7 +486,10 @@ def test_a_tag_that_is_a_discriminator_stays() -> None:
     ],
 )
 def test_rows_come_in_many_forms(rows: Any) -> None:
-    assert SHOP.decode_accounts(rows, "Till").column("coins").to_pylist() == [2**64 - 1] * 3
+    assert (
+        SHOP.decode_accounts(rows, "Till").column("coins").to_pylist()
+        == [2**64 - 1] * 3
+    )
 
 
 def test_rows_that_are_not_bytes_are_refused() -> None:
@@ -420,18 +497,25 @@ def test_rows_that_are_not_bytes_are_refused() -> None:
         SHOP.decode_accounts([TILL, 5], "Till")
     with pytest.raises(DecodeError, match="expected bytes, got text"):
         SHOP.decode_accounts(["AQEB"], "Till")
-    with pytest.raises(DecodeError, match="expected an array of binary, got one of int64"):
+    with pytest.raises(
+        DecodeError, match="expected an array of binary, got one of int64"
+    ):
         SHOP.decode_accounts(pa.array([5]), "Till")
 
 
 def test_a_huge_row_among_small_ones() -> None:
     rows = [TILL] * 3000 + [TILL + bytes(1 << 23)] * 20
     table = SHOP.decode_accounts(rows)
-    assert [len(rest) for rest in table.column("rest").drop_null().to_pylist()] == [1 << 23] * 20
+    assert [len(rest) for rest in table.column("rest").drop_null().to_pylist()] == [
+        1 << 23
+    ] * 20
 
 
 def test_many_rows_come_in_chunks() -> None:
-    rows = [SHOP.encode_account("Till", {"coins": n, "owner": OWNER}) for n in range(100_000)]
+    rows = [
+        SHOP.encode_account("Till", {"coins": n, "owner": OWNER})
+        for n in range(100_000)
+    ]
     rows[70_000] += b"\0"
     table = SHOP.decode_accounts(rows)
     assert table.column("coins").num_chunks > 1
@@ -461,10 +545,13 @@ def test_a_c_layout_has_padding() -> None:
 def test_whole_rows_of_a_fixed_layout_are_not_read_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    body = t.Struct((t.Field("n", t.I128), t.Field("side", t.Enum((t.Variant("Buy"),)))))
+    body = t.Struct(
+        (t.Field("n", t.I128), t.Field("side", t.Enum((t.Variant("Buy"),))))
+    )
     program = program_of(t.Array(t.Option(body, t.U32, fixed=True), 3))
     row = program.encode_account(
-        "Desk", {"first": 1, "it": [None, {"n": -1, "side": "Buy"}, None], "last": False}
+        "Desk",
+        {"first": 1, "it": [None, {"n": -1, "side": "Buy"}, None], "last": False},
     )
     wanted = program.decode_accounts([row, row + b"\0"], "Desk").to_pylist()
     monkeypatch.setattr(tables_decode, "read_any", None)
@@ -486,7 +573,9 @@ def test_the_schema_is_known_without_rows() -> None:
 def test_parquet_gives_the_table_back(data: st.DataObject) -> None:
     node = data.draw(st.one_of(fixed_types(), types(depth=2)))
     program = program_of(node)
-    table = decode(program.codecs, "accounts", data.draw(landed(program, node)), None, text=True)
+    table = decode(
+        program.codecs, "accounts", data.draw(landed(program, node)), None, text=True
+    )
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     back = pq.read_table(pa.BufferReader(sink.getvalue()))
@@ -504,10 +593,25 @@ def test_duckdb_reads_the_same(tmp_path: Path) -> None:
     )
     program = program_of(t.Struct(fields))
     values = [
-        {"n": 2**128 - 1, "owner": OWNER, "side": "Sell", "sizes": [1, -2, 3], "fee": None},
-        {"n": 0, "owner": OWNER, "side": "Buy", "sizes": [0, 0, 0], "fee": {"rate": 0.5}},
+        {
+            "n": 2**128 - 1,
+            "owner": OWNER,
+            "side": "Sell",
+            "sizes": [1, -2, 3],
+            "fee": None,
+        },
+        {
+            "n": 0,
+            "owner": OWNER,
+            "side": "Buy",
+            "sizes": [0, 0, 0],
+            "fee": {"rate": 0.5},
+        },
     ]
-    rows = [program.encode_account("Desk", {"first": 1, "it": v, "last": True}) for v in values]
+    rows = [
+        program.encode_account("Desk", {"first": 1, "it": v, "last": True})
+        for v in values
+    ]
     file = tmp_path / "desk.parquet"
     pq.write_table(program.decode_accounts(rows, text=True), file)
     query = "SELECT it.n::UHUGEINT, it.owner, it.side, it.sizes, it.fee.rate, notes FROM read_parquet(?)"
@@ -520,9 +624,13 @@ def test_duckdb_reads_the_same(tmp_path: Path) -> None:
 def _landed_accounts() -> dict[str, list[bytes]]:
     """Data of accounts from mainnet, by the program that owns them."""
     found: dict[str, list[bytes]] = {}
-    for file in sorted((SHARED_IDLS.parent / "landed" / "carbon").glob("*/*_account.json")):
+    for file in sorted(
+        (SHARED_IDLS.parent / "landed" / "carbon").glob("*/*_account.json")
+    ):
         document = orjson.loads(file.read_bytes())
-        found.setdefault(document["owner"], []).append(base64.b64decode(document["data"]))
+        found.setdefault(document["owner"], []).append(
+            base64.b64decode(document["data"])
+        )
     return found
 
 
@@ -544,11 +652,18 @@ def test_landed_accounts_are_read_as_one_by_one() -> None:
                     continue
                 reading = program.read_account(rows[number])
                 assert reading.name == name
-                node = program.codecs.codec(account_named(program.model, name).type).node
+                node = program.codecs.codec(
+                    account_named(program.model, name).type
+                ).node
                 wanted = Expected(program.codecs.layouts, True).of(node, reading.value)
-                wanted = [*wanted.values(), reading.rest or None, list(reading.notes) or None]
+                wanted = [
+                    *wanted.values(),
+                    reading.rest or None,
+                    list(reading.notes) or None,
+                ]
                 assert same(
-                    dict(zip(columns, cells, strict=True)), dict(zip(columns, wanted, strict=True))
+                    dict(zip(columns, cells, strict=True)),
+                    dict(zip(columns, wanted, strict=True)),
                 )
                 compared += 1
     assert compared >= 15

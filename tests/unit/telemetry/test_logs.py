@@ -24,7 +24,11 @@ except ValueError:
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
 
@@ -32,7 +36,10 @@ def test_lines_are_json_with_what_is_bound_and_nothing_secret() -> None:
     ran = run(LINES)
     assert ran.stdout == ""
     called, warned, failed = [json.loads(line) for line in ran.stderr.splitlines()]
-    assert {k: called[k] for k in ("event", "request_id", "tool", "outcome", "token", "level")} == {
+    assert {
+        k: called[k]
+        for k in ("event", "request_id", "tool", "outcome", "token", "level")
+    } == {
         "event": "tool called",
         "request_id": "r1",
         "tool": "deposit",

@@ -2,12 +2,21 @@
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from mcpsol_py.telemetry.metrics import Bounded, exposition, observe_call, observe_response
+from mcpsol_py.telemetry.metrics import (
+    Bounded,
+    exposition,
+    observe_call,
+    observe_response,
+)
 
 
 def samples() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     families = text_string_to_metric_families(exposition().decode())
-    return {(s.name, tuple(sorted(s.labels.items()))): s.value for f in families for s in f.samples}
+    return {
+        (s.name, tuple(sorted(s.labels.items()))): s.value
+        for f in families
+        for s in f.samples
+    }
 
 
 def test_calls_are_counted_and_timed_by_tool_and_outcome() -> None:
@@ -25,4 +34,10 @@ def test_calls_are_counted_and_timed_by_tool_and_outcome() -> None:
 
 def test_a_label_takes_no_more_values_than_it_may() -> None:
     fold = Bounded(2)
-    assert [fold(v) for v in ("a", "b", "c", "a", "d")] == ["a", "b", "other", "a", "other"]
+    assert [fold(v) for v in ("a", "b", "c", "a", "d")] == [
+        "a",
+        "b",
+        "other",
+        "a",
+        "other",
+    ]

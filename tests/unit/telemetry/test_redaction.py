@@ -30,24 +30,29 @@ KEY = Keypair.from_seed(bytes(range(32)))
 def test_what_looks_like_a_secret_is_masked(text: str) -> None:
     cleaned = clean(text)
     assert MASK in cleaned
-    assert not {part for part in text.split() if len(part) > 15 or part == "abcdefgh12345"} & set(
-        cleaned.split()
-    )
+    assert not {
+        part for part in text.split() if len(part) > 15 or part == "abcdefgh12345"
+    } & set(cleaned.split())
 
 
 def test_a_url_keeps_its_host_only() -> None:
-    cleaned = clean("asked https://user:pw@rpc.example.com:8899/v1/K3Y?api-key=K3Y about it")
+    cleaned = clean(
+        "asked https://user:pw@rpc.example.com:8899/v1/K3Y?api-key=K3Y about it"
+    )
     assert cleaned == "asked https://rpc.example.com:8899 about it"
 
 
 def test_a_databases_url_keeps_its_host_only() -> None:
     for scheme in ("postgresql+psycopg", "postgresql", "postgres"):
-        cleaned = clean(f"opened {scheme}://shop:p4ss@db.example.com:5432/shop?password=p4ss now")
+        cleaned = clean(
+            f"opened {scheme}://shop:p4ss@db.example.com:5432/shop?password=p4ss now"
+        )
         assert cleaned == f"opened {scheme}://db.example.com:5432 now"
 
 
 @pytest.mark.parametrize(
-    "name", ["token", "Authorization", "api_key", "passphrase", "client_secret", "private_key"]
+    "name",
+    ["token", "Authorization", "api_key", "passphrase", "client_secret", "private_key"],
 )
 def test_a_name_that_sounds_secret_hides_any_value(name: str) -> None:
     assert clean_fields({name: "anything"}) == {name: MASK}
@@ -68,7 +73,9 @@ def test_keys_in_numbers_and_bytes_are_not_written_out() -> None:
 
 
 @given(st.binary(min_size=32, max_size=32), st.text(max_size=40), st.integers())
-def test_addresses_numbers_and_words_stay(address: bytes, word: str, number: int) -> None:
+def test_addresses_numbers_and_words_stay(
+    address: bytes, word: str, number: int
+) -> None:
     text = str(Pubkey.from_bytes(address))
     assert clean(text, name="program") == text
     assert clean(number) == number

@@ -9,7 +9,17 @@ import pytest
 from mcpsol_py.telemetry import redaction
 from mcpsol_py.telemetry.redaction import MASK, clean, clean_fields
 
-HOSTILE = ["eyJaaaaaaaa-", "bearer ", "http://", "[1,", "[ ", "1, ", "a@", "0x0", "\\b-"]
+HOSTILE = [
+    "eyJaaaaaaaa-",
+    "bearer ",
+    "http://",
+    "[1,",
+    "[ ",
+    "1, ",
+    "a@",
+    "0x0",
+    "\\b-",
+]
 
 
 class _Counting:
@@ -27,12 +37,16 @@ class _Counting:
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_no_pattern_sees_a_text_of_any_length(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pattern_sees_a_text_of_any_length(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = piece * (1_000_000 // len(piece))
     pattern = _Counting()
     monkeypatch.setattr(redaction, "_SHAPES", [(pattern, MASK)])
     monkeypatch.setattr(redaction, "_NAME", pattern)
-    clean_fields({"id": text, text: [text], "inner": {"x": (text,), "e": ValueError(text)}})
+    clean_fields(
+        {"id": text, text: [text], "inner": {"x": (text,), "e": ValueError(text)}}
+    )
     assert len(pattern.lengths) >= 8
     assert max(pattern.lengths) <= 4096
 
@@ -48,7 +62,9 @@ def test_a_long_text_is_still_cut_and_masked(piece: str) -> None:
 @pytest.mark.parametrize("at", range(3_900, 4_100, 20))
 def test_a_secret_at_the_cut_is_not_shown_in_part(at: int) -> None:
     key = "5" * 88
-    urls = "http://a/" + "x" * 90 + " "  # masked, so that what follows moves to the front
+    urls = (
+        "http://a/" + "x" * 90 + " "
+    )  # masked, so that what follows moves to the front
     text = (urls * 100)[:at] + " " + key
     assert "5555" not in clean(text + " " * 5_000)
 

@@ -39,7 +39,11 @@ print("[" + ",".join(s.to_json(indent=None) for s in sink.get_finished_spans()) 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
 

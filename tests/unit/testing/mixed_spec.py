@@ -12,7 +12,11 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="mixed", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", version="1.0.0")
+@program(
+    name="mixed",
+    address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+    version="1.0.0",
+)
 class Mixed:
     """Instructions of all kinds."""
 
@@ -28,7 +32,9 @@ class Mixed:
         """Have no body."""
 
     @instruction
-    def owned(self, it: Ref[Unchecked, owner("11111111111111111111111111111111")]) -> None:
+    def owned(
+        self, it: Ref[Unchecked, owner("11111111111111111111111111111111")]
+    ) -> None:
         """Have a constraint that the simulator cannot check."""
         require(it.address == it.address, self.Zero)
 

@@ -41,7 +41,9 @@ def test_an_instruction_that_cannot_be_used_says_why() -> None:
         {
             "version": "0.1.0",
             "name": "odd",
-            "instructions": [{"name": "f", "accounts": [], "args": [{"name": "a", "type": "u24"}]}],
+            "instructions": [
+                {"name": "f", "accounts": [], "args": [{"name": "a", "type": "u24"}]}
+            ],
         }
     )
     assert list(strategies(program)) == []
@@ -51,7 +53,10 @@ def test_an_instruction_that_cannot_be_used_says_why() -> None:
 
 #: Few examples each: there are many files.
 FEW = settings(
-    max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
 )
 
 

@@ -37,7 +37,10 @@ class Vault(ProgramMachine):
 
     @invariant()
     def no_token_appears_or_vanishes(self) -> None:
-        held = sum(int(account.amount) for account in self.program.simulator.ledger.tokens.values())
+        held = sum(
+            int(account.amount)
+            for account in self.program.simulator.ledger.tokens.values()
+        )
         assert held == len(self.wallets) * len(self.mints) * 10**6
 
 
@@ -45,7 +48,9 @@ def test_every_instruction_succeeds_and_is_refused() -> None:
     run_state_machine_as_test(Vault, settings=SHORT)
     for name in ("initialize", "deposit", "withdraw"):
         assert Vault.seen[f"{name} "] > 0, Vault.seen
-        refused = [key for key in Vault.seen if key.startswith(f"{name} ") and key[-1] != " "]
+        refused = [
+            key for key in Vault.seen if key.startswith(f"{name} ") and key[-1] != " "
+        ]
         assert refused, Vault.seen
 
 
@@ -91,6 +96,9 @@ def test_what_the_simulator_cannot_run_is_said_and_counted(
         str(each.message) for each in warned
     }
     assert "'in_rust' cannot be used: its handler is written in Rust" in said
-    assert "'owned' cannot be used: the simulator has no check for the constraints of it" in said
+    assert (
+        "'owned' cannot be used: the simulator has no check for the constraints of it"
+        in said
+    )
     assert "'long' cannot be used: its loops have more than 300,000 turns" in said
     assert reached.instructions == {"short"}

@@ -41,7 +41,9 @@ def test_the_fixtures_use_the_nearest_program(project: pytest.Pytester) -> None:
     project.runpytest_subprocess().assert_outcomes(passed=2)
 
 
-def test_without_a_compiled_program_what_needs_it_is_skipped(project: pytest.Pytester) -> None:
+def test_without_a_compiled_program_what_needs_it_is_skipped(
+    project: pytest.Pytester,
+) -> None:
     project.runpytest_subprocess("--no-svm").assert_outcomes(passed=1, skipped=1)
 
 
@@ -58,7 +60,9 @@ def test_the_nearest_spec_is_found() -> None:
         spec_near("/nowhere/at/all.py")
 
 
-def test_of_several_programs_the_one_named_as_the_folder_is_meant(tmp_path: Path) -> None:
+def test_of_several_programs_the_one_named_as_the_folder_is_meant(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "jar"
     folder.mkdir()
     assert compiled_beside(folder / "spec.py") is None

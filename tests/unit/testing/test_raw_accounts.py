@@ -74,15 +74,19 @@ def test_every_kind_of_account_has_its_bytes(reader: Simulator) -> None:
     reader.put_data(A, program=C, data=b"\x09" + bytes(8))
     assert read(reader) == (9, C, 9)
     assert (
-        reader.call("read", accounts={"a": A}, args={"at": 2}).error == "AccountDidNotDeserialize"
+        reader.call("read", accounts={"a": A}, args={"at": 2}).error
+        == "AccountDidNotDeserialize"
     )
     assert (
-        reader.call("read", accounts={"a": B}, args={"at": 0}).error == "AccountDidNotDeserialize"
+        reader.call("read", accounts={"a": B}, args={"at": 0}).error
+        == "AccountDidNotDeserialize"
     )
     assert reader.reader.owner(reader.ledger, B) == Pubkey(SYSTEM_PROGRAM)
 
 
-def test_state_has_its_bytes_but_not_for_a_body_that_writes_it(reader: Simulator) -> None:
+def test_state_has_its_bytes_but_not_for_a_body_that_writes_it(
+    reader: Simulator,
+) -> None:
     state = reader.new_state("S")
     state.n, state.owner = type(state.n)(12), C
     reader.put_state(A, state)
@@ -104,7 +108,9 @@ def test_the_call_is_the_last_instruction_of_its_transaction(reader: Simulator) 
 HEAD = bytes.fromhex("01003000ffff1000ffff70003200ffff")
 
 
-def proof(channel: Pubkey, amount: int, expires_at: int = 0, signer: Pubkey = C) -> bytes:
+def proof(
+    channel: Pubkey, amount: int, expires_at: int = 0, signer: Pubkey = C
+) -> bytes:
     voucher = b"\x56\x01" + bytes(channel) + amount.to_bytes(8, "little")
     return HEAD + bytes(signer) + bytes(64) + voucher + expires_at.to_bytes(8, "little")
 
@@ -158,7 +164,9 @@ def extension(kind: int, data: bytes = b"", length: int | None = None) -> bytes:
 class Escrow:
     """A channel with its escrow and its payer's account, under Token-2022."""
 
-    def __init__(self, *, on_mint: bytes = b"", on_payer: bytes = b"", **payer: Any) -> None:
+    def __init__(
+        self, *, on_mint: bytes = b"", on_payer: bytes = b"", **payer: Any
+    ) -> None:
         self.x402 = Simulator(REPO / "programs/x402/spec.py")
         state = self.x402.new_state("Channel")
         number = type(state.deposit)
@@ -166,7 +174,9 @@ class Escrow:
         state.deposit, state.settled = number(100), number(30)
         self.x402.put_state(A, state)
         self.state = state
-        self.x402.put_mint(MINT, supply=500, decimals=2, program=TOKEN_2022, extensions=on_mint)
+        self.x402.put_mint(
+            MINT, supply=500, decimals=2, program=TOKEN_2022, extensions=on_mint
+        )
         self.escrow, self.purse = (self._account(owner) for owner in (A, PAYER))
         more: dict[str, Any] = {"program": TOKEN_2022, "extensions": IMMUTABLE_OWNER}
         self.x402.put_tokens(self.escrow, mint=MINT, owner=A, amount=70, **more)
@@ -188,11 +198,15 @@ class Escrow:
             "mint": MINT,
             "token_program": TOKEN_2022,
         }
-        return self.x402.call("top_up", accounts=accounts, args={"amount": amount}).error
+        return self.x402.call(
+            "top_up", accounts=accounts, args={"amount": amount}
+        ).error
 
 
 def test_a_channel_is_topped_up() -> None:
-    escrow = Escrow(on_mint=extension(18, bytes(64)) + extension(19, b"name"), on_payer=bytes(3))
+    escrow = Escrow(
+        on_mint=extension(18, bytes(64)) + extension(19, b"name"), on_payer=bytes(3)
+    )
     assert escrow.top_up() == ""
     assert escrow.x402.tokens(escrow.escrow) == 90
     assert escrow.x402.state(A).deposit == 120

@@ -27,7 +27,9 @@ def simulator() -> Simulator:
 
 
 def counter_of(simulator: Simulator, wallet: Pubkey = ME) -> Pubkey:
-    return Pubkey(find_pda([b"counter", bytes(wallet)], Key(bytes(simulator.address)))[0])
+    return Pubkey(
+        find_pda([b"counter", bytes(wallet)], Key(bytes(simulator.address)))[0]
+    )
 
 
 @pytest.fixture
@@ -112,11 +114,16 @@ def test_the_generated_checks_hold(
 ) -> None:
     accounts = {"counter": counter, "authority": authority}
     args = {"amount": 1}
-    assert simulator.call("increment", accounts=accounts, args=args, signers=signers).error == error
+    assert (
+        simulator.call("increment", accounts=accounts, args=args, signers=signers).error
+        == error
+    )
     assert simulator.state(counter).count == 5
 
 
-def test_accounts_that_are_not_what_they_should_be(simulator: Simulator, counter: Pubkey) -> None:
+def test_accounts_that_are_not_what_they_should_be(
+    simulator: Simulator, counter: Pubkey
+) -> None:
     again = simulator.call(
         "initialize", accounts={"counter": counter, "authority": ME}, args={"start": 1}
     )

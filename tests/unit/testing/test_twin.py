@@ -34,12 +34,19 @@ def test_a_call_is_made_on_both_sides(counter: TwinProgram, alice: Keypair) -> N
     assert counter.state(at) == counter.svm.state(at)
     assert counter.state(at)["authority"] == alice.pubkey()
     assert (
-        counter.call("decrement", accounts={"authority": alice}, args={"amount": 8}).returned == 0
+        counter.call(
+            "decrement", accounts={"authority": alice}, args={"amount": 8}
+        ).returned
+        == 0
     )
 
 
-def test_a_refusal_has_the_name_of_its_error(counter: TwinProgram, alice: Keypair) -> None:
-    refused = counter.call("decrement", accounts={"authority": alice}, args={"amount": 6})
+def test_a_refusal_has_the_name_of_its_error(
+    counter: TwinProgram, alice: Keypair
+) -> None:
+    refused = counter.call(
+        "decrement", accounts={"authority": alice}, args={"amount": 6}
+    )
     assert (refused.error, refused.events, refused.returned) == ("Underflow", (), None)
     unsigned = counter.call(
         "decrement", accounts={"authority": alice}, args={"amount": 1}, signers=()
@@ -60,22 +67,30 @@ def test_sides_that_do_not_agree_are_found(
     counter: TwinProgram, alice: Keypair, spoil: object
 ) -> None:
     assert callable(spoil)
-    at = counter.complete("increment", {"authority": alice}, {"amount": 1})[0]["counter"]
+    at = counter.complete("increment", {"authority": alice}, {"amount": 1})[0][
+        "counter"
+    ]
     spoil(counter, at)
     with pytest.raises(Difference):
         counter.call("increment", accounts={"authority": alice}, args={"amount": 1})
 
 
-def test_another_error_on_one_side_is_found(counter: TwinProgram, alice: Keypair) -> None:
+def test_another_error_on_one_side_is_found(
+    counter: TwinProgram, alice: Keypair
+) -> None:
     assert counter.svm is not None
-    at = counter.complete("increment", {"authority": alice}, {"amount": 1})[0]["counter"]
+    at = counter.complete("increment", {"authority": alice}, {"amount": 1})[0][
+        "counter"
+    ]
     counter.svm.put_wallet(at, 10**9)
     with pytest.raises(Difference, match="AccountNotInitialized"):
         counter.call("increment", accounts={"authority": alice}, args={"amount": 1})
 
 
 def test_state_is_put_on_both_sides(counter: TwinProgram, alice: Keypair) -> None:
-    at = counter.complete("increment", {"authority": alice}, {"amount": 1})[0]["counter"]
+    at = counter.complete("increment", {"authority": alice}, {"amount": 1})[0][
+        "counter"
+    ]
     counter.put_state(at, count=2**64 - 1)
     full = counter.call("increment", accounts={"authority": alice}, args={"amount": 1})
     assert full.error == "Overflow"
@@ -84,9 +99,16 @@ def test_state_is_put_on_both_sides(counter: TwinProgram, alice: Keypair) -> Non
 def test_tokens_and_supplies_are_compared() -> None:
     vault = TwinProgram(VAULT / "spec.py", VAULT / "vault.so")
     owner, mint = vault.wallet(), vault.mint()
-    opened = vault.call("initialize", accounts={"authority": owner, "mint": mint}).accounts
+    opened = vault.call(
+        "initialize", accounts={"authority": owner, "mint": mint}
+    ).accounts
     purse = vault.token_account(mint, owner, 50)
-    accounts = {"vault": opened["vault"], "source": purse, "mint": mint, "depositor": owner}
+    accounts = {
+        "vault": opened["vault"],
+        "source": purse,
+        "mint": mint,
+        "depositor": owner,
+    }
     assert vault.call("deposit", accounts=accounts, args={"amount": 20}).error == ""
     assert (vault.tokens(purse), vault.tokens(opened["tokens"])) == (30, 20)
     vault.simulator.put_tokens(
@@ -99,12 +121,16 @@ def test_tokens_and_supplies_are_compared() -> None:
 def test_without_a_compiled_program_nothing_is_compared() -> None:
     counter = TwinProgram(COUNTER / "spec.py")
     assert counter.svm is None
-    made = counter.call("initialize", accounts={"authority": counter.wallet()}, args={"start": 1})
+    made = counter.call(
+        "initialize", accounts={"authority": counter.wallet()}, args={"start": 1}
+    )
     assert made.error == ""
 
 
 def test_accounts_that_do_not_exist_are_refused(counter: TwinProgram) -> None:
     with pytest.raises(UnknownName):
-        counter.call("increment", accounts={"thief": counter.wallet()}, args={"amount": 1})
+        counter.call(
+            "increment", accounts={"thief": counter.wallet()}, args={"amount": 1}
+        )
     with pytest.raises(MissingAccount):
         counter.call("increment", args={"amount": 1})

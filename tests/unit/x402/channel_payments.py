@@ -17,7 +17,12 @@ from solders.keypair import Keypair
 from solders.litesvm import FeatureSet, LiteSVM
 from solders.pubkey import Pubkey
 from x402 import x402FacilitatorSync, x402ResourceServer
-from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, ResourceConfig
+from x402.schemas import (
+    AssetAmount,
+    PaymentPayload,
+    PaymentRequirements,
+    ResourceConfig,
+)
 
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.x402.chain.payment_chain import PaymentChain, svm_chain
@@ -63,9 +68,13 @@ def elf(program: ChannelProgram) -> bytes:
         return _with_treasury(Path(PEER).read_bytes(), program)
     data = _with_treasury(ELF.read_bytes(), program)
     for at in range(0, 32, 8):
-        old, new = bytes(OURS.program_id)[at : at + 8], bytes(program.program_id)[at : at + 8]
+        old, new = (
+            bytes(OURS.program_id)[at : at + 8],
+            bytes(program.program_id)[at : at + 8],
+        )
         load = re.compile(
-            rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]), re.S
+            rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]),
+            re.S,
         )
         data, count = load.subn(partial(_loading, new), data)
         assert count == 2
@@ -149,7 +158,9 @@ class ChannelWorld(World):
             extra={**base, **extra},
         )
 
-    def authorize(self, requirements: PaymentRequirements, **changed: Any) -> PaymentPayload:
+    def authorize(
+        self, requirements: PaymentRequirements, **changed: Any
+    ) -> PaymentPayload:
         """A ceiling that the payer signed; parts of its payload may be changed afterwards."""
         payload = self.upto_client().create_payment_payload(requirements)
         return PaymentPayload(payload={**payload, **changed}, accepted=requirements)
@@ -164,7 +175,12 @@ class BatchShop:
     """A merchant that sells for vouchers: the official core's server and our facilitator, on one database."""
 
     def __init__(
-        self, world: ChannelWorld, database: Database, *, tenant: str = "default", **options: Any
+        self,
+        world: ChannelWorld,
+        database: Database,
+        *,
+        tenant: str = "default",
+        **options: Any,
     ) -> None:
         self.world, self.database = world, database
         self.sponsored = SponsoredChannels(database)
@@ -195,7 +211,9 @@ class BatchShop:
         self.core.register(DEVNET, world.upto_server())
         self.core.initialize()
 
-    def terms(self, amount: int = 1_000, scheme: str = "batch-settlement") -> PaymentRequirements:
+    def terms(
+        self, amount: int = 1_000, scheme: str = "batch-settlement"
+    ) -> PaymentRequirements:
         price = AssetAmount(amount=str(amount), asset=str(USDC))
         config = ResourceConfig(
             scheme=scheme,
@@ -208,7 +226,11 @@ class BatchShop:
 
 
 def batch_client(
-    world: ChannelWorld, database: Database | None = None, *, calls: int = 10, most: int = 100_000
+    world: ChannelWorld,
+    database: Database | None = None,
+    *,
+    calls: int = 10,
+    most: int = 100_000,
 ) -> BatchClient:
     """The payer's side with a record of its own."""
     record = WalletChannels(database or Database(), str(world.payer.pubkey()))

@@ -34,7 +34,12 @@ def mint_data(decimals: int, supply: int = 0) -> bytes:
 
 
 def token_data(
-    mint: Pubkey, owner: Pubkey, amount: int, *, delegate: Pubkey | None = None, delegated: int = 0
+    mint: Pubkey,
+    owner: Pubkey,
+    amount: int,
+    *,
+    delegate: Pubkey | None = None,
+    delegated: int = 0,
 ) -> bytes:
     """SPL Token's Account, 165 bytes, initialised."""
     tag = b"\1\0\0\0" + bytes(delegate) if delegate else bytes(36)
@@ -65,7 +70,11 @@ class World:
         self.give(self.payee.pubkey(), 0)
         self.settlements = MemorySettlements()
         self.facilitator = ExactFacilitator(
-            self.chain, KeypairSponsor(self.sponsor), self.settlements, timeout=1.0, poll=0.01
+            self.chain,
+            KeypairSponsor(self.sponsor),
+            self.settlements,
+            timeout=1.0,
+            poll=0.01,
         )
         self.client = ExactClient(self.payer, self.chain)
 
@@ -89,7 +98,9 @@ class World:
         )
 
     def tokens(self, owner: Pubkey) -> int:
-        account = self.svm.get_account(associated_token_address(owner, USDC, TOKEN_PROGRAM))
+        account = self.svm.get_account(
+            associated_token_address(owner, USDC, TOKEN_PROGRAM)
+        )
         assert account is not None
         return int.from_bytes(bytes(account.data)[64:72], "little")
 
@@ -106,5 +117,6 @@ class World:
 
     def pay(self, requirements: PaymentRequirements) -> PaymentPayload:
         return PaymentPayload(
-            payload=self.client.create_payment_payload(requirements), accepted=requirements
+            payload=self.client.create_payment_payload(requirements),
+            accepted=requirements,
         )

@@ -69,7 +69,9 @@ def test_the_message_is_the_published_vector() -> None:
         "02204e0000", "030100000000000000", "0c102700000000000006", "696e762d30303031",
     ]  # fmt: skip
     payer = keypair(1)
-    wire = wire_base64(message, {payer.pubkey(): payer.sign_message(to_bytes_versioned(message))})
+    wire = wire_base64(
+        message, {payer.pubkey(): payer.sign_message(to_bytes_versioned(message))}
+    )
     assert len(base64.b64decode(wire)) == 472
     assert (
         message_hash(read_transaction(wire))
@@ -84,7 +86,10 @@ def test_a_payment_verifies_and_moves_the_tokens_once(world: World) -> None:
     assert (verified.is_valid, verified.payer) == (True, str(world.payer.pubkey()))
     settled = world.facilitator.settle(payment, requirements)
     assert settled.success
-    assert world.svm.get_transaction(Signature.from_string(settled.transaction)) is not None
+    assert (
+        world.svm.get_transaction(Signature.from_string(settled.transaction))
+        is not None
+    )
     assert (world.tokens(world.payer.pubkey()), world.tokens(world.payee.pubkey())) == (
         990_000,
         10_000,
@@ -109,11 +114,15 @@ def test_a_delegate_pays_from_its_owners_account(world: World) -> None:
     requirements = world.requirements()
     spend = Instruction(transfer.program_id, bytes(transfer.data), accounts)
     payment = payload_of(
-        world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("one")], requirements
+        world,
+        [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("one")],
+        requirements,
     )
     assert world.facilitator.settle(payment, requirements).success
     beyond = payload_of(
-        world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("two")], requirements
+        world,
+        [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("two")],
+        requirements,
     )
     assert (
         world.facilitator.settle(beyond, requirements).error_reason
@@ -131,7 +140,9 @@ def test_each_fault_is_refused_by_its_reason_and_moves_nothing(name: str) -> Non
     settled = world.facilitator.settle(payment, world.requirements())
     assert (settled.success, settled.transaction) == (False, "")
     assert world.tokens(world.payer.pubkey()) == world.balance
-    assert str(world.payer) not in str(verified.model_dump()) + str(settled.model_dump())
+    assert str(world.payer) not in str(verified.model_dump()) + str(
+        settled.model_dump()
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +151,10 @@ def test_each_fault_is_refused_by_its_reason_and_moves_nothing(name: str) -> Non
         ({"network": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"}, "network_mismatch"),
         ({"scheme": "upto"}, "unsupported_scheme"),
         ({"extra": {}}, f"{PREFIX}_missing_fee_payer"),
-        ({"extra": {"feePayer": str(keypair(8).pubkey())}}, "fee_payer_not_managed_by_facilitator"),
+        (
+            {"extra": {"feePayer": str(keypair(8).pubkey())}},
+            "fee_payer_not_managed_by_facilitator",
+        ),
         ({"amount": "ten"}, "invalid_payment_requirements"),
     ],
 )
@@ -148,7 +162,9 @@ def test_requirements_that_cannot_be_met_are_refused(
     world: World, change: dict[str, Any], reason: str
 ) -> None:
     payment = world.pay(world.requirements())
-    verified = world.facilitator.verify(payment, world.requirements().model_copy(update=change))
+    verified = world.facilitator.verify(
+        payment, world.requirements().model_copy(update=change)
+    )
     assert verified.invalid_reason == reason
 
 
@@ -163,11 +179,17 @@ def test_memo_must_be_the_one_asked_for_once(world: World) -> None:
             [*normal(world, memo="order-7"), memo("order-7")],
         )
     ]
-    assert reasons == [f"{PREFIX}_memo_mismatch", f"{PREFIX}_memo_count", f"{PREFIX}_memo_count"]
+    assert reasons == [
+        f"{PREFIX}_memo_mismatch",
+        f"{PREFIX}_memo_count",
+        f"{PREFIX}_memo_count",
+    ]
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-def test_the_key_of_a_payment_is_the_hash_of_its_message(world: World, legacy: bool) -> None:
+def test_the_key_of_a_payment_is_the_hash_of_its_message(
+    world: World, legacy: bool
+) -> None:
     requirements = world.requirements()
     payment = payload_of(world, normal(world), requirements, legacy=legacy)
     verified = verify_transfer(
@@ -178,7 +200,9 @@ def test_the_key_of_a_payment_is_the_hash_of_its_message(world: World, legacy: b
         extra=requirements.extra or {},
         fee_payers=[str(world.sponsor.pubkey())],
     )
-    assert verified.key == message_hash(read_transaction(payment.payload["transaction"]))
+    assert verified.key == message_hash(
+        read_transaction(payment.payload["transaction"])
+    )
 
 
 def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
@@ -197,7 +221,9 @@ def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
 def test_a_seller_without_a_token_account_is_told(world: World) -> None:
     seller = keypair(20).pubkey()
     requirements = world.requirements().model_copy(update={"pay_to": str(seller)})
-    with pytest.raises(PaymentError, match="only the seller can create it"):  # our buyer looks
+    with pytest.raises(
+        PaymentError, match="only the seller can create it"
+    ):  # our buyer looks
         world.pay(requirements)
     world.give(seller, 0)
     payment = world.pay(requirements)
@@ -252,7 +278,9 @@ def test_a_timeout_after_sending_is_pending_and_a_retry_waits_for_the_same_signa
         return ""
 
     monkeypatch.setattr(world.chain, "send", swallow)
-    monkeypatch.setattr(world.chain, "status", lambda signature: SignatureStatus("unknown"))
+    monkeypatch.setattr(
+        world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
     pending = world.facilitator.settle(payment, requirements)
     assert (pending.success, pending.error_reason) == (False, "settlement_pending")
     monkeypatch.undo()
@@ -273,12 +301,19 @@ def test_a_chain_that_does_not_answer_says_nothing_about_the_payment(
 
     monkeypatch.setattr(world.chain, "simulation_error", down)
     assert (
-        world.facilitator.verify(payment, requirements).invalid_reason == "unexpected_verify_error"
+        world.facilitator.verify(payment, requirements).invalid_reason
+        == "unexpected_verify_error"
     )
-    assert world.facilitator.settle(payment, requirements).error_reason == "unexpected_settle_error"
+    assert (
+        world.facilitator.settle(payment, requirements).error_reason
+        == "unexpected_settle_error"
+    )
     monkeypatch.undo()
     monkeypatch.setattr(world.chain, "send", down)
-    assert world.facilitator.settle(payment, requirements).error_reason == "settlement_pending"
+    assert (
+        world.facilitator.settle(payment, requirements).error_reason
+        == "settlement_pending"
+    )
     monkeypatch.undo()
     assert world.facilitator.settle(payment, requirements).success
     assert world.tokens(world.payee.pubkey()) == 10_000
@@ -300,8 +335,13 @@ def test_a_refusal_after_a_lost_answer_is_still_pending(
         raise ChainRejected("BlockhashNotFound")
 
     monkeypatch.setattr(world.chain, "send", lossy)
-    monkeypatch.setattr(world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert world.facilitator.settle(payment, requirements).error_reason == "settlement_pending"
+    monkeypatch.setattr(
+        world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
+    assert (
+        world.facilitator.settle(payment, requirements).error_reason
+        == "settlement_pending"
+    )
     assert len(sends) > 1
     monkeypatch.undo()
     assert world.facilitator.settle(payment, requirements).success
@@ -337,7 +377,9 @@ def test_an_expired_blockhash_is_a_failure_and_never_lands(
     assert "expired" in (settled.error_message or "")
 
 
-@pytest.mark.parametrize(("age", "state"), [(0, "pending"), (149, "pending"), (150, "failed")])
+@pytest.mark.parametrize(
+    ("age", "state"), [(0, "pending"), (149, "pending"), (150, "failed")]
+)
 def test_a_node_that_is_behind_makes_no_new_payment_fail(age: int, state: str) -> None:
     """It knows neither the transaction nor its blockhash. Both are too new for it."""
 
@@ -350,13 +392,18 @@ def test_a_node_that_is_behind_makes_no_new_payment_fail(age: int, state: str) -
     payment = world.pay(requirements)
     chain = PaymentChain(Behind(world.svm), network=world.chain.network)
     store = MemorySettlements(clock=lambda: now[0])
-    desk = ExactFacilitator(chain, KeypairSponsor(world.sponsor), store, timeout=0.0, poll=0.01)
+    desk = ExactFacilitator(
+        chain, KeypairSponsor(world.sponsor), store, timeout=0.0, poll=0.01
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain, "send", lambda wire: "")  # on its way
         assert desk.settle(payment, requirements).error_reason == "settlement_pending"
         now[0] = age
         again = desk.settle(payment, requirements).error_reason
-    assert again == {"pending": "settlement_pending", "failed": "transaction_failed"}[state]
+    assert (
+        again
+        == {"pending": "settlement_pending", "failed": "transaction_failed"}[state]
+    )
 
 
 def test_of_many_at_once_one_is_told_paid(world: World) -> None:
@@ -375,7 +422,9 @@ def test_of_many_at_once_one_is_told_paid(world: World) -> None:
         t.start()
     for t in threads:
         t.join()
-    assert sorted(results, key=str) == [(False, "duplicate_settlement")] * 7 + [(True, None)]
+    assert sorted(results, key=str) == [(False, "duplicate_settlement")] * 7 + [
+        (True, None)
+    ]
     assert world.tokens(world.payee.pubkey()) == 10_000
 
 
@@ -385,7 +434,13 @@ class Crash(Exception):
 
 @pytest.mark.parametrize(
     "point",
-    ["settle.before_claim", "settle.claimed", "settle.before_send", "settle.sent", "settle.landed"],
+    [
+        "settle.before_claim",
+        "settle.claimed",
+        "settle.before_send",
+        "settle.sent",
+        "settle.landed",
+    ],
 )
 def test_a_crash_at_any_step_neither_loses_nor_doubles_the_payment(
     world: World, point: str
@@ -408,12 +463,18 @@ def test_a_crash_at_any_step_neither_loses_nor_doubles_the_payment(
     with pytest.raises(Crash):
         dying.settle(payment, requirements)
     restarted = ExactFacilitator(
-        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=0.0, poll=0.01
+        world.chain,
+        KeypairSponsor(world.sponsor),
+        world.settlements,
+        timeout=0.0,
+        poll=0.01,
     )
     settled = restarted.settle(payment, requirements)
     assert settled.success
     assert world.tokens(world.payee.pubkey()) == 10_000
-    assert restarted.settle(payment, requirements).error_reason == "duplicate_settlement"
+    assert (
+        restarted.settle(payment, requirements).error_reason == "duplicate_settlement"
+    )
 
 
 def test_version_1_shares_the_settlements_of_version_2(world: World) -> None:
@@ -422,17 +483,26 @@ def test_version_1_shares_the_settlements_of_version_2(world: World) -> None:
     requirements = world.requirements()
     payment = world.pay(requirements)
     v1 = ExactFacilitatorV1(
-        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0, poll=0.01
+        world.chain,
+        KeypairSponsor(world.sponsor),
+        world.settlements,
+        timeout=1.0,
+        poll=0.01,
     )
     old = PaymentRequirementsV1(
         scheme="exact", network="solana-devnet", max_amount_required="10000", resource="mcp://tools/x", asset=str(USDC),
         pay_to=str(world.payee.pubkey()), max_timeout_seconds=60, extra=requirements.extra,
     )  # fmt: skip
-    paid = PaymentPayloadV1(scheme="exact", network="solana-devnet", payload=payment.payload)
+    paid = PaymentPayloadV1(
+        scheme="exact", network="solana-devnet", payload=payment.payload
+    )
     assert v1.verify(paid, old).is_valid
     settled = v1.settle(paid, old)
     assert (settled.success, settled.network) == (True, "solana-devnet")
-    assert world.facilitator.settle(payment, requirements).error_reason == "duplicate_settlement"
+    assert (
+        world.facilitator.settle(payment, requirements).error_reason
+        == "duplicate_settlement"
+    )
 
 
 @given(st.integers(0, 471), st.integers(0, 255))
@@ -447,7 +517,8 @@ def test_no_altered_byte_verifies(position: int, value: int) -> None:
         return
     wire[position] = value
     payment = PaymentPayload(
-        payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=requirements
+        payload={"transaction": base64.b64encode(bytes(wire)).decode()},
+        accepted=requirements,
     )
     assert not world.facilitator.verify(payment, requirements).is_valid
 

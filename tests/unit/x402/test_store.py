@@ -53,7 +53,9 @@ def test_a_claim_is_made_once(store: tuple[SettlementStore, Clock]) -> None:
     assert rows.get(ROW.key) is None
 
 
-def test_the_age_of_a_claim_counts_from_its_record(store: tuple[SettlementStore, Clock]) -> None:
+def test_the_age_of_a_claim_counts_from_its_record(
+    store: tuple[SettlementStore, Clock],
+) -> None:
     rows, clock = store
     assert rows.age_ms(ROW.key) == 0
     rows.claim(ROW)
@@ -65,7 +67,9 @@ def test_the_age_of_a_claim_counts_from_its_record(store: tuple[SettlementStore,
     assert rows.age_ms(ROW.key) == 0
 
 
-def test_only_what_nobody_works_on_can_be_taken_over(store: tuple[SettlementStore, Clock]) -> None:
+def test_only_what_nobody_works_on_can_be_taken_over(
+    store: tuple[SettlementStore, Clock],
+) -> None:
     rows, clock = store
     assert not rows.take_over(ROW.key, 10)
     rows.claim(ROW)

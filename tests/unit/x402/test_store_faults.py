@@ -62,7 +62,11 @@ def once(shop: Shop, reply: object) -> None:
     ],
 )
 async def test_a_fail_over_in_the_middle_of_a_payment_is_waited_for(
-    tmp_path: Path, postgres: Cluster, postgres_storage: Storage, point: str, broadcasts: bool
+    tmp_path: Path,
+    postgres: Cluster,
+    postgres_storage: Storage,
+    point: str,
+    broadcasts: bool,
 ) -> None:
     """The server is killed at this step and is back half a second later: the same call goes on and ends well."""
     shop = make(tmp_path, postgres_storage)
@@ -130,8 +134,12 @@ class Locked:
         self._connection.close()
 
 
-@pytest.mark.parametrize("point", ["call.claimed", "call.running", "call.executed", "call.settled"])
-async def test_a_lock_is_waited_for(tmp_path: Path, sqlite_storage: Storage, point: str) -> None:
+@pytest.mark.parametrize(
+    "point", ["call.claimed", "call.running", "call.executed", "call.settled"]
+)
+async def test_a_lock_is_waited_for(
+    tmp_path: Path, sqlite_storage: Storage, point: str
+) -> None:
     shop = make(tmp_path, sqlite_storage)
     held: list[threading.Thread] = []
 
@@ -170,7 +178,9 @@ async def test_a_lock_that_stays_is_told_and_nothing_runs(
     shop = make(tmp_path, sqlite_storage)
     hasty = sqlite_storage.open(patience=0.2)
     payment, locked = shop.payment(), Locked(sqlite_storage.url)
-    reply = await shop.paid_calls(database=hasty).call(shop.offer(), payment, {}, shop.run)
+    reply = await shop.paid_calls(database=hasty).call(
+        shop.offer(), payment, {}, shop.run
+    )
     locked.release()
     assert isinstance(reply, Refused)
     assert reply.code == "storage_unavailable"
@@ -195,7 +205,11 @@ class Disk:
 @pytest.mark.parametrize(
     ("point", "broadcasts", "paid"),
     [
-        (None, False, 0),  # full from the start: nothing is recorded, so nothing is done
+        (
+            None,
+            False,
+            0,
+        ),  # full from the start: nothing is recorded, so nothing is done
         (
             "call.running",
             False,
@@ -205,7 +219,11 @@ class Disk:
     ],
 )
 async def test_a_full_disk(
-    tmp_path: Path, sqlite_storage: Storage, point: str | None, broadcasts: bool, paid: int
+    tmp_path: Path,
+    sqlite_storage: Storage,
+    point: str | None,
+    broadcasts: bool,
+    paid: int,
 ) -> None:
     shop = make(tmp_path, sqlite_storage)
     disk = Disk(shop.database)
@@ -290,7 +308,9 @@ async def test_even_a_replica_that_takes_a_running_call_for_dead_runs_and_pays_n
         return await shop.run(run)
 
     offer, payment = shop.offer(), shop.payment()
-    first = asyncio.create_task(shop.paid_calls(lease=120.0).call(offer, payment, {}, slow))
+    first = asyncio.create_task(
+        shop.paid_calls(lease=120.0).call(offer, payment, {}, slow)
+    )
     await started.wait()
     ahead = shop.paid_calls(lease=120.0, clock_ms=lambda: module.now_ms() + skew)
     taken = await ahead.call(offer, payment, {}, shop.run)
@@ -314,19 +334,37 @@ async def test_two_replicas_get_one_payment_id_at_once(shop: Shop) -> None:
     ]
     payments = [shop.payment(), shop.payment()]
     replies = await asyncio.gather(
-        *(g.call(shop.offer(), payments[n % 2], {}, shop.run) for n, g in enumerate(replicas))
+        *(
+            g.call(shop.offer(), payments[n % 2], {}, shop.run)
+            for n, g in enumerate(replicas)
+        )
     )
     assert all(isinstance(r, Answer) for r in replies)
-    assert len({r.receipt.transaction for r in replies if isinstance(r, Answer) and r.receipt}) == 1
+    assert (
+        len(
+            {
+                r.receipt.transaction
+                for r in replies
+                if isinstance(r, Answer) and r.receipt
+            }
+        )
+        == 1
+    )
     once(shop, replies[0])
 
 
-async def test_two_merchants_may_use_one_payment_id(tmp_path: Path, storage: Storage) -> None:
+async def test_two_merchants_may_use_one_payment_id(
+    tmp_path: Path, storage: Storage
+) -> None:
     shop = make(tmp_path, storage)
     one, two = (Executions(shop.database, tenant) for tenant in ("one", "two"))
-    first = await shop.paid_calls(tenant="one").call(shop.offer(), shop.payment(), {}, shop.run)
+    first = await shop.paid_calls(tenant="one").call(
+        shop.offer(), shop.payment(), {}, shop.run
+    )
     shop.world.svm.expire_blockhash()
-    second = await shop.paid_calls(tenant="two").call(shop.offer(), shop.payment(), {}, shop.run)
+    second = await shop.paid_calls(tenant="two").call(
+        shop.offer(), shop.payment(), {}, shop.run
+    )
     assert isinstance(first, Answer)
     assert isinstance(second, Answer)
     assert not second.repeated
@@ -368,7 +406,9 @@ def test_what_is_wrong_in_itself_is_not_tried_again(storage: Storage) -> None:
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    database = Database(f"postgresql+psycopg://x@/y?host={tmp_path}", migrate=False, patience=0.1)
+    database = Database(
+        f"postgresql+psycopg://x@/y?host={tmp_path}", migrate=False, patience=0.1
+    )
     with pytest.raises(StorageError, match="does not answer"):
         database.run(lambda c, _: None)
     database.close()
@@ -394,7 +434,9 @@ def test_a_connection_that_is_in_use_when_the_database_is_closed_is_closed_after
     database.close()
     go.set()
     thread.join()
-    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
+    with pytest.raises(
+        (sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"
+    ):
         held[0].execute("SELECT 1")
 
 
@@ -418,7 +460,9 @@ def test_a_value_without_room_is_an_error_and_writes_nothing(
     shop: Shop, value: dict[str, Any]
 ) -> None:
     executions = Executions(shop.database)
-    with pytest.raises(StorageError, match="no room for a value .* Nothing was written"):
+    with pytest.raises(
+        StorageError, match="no room for a value .* Nothing was written"
+    ):
         executions.claim(replace(ROW, **value))
     assert executions.get(ROW.payment_id) is None
     assert executions.claim(ROW) is None

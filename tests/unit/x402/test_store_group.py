@@ -21,18 +21,24 @@ def database(tmp_path: Path) -> Database:
 def level(database: Database) -> int:
     """How far a commit of this transaction reaches: FULL waits for the disk."""
     return database.run(
-        lambda connection, _: int(connection.execute(text("PRAGMA synchronous")).scalar_one())
+        lambda connection, _: int(
+            connection.execute(text("PRAGMA synchronous")).scalar_one()
+        )
     )
 
 
-async def test_only_what_may_be_lost_does_not_wait_for_the_disk(database: Database) -> None:
+async def test_only_what_may_be_lost_does_not_wait_for_the_disk(
+    database: Database,
+) -> None:
     assert await database.grouped(level, database) == FULL
     assert await database.grouped(level, database, lasting=False) == NORMAL
     assert await database.grouped(level, database) == FULL
     assert await asyncio.to_thread(level, database) == FULL
 
 
-async def test_one_lasting_piece_makes_its_whole_group_lasting(database: Database) -> None:
+async def test_one_lasting_piece_makes_its_whole_group_lasting(
+    database: Database,
+) -> None:
     levels = await asyncio.gather(
         *(database.grouped(level, database, lasting=n % 8 == 7) for n in range(64))
     )
@@ -43,7 +49,9 @@ async def test_one_lasting_piece_makes_its_whole_group_lasting(database: Databas
     assert set(levels) <= {NORMAL, FULL}
 
 
-async def test_a_failure_among_them_leaves_the_others_and_the_level(database: Database) -> None:
+async def test_a_failure_among_them_leaves_the_others_and_the_level(
+    database: Database,
+) -> None:
     def fails() -> None:
         raise ValueError("of this piece only")
 

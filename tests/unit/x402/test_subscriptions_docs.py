@@ -88,7 +88,9 @@ def test_the_python_runs(tmp_path: Path) -> None:
 
 
 def test_the_tests_that_the_fault_table_names_are_there() -> None:
-    source = Path(__file__).with_name("test_store_faults.py").read_text(encoding="utf-8")
+    source = (
+        Path(__file__).with_name("test_store_faults.py").read_text(encoding="utf-8")
+    )
     named = re.findall(r"`(test_\w+)`", STORAGE)
     assert len(named) >= 9
     for name in named:

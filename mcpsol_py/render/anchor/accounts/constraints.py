@@ -45,7 +45,9 @@ def address(scope: Scope, a: NamedAccount, kind: FieldType) -> Iterator[str]:
         wanted = scope.constant(a, "", a.model.address)
         yield f"address = {wanted}{scope.fault(a, 'address', _address_fault(constraints))}"
     elif constraints.one_of:
-        allowed = [scope.constant(a, str(i), text) for i, text in enumerate(constraints.one_of)]
+        allowed = [
+            scope.constant(a, str(i), text) for i, text in enumerate(constraints.one_of)
+        ]
         fault = scope.fault(a, "address", address_check(constraints))
         yield f"constraint = [{', '.join(allowed)}].contains({a.name}.key){fault}"
     elif constraints.executable:
@@ -96,7 +98,9 @@ def state_fields(scope: Scope, a: NamedAccount) -> Iterator[str]:
 
 def _is_new(a: NamedAccount) -> str:
     """A condition: this call creates the account, whose bytes are zero until Anchor writes them after the handler."""
-    return f"{a.name}.to_account_info().try_borrow_data()?.iter().all(|byte| *byte == 0)"
+    return (
+        f"{a.name}.to_account_info().try_borrow_data()?.iter().all(|byte| *byte == 0)"
+    )
 
 
 # --- tokens and new accounts --------------------------------------------------------------------------------------
@@ -150,8 +154,14 @@ def _token_program(scope: Scope, a: NamedAccount) -> NamedAccount | None:
     program = scope.lookup.token_program(a)
     is_created = a.constraints.init is not None
     if is_created and (program is None or program.model.optional):
-        raise scope.refusal(a, "the constraint does not say which token program creates it")
-    if program is None or scope.has_both_token_programs or not scope.is_classic_token(a):
+        raise scope.refusal(
+            a, "the constraint does not say which token program creates it"
+        )
+    if (
+        program is None
+        or scope.has_both_token_programs
+        or not scope.is_classic_token(a)
+    ):
         return program
     return program if is_created and program.name != "token_program" else None
 

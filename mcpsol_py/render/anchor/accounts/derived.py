@@ -124,10 +124,16 @@ def _seed(scope: Scope, seed: Seed) -> str:
 def _account_seed(scope: Scope, seed: AccountSeed) -> str:
     owner = scope.lookup.required(seed.account)
     if owner is None:
-        raise CannotCheck("a seed is an account that this instruction does not always have")
+        raise CannotCheck(
+            "a seed is an account that this instruction does not always have"
+        )
     if not seed.field:
         return f"{owner.name}.key().as_ref()"
-    if len(seed.field) > 1 or owner.constraints.state is None or owner.constraints.init is not None:
+    if (
+        len(seed.field) > 1
+        or owner.constraints.state is None
+        or owner.constraints.init is not None
+    ):
         raise CannotCheck("a seed is a field of another account")
     fields = scope.state(owner).body.fields
     field, name = _field(fields, seed.field[0], "a seed is a field of another account")
@@ -151,7 +157,9 @@ def _argument_seed(scope: Scope, path: tuple[str, ...], encoding: str | None) ->
     kind = argument.type
     for step in path[1:]:
         node = scope.types.resolver.target(kind)
-        field, name = _field(node.fields if isinstance(node, Struct) else (), step, missing)
+        field, name = _field(
+            node.fields if isinstance(node, Struct) else (), step, missing
+        )
         text, kind = f"{text}.{name}", field.type
     return _value_seed(scope, text, kind, encoding)
 

@@ -90,7 +90,9 @@ def _program(scope: Scope, a: NamedAccount) -> FieldType | None:
         return FieldType(f"Program<'info, {name}>", checks_program=True, path=path)
     if set(a.constraints.one_of) == set(ids.TOKEN_PROGRAMS):
         path = "anchor_spl::token_interface::TokenInterface"
-        return FieldType("Interface<'info, TokenInterface>", checks_program=True, path=path)
+        return FieldType(
+            "Interface<'info, TokenInterface>", checks_program=True, path=path
+        )
     return None
 
 

@@ -88,7 +88,9 @@ class Scope:
         self.errors = errors
         self.args = args
         self.ambiguous = ambiguous_types(types.resolver.model)
-        implied = implied_checks(ix, types.resolver, states.keys() - self.ambiguous.keys())
+        implied = implied_checks(
+            ix, types.resolver, states.keys() - self.ambiguous.keys()
+        )
         flags = remaining_flags(ix)
         self.view = AnchorAccounts(
             remaining_docs=doc(remaining_docs(ix)),
@@ -120,7 +122,9 @@ class Scope:
             raise self.refusal(a, f"the account type {name!r} has no form in Anchor")
         if name in self.ambiguous:
             why = self.ambiguous[name]
-            raise self.refusal(a, f"data of {name} may be of another type, because {why}")
+            raise self.refusal(
+                a, f"data of {name} may be of another type, because {why}"
+            )
         return self.states[name]
 
     def is_classic_token(self, a: NamedAccount) -> bool:
@@ -169,7 +173,11 @@ class Scope:
     def address_of(self, name: str, beside: NamedAccount, purpose: str) -> str:
         """The address of the account *name*, or of a constant if *name* is an address."""
         named = self.lookup.find(name, beside)
-        return self.constant(beside, purpose, name) if named is None else self.given_key(named)
+        return (
+            self.constant(beside, purpose, name)
+            if named is None
+            else self.given_key(named)
+        )
 
     def given_key(self, a: NamedAccount) -> str:
         """The expression for the address of an account that a check compares, so that it cannot be left out."""
@@ -185,7 +193,9 @@ class Scope:
 
     def declared_arguments(self) -> tuple[Rust, ...]:
         """The arguments that the struct of accounts declares."""
-        return tuple(code(f"{arg.name}: {arg.type}") for arg in self.args[: self._used_arguments])
+        return tuple(
+            code(f"{arg.name}: {arg.type}") for arg in self.args[: self._used_arguments]
+        )
 
     def need_called(self, a: NamedAccount, name: str, address: str) -> None:
         """Raises RenderError without this program's account: Anchor looks for it by its name."""
@@ -194,5 +204,6 @@ class Scope:
             if other.name == name and model.address == address and not model.optional:
                 return
         raise self.refusal(
-            a, f"Anchor creates it with an account that must be called {name}; add that account"
+            a,
+            f"Anchor creates it with an account that must be called {name}; add that account",
         )

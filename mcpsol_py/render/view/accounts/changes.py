@@ -44,7 +44,9 @@ def _creation(scope: Scope, a: NamedAccount, init: Init) -> list[str]:
     return lines
 
 
-def _create(scope: Scope, a: NamedAccount, payer: NamedAccount, space: str, owner: str) -> str:
+def _create(
+    scope: Scope, a: NamedAccount, payer: NamedAccount, space: str, owner: str
+) -> str:
     """The value of checks.rs' `Create`."""
     scope.view.created += 1
     given = {
@@ -59,7 +61,9 @@ def _create(scope: Scope, a: NamedAccount, payer: NamedAccount, space: str, owne
 
 def _fields(given: dict[str, str]) -> str:
     """The fields of a struct expression, in short where a variable has the field's name."""
-    return ", ".join(name if name == value else f"{name}: {value}" for name, value in given.items())
+    return ", ".join(
+        name if name == value else f"{name}: {value}" for name, value in given.items()
+    )
 
 
 def _signers(scope: Scope, a: NamedAccount) -> str:
@@ -70,7 +74,9 @@ def _signers(scope: Scope, a: NamedAccount) -> str:
     return scope.target.signers([*scope.seeds[a.path], bump])
 
 
-def _create_state(scope: Scope, a: NamedAccount, init: Init, payer: NamedAccount) -> list[str]:
+def _create_state(
+    scope: Scope, a: NamedAccount, init: Init, payer: NamedAccount
+) -> list[str]:
     """Creates an account of this program, with its discriminator and its bump."""
     state = scope.state(a)
     space = f"{state.name}::LEN" if init.space is None else str(init.space)
@@ -87,12 +93,16 @@ def _create_token(
     """Creates a token account, an associated token account or a mint."""
     program = scope.lookup.token_program(a)
     if program is None or program.model.optional:
-        raise scope.refusal(a, "the constraint does not say which token program creates it")
+        raise scope.refusal(
+            a, "the constraint does not say which token program creates it"
+        )
     if token.kind == "associated":
         return _create_associated(scope, a, payer, token, program)
     create = _create(scope, a, payer, "0", scope.address(program))
     if token.kind == "mint":
-        authority = scope.address(scope.lookup.need_given(token.authority, a, "created"))
+        authority = scope.address(
+            scope.lookup.need_given(token.authority, a, "created")
+        )
         return f"checks::create_mint({create}, {authority}, {token.decimals})?;"
     mint = scope.lookup.need_given(token.mint, a, "created")
     authority = scope.address(scope.lookup.need_given(token.authority, a, "created"))

@@ -60,7 +60,8 @@ def _address(scope: Scope, a: NamedAccount) -> None:
         scope.check(a, f"checks::equal({scope.address(a)}, {wanted}, {fault})?;")
     elif constraints.one_of:
         listed = ", ".join(
-            scope.fixed_address(a, str(i), text) for i, text in enumerate(constraints.one_of)
+            scope.fixed_address(a, str(i), text)
+            for i, text in enumerate(constraints.one_of)
         )
         fault = scope.fault(a, "address", address_check(constraints))
         scope.check(a, f"checks::one_of({scope.address(a)}, &[{listed}], {fault})?;")
@@ -73,7 +74,9 @@ def _owner(scope: Scope, a: NamedAccount) -> None:
     if owner is None or a.constraints.init is not None:
         return
     fault = scope.fault(a, "owner", owner_check(a.constraints))
-    scope.check(a, f"checks::owner({a.name}, {_owner_address(scope, a, owner)}, {fault})?;")
+    scope.check(
+        a, f"checks::owner({a.name}, {_owner_address(scope, a, owner)}, {fault})?;"
+    )
 
 
 def _owner_address(scope: Scope, a: NamedAccount, owner: str) -> str:
@@ -85,7 +88,9 @@ def _owner_address(scope: Scope, a: NamedAccount, owner: str) -> str:
 
 def _duplicates(scope: Scope) -> None:
     """Writable accounts with data that this program interprets must be different accounts."""
-    held = [a for a in scope.accounts if a.model.writable and a.constraints.has_known_data]
+    held = [
+        a for a in scope.accounts if a.model.writable and a.constraints.has_known_data
+    ]
     for one, other in combinations(held, 2):
         _different(scope, one, other)
 

@@ -100,7 +100,9 @@ def _program(scope: Scope, a: NamedAccount, pda: Pda) -> str:
     raise CannotCheck("the source does not say which program owns it")
 
 
-def _keep_seeds(scope: Scope, a: NamedAccount, seeds: list[SeedForm], bump: str) -> None:
+def _keep_seeds(
+    scope: Scope, a: NamedAccount, seeds: list[SeedForm], bump: str
+) -> None:
     """Keeps the seeds and the bump for the handler, with a method that returns them."""
     kept = [Kept(code(bump), code("u8"), doc([f"The bump of {a.name}'s address."]))]
     kept += [seed.kept for seed in seeds if seed.kept is not None]

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import Constraints, Instruction
-from mcpsol_py.render.account_lookup import AccountLookup, NamedAccount, flatten, remaining_docs
+from mcpsol_py.render.account_lookup import (
+    AccountLookup,
+    NamedAccount,
+    flatten,
+    remaining_docs,
+)
 from mcpsol_py.render.relations import ImpliedChecks, implied_checks
 from mcpsol_py.render.rust import IdentifierPool, Rust, code, comment, doc
 from mcpsol_py.render.view.accounts.views import AccountsView, Slot
@@ -26,7 +31,14 @@ class Scope:
         #: the Rust names of the arguments; None if they are not decoded
         self.arg_names = arg_names
         self.names = IdentifierPool(
-            "program_id", "accounts", "args", "remaining", "rest", "data", "state", "self_"
+            "program_id",
+            "accounts",
+            "args",
+            "remaining",
+            "rest",
+            "data",
+            "state",
+            "self_",
         )
         implied = implied_checks(ix, context.types.resolver, context.checkable)
         self.accounts = self._named(implied)
@@ -43,7 +55,9 @@ class Scope:
     def _named(self, implied: ImpliedChecks) -> list[NamedAccount]:
         flat = flatten(self.ix.accounts)
         omitted = self.ix.optional_accounts == "omitted"
-        needed = max((i + 1 for i, (_, a) in enumerate(flat) if not a.optional), default=0)
+        needed = max(
+            (i + 1 for i, (_, a) in enumerate(flat) if not a.optional), default=0
+        )
         return [
             NamedAccount(
                 path,
@@ -151,7 +165,9 @@ class Scope:
         try:
             name = self.context.addresses.take(text, f"{a.stem}_{suffix}".strip("_"))
         except ValueError as error:
-            raise self.lookup.refusal(a, f"{text!r} is not an address: {error}") from error
+            raise self.lookup.refusal(
+                a, f"{text!r} is not an address: {error}"
+            ) from error
         return code(f"ids::{name}")
 
     def state(self, a: NamedAccount) -> StateView:
@@ -159,10 +175,14 @@ class Scope:
         name = a.constraints.state or ""
         state = self.context.states.get(name)
         if state is None:
-            raise self.refusal(a, f"no Rust was generated for the account type {name!r}")
+            raise self.refusal(
+                a, f"no Rust was generated for the account type {name!r}"
+            )
         why = self.context.ambiguous.get(name)
         if why is not None:
-            raise self.refusal(a, f"data of {name} may be of another type, because {why}")
+            raise self.refusal(
+                a, f"data of {name} may be of another type, because {why}"
+            )
         return state
 
     def refusal(self, a: NamedAccount, why: str) -> RenderError:

@@ -65,7 +65,9 @@ def seed_form(scope: Scope, a: NamedAccount, index: int, seed: Seed) -> SeedForm
     raise CannotCheck("the source does not say how it is derived")
 
 
-def _account_seed(scope: Scope, a: NamedAccount, index: int, seed: AccountSeed) -> SeedForm:
+def _account_seed(
+    scope: Scope, a: NamedAccount, index: int, seed: AccountSeed
+) -> SeedForm:
     if seed.sort is not None or len(seed.field) > 1:
         raise CannotCheck("the source does not say how it is derived")
     owner = scope.lookup.by_path.get(seed.account)
@@ -82,7 +84,11 @@ def _account_seed(scope: Scope, a: NamedAccount, index: int, seed: AccountSeed) 
 
 
 def _field_seed(
-    scope: Scope, a: NamedAccount, index: int, seed: AccountSeed, owner: NamedAccount | None
+    scope: Scope,
+    a: NamedAccount,
+    index: int,
+    seed: AccountSeed,
+    owner: NamedAccount | None,
 ) -> SeedForm:
     """A field of an account's state, which the check of that state has copied to a variable."""
     name = seed.field[0]
@@ -96,7 +102,9 @@ def _field_seed(
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
-def _argument_seed(scope: Scope, a: NamedAccount, index: int, seed: ArgSeed) -> SeedForm:
+def _argument_seed(
+    scope: Scope, a: NamedAccount, index: int, seed: ArgSeed
+) -> SeedForm:
     text, kind = _argument(scope, seed.path)
     if seed.encoding == "utf8":
         raise CannotCheck("a seed is a number as text")
@@ -104,7 +112,9 @@ def _argument_seed(scope: Scope, a: NamedAccount, index: int, seed: ArgSeed) -> 
     if _is_text_or_bytes(kind):
         return _bytes_seed(scope, a, index, text, kind)
     if isinstance(seed.type, Int) and not isinstance(kind, Int):
-        raise CannotCheck("a seed is an argument whose type is not the one that the source gives")
+        raise CannotCheck(
+            "a seed is an argument whose type is not the one that the source gives"
+        )
     return _stored(scope, a, index, _Value(text, kind, seed.encoding))
 
 
@@ -140,10 +150,14 @@ def _is_text_or_bytes(kind: Type) -> bool:
     return isinstance(item, (String, Bytes))
 
 
-def _bytes_seed(scope: Scope, a: NamedAccount, index: int, text: str, kind: Type) -> SeedForm:
+def _bytes_seed(
+    scope: Scope, a: NamedAccount, index: int, text: str, kind: Type
+) -> SeedForm:
     kept = _kept(scope, a, index, "&'a [u8]")
     is_text = scope.context.types.type(kind) == "&'a str"
-    return SeedForm(kept.name, f"self.{kept.name}", kept, f"{text}.as_bytes()" if is_text else text)
+    return SeedForm(
+        kept.name, f"self.{kept.name}", kept, f"{text}.as_bytes()" if is_text else text
+    )
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -168,10 +182,14 @@ def _stored(scope: Scope, a: NamedAccount, index: int, value: _Value) -> SeedFor
     kind = value.type.number if isinstance(value.type, Amount) else value.type
     if kind == PUBKEY:
         kept = _kept(scope, a, index, "Address")
-        return SeedForm(f"{kept.name}.as_ref()", f"self.{kept.name}.as_ref()", kept, value.text)
+        return SeedForm(
+            f"{kept.name}.as_ref()", f"self.{kept.name}.as_ref()", kept, value.text
+        )
     size, text = _as_bytes(kind, value)
     kept = _kept(scope, a, index, f"[u8; {size}]")
-    return SeedForm(f"{kept.name}.as_slice()", f"self.{kept.name}.as_slice()", kept, text)
+    return SeedForm(
+        f"{kept.name}.as_slice()", f"self.{kept.name}.as_slice()", kept, text
+    )
 
 
 def _as_bytes(kind: Type, value: _Value) -> tuple[int, str]:

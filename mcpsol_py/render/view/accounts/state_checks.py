@@ -19,7 +19,10 @@ def add_state_checks(scope: Scope) -> None:
     """Adds the checks of each account that has state before the instruction."""
     wanted = _wanted_fields(scope)
     for account in scope.accounts:
-        if account.constraints.state is not None and not account.constraints.is_always_created:
+        if (
+            account.constraints.state is not None
+            and not account.constraints.is_always_created
+        ):
             _check_state(scope, account, wanted.get(account.path, []))
 
 
@@ -64,11 +67,15 @@ def _field_checks(scope: Scope, a: NamedAccount, state: StateView) -> list[str]:
         other = scope.lookup.need(target, a)
         fault = scope.fault(a, f"has_one:{name}", "ConstraintHasOne")
         field = f"&state.{state.fields[name].name}"
-        checks.append(f"checks::equal({field}, {scope.given_address(other)}, {fault})?;")
+        checks.append(
+            f"checks::equal({field}, {scope.given_address(other)}, {fault})?;"
+        )
     return checks
 
 
-def _captured(scope: Scope, a: NamedAccount, state: StateView, wanted: list[str]) -> dict[str, str]:
+def _captured(
+    scope: Scope, a: NamedAccount, state: StateView, wanted: list[str]
+) -> dict[str, str]:
     """Variables for the fields in *wanted*, with the expressions that copy them."""
     captured: dict[str, str] = {}
     for name in wanted:
@@ -77,7 +84,9 @@ def _captured(scope: Scope, a: NamedAccount, state: StateView, wanted: list[str]
         captured[local] = state.fields[name].copy
     may_be_absent = a.model.optional or a.constraints.init is not None
     if captured and may_be_absent:
-        raise scope.refusal(a, "seeds and bumps of an account that may be absent cannot be checked")
+        raise scope.refusal(
+            a, "seeds and bumps of an account that may be absent cannot be checked"
+        )
     return captured
 
 
@@ -94,12 +103,18 @@ def _wanted_fields(scope: Scope) -> dict[Path, list[str]]:
     return wanted
 
 
-def _fields_of_pda(scope: Scope, a: NamedAccount, pda: Pda) -> Iterator[tuple[Path, str]]:
+def _fields_of_pda(
+    scope: Scope, a: NamedAccount, pda: Pda
+) -> Iterator[tuple[Path, str]]:
     if pda.bump is not None and a.constraints.init is None:
         yield a.path, pda.bump
     for seed in pda.seeds:
         owner = _owner_of_field(scope, seed)
-        if owner is not None and owner.constraints.state and owner.constraints.init is None:
+        if (
+            owner is not None
+            and owner.constraints.state
+            and owner.constraints.init is None
+        ):
             assert isinstance(seed, AccountSeed)
             yield owner.path, seed.field[0]
 

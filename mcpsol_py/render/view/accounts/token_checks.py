@@ -18,7 +18,11 @@ def add_token_checks(scope: Scope) -> None:
 
 
 def _check_token(scope: Scope, a: NamedAccount, token: TokenConstraint) -> None:
-    wanted = _wanted_mint(scope, a, token) if token.kind == "mint" else _wanted(scope, a, token)
+    wanted = (
+        _wanted_mint(scope, a, token)
+        if token.kind == "mint"
+        else _wanted(scope, a, token)
+    )
     function = "mint_account" if token.kind == "mint" else "token_account"
     lines = [f"checks::{function}({a.name}, {wanted}, {_token_program(scope, a)})?;"]
     scope.check_existing(a, *lines)
@@ -41,4 +45,8 @@ def _token_program(scope: Scope, a: NamedAccount) -> str:
 
 def _some_address(scope: Scope, a: NamedAccount, name: str | None) -> str:
     """The address of the account *name* as an Option."""
-    return "None" if name is None else f"Some({scope.given_address(scope.lookup.need(name, a))})"
+    return (
+        "None"
+        if name is None
+        else f"Some({scope.given_address(scope.lookup.need(name, a))})"
+    )

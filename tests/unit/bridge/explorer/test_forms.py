@@ -12,7 +12,12 @@ import pytest
 from mcpsol_py import load
 from mcpsol_py.bridge.explorer.form_arguments import BUTTON, arguments_of, edited
 from mcpsol_py.bridge.explorer.form_errors import show_errors
-from mcpsol_py.bridge.explorer.forms import FormField, FormGroup, fields_within, form_parts
+from mcpsol_py.bridge.explorer.forms import (
+    FormField,
+    FormGroup,
+    fields_within,
+    form_parts,
+)
 from mcpsol_py.bridge.tools import BridgeTool, Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
 from tests.support.form_idl import IDL, KEY
@@ -44,7 +49,10 @@ TYPED = {
 }
 WANTED = {
     "order": {"price": "5", "side": {"Auction": {"end": "-7"}}},
-    "more": [{"price": "1", "maxTs": "9", "side": "Bid"}, {"price": "2", "side": "Ask"}],
+    "more": [
+        {"price": "1", "maxTs": "9", "side": "Bid"},
+        {"price": "2", "side": "Ask"},
+    ],
     "limits": ["10", "20"],
     "mode": "Off",
     "pair": [3, 4],
@@ -59,7 +67,9 @@ def test_what_nests_is_typed_field_by_field() -> None:
     names = {f.name for f in fields_within(form_parts(tool, TYPED))}
     assert set(TYPED) - {"more.#"} <= names
     assert "order.side.Bid" not in names
-    assert tool.split(arguments_of(tool, TYPED)).args["order"]["side"] == {"Auction": {"end": "-7"}}
+    assert tool.split(arguments_of(tool, TYPED)).args["order"]["side"] == {
+        "Auction": {"end": "-7"}
+    }
 
 
 def test_json_is_taken_wherever_a_group_stands() -> None:
@@ -91,7 +101,14 @@ def test_rows_are_added_and_taken_away() -> None:
     assert arguments_of(place(), fewer)["more"] == [{"price": "2", "side": "Ask"}]
     assert edited({**TYPED, BUTTON: "show"}) == TYPED
     assert edited(TYPED) is None
-    for odd in ("remove more.9", "remove more", "add ", "boo", "remove " + "x" * 999, "add more.#"):
+    for odd in (
+        "remove more.9",
+        "remove more",
+        "add ",
+        "boo",
+        "remove " + "x" * 999,
+        "add more.#",
+    ):
         assert edited({**TYPED, BUTTON: odd}) is not None
     assert len(list(fields_within(form_parts(place(), {"more.#": "999"})))) < 1000
 
@@ -100,7 +117,9 @@ def errors(details: dict[str, Any]) -> dict[str, str]:
     parts = form_parts(place(), TYPED)
     show_errors(parts, details, "no")
     found = {f.name: f.error for f in fields_within(parts) if f.error}
-    return found | {p.name: p.error for p in parts if isinstance(p, FormGroup) and p.error}
+    return found | {
+        p.name: p.error for p in parts if isinstance(p, FormGroup) and p.error
+    }
 
 
 @pytest.mark.parametrize(
@@ -116,10 +135,15 @@ def errors(details: dict[str, Any]) -> dict[str, str]:
             {"reason": "missing_account", "account": "market", "also": ["owner"]},
             ["accounts.market", "accounts.owner"],
         ),
-        ({"hints": ["market (J8tm) does not exist on this chain."]}, ["accounts.market"]),
+        (
+            {"hints": ["market (J8tm) does not exist on this chain."]},
+            ["accounts.market"],
+        ),
     ],
 )
-def test_errors_stand_at_their_inputs(details: dict[str, Any], where: list[str]) -> None:
+def test_errors_stand_at_their_inputs(
+    details: dict[str, Any], where: list[str]
+) -> None:
     assert sorted(errors(details)) == where
 
 
@@ -165,7 +189,9 @@ def sample(tool: BridgeTool, field: FormField) -> str:
 
 def test_a_form_that_is_filled_in_fits_its_tools_schema(shared_idl: Path) -> None:
     program = load(shared_idl)
-    for tool in Toolbox([ServedProgram(program, program.address)], surface="full").tools.values():
+    for tool in Toolbox(
+        [ServedProgram(program, program.address)], surface="full"
+    ).tools.values():
         if tool.kind != "instruction":
             continue
         given = fill(tool)
@@ -180,12 +206,18 @@ def test_a_form_that_is_filled_in_fits_its_tools_schema(shared_idl: Path) -> Non
             where = str(next(iter(error.absolute_path), error.message))
             told = any(name in where or name in error.message for name in asked)
             fixed = error.validator in ("minItems", "maxItems")
-            assert told or fixed, (tool.name, list(error.absolute_path), error.message[:200])
+            assert told or fixed, (
+                tool.name,
+                list(error.absolute_path),
+                error.message[:200],
+            )
 
 
 def test_accounts_of_a_tool_for_all_programs_are_typed_one_a_line() -> None:
     """decode_transaction takes a list of accounts, not an object of them."""
     program = load(IDL)
-    tool = Toolbox([ServedProgram(program, program.address)]).tools["decode_transaction"]
+    tool = Toolbox([ServedProgram(program, program.address)]).tools[
+        "decode_transaction"
+    ]
     found = arguments_of(tool, {"data": "0x01", "accounts": f"{KEY}\n{KEY}\n"})
     assert found == {"data": "0x01", "accounts": [KEY, KEY]}

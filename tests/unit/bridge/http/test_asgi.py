@@ -19,4 +19,6 @@ from mcpsol_py.bridge.http.asgi import bearer_token
     ],
 )
 def test_the_token_of_a_request(header: bytes, token: str) -> None:
-    assert bearer_token({"type": "http", "headers": [(b"authorization", header)]}) == token
+    assert (
+        bearer_token({"type": "http", "headers": [(b"authorization", header)]}) == token
+    )

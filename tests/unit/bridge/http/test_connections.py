@@ -11,7 +11,9 @@ import uvicorn
 from mcpsol_py.bridge.http.connections import serve_app
 
 
-async def test_an_answer_does_not_wait_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_does_not_wait_for_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Connections send at once (TCP_NODELAY), on both ports."""
     seen: list[int] = []
 
@@ -20,7 +22,9 @@ async def test_an_answer_does_not_wait_for_more(monkeypatch: pytest.MonkeyPatch)
             with socket.create_connection(listening.getsockname()):
                 accepted, _ = listening.accept()
                 with accepted:
-                    seen.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+                    seen.append(
+                        accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                    )
 
     monkeypatch.setattr(uvicorn.Server, "serve", serve)
     free = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]

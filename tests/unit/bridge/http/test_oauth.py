@@ -29,8 +29,13 @@ from mcpsol_py.errors import SourceError
         ({"scopes": {"sign": "x"}}, "http.oauth.sign"),
     ],
 )
-def test_an_issuer_that_proves_nothing_is_refused(changes: dict[str, Any], path: str) -> None:
-    good: dict[str, Any] = {"issuer": "https://login.example", "resource": "https://b.example/mcp"}
+def test_an_issuer_that_proves_nothing_is_refused(
+    changes: dict[str, Any], path: str
+) -> None:
+    good: dict[str, Any] = {
+        "issuer": "https://login.example",
+        "resource": "https://b.example/mcp",
+    }
     OAuth(**good).check()
     with pytest.raises(SourceError) as refused:
         OAuth(**{**good, **changes}).check()
@@ -39,12 +44,17 @@ def test_an_issuer_that_proves_nothing_is_refused(changes: dict[str, Any], path:
 
 def test_the_metadata_stand_between_host_and_path() -> None:
     oauth = OAuth("https://login.example", "https://b.example/one/mcp/")
-    assert oauth.metadata == "https://b.example/.well-known/oauth-protected-resource/one/mcp"
+    assert (
+        oauth.metadata
+        == "https://b.example/.well-known/oauth-protected-resource/one/mcp"
+    )
     assert oauth.names_up_to("build") == ["read", "build"]
 
 
 @contextmanager
-def issuer(status: int, keys: bytes, location: str = "") -> Iterator[tuple[str, list[str]]]:
+def issuer(
+    status: int, keys: bytes, location: str = ""
+) -> Iterator[tuple[str, list[str]]]:
     """The URL of an issuer that gives every request this answer, and the paths that were asked."""
     asked: list[str] = []
 
@@ -132,7 +142,9 @@ async def test_keys_that_are_too_long_are_not_read() -> None:
         (503, b"busy"),
     ],
 )
-async def test_an_issuer_whose_keys_are_none_lets_nobody_in(status: int, keys: bytes) -> None:
+async def test_an_issuer_whose_keys_are_none_lets_nobody_in(
+    status: int, keys: bytes
+) -> None:
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     with issuer(status, keys) as (url, _):
         verify = verifier(url).verify_token

@@ -15,7 +15,10 @@ OWN = "127.0.0.1:8765"
 
 
 def request(port: int = 8765, host: str = OWN, **headers: str) -> dict[str, Any]:
-    sent = {"host": host, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    sent = {
+        "host": host,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     return {
         "type": "http",
         "server": ("127.0.0.1", port),
@@ -36,7 +39,11 @@ WITH_TOKEN: dict[str, Any] = {"public": True, "tokens": frozenset({TOKEN})}
         ({}, request(host="evil.example"), False),
         ({}, request(x_forwarded_for="203.0.113.7"), False),  # someone behind a proxy
         ({}, request(forwarded="for=203.0.113.7"), False),
-        ({"hosts": ("shop.example",)}, request(), False),  # behind a proxy, by its settings
+        (
+            {"hosts": ("shop.example",)},
+            request(),
+            False,
+        ),  # behind a proxy, by its settings
         ({"proxies": ("127.0.0.1",)}, request(), False),
         ({"tokens": frozenset({TOKEN})}, request(), False),
         ({"tokens": frozenset({TOKEN})}, request(authorization="Bearer secret"), True),
@@ -44,7 +51,11 @@ WITH_TOKEN: dict[str, Any] = {"public": True, "tokens": frozenset({TOKEN})}
         (PUBLIC, request(authorization="Bearer secret"), False),  # there is no token
         (WITH_TOKEN, request(authorization="Bearer wrong"), False),
         (WITH_TOKEN, request(authorization="Bearer secret"), True),
-        (WITH_TOKEN, request(authorization="Bearer secret", x_forwarded_for="1.2.3.4"), True),
+        (
+            WITH_TOKEN,
+            request(authorization="Bearer secret", x_forwarded_for="1.2.3.4"),
+            True,
+        ),
         (WITH_PORT, request(9000, "127.0.0.1:9000"), True),
         (WITH_PORT, request(9000, "localhost:9000"), True),
         (WITH_PORT, request(8765, "127.0.0.1:9000"), False),  # only the header says so

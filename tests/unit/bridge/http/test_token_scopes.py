@@ -21,8 +21,12 @@ async def answer(_ctx: Any) -> str:
 
 
 @pytest.mark.parametrize("scopes", [None, [], ["read"], ["read", "build"]])
-async def test_a_token_without_the_highest_level_gets_nothing(scopes: list[str] | None) -> None:
-    token = None if scopes is None else AccessToken(token="t", client_id="c", scopes=scopes)
+async def test_a_token_without_the_highest_level_gets_nothing(
+    scopes: list[str] | None,
+) -> None:
+    token = (
+        None if scopes is None else AccessToken(token="t", client_id="c", scopes=scopes)
+    )
     mark = auth_context_var.set(None if token is None else AuthenticatedUser(token))
     try:
         with pytest.raises(MCPError, match="do not include send"):

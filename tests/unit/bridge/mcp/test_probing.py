@@ -15,7 +15,12 @@ import pytest
 pytest.importorskip("mcp")
 
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.mcp.probing import CAPABILITIES, MODERN_VERSIONS, Announced, probe_reply
+from mcpsol_py.bridge.mcp.probing import (
+    CAPABILITIES,
+    MODERN_VERSIONS,
+    Announced,
+    probe_reply,
+)
 from mcpsol_py.bridge.mcp.server import make_server
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -134,14 +139,18 @@ def test_a_client_that_stays_with_the_newer_protocol_is_served() -> None:
         client.answer(0)
         client.send("tools/call", 1, name="program_info", arguments={}, **envelope())
         assert client.answer(1)["result"]["isError"] is False
-        client.send("initialize", 2, **HANDSHAKE)  # the first request after the probe has chosen
+        client.send(
+            "initialize", 2, **HANDSHAKE
+        )  # the first request after the probe has chosen
         assert client.answer(2)["error"]["code"] == -32022
 
 
 def test_a_probe_is_answered_before_the_programs_are_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # a node that never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with served("4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z", "--url", url) as client:
+        with served(
+            "4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z", "--url", url
+        ) as client:
             client.send("server/discover", 0, **envelope())
             assert client.answer(0)["result"]["capabilities"] == CAPABILITIES
 
@@ -149,7 +158,9 @@ def test_a_probe_is_answered_before_the_programs_are_read() -> None:
 def test_the_early_answer_announces_what_the_server_can_do() -> None:
     server = make_server(Bridge([]), version="1")
     found = server.get_capabilities(protocol_version=MODERN_VERSIONS[0])
-    assert found.model_dump(by_alias=True, mode="json", exclude_none=True) == CAPABILITIES
+    assert (
+        found.model_dump(by_alias=True, mode="json", exclude_none=True) == CAPABILITIES
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,9 @@ def _served(count: int) -> ServedProgram:
             "name": f"do_{n}",
             "discriminator": list(n.to_bytes(8, "big")),
             "docs": ["word " * 110],
-            "accounts": [{"name": f"account_{n}_{m}", "docs": ["held " * 30]} for m in range(9)],
+            "accounts": [
+                {"name": f"account_{n}_{m}", "docs": ["held " * 30]} for m in range(9)
+            ],
             "args": [],
         }
         for n in range(count)
@@ -54,7 +56,8 @@ async def test_a_list_over_the_limit_has_pages_below_it_with_every_tool_once() -
     assert names == [tool["name"] for tool in bridge.box.listed]
     for page in pages:
         tools = [
-            tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools
+            tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+            for tool in page.tools
         ]
         assert len(orjson.dumps(tools)) <= LIST_BYTES * 1.01
 

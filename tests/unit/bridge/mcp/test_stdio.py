@@ -45,7 +45,10 @@ def message(number: int | None, method: str, **params: Any) -> bytes:
     """A line of the protocol; without a number a notification."""
     head = {} if number is None else {"id": number}
     return (
-        json.dumps({"jsonrpc": "2.0", **head, "method": method, "params": params}).encode() + b"\n"
+        json.dumps(
+            {"jsonrpc": "2.0", **head, "method": method, "params": params}
+        ).encode()
+        + b"\n"
     )
 
 
@@ -59,13 +62,17 @@ HELLO = message(
 
 
 def call(number: int, text: str, times: int = 1) -> bytes:
-    return message(number, "tools/call", name="echo", arguments={"text": text, "times": times})
+    return message(
+        number, "tools/call", name="echo", arguments={"text": text, "times": times}
+    )
 
 
 def answers(output: bytes) -> dict[int, str]:
     """The texts by their request; every line is the protocol's."""
     rows = [json.loads(line) for line in output.splitlines()]
-    return {row["id"]: row["result"]["content"][0]["text"] for row in rows if row.get("id")}
+    return {
+        row["id"]: row["result"]["content"][0]["text"] for row in rows if row.get("id")
+    }
 
 
 @contextmanager
@@ -73,7 +80,9 @@ def running(**streams: Any) -> Iterator[subprocess.Popen[bytes]]:
     env = {
         name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"
     }  # prints wait to be written
-    with subprocess.Popen([sys.executable, "-c", SERVER], env=env, **streams) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], env=env, **streams
+    ) as process:
         try:
             yield process
         finally:
@@ -93,7 +102,9 @@ def read(stream: IO[bytes], wanted: int) -> dict[int, str]:
 def talk(given: bytes, wanted: int) -> tuple[dict[int, str], bytes, int]:
     """Over pipes: the answers to *given* up to request *wanted*, stderr, and the exit code once stdin is closed (which
     ends what still runs, as the SDK has it)."""
-    with running(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         stdin = process.stdin
@@ -118,7 +129,9 @@ def test_nothing_but_the_protocol_goes_out_and_all_is_as_it_was_at_the_end() -> 
 def test_messages_of_any_length_in_both_directions() -> None:
     """Longer than a pipe holds, and than what is read ahead; asked at once, by a client that reads only later."""
     long = "é" * 1_500_000
-    found, _, code = talk(HELLO + call(1, long) + call(2, "abc", 1_000_000) + call(3, "end"), 3)
+    found, _, code = talk(
+        HELLO + call(1, long) + call(2, "abc", 1_000_000) + call(3, "end"), 3
+    )
     assert found == {1: long, 2: "abc" * 1_000_000, 3: "end"}
     assert code == 0
 
@@ -133,7 +146,9 @@ def test_values_of_every_kind_come_back_as_they_were(value: Any) -> None:
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        server.stdin.write(HELLO + message(1, "tools/call", name="echo", arguments=given))
+        server.stdin.write(
+            HELLO + message(1, "tools/call", name="echo", arguments=given)
+        )
         server.stdin.flush()
         server.stdout.readline()
         answer = json.loads(server.stdout.readline())
@@ -155,14 +170,19 @@ def test_a_client_that_asks_wrongly_is_told_so() -> None:
 
 def test_what_is_no_message_is_passed_over() -> None:
     broken = b'{"jsonrpc": "2.0", \n' + b"\xff\xfe\n" + b"\n"
-    found, _, code = talk(HELLO + broken + call(1, "after it").replace(b"\n", b"\r\n"), 1)
+    found, _, code = talk(
+        HELLO + broken + call(1, "after it").replace(b"\n", b"\r\n"), 1
+    )
     assert found == {1: "after it"}
     assert code == 0
 
 
 def test_sockets_as_of_a_node_client() -> None:
     """Node gives its children a pair of sockets for each stream."""
-    (in_ours, in_theirs), (out_ours, out_theirs) = socket.socketpair(), socket.socketpair()
+    (in_ours, in_theirs), (out_ours, out_theirs) = (
+        socket.socketpair(),
+        socket.socketpair(),
+    )
     with running(stdin=in_theirs, stdout=out_theirs, stderr=subprocess.PIPE) as process:
         in_theirs.close()
         out_theirs.close()
@@ -215,7 +235,9 @@ def test_files_and_a_stderr_that_is_stdout(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("how", ["the client goes away", "SIGTERM", "SIGINT"])
 def test_it_ends_in_order_when_nobody_is_there(how: str) -> None:
-    with running(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None

@@ -157,7 +157,9 @@ def test_lines_of_another_process_are_counted(tmp_path: Path) -> None:
     assert other.spent("w") == {"SOL": 23}
 
 
-def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_half_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, log = started(tmp_path)
     whole = path.read_bytes()
 
@@ -203,7 +205,9 @@ def test_a_log_that_others_may_write_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "entry", [{"outflow": {"SOL": "-5"}}, {"outflow": {"SOL": "x"}}, {"outflow": [1]}]
 )
-def test_amounts_that_are_none_are_no_log(tmp_path: Path, entry: dict[str, Any]) -> None:
+def test_amounts_that_are_none_are_no_log(
+    tmp_path: Path, entry: dict[str, Any]
+) -> None:
     path = tmp_path / "audit.jsonl"
     line = {"n": 1, "event": "intent", "wallet": "w", **entry, "prev": "0" * 64}
     path.write_text(json.dumps({**line, "hash": audit._digest(line)}) + "\n")
@@ -277,7 +281,9 @@ def _lines(path: Path) -> list[bytes]:
         (b'"event":"intent","wallet":"w"', b'"wallet":"w","event":"intent"'),
     ],
 )
-def test_no_byte_of_a_line_can_be_changed(tmp_path: Path, old: bytes, new: bytes) -> None:
+def test_no_byte_of_a_line_can_be_changed(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
     path, _ = started(tmp_path, 1)
     (line,) = _lines(path)
     assert old in line
@@ -306,7 +312,10 @@ def test_the_head_has_the_last_line(tmp_path: Path) -> None:
     assert head is not None
     assert (head.count, head.hash) == (4, last["hash"])
     assert head_path(path).stat().st_mode & 0o077 == 0
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["audit.jsonl", "audit.jsonl.head"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "audit.jsonl",
+        "audit.jsonl.head",
+    ]
 
 
 @pytest.mark.parametrize("damage", [cut, emptied, Path.unlink])
@@ -333,7 +342,9 @@ def test_another_log_under_the_same_head_is_an_alarm(tmp_path: Path) -> None:
             look(path)
 
 
-def test_a_line_that_came_right_before_a_crash_may_be_ahead_of_the_head(tmp_path: Path) -> None:
+def test_a_line_that_came_right_before_a_crash_may_be_ahead_of_the_head(
+    tmp_path: Path,
+) -> None:
     path, log = started(tmp_path)
     head = head_path(path).read_bytes()
     log.append("signed", intent=1)
@@ -342,7 +353,9 @@ def test_a_line_that_came_right_before_a_crash_may_be_ahead_of_the_head(tmp_path
     assert verify_log(path)[0] == 5
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"count":"x","hash":1}', b"\xff"])
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"count":"x","hash":1}', b"\xff"]
+)
 def test_a_head_that_is_none_is_an_alarm(tmp_path: Path, content: bytes) -> None:
     path, _ = started(tmp_path)
     head_path(path).write_bytes(content)
@@ -361,7 +374,9 @@ def test_files_that_others_may_write_are_refused(tmp_path: Path, mode: int) -> N
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights and owners as POSIX has them")
-def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, _ = started(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(SourceError, match="belongs to user"):
@@ -370,7 +385,13 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_lines_of_version_0_1_0_go_on_as_new_ones(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    entry = {"n": 1, "at": "2026-01-01", "event": "intent", "wallet": "w", "prev": "0" * 64}
+    entry = {
+        "n": 1,
+        "at": "2026-01-01",
+        "event": "intent",
+        "wallet": "w",
+        "prev": "0" * 64,
+    }
     text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
     old = {**entry, "hash": sha256(text.encode()).hexdigest()}
     path.write_text(json.dumps(old, separators=(",", ":")) + "\n")
@@ -382,9 +403,13 @@ def test_lines_of_version_0_1_0_go_on_as_new_ones(tmp_path: Path) -> None:
         verify_log(path)
 
 
-def test_a_key_that_is_there_twice_is_refused_with_a_good_hash_too(tmp_path: Path) -> None:
+def test_a_key_that_is_there_twice_is_refused_with_a_good_hash_too(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "audit.jsonl"
-    body = b'{"n":1,"event":"intent","wallet":"m","wallet":"w","prev":"' + b"0" * 64 + b'"'
+    body = (
+        b'{"n":1,"event":"intent","wallet":"m","wallet":"w","prev":"' + b"0" * 64 + b'"'
+    )
     path.write_bytes(body + b',"hash":"' + sha256(body).hexdigest().encode() + b'"}\n')
     path.chmod(0o600)
     for look in (AuditLog, verify_log):

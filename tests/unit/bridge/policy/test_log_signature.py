@@ -33,12 +33,16 @@ def written(folder: Path, lines: int = 4) -> Path:
     return path
 
 
-def rechained(lines: list[dict[str, object]], signer: KeypairSigner | None = None) -> bytes:
+def rechained(
+    lines: list[dict[str, object]], signer: KeypairSigner | None = None
+) -> bytes:
     """Lines with numbers and hashes that fit, as a program without the owner's key can make them."""
     last, out = "0" * 64, b""
     for number, entry in enumerate(lines, 1):
         kept = {k: v for k, v in entry.items() if k not in ("hash", "sig")}
-        body = json.dumps({**kept, "n": number, "prev": last}, separators=(",", ":"))[:-1]
+        body = json.dumps({**kept, "n": number, "prev": last}, separators=(",", ":"))[
+            :-1
+        ]
         last = sha256(body.encode()).hexdigest()
         sig = str(entry.get("sig", ""))
         if signer is not None:
@@ -88,7 +92,12 @@ def removed(path: Path) -> None:
 def extended(path: Path) -> None:
     """A line "failed", after which an intent counts nothing, with a signature that was there already."""
     rows = entries(path)
-    new = {"event": "failed", "intent": 1, "signer": str(OWNER.address), "sig": rows[0]["sig"]}
+    new = {
+        "event": "failed",
+        "intent": 1,
+        "signer": str(OWNER.address),
+        "sig": rows[0]["sig"],
+    }
     with_head(path, rechained([*rows, new]))
 
 
@@ -97,7 +106,10 @@ def extended_by_an_unsigned_line(path: Path) -> None:
 
 
 def extended_under_another_key(path: Path) -> None:
-    rows = [*entries(path), {"event": "failed", "intent": 1, "signer": str(ATTACKER.address)}]
+    rows = [
+        *entries(path),
+        {"event": "failed", "intent": 1, "signer": str(ATTACKER.address)},
+    ]
     with_head(path, rechained(rows, ATTACKER), ATTACKER)
 
 
@@ -192,12 +204,17 @@ def test_all_lines_and_the_head_are_signed_and_go_on(tmp_path: Path) -> None:
     log = AuditLog(path, signer=OWNER)
     assert (log.count, log.signed_by, log.unsigned) == (4, str(OWNER.address), 0)
     log.append("sent", intent=1)
-    assert all(is_signature(str(e["sig"]), str(e["signer"]), str(e["hash"])) for e in entries(path))
+    assert all(
+        is_signature(str(e["sig"]), str(e["signer"]), str(e["hash"]))
+        for e in entries(path)
+    )
     assert verify_log(path)[0] == 5
     assert log.spent("w") == {"SOL": 20}
 
 
-def test_a_log_without_signatures_goes_on_with_a_visible_boundary(tmp_path: Path) -> None:
+def test_a_log_without_signatures_goes_on_with_a_visible_boundary(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "audit.jsonl"
     old = AuditLog(path)
     old.append("intent", wallet="w", outflow={"SOL": 7})
@@ -229,7 +246,9 @@ def test_a_log_of_another_wallet_is_refused(tmp_path: Path) -> None:
         AuditLog(written(tmp_path), signer=ATTACKER)
 
 
-def test_a_head_elsewhere_notices_that_log_and_head_were_removed(tmp_path: Path) -> None:
+def test_a_head_elsewhere_notices_that_log_and_head_were_removed(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "kept").mkdir()
     path, head = tmp_path / "audit.jsonl", tmp_path / "kept" / "head"
     AuditLog(path, signer=OWNER, head=head).append("intent", wallet="w")

@@ -47,11 +47,22 @@ def test_the_guard_is_on_unless_the_owner_says_otherwise(guard: str) -> None:
 
 def test_a_call_may_take_what_each_limit_leaves() -> None:
     limit = OutflowLimit(per_call=100, per_day=150, confirm_above=50)
-    assert [limit.at_most(spent, None) for spent in (0, 120, 150, 200)] == [50, 30, 0, 0]
-    assert [limit.at_most(0, confirmed) for confirmed in (60, 100, 500)] == [60, 100, 100]
+    assert [limit.at_most(spent, None) for spent in (0, 120, 150, 200)] == [
+        50,
+        30,
+        0,
+        0,
+    ]
+    assert [limit.at_most(0, confirmed) for confirmed in (60, 100, 500)] == [
+        60,
+        100,
+        100,
+    ]
     assert OutflowLimit(100, 150).at_most(20, None) == 100
     assert policy().at_most([SOL, MINT], {SOL: 120}, {}) == {SOL: 30, MINT: 7}
-    assert policy().at_most([PROGRAM], {}, {}) == {PROGRAM: 0}, "a token without a limit"
+    assert policy().at_most([PROGRAM], {}, {}) == {PROGRAM: 0}, (
+        "a token without a limit"
+    )
 
 
 def test_a_mint_has_limits_under_one_name() -> None:
@@ -98,7 +109,9 @@ def test_only_the_wallet_signs_and_only_listed_accounts_are_written() -> None:
         read.check_accounts(rule, MINT, [MINT, WALLET], [], [])
     assert caught.value.rule == "signers"
     with pytest.raises(PolicyError) as caught:
-        read.check_accounts(rule, MINT, [MINT], ["11111111111111111111111111111111"], [])
+        read.check_accounts(
+            rule, MINT, [MINT], ["11111111111111111111111111111111"], []
+        )
     assert caught.value.rule == "program.writable"
 
 
@@ -122,7 +135,9 @@ def test_what_is_over_a_limit_is_refused(
 
 def test_above_a_threshold_a_person_is_asked() -> None:
     assert policy().check_effects([Outflow(SOL, 50)], [], {}) == []
-    assert policy().check_effects([Outflow(SOL, 51)], [], {SOL: 99}) == [Outflow(SOL, 51)]
+    assert policy().check_effects([Outflow(SOL, 51)], [], {SOL: 99}) == [
+        Outflow(SOL, 51)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +148,14 @@ def test_above_a_threshold_a_person_is_asked() -> None:
         ("program = 5", "policy.program"),
         ("[[program]]\ninstructions = []", "policy.program[0].id"),
         (f'[[program]]\nid = "{MINT}"', "policy.program[0].instructions"),
-        (f'[[program]]\nid = "{MINT}"\ninstructions = "deposit"', "policy.program[0].instructions"),
-        (f'[[program]]\nid = "{MINT}"\ninstructions = []\n' * 2, "policy.program[1].id"),
+        (
+            f'[[program]]\nid = "{MINT}"\ninstructions = "deposit"',
+            "policy.program[0].instructions",
+        ),
+        (
+            f'[[program]]\nid = "{MINT}"\ninstructions = []\n' * 2,
+            "policy.program[1].id",
+        ),
         ("[outflow.SOL]\nper_call = 1", "policy.outflow.SOL"),
         ("[outflow.SOL]\nper_call = 1.5\nper_day = 2", "policy.outflow.SOL.per_call"),
         ("[outflow.SOL]\nper_call = -1\nper_day = 2", "policy.outflow.SOL.per_call"),
@@ -142,10 +163,15 @@ def test_above_a_threshold_a_person_is_asked() -> None:
         ('guard = "of"', "policy.guard"),
         ("guard = false", "policy.guard"),
         ("[outflow.USDC]\nper_call = 1\nper_day = 2", "policy.outflow.USDC"),
-        ("[outflow.SOL]\nper_call = 1\nper_day = 2\nper_week = 3", "policy.outflow.SOL.per_week"),
+        (
+            "[outflow.SOL]\nper_call = 1\nper_day = 2\nper_week = 3",
+            "policy.outflow.SOL.per_week",
+        ),
     ],
 )
-def test_a_policy_that_is_no_policy_is_refused_with_its_place(text: str, path: str) -> None:
+def test_a_policy_that_is_no_policy_is_refused_with_its_place(
+    text: str, path: str
+) -> None:
     with pytest.raises(SourceError) as caught:
         policy(text)
     assert (caught.value.origin, caught.value.path) == ("bridge.toml", path)
@@ -175,7 +201,9 @@ def test_an_unknown_chain_is_local_on_this_machine_only(url: str, name: str) -> 
 
 
 def test_a_chain_of_ones_own_is_named_by_its_genesis() -> None:
-    policy = Policy.read({"clusters": [MINT], "program": [{"id": MINT, "instructions": ["*"]}]})
+    policy = Policy.read(
+        {"clusters": [MINT], "program": [{"id": MINT, "instructions": ["*"]}]}
+    )
     policy.check_target(MINT, MINT, "anything")
     with pytest.raises(PolicyError):
         policy.check_target("local", MINT, "anything")
@@ -194,7 +222,10 @@ def test_a_chain_of_ones_own_is_named_by_its_genesis() -> None:
         ("per_call = [5]\nper_day = 5", "policy.outflow.SOL.per_call"),
         ("per_call = 2026-11-28\nper_day = 5", "policy.outflow.SOL.per_call"),
         ("per_call = 5\nper_day = 18446744073709551616", "policy.outflow.SOL.per_day"),
-        ("per_call = 5\nper_day = 5\nconfirm_above = -1", "policy.outflow.SOL.confirm_above"),
+        (
+            "per_call = 5\nper_day = 5\nconfirm_above = -1",
+            "policy.outflow.SOL.confirm_above",
+        ),
         ("per_call = 5\nper_Day = 5", "policy.outflow.SOL.per_Day"),
         ("per_call = 5", "policy.outflow.SOL"),
     ],
@@ -207,14 +238,23 @@ def test_a_limit_that_is_no_number_of_units_is_refused(limits: str, path: str) -
 
 @pytest.mark.parametrize(
     "token",
-    ["sol", "Sol", "So11111111111111111111111111111111111111112", f"{MINT} ", MINT.lower(), ""],
+    [
+        "sol",
+        "Sol",
+        "So11111111111111111111111111111111111111112",
+        f"{MINT} ",
+        MINT.lower(),
+        "",
+    ],
 )
 def test_a_token_that_is_spelt_otherwise_is_refused(token: str) -> None:
     with pytest.raises(SourceError):
         Policy.read({"outflow": {token: {"per_call": 1, "per_day": 1}}})
 
 
-@pytest.mark.parametrize("name", ["Mainnet", "mainnet-beta", "*", "", "LOCAL", "devnet "])
+@pytest.mark.parametrize(
+    "name", ["Mainnet", "mainnet-beta", "*", "", "LOCAL", "devnet "]
+)
 def test_a_cluster_that_is_spelt_otherwise_is_refused(name: str) -> None:
     with pytest.raises(SourceError):
         Policy.read({"clusters": [name]})

@@ -26,7 +26,9 @@ keys = st.binary(min_size=32, max_size=32).map(Pubkey)
 def transactions(draw: st.DrawFn) -> VersionedTransaction:
     """A legacy or v0 transaction, signed by some."""
     payer = draw(keys)
-    metas = draw(st.lists(st.builds(AccountMeta, keys, st.booleans(), st.booleans()), max_size=4))
+    metas = draw(
+        st.lists(st.builds(AccountMeta, keys, st.booleans(), st.booleans()), max_size=4)
+    )
     program = draw(keys)
     assume(program not in {payer, *(meta.pubkey for meta in metas)})
     instruction = Instruction(program, draw(st.binary(max_size=60)), metas)
@@ -48,9 +50,15 @@ def transactions(draw: st.DrawFn) -> VersionedTransaction:
 
 
 @given(transactions())
-def test_base64_and_base58_give_the_same_transaction(transaction: VersionedTransaction) -> None:
+def test_base64_and_base58_give_the_same_transaction(
+    transaction: VersionedTransaction,
+) -> None:
     raw = bytes(transaction)
-    for text in (base64.b64encode(raw).decode(), b58encode(raw), f" {b58encode(raw)}\n"):
+    for text in (
+        base64.b64encode(raw).decode(),
+        b58encode(raw),
+        f" {b58encode(raw)}\n",
+    ):
         assert bytes(read_transaction(text)) == raw
 
 

@@ -24,7 +24,12 @@ PUT: dict[str, Any] = {
     "accounts": [
         {"name": "box", "address": BOX, "signer": False, "writable": True},
         {"name": "who", "address": ALICE, "signer": True, "writable": True},
-        {"name": "token", "address": str(TOKEN_PROGRAM), "signer": False, "writable": False},
+        {
+            "name": "token",
+            "address": str(TOKEN_PROGRAM),
+            "signer": False,
+            "writable": False,
+        },
     ],
 }
 LANDED: dict[str, Any] = {
@@ -50,7 +55,12 @@ def test_an_instruction_has_its_arguments_and_accounts_with_their_roles() -> Non
 
 
 def test_an_instruction_that_could_not_be_read_keeps_its_data() -> None:
-    unknown = {"program_id": BOX, "program": "unknown", "data": "0x0102", "accounts": []}
+    unknown = {
+        "program_id": BOX,
+        "program": "unknown",
+        "data": "0x0102",
+        "accounts": [],
+    }
     assert lines(unknown) == [f"1. program {BOX} · data 0x0102"]
 
 
@@ -71,7 +81,10 @@ def test_a_landed_transaction_says_who_paid_and_when() -> None:
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"error": {"InstructionError": [0, "Custom"]}}, "{'InstructionError': [0, 'Custom']}"),
+        (
+            {"error": {"InstructionError": [0, "Custom"]}},
+            "{'InstructionError': [0, 'Custom']}",
+        ),
         ({"error": "x", "failure": {"text": "no funds (6000)"}}, "no funds (6000)"),
     ],
 )
@@ -80,7 +93,13 @@ def test_a_failed_one_says_why(facts: dict[str, Any], said: str) -> None:
 
 
 def test_changes_and_events_have_a_line_each() -> None:
-    change = {"address": ALICE, "owner": ALICE, "mint": "SOL", "before": "9", "after": "4"}
+    change = {
+        "address": ALICE,
+        "owner": ALICE,
+        "mint": "SOL",
+        "before": "9",
+        "after": "4",
+    }
     event = {"program": "boxes", "name": "Put", "fields": {"amount": "5"}}
     assert lines(balance_changes=[change], events=[event]) == [
         f"  -0.000000005 SOL at {ALICE}",
@@ -95,7 +114,9 @@ def test_no_text_of_a_stranger_adds_a_line(text: str) -> None:
         "program": f"boxes{text}",
         "instruction": f"put{text}",
         "args": {text: {text: text}},
-        "accounts": [{"name": text, "address": BOX, "signer": False, "writable": False}],
+        "accounts": [
+            {"name": text, "address": BOX, "signer": False, "writable": False}
+        ],
         "notes": [text],
         "note": f"odd{text}",
         "display": text,

@@ -16,7 +16,8 @@ from mcpsol_py.errors import SourceError
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=6), inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -32,7 +33,10 @@ def written(value: Any, gaps: Any) -> str:
 
     if isinstance(value, (dict, list)):
         rows = (
-            [f"{json.dumps(k)}{draw()}:{draw()}{written(v, gaps)}" for k, v in value.items()]
+            [
+                f"{json.dumps(k)}{draw()}:{draw()}{written(v, gaps)}"
+                for k, v in value.items()
+            ]
             if isinstance(value, dict)
             else [written(item, gaps) for item in value]
         )
@@ -43,7 +47,9 @@ def written(value: Any, gaps: Any) -> str:
     return json.dumps(value)
 
 
-@given(OBJECTS, st.lists(st.text(max_size=6), min_size=1, max_size=3), VALUES, st.data())
+@given(
+    OBJECTS, st.lists(st.text(max_size=6), min_size=1, max_size=3), VALUES, st.data()
+)
 def test_a_member_is_set_and_the_rest_stays(
     document: dict[str, Any], path: list[str], value: Any, data: Any
 ) -> None:

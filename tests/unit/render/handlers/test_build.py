@@ -91,7 +91,9 @@ def mixed(tmp_path: Path) -> ProgramModel:
 
 
 @pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
-def test_both_kinds_of_handler_mix(target: str, mixed: ProgramModel, tmp_path: Path) -> None:
+def test_both_kinds_of_handler_mix(
+    target: str, mixed: ProgramModel, tmp_path: Path
+) -> None:
     out = tmp_path / "crate"
     result = render(mixed, target=target, out=out)
     assert {"src/processor/take.rs", "src/processor/give.rs", "src/helpers.rs"} <= set(
@@ -114,7 +116,9 @@ def test_a_handler_by_hand_is_never_overwritten(tmp_path: Path) -> None:
     render(model(tmp_path / "source", HEAD + BY_HAND), out=out)
     mine = out / "src/processor/take.rs"
     mine.write_text("// mine\n")
-    with pytest.raises(RenderError, match=r"src/processor/take\.rs was written by hand"):
+    with pytest.raises(
+        RenderError, match=r"src/processor/take\.rs was written by hand"
+    ):
         render(model(tmp_path / "source", HEAD + TAKE + BY_HAND), out=out)
     assert mine.read_text() == "// mine\n"
     assert not (out / "src/helpers.rs").exists()
@@ -149,7 +153,9 @@ def test_state_is_given_back_before_a_call(mixed: ProgramModel, tmp_path: Path) 
     take = (tmp_path / "src/processor/take.rs").read_text()
     before, after = take.split(".invoke_signed(")
     assert before.count("try_borrow") == before.count("drop(")
-    assert after.count("try_borrow") == 2  # the event reads the state, then the body writes it
+    assert (
+        after.count("try_borrow") == 2
+    )  # the event reads the state, then the body writes it
 
 
 @pytest.mark.parametrize(
@@ -163,25 +169,33 @@ def test_state_is_given_back_before_a_call(mixed: ProgramModel, tmp_path: Path) 
 def test_what_is_written_is_not_read_under_another_name(
     target: str, check: str, tmp_path: Path
 ) -> None:
-    text = HEAD.replace("        to: Mut", "        other: Ref[State, ...],\n        to: Mut")
+    text = HEAD.replace(
+        "        to: Mut", "        other: Ref[State, ...],\n        to: Mut"
+    )
 
     def handler(body: str) -> str:
         render(model(tmp_path, text + body), target=target, out=tmp_path)
         made = (tmp_path / "src/processor/take.rs").read_text()
         return made.replace("accounts.state_2", "accounts.state")
 
-    assert check in handler("        state.total = other.total\n        return amount\n")
+    assert check in handler(
+        "        state.total = other.total\n        return amount\n"
+    )
     assert check not in handler("        return other.total + state.total\n")
 
 
-def test_state_that_a_helper_writes_is_not_read_under_another_name(tmp_path: Path) -> None:
+def test_state_that_a_helper_writes_is_not_read_under_another_name(
+    tmp_path: Path,
+) -> None:
     helper = """\
 def copy(to: "Mut[Fees.State, ...]", of: "Fees.State") -> None:
     to.total = of.total
 
 
 @program"""
-    text = HEAD.replace("        to: Mut", "        other: Ref[State, ...],\n        to: Mut")
+    text = HEAD.replace(
+        "        to: Mut", "        other: Ref[State, ...],\n        to: Mut"
+    )
     text = text.replace("@program", helper, 1)
     body = "        copy(state, other)\n        return amount\n"
     render(model(tmp_path, text + body), out=tmp_path)
@@ -219,7 +233,9 @@ def weigh(d: Data, one: Pubkey, other: Pubkey, at: u64, state: "Fees.State") -> 
 @pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
 def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
     text = HEAD.replace("@program", HELPERS, 1) + TAKE + DATA
-    result = render(model(tmp_path / "source", text), target=target, out=tmp_path / "crate")
+    result = render(
+        model(tmp_path / "source", text), target=target, out=tmp_path / "crate"
+    )
     assert "src/bytes.rs" in result.written
     source = tmp_path / "crate/src"
     assert "pub mod bytes;" in (source / "lib.rs").read_text()
@@ -230,7 +246,9 @@ def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
     assert "pub fn len_of(d: &[u8])" in helpers
     peek = " ".join((source / "processor/peek.rs").read_text().split())
     assert "crate::bytes::read::<2>(d, 0)? == [0x61, 0x62]" in peek
-    if target == "anchor":  # large accounts are boxed, and their `as_ref` is another one
+    if (
+        target == "anchor"
+    ):  # large accounts are boxed, and their `as_ref` is another one
         assert "crate::bytes::of(&ctx.accounts.a.to_account_info())" in peek
 
 
@@ -274,7 +292,9 @@ def test_lists_are_gone_over_in_place(
 ) -> None:
     text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
     text = text.replace("@program", LARGEST, 1) + TAKE + LISTS
-    result = render(model(tmp_path / "source", text), target=target, out=tmp_path / "crate")
+    result = render(
+        model(tmp_path / "source", text), target=target, out=tmp_path / "crate"
+    )
     assert {"src/hash.rs", "src/items.rs"} <= set(result.written)
     source = tmp_path / "crate/src"
     split = " ".join((source / "processor/split.rs").read_text().split())
@@ -317,17 +337,28 @@ def test_bodies_are_no_part_of_the_schema(mixed: ProgramModel) -> None:
         ),
     ],
 )
-def test_parts_of_an_operator_keep_their_parentheses(line: str, rust: str, tmp_path: Path) -> None:
-    source = model(tmp_path / "source", f"{HEAD}        {line}\n        return amount\n")
+def test_parts_of_an_operator_keep_their_parentheses(
+    line: str, rust: str, tmp_path: Path
+) -> None:
+    source = model(
+        tmp_path / "source", f"{HEAD}        {line}\n        return amount\n"
+    )
     render(source, target="anchor", out=tmp_path / "crate")
     text = (tmp_path / "crate/src/processor/take.rs").read_text()
-    shown = " ".join(text.split()).replace("( ", "(").replace(" )", ")").replace("args.", "")
+    shown = (
+        " ".join(text.split())
+        .replace("( ", "(")
+        .replace(" )", ")")
+        .replace("args.", "")
+    )
     assert rust in shown, shown
 
 
 @pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
 @pytest.mark.parametrize("sign", ["==", "!="])
-def test_a_delegate_is_compared_with_what_may_fail(target: str, sign: str, tmp_path: Path) -> None:
+def test_a_delegate_is_compared_with_what_may_fail(
+    target: str, sign: str, tmp_path: Path
+) -> None:
     """Reading the other address may end the handler, which a closure cannot."""
     text = """
     @instruction

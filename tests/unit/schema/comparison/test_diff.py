@@ -25,7 +25,18 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
-from mcpsol_py.model.types import PUBKEY, U8, U64, Enum, Field, Link, Struct, TypeDef, Variant, vec
+from mcpsol_py.model.types import (
+    PUBKEY,
+    U8,
+    U64,
+    Enum,
+    Field,
+    Link,
+    Struct,
+    TypeDef,
+    Variant,
+    vec,
+)
 from mcpsol_py.schema.comparison.diff import Difference, differences, facts
 
 PROGRAM = "4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z"
@@ -39,7 +50,9 @@ GO = Instruction(
 MODEL = ProgramModel(
     "p",
     (GO,),
-    accounts=(AccountType("State", Discriminator(b"\x02"), Struct((Field("owner", PUBKEY),))),),
+    accounts=(
+        AccountType("State", Discriminator(b"\x02"), Struct((Field("owner", PUBKEY),))),
+    ),
     errors=(ErrorCode(6000, "Bad"),),
     types=(POINT,),
 )
@@ -66,11 +79,14 @@ def test_what_only_some_dialects_write_down_is_no_difference() -> None:
 
 def test_names_of_helper_types_and_the_spelling_of_names_do_not_matter() -> None:
     other = replace(
-        GO, name="go_there", args=(Field("points", vec(Link("Dot"))), Field("amount", U64))
+        GO,
+        name="go_there",
+        args=(Field("points", vec(Link("Dot"))), Field("amount", U64)),
     )
     assert (
         differences(
-            facts(MODEL), changed(instructions=(other,), types=(replace(POINT, name="Dot"),))
+            facts(MODEL),
+            changed(instructions=(other,), types=(replace(POINT, name="Dot"),)),
         )
         == []
     )
@@ -81,7 +97,10 @@ def test_names_of_helper_types_and_the_spelling_of_names_do_not_matter() -> None
     [
         (replace(GO, discriminator=Discriminator(b"\x09")), "instructions.go_there"),
         (replace(GO, args=GO.args[::-1]), "instructions.go_there.args"),
-        (replace(GO, args=(GO.args[0], Field("amount", U8))), "instructions.go_there.args.amount"),
+        (
+            replace(GO, args=(GO.args[0], Field("amount", U8))),
+            "instructions.go_there.args.amount",
+        ),
         (replace(GO, accounts=GO.accounts[::-1]), "instructions.go_there.accounts"),
         (
             replace(GO, accounts=(Account("user", signer=True), Account("box"))),
@@ -90,7 +109,9 @@ def test_names_of_helper_types_and_the_spelling_of_names_do_not_matter() -> None
     ],
 )
 def test_what_callers_rely_on_is_told(other: Instruction, path: str) -> None:
-    assert [d.path for d in differences(facts(MODEL), changed(instructions=(other,)))] == [path]
+    assert [
+        d.path for d in differences(facts(MODEL), changed(instructions=(other,)))
+    ] == [path]
 
 
 def test_a_changed_helper_type_shows_where_it_is_used() -> None:
@@ -107,7 +128,9 @@ def test_an_instruction_that_is_missing_is_one_line() -> None:
 
 def test_enums_and_recursion_have_facts_too() -> None:
     tree = TypeDef("Tree", Struct((Field("kids", vec(Link("Tree"))),)))
-    kind = TypeDef("Kind", Enum((Variant("A"), Variant("B", Struct((Field("n", U8),))))))
+    kind = TypeDef(
+        "Kind", Enum((Variant("A"), Variant("B", Struct((Field("n", U8),)))))
+    )
     ix = replace(GO, args=(Field("t", Link("Tree")), Field("k", Link("Kind"))))
     found = facts(replace(MODEL, instructions=(ix,), types=(tree, kind)))
     assert "Tree" in found["instructions.go_there.args.t"]
@@ -145,7 +168,8 @@ def test_docs_come_last_and_may_be_left_out() -> None:
     found = differences(facts(MODEL), changed(instructions=(other,)))
     assert [d.kind for d in found] == ["argument-order", "docs"]
     assert [
-        d.kind for d in differences(facts(MODEL), changed(instructions=(other,)), ["docs"])
+        d.kind
+        for d in differences(facts(MODEL), changed(instructions=(other,)), ["docs"])
     ] == ["argument-order"]
 
 
@@ -183,7 +207,12 @@ def test_each_way_to_derive_an_address_has_its_own_words() -> None:
     (found,) = differences(seeded(SEEDS[0]), seeded(SEEDS[1]))
     assert (found.kind, found.left, found.right) == ("seeds", '"box"', "0x00ff")
     # one dialect writes the argument's type beside the seed, another does not, in another case
-    assert differences(seeded(ArgSeed(("theAmount",), U64)), seeded(ArgSeed(("the_amount",)))) == []
+    assert (
+        differences(
+            seeded(ArgSeed(("theAmount",), U64)), seeded(ArgSeed(("the_amount",)))
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

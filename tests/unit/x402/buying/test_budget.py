@@ -40,10 +40,20 @@ class Clock:
         return self.ms
 
 
-def spend(budget: Budget, payment_id: str, amount: int, pay_to: str = "payee") -> Spending:
+def spend(
+    budget: Budget, payment_id: str, amount: int, pay_to: str = "payee"
+) -> Spending:
     request = f"req-{payment_id}"
     return Spending(
-        budget.wallet, payment_id, budget.session, DEVNET, str(USDC), amount, pay_to, "r", request
+        budget.wallet,
+        payment_id,
+        budget.session,
+        DEVNET,
+        str(USDC),
+        amount,
+        pay_to,
+        "r",
+        request,
     )
 
 
@@ -66,12 +76,22 @@ class Behind(SvmTransport):
 
 def test_a_sellers_blockhash_is_not_signed() -> None:
     world, hint = ChannelWorld(), str(Hash(b"\7" * 32))
-    exact = world.client.create_payment_payload(world.requirements(recentBlockhash=hint))
-    upto = world.upto_client().create_payment_payload(world.ceiling(recentBlockhash=hint))
+    exact = world.client.create_payment_payload(
+        world.requirements(recentBlockhash=hint)
+    )
+    upto = world.upto_client().create_payment_payload(
+        world.ceiling(recentBlockhash=hint)
+    )
     terms = BatchShop(world, Database()).terms()
-    hinted = terms.model_copy(update={"extra": {**terms.extra, "recentBlockhash": hint}})
+    hinted = terms.model_copy(
+        update={"extra": {**terms.extra, "recentBlockhash": hint}}
+    )
     batch = batch_client(world).create_payment_payload(hinted)
-    texts = (exact["transaction"], upto["openTransaction"], batch["deposit"]["transaction"])
+    texts = (
+        exact["transaction"],
+        upto["openTransaction"],
+        batch["deposit"]["transaction"],
+    )
     signed = {read_transaction(text).message.recent_blockhash for text in texts}
     assert signed == {world.svm.latest_blockhash()}
 
@@ -180,7 +200,9 @@ def test_a_batch_with_a_payment_made_before_reserves_nothing() -> None:
     budget.signed("pay_1", {"x": 1}, "tx:1", held=held)
     for n in range(9):
         with pytest.raises(PaymentError) as caught:
-            budget.reserve_all([spend(budget, f"new_{n}", 10), spend(budget, "pay_1", 10)])
+            budget.reserve_all(
+                [spend(budget, f"new_{n}", 10), spend(budget, "pay_1", 10)]
+            )
         assert caught.value.code == "PAYMENT_ID_CONFLICT"
     with pytest.raises(PaymentError, match="made before"):
         budget.reserve_all([spend(budget, "pay_1", 10)])
@@ -193,7 +215,11 @@ class Signing:
     scheme = "exact"
 
     def __init__(self, world: World) -> None:
-        self.world, self.started, self.error = world, asyncio.Event(), ValueError("broken")
+        self.world, self.started, self.error = (
+            world,
+            asyncio.Event(),
+            ValueError("broken"),
+        )
 
     async def create_payment_payload(self, required: PaymentRequired) -> Any:
         self.started.set()
@@ -208,7 +234,9 @@ async def test_a_call_that_ends_before_it_signed_gives_its_reservation_back(
     world, budget = World(), budget_of(Clock(), per_day=10_000)
     signing, signer = Signing(world), x402Client()
     signer.register(DEVNET, world.client)
-    monkeypatch.setattr(signer, "create_payment_payload", signing.create_payment_payload)
+    monkeypatch.setattr(
+        signer, "create_payment_payload", signing.create_payment_payload
+    )
     payer = CallPayer(signer, budget)
     required = PaymentRequired(accepts=[world.requirements()])
 
@@ -273,7 +301,9 @@ class GreedySeller:
         self.terms = self.shop.terms(1_000)
 
     def payer(self, database: Database) -> CallPayer:
-        limits = SpendingLimits({str(USDC): SpendingLimit(per_payment=1_000, per_day=3_000)})
+        limits = SpendingLimits(
+            {str(USDC): SpendingLimit(per_payment=1_000, per_day=3_000)}
+        )
         budget = Budget(database, str(self.world.payer.pubkey()), limits, session="s")
         signer = x402Client()
         signer.register(DEVNET, batch_client(self.world, database))
@@ -288,7 +318,10 @@ class GreedySeller:
                 self.shop.desk.settle(payment, payment.accepted)
             charged = {"chargedCumulativeAmount": voucher["maxClaimableAmount"]}
             extra["channelState"] = {"channelId": voucher["channelId"], **charged}
-            signed = {"signedMaxClaimable": voucher["maxClaimableAmount"], "expiresAt": 0}
+            signed = {
+                "signedMaxClaimable": voucher["maxClaimableAmount"],
+                "expiresAt": 0,
+            }
             if self.proved:
                 extra["voucherState"] = {**signed, "signature": voucher["signature"]}
         terms = self.terms.model_copy(update={"extra": extra})
@@ -296,13 +329,17 @@ class GreedySeller:
 
 
 @pytest.mark.parametrize("proved", [True, False])
-async def test_corrections_of_a_seller_never_get_vouchers_beyond_the_budget(proved: bool) -> None:
+async def test_corrections_of_a_seller_never_get_vouchers_beyond_the_budget(
+    proved: bool,
+) -> None:
     seller, database = GreedySeller(proved), Database()
     payer = seller.payer(database)
     for n in range(5):
         with pytest.raises(PaymentError):
             await payer.call(seller.ask, {"q": n}, "mcp://tool/quote")
-        booked = sum(row.amount for row in payer.budget.history() if row.state != "released")
+        booked = sum(
+            row.amount for row in payer.budget.history() if row.state != "released"
+        )
         assert max(seller.sums) <= booked <= 3_000
         recorded = WalletChannels(database, payer.budget.wallet).all()
         assert sum(channel.signed for channel in recorded) <= booked
@@ -316,7 +353,9 @@ async def test_a_voucher_beyond_what_was_reserved_is_not_sent(
     payer = seller.payer(Database())
     covers, asked = payer.budget.covers, list[int]()
 
-    def covers_the_claim(payment_id: str, channel: str, total: int, *, first: bool = False) -> bool:
+    def covers_the_claim(
+        payment_id: str, channel: str, total: int, *, first: bool = False
+    ) -> bool:
         asked.append(total)
         return len(asked) == 1 or covers(payment_id, channel, total, first=first)
 
@@ -328,7 +367,9 @@ async def test_a_voucher_beyond_what_was_reserved_is_not_sent(
     assert seller.sums == [0, 1_000]
 
 
-async def test_a_lost_answer_of_a_voucher_is_corrected_within_what_was_reserved() -> None:
+async def test_a_lost_answer_of_a_voucher_is_corrected_within_what_was_reserved() -> (
+    None
+):
     """The call before was charged and not answered, so the next voucher follows it."""
     world = ChannelWorld()
     shop, database = BatchShop(world, Database()), Database()
@@ -349,11 +390,16 @@ async def test_a_lost_answer_of_a_voucher_is_corrected_within_what_was_reserved(
                 return AskOutcome(lost=TimeoutError())
             if voucher["maxClaimableAmount"] == "2000":
                 return AskOutcome(result="answer")
-            charged = {"chargedCumulativeAmount": "1000", "channelId": voucher["channelId"]}
+            charged = {
+                "chargedCumulativeAmount": "1000",
+                "channelId": voucher["channelId"],
+            }
             signed = {"signedMaxClaimable": "1000", "expiresAt": 0}
             extra["channelState"] = charged
             extra["voucherState"] = {**signed, "signature": seen[0]["signature"]}
-        demand = PaymentRequired(accepts=[terms.model_copy(update={"extra": extra})], error="no")
+        demand = PaymentRequired(
+            accepts=[terms.model_copy(update={"extra": extra})], error="no"
+        )
         return AskOutcome(demand=Demand(demand))
 
     with pytest.raises(PaymentError):

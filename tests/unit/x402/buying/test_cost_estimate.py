@@ -33,7 +33,9 @@ class Scheme(Protocol):
 
     def check(self, requirements: PaymentRequirements) -> None: ...
 
-    def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]: ...
+    def create_payment_payload(
+        self, requirements: PaymentRequirements
+    ) -> dict[str, Any]: ...
 
 
 def exact(world: ChannelWorld) -> tuple[Scheme, PaymentRequirements]:
@@ -81,7 +83,9 @@ def asked(
     return terms.model_copy(update={**fields, "extra": kept})
 
 
-def outcome(work: Callable[[PaymentRequirements], object], terms: PaymentRequirements) -> str:
+def outcome(
+    work: Callable[[PaymentRequirements], object], terms: PaymentRequirements
+) -> str:
     try:
         work(terms)
     except PaymentError as error:
@@ -113,7 +117,9 @@ def test_a_check_says_what_signing_would(scheme: str, change: str) -> None:
         ("batch", "treasury", "token_account_frozen"),
     ],
 )
-def test_nothing_goes_where_it_could_not_be_paid_out(scheme: str, who: str, code: str) -> None:
+def test_nothing_goes_where_it_could_not_be_paid_out(
+    scheme: str, who: str, code: str
+) -> None:
     world = ChannelWorld()
     client, terms = SCHEMES[scheme](world)
     owner: Pubkey = FROZEN[who](world)
@@ -125,7 +131,9 @@ def test_nothing_goes_where_it_could_not_be_paid_out(scheme: str, who: str, code
 # --- prices ----------------------------------------------------------------------------------------------------------
 
 
-async def asked_at(answer: httpx.Response, *subscribers: Subscriber) -> list[dict[str, Any]]:
+async def asked_at(
+    answer: httpx.Response, *subscribers: Subscriber
+) -> list[dict[str, Any]]:
     def http() -> httpx.AsyncClient:
         return httpx.AsyncClient(transport=httpx.MockTransport(lambda _request: answer))
 
@@ -133,8 +141,19 @@ async def asked_at(answer: httpx.Response, *subscribers: Subscriber) -> list[dic
 
 
 async def test_a_demand_that_cannot_be_read_is_not_free() -> None:
-    bad = {"scheme": "exact", "network": "\x00", "asset": "\x00", "amount": "1", "payTo": "\x00"}
-    body = {"x402Version": 2, "error": "pay", "accepts": [bad], "resource": {"url": URL}}
+    bad = {
+        "scheme": "exact",
+        "network": "\x00",
+        "asset": "\x00",
+        "amount": "1",
+        "payTo": "\x00",
+    }
+    body = {
+        "x402Version": 2,
+        "error": "pay",
+        "accepts": [bad],
+        "resource": {"url": URL},
+    }
     with pytest.raises(PaymentError) as caught:
         await asked_at(httpx.Response(402, json=body))
     assert caught.value.code == "NO_REQUIREMENTS"
@@ -143,10 +162,16 @@ async def test_a_demand_that_cannot_be_read_is_not_free() -> None:
 @pytest.mark.parametrize(
     ("accepts", "known"), [(None, False), ([], False), ("free", False), ([7], True)]
 )
-def test_a_listed_price_that_cannot_be_read_is_not_free(accepts: object, known: bool) -> None:
-    tool = types.Tool(name="quote", input_schema={}, _meta={"x402": {"accepts": accepts}})
+def test_a_listed_price_that_cannot_be_read_is_not_free(
+    accepts: object, known: bool
+) -> None:
+    tool = types.Tool(
+        name="quote", input_schema={}, _meta={"x402": {"accepts": accepts}}
+    )
     if not known:
-        assert listed_price(tool, ()) is None  # nothing is listed: the tool itself is asked
+        assert (
+            listed_price(tool, ()) is None
+        )  # nothing is listed: the tool itself is asked
         return
     with pytest.raises(PaymentError) as caught:
         listed_price(tool, ())
@@ -163,7 +188,9 @@ async def test_a_seller_who_is_not_paid_has_no_estimate(tmp_path: Path) -> None:
     tool = types.Tool(name="quote", input_schema={}, _meta={"x402": offer.listed()})
     answer = httpx.Response(402, headers=headers, content=body)
     assert [terms["asset"] for terms in await asked_at(answer, named)] == [str(USDC)]
-    assert [terms["asset"] for terms in listed_price(tool, [named]) or ()] == [str(USDC)]
+    assert [terms["asset"] for terms in listed_price(tool, [named]) or ()] == [
+        str(USDC)
+    ]
     for work in (lambda: asked_at(answer, here), lambda: _listed(tool, here)):
         with pytest.raises(PaymentError) as caught:
             await work()

@@ -42,10 +42,22 @@ def filled(database: Database, count: int = 40) -> list[Spending]:
         asset, amount = chance.choice([USDC, USDG]), chance.randrange(1, 1000)
         budget = budgets[n % 7 == 6]
         payment_id = f"pay_{chance.randrange(10**9):016}"
-        known = (budget.wallet, payment_id, "s", DEVNET, asset, amount, "payee", "resource", "q")
+        known = (
+            budget.wallet,
+            payment_id,
+            "s",
+            DEVNET,
+            asset,
+            amount,
+            "payee",
+            "resource",
+            "q",
+        )
         budget.reserve(Spending(*known, host=host, tool=tool))
         # A reservation ends while the clock moves on, so the last one is left to be one.
-        _move(budget, payment_id, "reserved" if n == count - 1 else chance.choice(STATES))
+        _move(
+            budget, payment_id, "reserved" if n == count - 1 else chance.choice(STATES)
+        )
     rows = [row for row in budgets[0].history(1000) if row.wallet == WALLET]
     assert {row.state for row in rows} == set(STATES)
     return rows
@@ -62,7 +74,10 @@ def _move(budget: Budget, payment_id: str, state: str) -> None:
 
 FILTERS: list[tuple[dict[str, Any], Any]] = [
     ({}, lambda row: True),
-    *(({"state": state}, lambda row, state=state: row.state == state) for state in STATES),
+    *(
+        ({"state": state}, lambda row, state=state: row.state == state)
+        for state in STATES
+    ),
     ({"host": "A.example"}, lambda row: row.host in ("a.example", "a.example:81")),
     ({"host": "a.example:81"}, lambda row: row.host == "a.example:81"),
     ({"host": "%"}, lambda row: False),
@@ -70,7 +85,10 @@ FILTERS: list[tuple[dict[str, Any], Any]] = [
     ({"token": "usdc"}, lambda row: row.asset == USDC),
     ({"token": USDG}, lambda row: row.asset == USDG),
     ({"since_ms": T0 + DAY, "until_ms": T0 + 2 * DAY}, lambda row: _day(row) == 1),
-    ({"tool": "news", "state": "spent"}, lambda row: (row.tool, row.state) == ("news", "spent")),
+    (
+        {"tool": "news", "state": "spent"},
+        lambda row: (row.tool, row.state) == ("news", "spent"),
+    ),
 ]
 
 

@@ -43,7 +43,9 @@ def shop(tmp_path: Path, storage: Storage) -> Shop:
 
 
 @pytest.mark.parametrize("v1_errors", [False, True])
-async def test_a_demand_is_paid_and_booked(shop: Shop, tmp_path: Path, v1_errors: bool) -> None:
+async def test_a_demand_is_paid_and_booked(
+    shop: Shop, tmp_path: Path, v1_errors: bool
+) -> None:
     budget = budget_of(shop, tmp_path, SpendingLimit(per_day=50_000))
     async with Client(serve(shop, v1_errors=v1_errors)) as client:
         buyer = buyer_of(client, shop, budget)
@@ -53,14 +55,22 @@ async def test_a_demand_is_paid_and_booked(shop: Shop, tmp_path: Path, v1_errors
     assert bought.result.structured_content == {"answer": 42}
     assert bought.receipt is not None
     (row,) = budget.history()
-    assert (row.state, row.signature, row.amount) == ("spent", bought.receipt.transaction, 10_000)
+    assert (row.state, row.signature, row.amount) == (
+        "spent",
+        bought.receipt.transaction,
+        10_000,
+    )
     assert budget.remaining(str(USDC)).day == 40_000
     assert shop.paid == 10_000
 
 
-async def test_one_logical_call_over_restarts_pays_once(shop: Shop, tmp_path: Path) -> None:
+async def test_one_logical_call_over_restarts_pays_once(
+    shop: Shop, tmp_path: Path
+) -> None:
     server = serve(shop)
-    for _ in range(3):  # three processes of one agent, each with its own database handle
+    for _ in range(
+        3
+    ):  # three processes of one agent, each with its own database handle
         async with Client(server) as client:
             bought = await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool(
                 "quote", {}, payment_id=ID
@@ -95,7 +105,9 @@ async def test_over_a_limit_nothing_is_signed(
     assert (budget.history(), shop.runs, shop.paid) == ([], [], 0)
 
 
-async def test_payees_and_tokens_that_are_not_allowed(shop: Shop, tmp_path: Path) -> None:
+async def test_payees_and_tokens_that_are_not_allowed(
+    shop: Shop, tmp_path: Path
+) -> None:
     async with Client(serve(shop)) as client:
         with pytest.raises(PaymentError) as caught:
             await buyer_of(
@@ -115,7 +127,8 @@ async def test_parallel_calls_cannot_overspend(shop: Shop, tmp_path: Path) -> No
     async with Client(serve(shop)) as client:
         buyer = buyer_of(client, shop, budget)
         outcomes = await asyncio.gather(
-            *(buyer.call_tool("quote", {"city": str(i)}) for i in range(8)), return_exceptions=True
+            *(buyer.call_tool("quote", {"city": str(i)}) for i in range(8)),
+            return_exceptions=True,
         )
     paid = [o for o in outcomes if not isinstance(o, BaseException)]
     refused = [o.code for o in outcomes if isinstance(o, PaymentError)]
@@ -143,11 +156,22 @@ async def test_parallel_calls_of_one_payment_id_sign_one_payment(
             *(b.call_tool("quote", {"city": "Bern"}, payment_id=ID) for b in buyers)
         )
     assert len(seen) == 1
-    assert len({bought.receipt.transaction for bought in done if bought.receipt is not None}) == 1
+    assert (
+        len(
+            {
+                bought.receipt.transaction
+                for bought in done
+                if bought.receipt is not None
+            }
+        )
+        == 1
+    )
     assert (shop.paid, budget.remaining(str(USDC)).day) == (10_000, 0)
 
 
-async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_path: Path) -> None:
+async def test_no_more_is_signed_than_was_reserved_under_an_id(
+    shop: Shop, tmp_path: Path
+) -> None:
     """A call that was killed before it signed holds 1,000; the seller asks for 10,000 now."""
     budget = budget_of(shop, tmp_path, SpendingLimit(per_day=12_000))
     request = hashlib.sha256(orjson.dumps(["quote", {}])).hexdigest()
@@ -170,15 +194,23 @@ async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_p
         assert (caught.value.code, shop.paid) == ("PAYMENT_ID_CONFLICT", 0)
         budget.abandon(ID)
         budget.reserve(replace(held, amount=10_000))
-        bought = await buyer_of(client, shop, budget).call_tool("quote", {}, payment_id=ID)
-    assert (bought.amount, shop.paid, budget.remaining(str(USDC)).day) == (10_000, 10_000, 2_000)
+        bought = await buyer_of(client, shop, budget).call_tool(
+            "quote", {}, payment_id=ID
+        )
+    assert (bought.amount, shop.paid, budget.remaining(str(USDC)).day) == (
+        10_000,
+        10_000,
+        2_000,
+    )
 
 
 def test_what_another_call_signed_is_neither_replaced_nor_given_back(
     shop: Shop, tmp_path: Path
 ) -> None:
     budget = budget_of(shop, tmp_path, SpendingLimit(per_day=10_000))
-    spending = Spending(budget.wallet, ID, "s1", DEVNET, str(USDC), 10_000, "payee", "r", "q")
+    spending = Spending(
+        budget.wallet, ID, "s1", DEVNET, str(USDC), 10_000, "payee", "r", "q"
+    )
     budget.reserve(spending)
     assert budget.signed(ID, {"n": 1}, "tx:1")
     assert budget.signed(ID, {"n": 1}, "tx:1")  # run again after a lost answer
@@ -197,7 +229,9 @@ def test_what_another_call_signed_is_neither_replaced_nor_given_back(
     assert budget.remaining(str(USDC)).day == 10_000
 
 
-async def test_a_price_raised_between_the_calls_is_not_paid(shop: Shop, tmp_path: Path) -> None:
+async def test_a_price_raised_between_the_calls_is_not_paid(
+    shop: Shop, tmp_path: Path
+) -> None:
     async def raises(payment: Any) -> dict[str, Any]:
         return payment_required_result(
             shop.offer(terms={"amount": 900_000}).payment_required("more")
@@ -218,7 +252,9 @@ async def test_a_price_raised_between_the_calls_is_not_paid(shop: Shop, tmp_path
     assert [r.state for r in budget.history()] == ["released"]
 
 
-async def test_a_seller_that_settles_and_denies_it_is_found_out(shop: Shop, tmp_path: Path) -> None:
+async def test_a_seller_that_settles_and_denies_it_is_found_out(
+    shop: Shop, tmp_path: Path
+) -> None:
     async def steals(payment: Any) -> dict[str, Any]:
         from x402.schemas import PaymentPayload
 
@@ -258,7 +294,16 @@ async def test_no_answer_sends_the_same_payment_again_and_then_says_so(
 
 def test_a_signed_payment_never_shows(shop: Shop, tmp_path: Path) -> None:
     row = Spending(
-        "w", ID, "s", DEVNET, "m", 1, "p", "r", "q", payment={"payload": {"transaction": "SECRET"}}
+        "w",
+        ID,
+        "s",
+        DEVNET,
+        "m",
+        1,
+        "p",
+        "r",
+        "q",
+        payment={"payload": {"transaction": "SECRET"}},
     )
     assert "SECRET" not in repr(row)
     budget = budget_of(shop, tmp_path)
@@ -267,7 +312,9 @@ def test_a_signed_payment_never_shows(shop: Shop, tmp_path: Path) -> None:
 
 def test_limits_alert_once_when_crossed(shop: Shop, tmp_path: Path) -> None:
     told: list[tuple[str, int, int, str]] = []
-    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=100), alert=lambda *a: told.append(a))
+    budget = budget_of(
+        shop, tmp_path, SpendingLimit(per_day=100), alert=lambda *a: told.append(a)
+    )
     for i in range(10):
         budget.reserve(spend(budget, f"pay_{i:016}", 10))
     assert told == [(str(USDC), 80, 100, "day"), (str(USDC), 100, 100, "day")]
@@ -301,7 +348,9 @@ def test_threads_and_processes_share_one_budget(shop: Shop, tmp_path: Path) -> N
             except PaymentError:
                 won.append(False)
 
-    threads = [threading.Thread(target=work, args=(b, n)) for n, b in enumerate(budgets)]
+    threads = [
+        threading.Thread(target=work, args=(b, n)) for n, b in enumerate(budgets)
+    ]
     for t in threads:
         t.start()
     for t in threads:
@@ -322,8 +371,12 @@ class BudgetMachine(RuleBasedStateMachine):
         self.limit = SpendingLimit(per_payment, per_session, per_day)
         self.database = Database()
         self.session = 0
-        self.seen = self.ms // 86_400_000  # the latest day that anything was reserved in
-        self.rows: dict[str, tuple[int, int, int, str]] = {}  # id -> (amount, session, day, state)
+        self.seen = (
+            self.ms // 86_400_000
+        )  # the latest day that anything was reserved in
+        self.rows: dict[
+            str, tuple[int, int, int, str]
+        ] = {}  # id -> (amount, session, day, state)
         self.open()
 
     def open(self) -> None:
@@ -342,7 +395,9 @@ class BudgetMachine(RuleBasedStateMachine):
     def kept_day(self, payment_id: str) -> str:
         with self.database.engine.connect() as connection:
             of = spendings.c.payment_id == payment_id
-            return str(connection.execute(select(spendings.c.day).where(of)).scalar_one())
+            return str(
+                connection.execute(select(spendings.c.day).where(of)).scalar_one()
+            )
 
     def total(self, *, session: int | None = None, day: int | None = None) -> int:
         return sum(
@@ -357,7 +412,8 @@ class BudgetMachine(RuleBasedStateMachine):
         known = self.rows.get(payment_id)
         fits = (
             0 < amount <= (self.limit.per_payment or 0)
-            and self.total(session=self.session) + amount <= (self.limit.per_session or 0)
+            and self.total(session=self.session) + amount
+            <= (self.limit.per_session or 0)
             and self.total(day=self.day) + amount <= (self.limit.per_day or 0)
         )
         repeat = (
@@ -382,7 +438,10 @@ class BudgetMachine(RuleBasedStateMachine):
     @rule(n=st.integers(0, 12), to=st.sampled_from(["signed", "spent", "released"]))
     def move(self, n: int, to: str) -> None:
         payment_id = f"pay_{n:016}"
-        if payment_id not in self.rows or self.rows[payment_id][3] in ("spent", "released"):
+        if payment_id not in self.rows or self.rows[payment_id][3] in (
+            "spent",
+            "released",
+        ):
             return
         if to == "signed":
             self.budget.signed(payment_id, {"x": 1}, "tx:1")
@@ -451,9 +510,9 @@ async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(
         bought = await buyer.call_tool("quote", {}, payment_id=ID)
         assert bought.amount == 10_000
         assert (poor.budget.history(), len(rich.budget.history())) == ([], 1)
-        again = await Buyer(client, Wallets([payer_of(shop, poor.budget), rich])).call_tool(
-            "quote", {}, payment_id=ID
-        )
+        again = await Buyer(
+            client, Wallets([payer_of(shop, poor.budget), rich])
+        ).call_tool("quote", {}, payment_id=ID)
         assert again.repeated
         assert shop.world.tokens(other.pubkey()) == 90_000
         with pytest.raises(PaymentError) as caught:

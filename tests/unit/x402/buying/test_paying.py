@@ -34,7 +34,9 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def selling(shop: Shop, offer: Offer, **options: Any) -> Server[Any]:
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         shop.runs.append(params.name)
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
@@ -43,7 +45,9 @@ def selling(shop: Shop, offer: Offer, **options: Any) -> Server[Any]:
             tools=[types.Tool(name="quote", input_schema={"type": "object"})]
         )
 
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool
+    )
     server.middleware.append(Paid(shop.paid_calls(), {"quote": offer}, **options))
     return server
 
@@ -53,7 +57,9 @@ def offering(shop: Shop, *others: Any) -> Server[Any]:
 
     async def add(ctx: Any, call_next: Any) -> Any:
         answer = await call_next(ctx)
-        if ctx.method != "tools/call" or PAYMENT_META in dict(ctx.params.get("_meta") or {}):
+        if ctx.method != "tools/call" or PAYMENT_META in dict(
+            ctx.params.get("_meta") or {}
+        ):
             return answer
         body = answer if isinstance(answer, dict) else json_of(answer)
         demand = body.get("structuredContent")
@@ -71,10 +77,16 @@ def terms(shop: Shop, **changes: Any) -> dict[str, Any]:
     return {**body, **changes}
 
 
-async def test_offers_that_are_not_understood_are_passed_over(shop: Shop, tmp_path: Path) -> None:
+async def test_offers_that_are_not_understood_are_passed_over(
+    shop: Shop, tmp_path: Path
+) -> None:
     odd = [
         terms(shop, scheme="lightning"),
-        terms(shop, network="eip155:8453", asset="0x036CbD53842c5426634e7929541eC2318f3dCF7e"),
+        terms(
+            shop,
+            network="eip155:8453",
+            asset="0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+        ),
         terms(shop, amount=1_000),
         terms(shop, amount="0"),
         terms(shop, amount="1.5"),
@@ -96,14 +108,22 @@ async def test_offers_that_are_not_understood_are_passed_over(shop: Shop, tmp_pa
 async def test_a_seller_without_any_way_that_can_be_read_is_refused(
     shop: Shop, tmp_path: Path
 ) -> None:
-    async def only_odd(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def only_odd(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         demand = {"x402Version": 2, "accepts": [terms(shop, amount=1_000)]}
-        return types.CallToolResult(content=[], structured_content=demand, is_error=True)
+        return types.CallToolResult(
+            content=[], structured_content=demand, is_error=True
+        )
 
     server: Server[Any] = Server("shop", on_call_tool=only_odd)
     async with Client(server) as client:
-        with pytest.raises(PaymentError, match="none of its ways to pay can be read") as caught:
-            await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool("quote", {})
+        with pytest.raises(
+            PaymentError, match="none of its ways to pay can be read"
+        ) as caught:
+            await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool(
+                "quote", {}
+            )
     assert caught.value.code == "NO_REQUIREMENTS"
 
 
@@ -160,11 +180,17 @@ async def test_an_odd_payment_id_is_refused_by_both_sides(
 ) -> None:
     budget = budget_of(shop, tmp_path)
     async with Client(selling(shop, shop.offer())) as client:
-        with pytest.raises(PaymentError, match="expected a payment id of 16 to 128") as caught:
-            await buyer_of(client, shop, budget).call_tool("quote", {}, payment_id=payment_id)
+        with pytest.raises(
+            PaymentError, match="expected a payment id of 16 to 128"
+        ) as caught:
+            await buyer_of(client, shop, budget).call_tool(
+                "quote", {}, payment_id=payment_id
+            )
     assert caught.value.code == "INVALID_PARAMETERS"
     assert budget.history() == []
-    reply = await shop.paid_calls().call(shop.offer(), shop.payment(payment_id), {}, shop.run)
+    reply = await shop.paid_calls().call(
+        shop.offer(), shop.payment(payment_id), {}, shop.run
+    )
     assert isinstance(reply, PaymentRequiredReply)
     assert reply.reason == "payment_id_invalid"
     assert (shop.runs, shop.paid) == ([], 0)

@@ -29,9 +29,17 @@ RECEIPT = SettleResponse(success=True, transaction="5sig", network=DEVNET)
     ("bought", "words", "unconfirmed"),
     [
         (Bought("answer", RECEIPT, 10, "mint", "pay_1"), "the payment settled", False),
-        (Bought("answer", None, 0, "mint", "pay_1"), "payment pay_1 was sent and no receipt", True),
+        (
+            Bought("answer", None, 0, "mint", "pay_1"),
+            "payment pay_1 was sent and no receipt",
+            True,
+        ),
         (Bought("answer"), "nothing was paid", False),
-        (Bought("answer", RECEIPT), "nothing was paid", False),  # a subscription granted it
+        (
+            Bought("answer", RECEIPT),
+            "nothing was paid",
+            False,
+        ),  # a subscription granted it
     ],
 )
 def test_the_cost_is_never_called_nothing_while_a_payment_may_land(
@@ -57,18 +65,25 @@ async def test_an_answer_that_nests_without_end_is_no_crash(
     def answer(request: httpx.Request) -> httpx.Response:
         if "payment-signature" in request.headers:
             return httpx.Response(status, content=opening * levels)
-        return httpx.Response(402, headers={"payment-required": encode_object(json_of(demand))})
+        return httpx.Response(
+            402, headers={"payment-required": encode_object(json_of(demand))}
+        )
 
     database = Database()
     limits = SpendingLimits({str(USDC): SpendingLimit()})
     budget = Budget(database, str(world.payer.pubkey()), limits, session="s")
     payer = wallet_payer(world.payer, world.chain, budget, database, patience=0.1)
-    options = PurchaseOptions(lambda: httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+    options = PurchaseOptions(
+        lambda: httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    )
     if status == 409:
         bought = await buy(purchase({"url": URL}), payer, options)
         assert (bought.status, is_unconfirmed(bought.bought)) == (409, True)
     else:
         with pytest.raises(PaymentError) as caught:
             await buy(purchase({"url": URL}), payer, options)
-        assert caught.value.code == {402: "PAYMENT_REJECTED", 502: "OUTCOME_UNKNOWN"}[status]
+        assert (
+            caught.value.code
+            == {402: "PAYMENT_REJECTED", 502: "OUTCOME_UNKNOWN"}[status]
+        )
     assert [row.state for row in budget.history()] == ["signed"]

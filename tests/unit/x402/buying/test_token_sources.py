@@ -62,7 +62,9 @@ def put(shop: Shop, address: Pubkey, **fields: Any) -> str:
     return str(address)
 
 
-def delegated(shop: Shop, amount: int, balance: int = 10**6, *, to: Keypair = AGENT) -> str:
+def delegated(
+    shop: Shop, amount: int, balance: int = 10**6, *, to: Keypair = AGENT
+) -> str:
     owner = Keypair().pubkey()
     return put(
         shop,
@@ -77,7 +79,9 @@ def delegated(shop: Shop, amount: int, balance: int = 10**6, *, to: Keypair = AG
 def payer_of(shop: Shop, database: Database, *sources: str) -> CallPayer:
     limits = SpendingLimits({str(USDC): SpendingLimit()})
     budget = Budget(database, str(AGENT.pubkey()), limits, session="s1")
-    return wallet_payer(AGENT, shop.world.chain, budget, database, sources=sources, patience=2.0)
+    return wallet_payer(
+        AGENT, shop.world.chain, budget, database, sources=sources, patience=2.0
+    )
 
 
 async def quote(shop: Shop, payer: CallPayer, city: str = "Bern") -> str:
@@ -106,7 +110,10 @@ ACCOUNTS: dict[str, tuple[dict[str, Any], str]] = {
     "one unit too little": ({"amount": PRICE - 1}, "INSUFFICIENT_FUNDS"),
     "enough": ({"amount": PRICE}, "paid"),
     "frozen": ({"amount": PRICE, "state": FROZEN}, "ACCOUNT_FROZEN"),
-    "of another owner": ({"amount": PRICE, "owner": keypair(42).pubkey()}, "NO_DELEGATION"),
+    "of another owner": (
+        {"amount": PRICE, "owner": keypair(42).pubkey()},
+        "NO_DELEGATION",
+    ),
 }
 
 
@@ -117,7 +124,9 @@ async def test_the_account_is_looked_at_before_anything_is_signed(
     fields, outcome = ACCOUNTS[name]
     put(shop, own_account(), **fields)
     payer = payer_of(shop, database)
-    assert await checked(payer, shop.world.requirements(PRICE)) == outcome  # an estimate
+    assert (
+        await checked(payer, shop.world.requirements(PRICE)) == outcome
+    )  # an estimate
     assert payer.budget.history() == []
     assert await quote(shop, payer) == outcome
     spent = [PRICE] if outcome == "paid" else []
@@ -125,13 +134,19 @@ async def test_the_account_is_looked_at_before_anything_is_signed(
     assert shop.paid == sum(spent)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ACCOUNTS.items() if row[1] != "paid"])
-def test_the_scheme_itself_signs_nothing_that_cannot_be_paid(shop: Shop, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name, row in ACCOUNTS.items() if row[1] != "paid"]
+)
+def test_the_scheme_itself_signs_nothing_that_cannot_be_paid(
+    shop: Shop, name: str
+) -> None:
     """Also for those who give it to the official client, without a budget."""
     fields, outcome = ACCOUNTS[name]
     put(shop, own_account(), **fields)
     with pytest.raises(PaymentError) as caught:
-        ExactClient(AGENT, shop.world.chain).create_payment_payload(shop.world.requirements(PRICE))
+        ExactClient(AGENT, shop.world.chain).create_payment_payload(
+            shop.world.requirements(PRICE)
+        )
     assert caught.value.code == outcome
 
 
@@ -150,7 +165,9 @@ async def test_a_payee_who_cannot_be_paid_is_named(
     assert [row.state for row in payer.budget.history()] in ([], ["released"])
 
 
-async def test_parallel_calls_stay_within_the_balance(shop: Shop, database: Database) -> None:
+async def test_parallel_calls_stay_within_the_balance(
+    shop: Shop, database: Database
+) -> None:
     put(shop, own_account(), amount=3 * PRICE + PRICE // 2)
     payer = payer_of(shop, database)
     done = await asyncio.gather(*(quote(shop, payer, str(n)) for n in range(7)))
@@ -158,7 +175,9 @@ async def test_parallel_calls_stay_within_the_balance(shop: Shop, database: Data
     assert shop.paid == 3 * PRICE
 
 
-async def test_several_accounts_of_a_token_add_up(shop: Shop, database: Database) -> None:
+async def test_several_accounts_of_a_token_add_up(
+    shop: Shop, database: Database
+) -> None:
     """Each payment comes from the first account that can still give it."""
     sources = [delegated(shop, PRICE + 1), delegated(shop, 2 * PRICE)]
     payer = payer_of(shop, database, *sources)
@@ -176,7 +195,9 @@ async def test_parallel_calls_use_all_accounts(shop: Shop, database: Database) -
     assert {row.source for row in payer.budget.history()} == set(sources)
 
 
-async def test_accounts_that_cannot_be_used_are_passed_over(shop: Shop, database: Database) -> None:
+async def test_accounts_that_cannot_be_used_are_passed_over(
+    shop: Shop, database: Database
+) -> None:
     revoked, other = delegated(shop, 0), delegated(shop, PRICE, to=keypair(43))
     closed = put(shop, Keypair().pubkey(), owner=None)
     poor, good = delegated(shop, PRICE, balance=PRICE - 1), delegated(shop, PRICE)
@@ -223,11 +244,15 @@ async def test_a_check_refuses_what_would_not_be_paid(
     shop: Shop, database: Database, change: dict[str, Any], code: str
 ) -> None:
     put(shop, own_account(), amount=PRICE)
-    asked: PaymentRequirements = shop.world.requirements(PRICE).model_copy(update=change)
+    asked: PaymentRequirements = shop.world.requirements(PRICE).model_copy(
+        update=change
+    )
     assert await checked(payer_of(shop, database), asked) == code
 
 
-def test_the_payments_of_a_batch_come_from_several_accounts(shop: Shop, database: Database) -> None:
+def test_the_payments_of_a_batch_come_from_several_accounts(
+    shop: Shop, database: Database
+) -> None:
     sources = [delegated(shop, PRICE), delegated(shop, PRICE)]
     budget = payer_of(shop, database).budget
     batch = [Transfer(f"pay_{n:016}", "payee", str(USDC), PRICE) for n in range(2)]

@@ -20,7 +20,9 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 @given(st.dictionaries(_TEXTS, st.lists(_TEXTS, min_size=1), min_size=1))
 def test_a_form_is_what_its_reader_reads(fields: dict[str, list[str]]) -> None:
     request = web_request(URL, form=fields)
-    read = parse_qs(request.content.decode(), keep_blank_values=True, max_num_fields=None)
+    read = parse_qs(
+        request.content.decode(), keep_blank_values=True, max_num_fields=None
+    )
     assert read == fields
     assert request.headers["Content-Type"] == "application/x-www-form-urlencoded"
 
@@ -55,7 +57,9 @@ def test_requests_that_cannot_be_sent_are_refused(given: dict[str, Any]) -> None
 
 
 def test_no_message_shows_a_header_or_a_body() -> None:
-    request = web_request(URL, headers={"Authorization": "Bearer SECRET"}, body="SECRET")
+    request = web_request(
+        URL, headers={"Authorization": "Bearer SECRET"}, body="SECRET"
+    )
     assert "SECRET" not in repr(request)
     with pytest.raises(PaymentError) as caught:
         web_request(URL, headers={"Authorization": "SECRET\n"})

@@ -38,7 +38,9 @@ class Node(RpcTransport):
     `kept`: the transaction that it returns for every signature, None if it no longer has it.
     """
 
-    def __init__(self, rows: list[dict[str, Any]], kept: VersionedTransaction | None) -> None:
+    def __init__(
+        self, rows: list[dict[str, Any]], kept: VersionedTransaction | None
+    ) -> None:
         super().__init__("http://node.test", blocking=True)
         self.rows, self.kept = rows, kept
 
@@ -56,7 +58,9 @@ class Node(RpcTransport):
 def payment(lamports: int = 1) -> VersionedTransaction:
     payer = keypair(1)
     move = transfer(
-        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=lamports)
+        TransferParams(
+            from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=lamports
+        )
     )
     message = MessageV0.try_compile(payer.pubkey(), [move], [], Hash.default())
     return VersionedTransaction(message, [payer])
@@ -71,7 +75,12 @@ def scripted(**script: Any) -> PaymentChain:
     [
         (0, 0, None, "expired"),
         (99, 60, None, "expired"),  # the account's whole history was searched
-        (100, 60, None, "unknown"),  # a busy account: the payment may be older than these
+        (
+            100,
+            60,
+            None,
+            "unknown",
+        ),  # a busy account: the payment may be older than these
         (100, None, None, "unknown"),
         (100, 2 * DAY, None, "unknown"),  # the payment may be older still
         (99, 60, HOUR, "expired"),
@@ -81,7 +90,12 @@ def scripted(**script: Any) -> PaymentChain:
         (100, HOUR, HOUR, "unknown"),  # the clocks may differ
         (100, 2 * HOUR, HOUR, "expired"),
         (100, None, HOUR, "unknown"),
-        (100, 25 * HOUR, 2 * DAY, "unknown"),  # a day of history does not reach the payment
+        (
+            100,
+            25 * HOUR,
+            2 * DAY,
+            "unknown",
+        ),  # a day of history does not reach the payment
         (100, 3 * DAY, 2 * DAY, "expired"),
     ],
 )
@@ -95,7 +109,9 @@ def test_a_payment_is_called_expired_only_if_the_search_reached_far_enough(
 
 
 @pytest.mark.parametrize("listed", [60, None])
-def test_a_transaction_that_cannot_be_read_may_be_the_payment(listed: int | None) -> None:
+def test_a_transaction_that_cannot_be_read_may_be_the_payment(
+    listed: int | None,
+) -> None:
     chain = rpc_chain(Node(rows(3, listed), None), network=DEVNET)
     assert chain.find(bytes(payment()), age_ms=HOUR * 1000).state == "unknown"
     assert chain.find(bytes(payment())).state == "unknown"
@@ -124,16 +140,23 @@ def rows(count: int, age: int | None) -> list[dict[str, Any]]:
     [
         (Status(confirmed=True), "landed"),
         (Status(confirmed=True, err="InsufficientFundsForFee"), "failed"),
-        (Status(confirmed=False, err="InsufficientFundsForFee"), "unknown"),  # on one fork
+        (
+            Status(confirmed=False, err="InsufficientFundsForFee"),
+            "unknown",
+        ),  # on one fork
         (Status(confirmed=False), "unknown"),
         (None, "unknown"),
     ],
 )
-def test_a_message_is_found_whoever_paid_its_fee(status: Status | None, state: str) -> None:
+def test_a_message_is_found_whoever_paid_its_fee(
+    status: Status | None, state: str
+) -> None:
     sent = payment()
     entry = HistoryEntry(sent.signatures[0])
     chain = scripted(
-        history=History((entry,), complete=True), sent={entry.signature: sent}, statuses=[status]
+        history=History((entry,), complete=True),
+        sent={entry.signature: sent},
+        statuses=[status],
     )
     unsigned = VersionedTransaction.populate(sent.message, [Signature.default()])
     found = chain.find(bytes(unsigned))
@@ -158,8 +181,14 @@ UNDECIDED = (
     ("answer", "error"),
     [
         (Outcome(err="BlockhashNotFound"), ChainRejected),
-        *[(TransportError("node", "refused", code=code), ChainRejected) for code in REFUSALS],
-        *[(TransportError("node", "no", code=code), ChainUnavailable) for code in UNDECIDED],
+        *[
+            (TransportError("node", "refused", code=code), ChainRejected)
+            for code in REFUSALS
+        ],
+        *[
+            (TransportError("node", "no", code=code), ChainUnavailable)
+            for code in UNDECIDED
+        ],
         (TransportError("node", "timed out"), ChainUnavailable),
         (TransportError("node", "rate limited", code=429), ChainUnavailable),
         (TransportError("node", "node is behind", code=-32005), ChainUnavailable),
@@ -196,7 +225,10 @@ def test_a_transaction_that_an_svm_did_not_execute_may_be_sent_again() -> None:
     [
         ("mcpsol_py.x402.rpc_chain", {"RpcChain": rpc_chain}),
         ("mcpsol_py.x402.svm_chain", {"SvmChain": svm_chain}),
-        ("mcpsol_py.x402.chain", {"Chain": PaymentChain, "ChainUnavailable": ChainUnavailable}),
+        (
+            "mcpsol_py.x402.chain",
+            {"Chain": PaymentChain, "ChainUnavailable": ChainUnavailable},
+        ),
     ],
 )
 def test_old_names_still_work(module: str, names: Mapping[str, object]) -> None:

@@ -19,7 +19,9 @@ KEYS = st.binary(min_size=32, max_size=32).map(Pubkey)
 
 
 @given(I64, st.binary(max_size=80))
-def test_a_payment_id_carries_its_expiry_and_names_its_payment(expires: int, what: bytes) -> None:
+def test_a_payment_id_carries_its_expiry_and_names_its_payment(
+    expires: int, what: bytes
+) -> None:
     ident = x402.payment_id(expires, what)
     assert len(ident) == 32
     assert struct.unpack_from(">q", ident) == (expires,)
@@ -28,7 +30,9 @@ def test_a_payment_id_carries_its_expiry_and_names_its_payment(expires: int, wha
 
 
 @given(KEYS, U64, I64)
-def test_a_voucher_is_fifty_bytes(channel: Pubkey, cumulative: int, expires: int) -> None:
+def test_a_voucher_is_fifty_bytes(
+    channel: Pubkey, cumulative: int, expires: int
+) -> None:
     data = x402.voucher_bytes(channel, cumulative, expires)
     assert (len(data), data[:2], data[2:34]) == (50, b"\x56\x01", bytes(channel))
     assert struct.unpack_from("<Qq", data, 34) == (cumulative, expires)
@@ -43,7 +47,9 @@ def test_its_proof_has_key_signature_and_message_at_16_48_and_112(
     data = bytes(ix.data)
     assert str(ix.program_id) == "Ed25519SigVerify111111111111111111111111111"
     assert (len(data), ix.accounts, data[:2]) == (162, [], b"\1\0")
-    signature_at, one, key_at, two, message_at, size, three = struct.unpack_from("<7H", data, 2)
+    signature_at, one, key_at, two, message_at, size, three = struct.unpack_from(
+        "<7H", data, 2
+    )
     assert (signature_at, key_at, message_at, size) == (48, 16, 112, 50)
     assert (one, two, three) == (0xFFFF,) * 3
     assert Signature(data[48:112]).verify(signer.pubkey(), data[112:])

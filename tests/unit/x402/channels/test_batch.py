@@ -21,7 +21,12 @@ from mcpsol_py.x402.channels.voucher import sign_voucher
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.support.x402_channels import Buyer, claim, refund
-from tests.unit.x402.channel_payments import PROGRAMS, BatchShop, ChannelWorld, batch_client
+from tests.unit.x402.channel_payments import (
+    PROGRAMS,
+    BatchShop,
+    ChannelWorld,
+    batch_client,
+)
 from tests.unit.x402.payments import keypair
 
 
@@ -63,7 +68,9 @@ async def test_one_deposit_pays_for_many_calls(buyer: Buyer, shop: BatchShop) ->
     assert (row.charged, row.claimed, row.state, row.holder) == (9_000, 0, "open", None)
 
 
-async def test_a_channel_that_is_used_up_is_topped_up(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_channel_that_is_used_up_is_topped_up(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     receipts = [await buyer.pay(4_000) for _ in range(12)]
     assert [bool(r.transaction) for r in receipts] == [True, *[False] * 9, True, False]
     (channel,) = buyer.scheme.channels.all()
@@ -117,7 +124,9 @@ async def test_many_at_once_on_many_channels_and_one_on_each(shop: BatchShop) ->
     payments = [await b.sign(shop.terms()) for b in buyers]
     verified = await asyncio.gather(
         *(
-            shop.core.verify_payment(p, p.accepted, transport_context={"payment_id": f"{n}"})
+            shop.core.verify_payment(
+                p, p.accepted, transport_context={"payment_id": f"{n}"}
+            )
             for p in payments
             for n in range(4)
         )
@@ -151,10 +160,16 @@ async def test_a_payer_who_lost_count_is_put_right_by_its_own_signature(
 @pytest.mark.parametrize(
     "lie",
     [
-        {"channelState": {"chargedCumulativeAmount": "9000"}},  # more than was ever signed
-        {"voucherState": {"signedMaxClaimable": "9000"}},  # with a signature over another sum
+        {
+            "channelState": {"chargedCumulativeAmount": "9000"}
+        },  # more than was ever signed
+        {
+            "voucherState": {"signedMaxClaimable": "9000"}
+        },  # with a signature over another sum
         {"voucherState": {"signature": "1" * 88}},
-        {"channelState": {"chargedCumulativeAmount": "500"}},  # less than it confirmed before
+        {
+            "channelState": {"chargedCumulativeAmount": "500"}
+        },  # less than it confirmed before
         {"channelState": {"channelId": str(keypair(9).pubkey())}},
     ],
 )
@@ -216,8 +231,12 @@ async def test_claims_and_payouts(buyer: Buyer, shop: BatchShop) -> None:
     paid = await claim(shop, buyer, of="settle")
     assert (paid.success, paid.amount) == (True, "3000")
     assert shop.world.held == (shop.world.balance - 10_000, 3_000)
-    assert (await claim(shop, buyer)).error_reason == f"{CODE}_cumulative_amount_mismatch"
-    assert (await claim(shop, buyer, of="settle")).error_reason == f"{CODE}_channel_state"
+    assert (
+        await claim(shop, buyer)
+    ).error_reason == f"{CODE}_cumulative_amount_mismatch"
+    assert (
+        await claim(shop, buyer, of="settle")
+    ).error_reason == f"{CODE}_channel_state"
 
 
 async def test_a_refund_pays_the_seller_and_gives_back_the_rest(
@@ -244,12 +263,16 @@ async def test_a_payer_who_walks_away_cannot_take_vouchers_back(
     stranger = BatchShop(world, Database())
     terms = shop.terms()
     asked = stranger.desk.settle(
-        PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms),
+        PaymentPayload(
+            payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms
+        ),
         terms,
     )
     assert (asked.success, asked.amount) == (True, "")
     again = stranger.desk.settle(
-        PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms),
+        PaymentPayload(
+            payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms
+        ),
         terms,
     )
     assert (again.success, again.transaction) == (True, "")
@@ -280,7 +303,9 @@ def tampered(payload: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     head, _, last = path.rpartition(".")
     inner = payload[head] if head else payload
     changed = (
-        {k: v for k, v in inner.items() if k != last} if value is ... else {**inner, last: value}
+        {k: v for k, v in inner.items() if k != last}
+        if value is ...
+        else {**inner, last: value}
     )
     return {**payload, head: changed} if head else changed
 
@@ -292,7 +317,11 @@ FAULTS: dict[str, tuple[str, Any, str]] = {
     "no voucher": ("voucher", ..., "voucher_signature"),
     "another channel's voucher": ("voucher.channelId", OTHER, "channel_id_mismatch"),
     "an expiry": ("voucher.expiresAt", 1_900_000_000, "voucher_expiry"),
-    "a higher sum than is signed": ("voucher.maxClaimableAmount", "3000", "voucher_signature"),
+    "a higher sum than is signed": (
+        "voucher.maxClaimableAmount",
+        "3000",
+        "voucher_signature",
+    ),
     "leading zeros": ("voucher.maxClaimableAmount", "02000", "voucher_signature"),
     "no sum": ("voucher.maxClaimableAmount", 2000, "voucher_signature"),
     "a signature that is none": ("voucher.signature", "x", "voucher_signature"),
@@ -305,7 +334,11 @@ FAULTS: dict[str, tuple[str, Any, str]] = {
         OTHER,
         "receiver_authorizer_mismatch",
     ),
-    "another grace period": ("channelConfig.withdrawDelay", 3601, "withdraw_delay_mismatch"),
+    "another grace period": (
+        "channelConfig.withdrawDelay",
+        3601,
+        "withdraw_delay_mismatch",
+    ),
     "another salt": ("channelConfig.salt", "7", "channel_id_mismatch"),
     "a salt that is none": ("channelConfig.salt", 7, "channel_state"),
     "another slot": ("channelConfig.openSlot", 7, "channel_id_mismatch"),
@@ -326,14 +359,18 @@ async def test_each_fault_is_refused_by_its_reason_and_nothing_is_held(
     bad = payment.model_copy(update={"payload": tampered(payment.payload, path, value)})
     by_server = await shop.core.verify_payment(bad, bad.accepted)
     by_facilitator = shop.desk.verify(bad, bad.accepted)
-    assert by_server.invalid_reason == by_facilitator.invalid_reason == f"{CODE}_{reason}"
+    assert (
+        by_server.invalid_reason == by_facilitator.invalid_reason == f"{CODE}_{reason}"
+    )
     row = shop.channels.get(payment.payload["voucher"]["channelId"])
     assert row is not None
     assert (row.charged, row.holder) == (1_000, None)
 
 
 @pytest.mark.parametrize("cumulative", [1_000, 1_999, 2_001, 10_001, 2**63, 2**64 - 1])
-async def test_sums_that_do_not_follow(buyer: Buyer, shop: BatchShop, cumulative: int) -> None:
+async def test_sums_that_do_not_follow(
+    buyer: Buyer, shop: BatchShop, cumulative: int
+) -> None:
     await buyer.pay()
     (channel,) = buyer.scheme.channels.all()
     payload = buyer.scheme._payload("voucher", channel, cumulative)
@@ -347,7 +384,9 @@ async def test_nothing_stronger_than_the_deposit(buyer: Buyer, shop: BatchShop) 
     await buyer.pay(10)
     (channel,) = buyer.scheme.channels.all()
     terms = shop.terms(101 - 10)
-    payment = PaymentPayload(payload=buyer.scheme._payload("voucher", channel, 101), accepted=terms)
+    payment = PaymentPayload(
+        payload=buyer.scheme._payload("voucher", channel, 101), accepted=terms
+    )
     verified = await shop.core.verify_payment(payment, terms)
     assert verified.invalid_reason == f"{CODE}_cumulative_exceeds_deposit"
 
@@ -360,7 +399,9 @@ async def test_a_failed_tool_charges_nothing_and_its_voucher_pays_the_next_call(
     await buyer.pay()
     payment = await buyer.sign(shop.terms())
     assert (await shop.core.verify_payment(payment, payment.accepted)).is_valid
-    dispatcher = shop.core.create_payment_cancellation_dispatcher(payment, payment.accepted)
+    dispatcher = shop.core.create_payment_cancellation_dispatcher(
+        payment, payment.accepted
+    )
     await dispatcher.cancel(VerifiedPaymentCancelOptions(reason="handler_failed"))
     again = await buyer.sign(shop.terms())
     assert again.payload["voucher"] == payment.payload["voucher"]
@@ -402,7 +443,10 @@ async def test_an_opening_that_is_out_is_sent_again_not_made_anew(
     assert first.payload["deposit"] == second.payload["deposit"]
     shop.world.svm.expire_blockhash()  # it can no longer land
     third = await buyer.sign(shop.terms())
-    assert third.payload["deposit"]["transaction"] != first.payload["deposit"]["transaction"]
+    assert (
+        third.payload["deposit"]["transaction"]
+        != first.payload["deposit"]["transaction"]
+    )
     assert len(buyer.scheme.channels.all()) == 1
 
 
@@ -433,14 +477,18 @@ def test_signatures_of_others_do_not_check(world: ChannelWorld) -> None:
 
 
 @pytest.mark.parametrize(
-    ("balance", "state", "code"), [(999, 1, "INSUFFICIENT_FUNDS"), (10**6, 2, "ACCOUNT_FROZEN")]
+    ("balance", "state", "code"),
+    [(999, 1, "INSUFFICIENT_FUNDS"), (10**6, 2, "ACCOUNT_FROZEN")],
 )
 def test_no_deposit_is_signed_that_the_wallet_cannot_make(
     shop: BatchShop, balance: int, state: int, code: str
 ) -> None:
     world, client = shop.world, batch_client(shop.world)
     world.put(world.payer.pubkey(), balance, state=state)
-    for attempt in (client.check, client.create_payment_payload):  # an estimate says the same
+    for attempt in (
+        client.check,
+        client.create_payment_payload,
+    ):  # an estimate says the same
         with pytest.raises(PaymentError) as caught:
             attempt(shop.terms(1_000))
         assert caught.value.code == code
@@ -452,7 +500,9 @@ def test_no_deposit_is_signed_that_the_wallet_cannot_make(
     assert client.channels.all() == []
 
 
-async def test_a_deposit_is_at_most_what_the_wallet_has(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_deposit_is_at_most_what_the_wallet_has(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     world = shop.world
     world.put(world.payer.pubkey(), 2_500)
     buyer.scheme.check(shop.terms(1_000))
@@ -461,6 +511,8 @@ async def test_a_deposit_is_at_most_what_the_wallet_has(buyer: Buyer, shop: Batc
     assert (channel.deposit, world.held[0]) == (2_500, 0)
     buyer.scheme.check(shop.terms(1_000))  # the channel pays: the wallet needs no more
     await buyer.pay()
-    with pytest.raises(PaymentError) as caught:  # 500 are left in it, and nothing in the wallet
+    with pytest.raises(
+        PaymentError
+    ) as caught:  # 500 are left in it, and nothing in the wallet
         buyer.scheme.check(shop.terms(1_000))
     assert caught.value.code == "INSUFFICIENT_FUNDS"

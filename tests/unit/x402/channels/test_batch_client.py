@@ -9,7 +9,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from x402.schemas import PaymentPayload, PaymentRequirements, PaymentResponseContext, SettleResponse
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequirements,
+    PaymentResponseContext,
+    SettleResponse,
+)
 from x402.schemas.hooks import VerifiedPaymentCancelOptions
 
 from mcpsol_py.errors import PaymentError
@@ -50,11 +55,16 @@ class WalletMachine(RuleBasedStateMachine):
         mine = self.client.channels.get(payload["voucher"]["channelId"])
         assert mine is not None
         # covered when it is signed; a deposit that is given up later leaves it behind, worth what the channel holds
-        assert int(payload["voucher"]["maxClaimableAmount"]) <= mine.deposit + mine.pending
+        assert (
+            int(payload["voucher"]["maxClaimableAmount"]) <= mine.deposit + mine.pending
+        )
         return PaymentPayload(payload=payload, accepted=terms)
 
     def tell(
-        self, payment: PaymentPayload, settled: SettleResponse | None, required: Any = None
+        self,
+        payment: PaymentPayload,
+        settled: SettleResponse | None,
+        required: Any = None,
     ) -> bool:
         context = PaymentResponseContext(payment, payment.accepted, settled, required)
         return self.client.scheme_hooks["on_payment_response"](context) is not None
@@ -103,7 +113,9 @@ class WalletMachine(RuleBasedStateMachine):
             assert reason.startswith(CODE), reason
             if not self.tell(payment, None, self.run(self.demand(payment, reason))):
                 return  # the buyer's amount stays reserved: the voucher is out
-            self.granted -= price  # another voucher takes its place, for the same reservation
+            self.granted -= (
+                price  # another voucher takes its place, for the same reservation
+            )
 
     @rule(price=st.integers(1, 400), more=st.integers(-500, 5_000))
     def lie(self, price: int, more: int) -> None:

@@ -30,7 +30,9 @@ def varied(terms: PaymentRequirements, n: int) -> PaymentRequirements:
         {"feePayer": str(keypair(150 + n).pubkey())},
     ]
     pay_to = {} if n % 4 else {"pay_to": str(keypair(200 + n).pubkey())}
-    return terms.model_copy(update={"extra": {**terms.extra, **changes[n % 3]}, **pay_to})
+    return terms.model_copy(
+        update={"extra": {**terms.extra, **changes[n % 3]}, **pay_to}
+    )
 
 
 def deposited(client: BatchClient, terms: PaymentRequirements) -> int:
@@ -94,7 +96,19 @@ def test_of_many_deposits_at_once_one_is_made(storage: Storage) -> None:
     """Each process decided on its deposit when nothing was locked yet."""
     Budget(storage.open(), "w", SpendingLimits({}), session="s")
     channel = WalletChannel(
-        "w", "", DEVNET, "f", "p", str(USDC), "t", "r", 900, "1", 1, pending=MOST, transaction="x"
+        "w",
+        "",
+        DEVNET,
+        "f",
+        "p",
+        str(USDC),
+        "t",
+        "r",
+        900,
+        "1",
+        1,
+        pending=MOST,
+        transaction="x",
     )
     barrier, outcomes = threading.Barrier(6), list[str]()
 
@@ -118,7 +132,19 @@ def test_of_many_deposits_at_once_one_is_made(storage: Storage) -> None:
 def test_a_top_up_counts_what_other_channels_lock() -> None:
     channels = WalletChannels(Database(), "w")
     one = WalletChannel(
-        "w", "one", DEVNET, "f", "p", str(USDC), "t", "r", 900, "1", 1, state="open", deposit=100
+        "w",
+        "one",
+        DEVNET,
+        "f",
+        "p",
+        str(USDC),
+        "t",
+        "r",
+        900,
+        "1",
+        1,
+        state="open",
+        deposit=100,
     )
     channels.begin(one)
     channels.begin(replace(one, channel_id="two"))

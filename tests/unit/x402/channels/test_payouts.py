@@ -15,7 +15,12 @@ from x402.schemas import PaymentPayload
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
-from mcpsol_py.x402.channels.payouts import PAYOUT_WAITS, REDIRECTED, check_redirects, unusable
+from mcpsol_py.x402.channels.payouts import (
+    PAYOUT_WAITS,
+    REDIRECTED,
+    check_redirects,
+    unusable,
+)
 from mcpsol_py.x402.channels.program import OURS, Parties
 from mcpsol_py.x402.channels.redeem import redeem, tidy
 from mcpsol_py.x402.channels.voucher import sign_voucher
@@ -119,7 +124,9 @@ class TestRedeem:
         assert (done.paid_out, done.problems) == (1_000, {})
         assert world.held[1] == 1_000
         assert world.tokens(keypair(100).pubkey()) == 49_000
-        assert (await redeem(shop.scheme, endpoint(shop), chain=world.chain)).problems == {}
+        assert (
+            await redeem(shop.scheme, endpoint(shop), chain=world.chain)
+        ).problems == {}
 
     async def test_a_payer_cannot_lose_its_rest_while_a_channel_is_sealed(
         self, shop: BatchShop, spoil: Spoil
@@ -135,7 +142,9 @@ class TestRedeem:
         # our program pays the seller at once and keeps the rest; the audited one would lose the rest
         left = 9_000 if world.program.holds_back else 10_000
         assert (treasury(world), escrow(world, channel.channel_id)) == (0, left)
-        assert done.problems == ({} if left == 9_000 else {channel.channel_id: PAYOUT_WAITS})
+        assert done.problems == (
+            {} if left == 9_000 else {channel.channel_id: PAYOUT_WAITS}
+        )
         world.put(keypair(100).pubkey(), before)
         assert tidy(shop.desk, shop.sponsored, clock=world.clock) == {
             channel.channel_id: "paid out"
@@ -171,7 +180,9 @@ class TestTidy:
         ask_to_close(shop, buyer)
         world.later(3_600)
         spoil(world, keypair(100).pubkey())
-        assert tidy(shop.desk, shop.sponsored, clock=world.clock) == {channel.channel_id: "sealed"}
+        assert tidy(shop.desk, shop.sponsored, clock=world.clock) == {
+            channel.channel_id: "sealed"
+        }
         assert (treasury(world), escrow(world, channel.channel_id)) == (0, 10_000)
 
 
@@ -202,7 +213,10 @@ class TestUpto:
         assert desk.settle(payment, payment.accepted).success
         spoil(world, world.payee.pubkey())
         answer = claim(world, desk, payment, 4_000)
-        assert (answer.success, "payTo" in (answer.extra or {})["payoutWaits"]) == (True, True)
+        assert (answer.success, "payTo" in (answer.extra or {})["payoutWaits"]) == (
+            True,
+            True,
+        )
         # our program refunds the payer at once; the audited one would lose the charge
         is_refunded = world.program.holds_back
         assert ("refundWaits" in (answer.extra or {})) != is_refunded
@@ -250,7 +264,10 @@ class TestARace:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = ChannelWorld()
-        desk, payment = world.upto(sleep=lambda _s: None), world.authorize(world.ceiling())
+        desk, payment = (
+            world.upto(sleep=lambda _s: None),
+            world.authorize(world.ceiling()),
+        )
         assert desk.settle(payment, payment.accepted).success
         monkeypatch.setattr(world.chain, "outcome", lambda _signature: None)
         answer = claim(world, desk, payment, 4_000)
@@ -270,16 +287,25 @@ def test_what_makes_an_account_unusable() -> None:
     guarded = account(good + b"\2\x0b\0\1\0\1")
     assert "extension 11" in str(unusable(guarded, owner, parties))
     assert unusable(None, owner, parties) == "does not exist"
-    assert unusable(Account(5, b"", Pubkey.default()), owner, parties) == "does not exist"
-    assert unusable(account(good[:100]), owner, parties) == "is not a token account of the mint"
+    assert (
+        unusable(Account(5, b"", Pubkey.default()), owner, parties) == "does not exist"
+    )
+    assert (
+        unusable(account(good[:100]), owner, parties)
+        == "is not a token account of the mint"
+    )
     other_mint = account(bytes(token_data(STRANGER, owner, 0)))
     assert unusable(other_mint, owner, parties) == "is not a token account of the mint"
 
 
 def redirected(program_id: Pubkey) -> Outcome:
     """The outcome of a transaction in which the program gave 4,000 of a stranger to the treasury."""
-    event = bytes.fromhex("e445a52e51cb9a1dd116b9d754a75450") + bytes(32) + bytes(STRANGER)
-    return Outcome(inner=((program_id, event + (4_000).to_bytes(8, "little") + b"\1\2"),))
+    event = (
+        bytes.fromhex("e445a52e51cb9a1dd116b9d754a75450") + bytes(32) + bytes(STRANGER)
+    )
+    return Outcome(
+        inner=((program_id, event + (4_000).to_bytes(8, "little") + b"\1\2"),)
+    )
 
 
 def ask_to_close(shop: BatchShop, buyer: Any) -> None:
@@ -294,7 +320,9 @@ def ask_to_close(shop: BatchShop, buyer: Any) -> None:
 def claim(world: ChannelWorld, desk: Any, payment: PaymentPayload, charge: int) -> Any:
     """Settle the ceiling at *charge*, as the seller's server does."""
     channel = Pubkey.from_string(payment.payload["channelId"])
-    signature = sign_voucher(world.authorizer, channel, charge, payment.payload["expiresAt"])
+    signature = sign_voucher(
+        world.authorizer, channel, charge, payment.payload["expiresAt"]
+    )
     payload = {**payment.payload, "type": "claim", "voucherSignature": signature}
     terms = payment.accepted.model_copy(update={"amount": str(charge)})
     return desk.settle(payment.model_copy(update={"payload": payload}), terms)

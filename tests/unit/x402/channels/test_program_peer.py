@@ -34,7 +34,9 @@ _went_through: Counter[str] = Counter()
 _PLAIN = ("seal_early", "request_close", "seal", "distribute", "withdraw", "reclaim")
 KINDS = ("open", "settle", "settle_and_seal", "top_up", *_PLAIN)
 _index = st.integers(0, 1)
-_amount = st.sampled_from([0, 1, 10, 70, 200, 333, 400, 500, 700, 999, 1_000, 1_200, 2**64 - 1])
+_amount = st.sampled_from(
+    [0, 1, 10, 70, 200, 333, 400, 500, 700, 999, 1_000, 1_200, 2**64 - 1]
+)
 _opening = st.tuples(
     st.just("open"),
     _index,
@@ -55,7 +57,17 @@ _waiting = st.tuples(
     st.just("wait"), st.sampled_from([1, 60, 900]), st.sampled_from([0, 1, WINDOW])
 )
 _steps = st.lists(
-    st.one_of(_vouching, _vouching, _plain, _plain, _plain, _plain, _adding, _waiting, _opening),
+    st.one_of(
+        _vouching,
+        _vouching,
+        _plain,
+        _plain,
+        _plain,
+        _plain,
+        _adding,
+        _waiting,
+        _opening,
+    ),
     min_size=20,
     max_size=60,
 )
@@ -78,7 +90,10 @@ class Side:
     world: ChannelWorld
 
     def __post_init__(self) -> None:
-        self.program, self.channels = self.world.program, dict[int, tuple[Parties, int]]()
+        self.program, self.channels = (
+            self.world.program,
+            dict[int, tuple[Parties, int]](),
+        )
         self.salt = 0
         self.world.give(FRIEND, 0)
         self.world.svm.airdrop(self.world.payee.pubkey(), 10**9)
@@ -128,7 +143,9 @@ class Side:
             self.channels[index] = (parties, grace)
         return done
 
-    def settle(self, parties: Parties, _grace: int, amount: int, life: int, right: bool) -> str:
+    def settle(
+        self, parties: Parties, _grace: int, amount: int, life: int, right: bool
+    ) -> str:
         at = self.program.address(parties)
         return self.run(self.voucher(at, amount, life, right), self.program.settle(at))
 
@@ -160,7 +177,9 @@ class Side:
         return self.run(self.program.distribute(parties))
 
     def top_up(self, parties: Parties, _grace: int, amount: int) -> str:
-        return self.run(self.program.top_up(parties, amount), signers=(self.world.payer,))
+        return self.run(
+            self.program.top_up(parties, amount), signers=(self.world.payer,)
+        )
 
     def withdraw(self, parties: Parties, _grace: int) -> str:
         at, payer = self.program.address(parties), parties.payer
@@ -175,7 +194,9 @@ class Side:
         return self.run(withdraw, signers=(self.world.payer,))
 
     def reclaim(self, parties: Parties, _grace: int) -> str:
-        return self.run(self.program.reclaim(self.program.address(parties), parties.sponsor))
+        return self.run(
+            self.program.reclaim(self.program.address(parties), parties.sponsor)
+        )
 
     def seen(self) -> dict[str, Any]:
         """The tokens of everybody, and the channels' accounts without what names the program."""
@@ -185,7 +206,9 @@ class Side:
             "friend": FRIEND,
             "treasury": self.program.treasury_owner,
         }
-        found: dict[str, Any] = {n: self.world.tokens(owner) for n, owner in owners.items()}
+        found: dict[str, Any] = {
+            n: self.world.tokens(owner) for n, owner in owners.items()
+        }
         for index, (parties, _) in self.channels.items():
             at = self.program.address(parties)
             channel = self.program.fetch(self.world.chain, str(at))
@@ -224,7 +247,9 @@ def both_do_the_same(steps: list[tuple[Any, ...]]) -> None:
         _went_through[step[0]] += done == "ok"
 
 
-@pytest.mark.skipif(PEER is None, reason="AUDITED_CHANNELS names no build: run make peers")
+@pytest.mark.skipif(
+    PEER is None, reason="AUDITED_CHANNELS names no build: run make peers"
+)
 def test_the_audited_program_does_the_same() -> None:
     _went_through.clear()
     both_do_the_same()

@@ -19,7 +19,8 @@ from tests.unit.x402.payments import keypair
 @pytest.fixture(params=sorted(PROGRAMS))
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> BatchShop:
     return BatchShop(
-        ChannelWorld(program=PROGRAMS[request.param]), Database(f"sqlite:///{tmp_path / 'shop.db'}")
+        ChannelWorld(program=PROGRAMS[request.param]),
+        Database(f"sqlite:///{tmp_path / 'shop.db'}"),
     )
 
 
@@ -29,7 +30,12 @@ async def test_all_vouchers_are_claimed_and_paid_out(shop: BatchShop) -> None:
         for _ in range(n + 1):
             await buyer.pay()
     done = await redeem(shop.scheme, endpoint(shop), chain=shop.world.chain)
-    assert (done.claimed, done.paid_out, done.sealed, done.problems) == (21_000, 21_000, 0, {})
+    assert (done.claimed, done.paid_out, done.sealed, done.problems) == (
+        21_000,
+        21_000,
+        0,
+        {},
+    )
     assert shop.world.held[1] == 21_000
     again = await redeem(shop.scheme, endpoint(shop), chain=shop.world.chain)
     assert (again.claimed, again.paid_out) == (0, 0)
@@ -60,7 +66,9 @@ async def test_a_payer_who_closes_is_overtaken(shop: BatchShop, looks: bool) -> 
         payload=everyone[1].scheme.refund_payload(channel, alone=True), accepted=terms
     )
     assert stranger.desk.settle(request, terms).success
-    done = await redeem(shop.scheme, endpoint(shop), chain=shop.world.chain if looks else None)
+    done = await redeem(
+        shop.scheme, endpoint(shop), chain=shop.world.chain if looks else None
+    )
     assert (done.claimed, done.sealed, done.problems) == (4_000, 1, {})
     assert shop.world.held[1] == 6_000
     row = shop.channels.get(channel.channel_id)
@@ -79,8 +87,12 @@ async def test_after_the_grace_period_the_payer_has_the_rest(shop: BatchShop) ->
     assert BatchShop(shop.world, Database()).desk.settle(request, terms).success
     shop.world.later(3_600)
     done = await redeem(shop.scheme, endpoint(shop), chain=shop.world.chain)
-    assert done.problems == {channel.channel_id: "invalid_batch_settlement_svm_close_state"}
-    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "sealed"}
+    assert done.problems == {
+        channel.channel_id: "invalid_batch_settlement_svm_close_state"
+    }
+    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {
+        channel.channel_id: "sealed"
+    }
     assert shop.world.held[1] == 0
     assert shop.world.tokens(keypair(100).pubkey()) == 50_000
 
@@ -92,13 +104,17 @@ async def test_an_idle_channel_is_closed_when_that_was_said(shop: BatchShop) -> 
     await redeem(shop.scheme, endpoint(shop))
     now = shop.sponsored.now_ms()
     shop.sponsored._now = lambda _connection: now + 10**9
-    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}  # nothing was said
+    assert (
+        tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
+    )  # nothing was said
     shop.desk.max_idle = 604_800
     assert shop.desk.get_extra("x") == {
         "feePayer": str(shop.world.sponsor.pubkey()),
         "maxIdleSecs": 604_800,
     }
-    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "closed"}
+    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {
+        channel.channel_id: "closed"
+    }
     assert shop.world.held[1] == 1_000
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
     shop.world.later(0, OPEN_SLOT_WINDOW + 1)
@@ -107,7 +123,9 @@ async def test_an_idle_channel_is_closed_when_that_was_said(shop: BatchShop) -> 
         channel.channel_id: "reclaimed"
     }
     assert (shop.world.svm.get_balance(shop.world.sponsor.pubkey()) or 0) > before
-    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "gone"}
+    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {
+        channel.channel_id: "gone"
+    }
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
 
 
@@ -120,5 +138,7 @@ def test_a_ceiling_that_nobody_claims_goes_back(tmp_path: Path) -> None:
     world.later(300 + 120)
     assert tidy(desk, sponsored, clock=world.clock) == {}
     world.later(1)
-    assert tidy(desk, sponsored, clock=world.clock) == {payment.payload["channelId"]: "closed"}
+    assert tidy(desk, sponsored, clock=world.clock) == {
+        payment.payload["channelId"]: "closed"
+    }
     assert world.held == (world.balance, 0)

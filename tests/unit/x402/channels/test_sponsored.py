@@ -81,7 +81,9 @@ def wire(
     signed = {k.pubkey(): k.sign_message(to_bytes_versioned(message)) for k in signers}
     keys = message.account_keys[: message.header.num_required_signatures]
     slots = [signed.get(k, Signature.default()) for k in keys]
-    return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+    return base64.b64encode(
+        bytes(VersionedTransaction.populate(message, slots))
+    ).decode()
 
 
 def changed(change: Callable[[list[AccountMeta]], None]) -> Instruction:
@@ -94,7 +96,9 @@ def changed(change: Callable[[list[AccountMeta]], None]) -> Instruction:
 def at(
     index: int, key: Pubkey, signer: bool = False, writable: bool = False
 ) -> Callable[[list[AccountMeta]], None]:
-    return lambda accounts: accounts.__setitem__(index, AccountMeta(key, signer, writable))
+    return lambda accounts: accounts.__setitem__(
+        index, AccountMeta(key, signer, writable)
+    )
 
 
 LIMIT, PRICE = compute_unit_limit(90_000), compute_unit_price(1)
@@ -106,7 +110,9 @@ TAKEN = {
     "no compute budget": lambda: wire(IX),
     "a limit alone": lambda: wire(LIMIT, IX),
     "a price alone": lambda: wire(PRICE, IX),
-    "three guards and a memo": lambda: wire(LIMIT, PRICE, IX, GUARD, memo(None), GUARD, GUARD),
+    "three guards and a memo": lambda: wire(
+        LIMIT, PRICE, IX, GUARD, memo(None), GUARD, GUARD
+    ),
     "the sponsor has signed": lambda: wire(IX, signers=(PAYER, SPONSOR)),
 }
 REFUSED: dict[str, Callable[[], str]] = {
@@ -121,9 +127,15 @@ REFUSED: dict[str, Callable[[], str]] = {
     "too high a price": lambda: wire(compute_unit_price(5_000_001), IX),
     "no opening": lambda: wire(LIMIT, PRICE, memo(None)),
     "two openings": lambda: wire(IX, IX),
-    "another instruction of the program": lambda: wire(OURS.top_up(PARTIES, 5), memo(None)),
-    "another program's": lambda: wire(Instruction(OTHER.pubkey(), bytes(IX.data), IX.accounts)),
-    "a transfer behind": lambda: wire(IX, Instruction(TOKEN_PROGRAM, b"\3" + bytes(8), [])),
+    "another instruction of the program": lambda: wire(
+        OURS.top_up(PARTIES, 5), memo(None)
+    ),
+    "another program's": lambda: wire(
+        Instruction(OTHER.pubkey(), bytes(IX.data), IX.accounts)
+    ),
+    "a transfer behind": lambda: wire(
+        IX, Instruction(TOKEN_PROGRAM, b"\3" + bytes(8), [])
+    ),
     "four guards": lambda: wire(IX, *[GUARD] * 4),
     "two memos": lambda: wire(IX, memo("a"), memo("b")),
     "the sponsor in a memo": lambda: wire(
@@ -142,7 +154,9 @@ REFUSED: dict[str, Callable[[], str]] = {
     ),
     "a writable mint": lambda: wire(changed(at(3, USDC, writable=True))),
     "another payee": lambda: wire(changed(at(2, OTHER.pubkey()))),
-    "another rent payer": lambda: wire(changed(at(1, PAYER.pubkey(), signer=True, writable=True))),
+    "another rent payer": lambda: wire(
+        changed(at(1, PAYER.pubkey(), signer=True, writable=True))
+    ),
     "another escrow": lambda: wire(changed(at(7, OTHER.pubkey(), writable=True))),
     "one account more": lambda: wire(
         changed(lambda a: a.append(AccountMeta(OTHER.pubkey(), False, False)))
@@ -159,14 +173,21 @@ def resigned(instruction: Instruction) -> str:
     transaction = VersionedTransaction.from_bytes(base64.b64decode(wire(instruction)))
     forged = OTHER.sign_message(to_bytes_versioned(transaction.message))
     return base64.b64encode(
-        bytes(VersionedTransaction.populate(transaction.message, [Signature.default(), forged]))
+        bytes(
+            VersionedTransaction.populate(
+                transaction.message, [Signature.default(), forged]
+            )
+        )
     ).decode()
 
 
 @pytest.mark.parametrize("name", sorted(TAKEN))
 def test_what_is_signed(name: str) -> None:
     found = read(TAKEN[name]())
-    assert (found.payer, found.fee_payer) == (str(PAYER.pubkey()), str(SPONSOR.pubkey()))
+    assert (found.payer, found.fee_payer) == (
+        str(PAYER.pubkey()),
+        str(SPONSOR.pubkey()),
+    )
     assert found.data == bytes(IX.data)[1:]
 
 
@@ -203,7 +224,9 @@ BOUND = {"binding": "bound", "note_required": True}
         (["short", "bound"], BOUND),
     ],
 )
-def test_other_memos_are_refused(memos: list[str | None], options: dict[str, Any]) -> None:
+def test_other_memos_are_refused(
+    memos: list[str | None], options: dict[str, Any]
+) -> None:
     with pytest.raises(PaymentError):
         read(wire(IX, *map(memo, memos)), **options)
 
@@ -217,7 +240,9 @@ def test_a_channel_that_costs_its_sponsor_too_much_is_refused() -> None:
     dear = [compute_unit_limit(400_000), compute_unit_price(5_000_000)]
     with pytest.raises(PaymentError, match="a fee of 2,010,000 lamports"):
         read(wire(*dear, IX))
-    assert read(wire(*dear, IX), worth=(str(USDC), 2_000_000)).most_lamports == 2_500_000
+    assert (
+        read(wire(*dear, IX), worth=(str(USDC), 2_000_000)).most_lamports == 2_500_000
+    )
 
 
 GOOD = base64.b64decode(wire(LIMIT, PRICE, IX, memo("inv-1")))
@@ -232,7 +257,9 @@ def test_no_altered_byte_is_signed(position: int, value: int) -> None:
         read(base64.b64encode(bytes(altered)).decode(), note="inv-1")
 
 
-@given(st.one_of(st.binary(max_size=1500), st.text(max_size=200), st.none(), st.integers()))
+@given(
+    st.one_of(st.binary(max_size=1500), st.text(max_size=200), st.none(), st.integers())
+)
 def test_what_is_no_transaction(junk: object) -> None:
     with pytest.raises(PaymentError):
         read(base64.b64encode(junk).decode() if isinstance(junk, bytes) else junk)

@@ -40,14 +40,21 @@ def claim(
     signature = sign_voucher(
         signer or world.authorizer, channel, amount, payment.payload["expiresAt"]
     )
-    inner = {**payment.payload, "type": "claim", "voucherSignature": signature, **changed}
+    inner = {
+        **payment.payload,
+        "type": "claim",
+        "voucherSignature": signature,
+        **changed,
+    }
     return payment.model_copy(update={"payload": inner}), payment.accepted.model_copy(
         update={"amount": str(amount)}
     )
 
 
 @pytest.mark.parametrize("used", [0, 1, 1_858, 10_000])
-def test_what_was_used_is_charged_and_the_rest_goes_back(world: ChannelWorld, used: int) -> None:
+def test_what_was_used_is_charged_and_the_rest_goes_back(
+    world: ChannelWorld, used: int
+) -> None:
     desk, terms = world.upto(), world.ceiling()
     payment = world.authorize(terms)
     assert desk.verify(payment, terms).is_valid
@@ -55,7 +62,11 @@ def test_what_was_used_is_charged_and_the_rest_goes_back(world: ChannelWorld, us
     assert (deposit.success, deposit.amount) == (True, "10000")
     assert world.held == (world.balance - 10_000, 0)
     done = desk.settle(*claim(world, payment, used))
-    assert (done.success, done.amount, done.payer) == (True, str(used), str(world.payer.pubkey()))
+    assert (done.success, done.amount, done.payer) == (
+        True,
+        str(used),
+        str(world.payer.pubkey()),
+    )
     assert done.transaction
     assert world.held == (world.balance - used, used)
 
@@ -70,7 +81,9 @@ def test_each_step_is_done_once(world: ChannelWorld) -> None:
         first.transaction,
     )
     other_desk = world.upto()  # another replica that remembers nothing
-    assert other_desk.settle(payment, terms).error_reason == f"{SVM}_channel_already_open"
+    assert (
+        other_desk.settle(payment, terms).error_reason == f"{SVM}_channel_already_open"
+    )
     paid = desk.settle(*claim(world, payment, 100))
     again = desk.settle(*claim(world, payment, 100))
     more = desk.settle(*claim(world, payment, 5_000))
@@ -79,7 +92,10 @@ def test_each_step_is_done_once(world: ChannelWorld) -> None:
         *["duplicate_settlement"] * 2,
     )
     assert again.transaction == paid.transaction
-    assert world.upto().settle(*claim(world, payment, 5_000)).error_reason == f"{SVM}_channel_state"
+    assert (
+        world.upto().settle(*claim(world, payment, 5_000)).error_reason
+        == f"{SVM}_channel_state"
+    )
     assert world.held == (world.balance - 100, 100)
 
 
@@ -91,7 +107,10 @@ def test_only_the_seller_says_what_was_used(world: ChannelWorld) -> None:
     forged = claim(world, payment, 9_000, signer=world.payer)
     none, requirements = claim(world, payment, 9_000)
     none.payload.pop("voucherSignature")
-    lower = claim(world, payment, 10)[0], payment.accepted.model_copy(update={"amount": "9000"})
+    lower = (
+        claim(world, payment, 10)[0],
+        payment.accepted.model_copy(update={"amount": "9000"}),
+    )
     refund_by_others = claim(world, payment, 0, signer=world.payer)
     reasons = [
         desk.settle(*c).error_reason
@@ -109,7 +128,10 @@ def test_only_the_seller_says_what_was_used(world: ChannelWorld) -> None:
 
 def test_a_claim_before_its_deposit(world: ChannelWorld) -> None:
     payment = world.authorize(world.ceiling())
-    assert world.upto().settle(*claim(world, payment, 5)).error_reason == f"{SVM}_channel_state"
+    assert (
+        world.upto().settle(*claim(world, payment, 5)).error_reason
+        == f"{SVM}_channel_state"
+    )
 
 
 def other_wire(payment: PaymentPayload, change: Any) -> str:
@@ -121,22 +143,38 @@ def other_wire(payment: PaymentPayload, change: Any) -> str:
 def resigned(payer: Keypair, message: Message | MessageV0) -> str:
     keys = message.account_keys[: message.header.num_required_signatures]
     signature = payer.sign_message(to_bytes_versioned(message))
-    slots = [signature if key == payer.pubkey() else Signature.default() for key in keys]
-    return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+    slots = [
+        signature if key == payer.pubkey() else Signature.default() for key in keys
+    ]
+    return base64.b64encode(
+        bytes(VersionedTransaction.populate(message, slots))
+    ).decode()
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     # name: (changes of the payload, of the terms, reason)
     "a payer's voucher": ({"voucherSignature": ""}, {}, "payload_unexpected_voucher"),
-    "another ceiling": ({"maxAmount": "9999", "deposit": "9999"}, {}, "payload_amount_mismatch"),
-    "a deposit that is not the ceiling": ({"deposit": "9999"}, {}, "payload_deposit_not_ceiling"),
+    "another ceiling": (
+        {"maxAmount": "9999", "deposit": "9999"},
+        {},
+        "payload_amount_mismatch",
+    ),
+    "a deposit that is not the ceiling": (
+        {"deposit": "9999"},
+        {},
+        "payload_deposit_not_ceiling",
+    ),
     "no number": ({"maxAmount": "0x10"}, {}, "payload_amount"),
     "leading zeros": ({"maxAmount": "010000"}, {}, "payload_amount"),
     "another salt": ({"nonce": "7"}, {}, "payload_channel_id"),
     "no salt": ({"nonce": "-1"}, {}, "payload_nonce"),
     "another slot": ({"openSlot": 1}, {}, "payload_channel_id"),
     "no slot": ({"openSlot": None}, {}, "payload_channel_seed"),
-    "another channel": ({"channelId": str(keypair(9).pubkey())}, {}, "payload_channel_id"),
+    "another channel": (
+        {"channelId": str(keypair(9).pubkey())},
+        {},
+        "payload_channel_id",
+    ),
     "another signer": (
         {"authorizedSigner": str(keypair(9).pubkey())},
         {},
@@ -144,11 +182,19 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "no expiry": ({"expiresAt": 0}, {}, "payload_expired"),
     "expired": ({"expiresAt": 1_799_999_999}, {}, "payload_expired"),
-    "expires too late": ({"expiresAt": 1_800_000_362}, {}, "payload_expires_at_mismatch"),
+    "expires too late": (
+        {"expiresAt": 1_800_000_362},
+        {},
+        "payload_expires_at_mismatch",
+    ),
     "not yet": ({"validAfter": 1_800_000_100}, {}, "payload_not_yet_active"),
     "another payer": ({"from": str(keypair(9).pubkey())}, {}, "payload_channel_id"),
     "no transaction": ({"openTransaction": 5}, {}, "payload_open_transaction"),
-    "another payee": ({}, {"pay_to": str(keypair(9).pubkey())}, "payload_open_transaction"),
+    "another payee": (
+        {},
+        {"pay_to": str(keypair(9).pubkey())},
+        "payload_open_transaction",
+    ),
     "another grace period": ({}, {"withdrawDelay": 901}, "payload_open_transaction"),
     "no grace period": ({}, {"withdrawDelay": 0}, "payment_requirements"),
     "a memo that is not there": ({}, {"memo": "inv-1"}, "payload_open_transaction"),
@@ -158,7 +204,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "payment_requirements",
     ),
     "another flow": ({}, {"paymentFlow": "authorization"}, "payment_requirements"),
-    "too long": ({}, {"max_timeout_seconds": 3601}, "payload_channel_lifetime_exceeded"),
+    "too long": (
+        {},
+        {"max_timeout_seconds": 3601},
+        "payload_channel_lifetime_exceeded",
+    ),
 }
 
 
@@ -181,7 +231,11 @@ def test_each_fault_is_refused_by_its_reason_and_escrows_nothing(name: str) -> N
 def test_accounts_that_cannot_be_paid_stop_the_deposit() -> None:
     world = ChannelWorld()
     payment = world.authorize(world.ceiling())
-    for owner in (world.payer.pubkey(), world.payee.pubkey(), world.program.treasury_owner):
+    for owner in (
+        world.payer.pubkey(),
+        world.payee.pubkey(),
+        world.program.treasury_owner,
+    ):
         world.put(owner, 20_000, state=2)
         refused = world.upto().settle(payment, payment.accepted)
         assert refused.error_reason == f"{SVM}_settlement_simulation"
@@ -195,7 +249,9 @@ def test_programs_are_configured_never_negotiated() -> None:
     ours, theirs = ChannelWorld(), ChannelWorld(program=PROGRAMS["audited"])
     terms = ours.ceiling(channelProgram=str(PROGRAMS["audited"].program_id))
     payment = theirs.authorize(terms)
-    assert ours.upto().verify(payment, terms).invalid_reason == f"{SVM}_payload_channel_id"
+    assert (
+        ours.upto().verify(payment, terms).invalid_reason == f"{SVM}_payload_channel_id"
+    )
 
 
 def test_a_program_is_its_address_and_its_treasury() -> None:

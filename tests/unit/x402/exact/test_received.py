@@ -30,7 +30,9 @@ NONE = bytes(32)
 
 def extended(data: bytes, account_type: int, *found: tuple[int, bytes]) -> bytes:
     """An account with Token-2022 extensions."""
-    listed = b"".join(struct.pack("<HH", kind, len(body)) + body for kind, body in found)
+    listed = b"".join(
+        struct.pack("<HH", kind, len(body)) + body for kind, body in found
+    )
     return data.ljust(165, b"\0") + bytes([account_type]) + listed
 
 
@@ -69,12 +71,21 @@ def world_of(
 
 
 REFUSED: dict[str, tuple[str, Callable[[], World]]] = {
-    "fee": ("token_transfer_fee", lambda: world_of(((1, fees((10**6, 100), (10**6, 100))),))),
-    "fee that begins soon": ("token_transfer_fee", lambda: world_of(((1, fees((0, 0), (5, 1))),))),
+    "fee": (
+        "token_transfer_fee",
+        lambda: world_of(((1, fees((10**6, 100), (10**6, 100))),)),
+    ),
+    "fee that begins soon": (
+        "token_transfer_fee",
+        lambda: world_of(((1, fees((0, 0), (5, 1))),)),
+    ),
     "hook": ("token_transfer_hook", lambda: world_of(((14, NONE + KEY),))),
     "not transferable": ("token_non_transferable", lambda: world_of(((9, b""),))),
     "paused": ("token_paused", lambda: world_of(((26, KEY + b"\1"),))),
-    "confidential mint": ("token_confidential_only", lambda: world_of(((24, bytes(196)),))),
+    "confidential mint": (
+        "token_confidential_only",
+        lambda: world_of(((24, bytes(196)),)),
+    ),
     "confidential account": (
         "token_confidential_only",
         lambda: world_of((), ((5, confidential(0)),)),
@@ -104,7 +115,9 @@ def test_a_channel_does_not_pay_what_its_payee_would_not_get(name: str) -> None:
         "withdrawDelay": 900,
     }
     for client in (
-        BatchClient(world.payer, world.chain, OURS, record, deposit=deposits({str(USDC): 10**6})),
+        BatchClient(
+            world.payer, world.chain, OURS, record, deposit=deposits({str(USDC): 10**6})
+        ),
         UptoClient(world.payer, world.chain, OURS),
     ):
         asked = world.requirements(**extra).model_copy(update={"scheme": client.scheme})
@@ -132,7 +145,11 @@ def test_a_sponsor_does_not_sign_what_the_payee_would_not_get(
     verified = world.facilitator.verify(payment, world.requirements())
     settled = world.facilitator.settle(payment, world.requirements())
     assert (verified.is_valid, verified.invalid_reason) == (False, code)
-    assert (settled.success, settled.error_reason, settled.transaction) == (False, code, "")
+    assert (settled.success, settled.error_reason, settled.transaction) == (
+        False,
+        code,
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +193,10 @@ def test_a_frozen_payee_of_the_old_token_program_is_named() -> None:
     frozen[108] = 2
     world.set_account(address, bytes(frozen), TOKEN_PROGRAM)
     verified = world.facilitator.verify(payment, world.requirements())
-    assert (verified.is_valid, verified.invalid_reason) == (False, "token_account_frozen")
+    assert (verified.is_valid, verified.invalid_reason) == (
+        False,
+        "token_account_frozen",
+    )
 
 
 def test_the_fee_is_rounded_up_and_limited() -> None:

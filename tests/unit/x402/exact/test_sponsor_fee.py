@@ -28,7 +28,9 @@ def world() -> World:
 
 def dear(world: World, units: int = 1_400_000, price: int = 5_000_000) -> None:
     """The buyer chooses limit and price of compute."""
-    world.client = ExactClient(world.payer, world.chain, compute_units=units, micro_lamports=price)
+    world.client = ExactClient(
+        world.payer, world.chain, compute_units=units, micro_lamports=price
+    )
 
 
 def lamports(world: World) -> int:
@@ -38,7 +40,8 @@ def lamports(world: World) -> int:
 
 
 @pytest.mark.parametrize(
-    ("units", "price"), [(1_400_000, 5_000_000), (20_000, 5_000_000), (200_000, 100_000)]
+    ("units", "price"),
+    [(1_400_000, 5_000_000), (20_000, 5_000_000), (200_000, 100_000)],
 )
 def test_a_payment_that_costs_its_sponsor_too_much_is_refused(
     world: World, units: int, price: int
@@ -49,7 +52,11 @@ def test_a_payment_that_costs_its_sponsor_too_much_is_refused(
     verified = world.facilitator.verify(payment, requirements)
     settled = world.facilitator.settle(payment, requirements)
     assert (verified.is_valid, verified.invalid_reason) == (False, TOO_HIGH)
-    assert (settled.success, settled.error_reason, settled.transaction) == (False, TOO_HIGH, "")
+    assert (settled.success, settled.error_reason, settled.transaction) == (
+        False,
+        TOO_HIGH,
+        "",
+    )
     assert (lamports(world), world.tokens(world.payee.pubkey())) == (before, 0)
 
 
@@ -85,10 +92,14 @@ def test_the_price_of_a_compute_unit_has_a_limit_of_its_own(
     world: World, price: int, accepted: bool
 ) -> None:
     limits = SponsorLimits(micro_lamports=7)
-    facilitator = ExactFacilitator(world.chain, KeypairSponsor(world.sponsor), limits=limits)
+    facilitator = ExactFacilitator(
+        world.chain, KeypairSponsor(world.sponsor), limits=limits
+    )
     dear(world, 20_000, price)
     requirements = world.requirements()
-    assert facilitator.verify(world.pay(requirements), requirements).is_valid is accepted
+    assert (
+        facilitator.verify(world.pay(requirements), requirements).is_valid is accepted
+    )
 
 
 def verified(world: World) -> VerifiedTransfer:
@@ -114,7 +125,9 @@ def test_the_fee_is_checked_again_before_the_sponsor_signs(world: World) -> None
 
 
 def test_the_fee_counts_signatures_and_priority(world: World) -> None:
-    assert fee_lamports(verified(world).transaction.message) == 10_001  # 0.02 lamports round up
+    assert (
+        fee_lamports(verified(world).transaction.message) == 10_001
+    )  # 0.02 lamports round up
 
 
 def test_the_limit_depends_on_the_worth() -> None:

@@ -8,7 +8,10 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from x402.extensions.bazaar import DeclareMcpDiscoveryConfig, declare_mcp_discovery_extension
+from x402.extensions.bazaar import (
+    DeclareMcpDiscoveryConfig,
+    declare_mcp_discovery_extension,
+)
 from x402.schemas import PaymentPayload, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
@@ -29,7 +32,9 @@ def world() -> World:
 
 
 def declared(tool: str = "quote", **options: Any) -> dict[str, Any]:
-    config = DeclareMcpDiscoveryConfig(tool_name=tool, input_schema={"type": "object"}, **options)
+    config = DeclareMcpDiscoveryConfig(
+        tool_name=tool, input_schema={"type": "object"}, **options
+    )
     return declare_mcp_discovery_extension(config)
 
 
@@ -46,10 +51,15 @@ def payment(
     return made.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 
-async def settle(client: httpx.AsyncClient, world: World, body: dict[str, Any]) -> httpx.Response:
-    terms = world.requirements().model_dump(by_alias=True, exclude_none=True, mode="json")
+async def settle(
+    client: httpx.AsyncClient, world: World, body: dict[str, Any]
+) -> httpx.Response:
+    terms = world.requirements().model_dump(
+        by_alias=True, exclude_none=True, mode="json"
+    )
     return await client.post(
-        "/settle", json={"x402Version": 2, "paymentPayload": body, "paymentRequirements": terms}
+        "/settle",
+        json={"x402Version": 2, "paymentPayload": body, "paymentRequirements": terms},
     )
 
 
@@ -84,12 +94,19 @@ async def test_what_was_paid_and_asks_for_it_is_listed_and_found(
         assert (service["resource"], service["prices"]) == (SHOP, ["0.01 USDC"])
         assert read_service(rows[0], "eip155:8453") is None
         (found,) = (
-            await ask_catalog(client, "https://fac.example", {"query": "weather in bern"}) or []
+            await ask_catalog(
+                client, "https://fac.example", {"query": "weather in bern"}
+            )
+            or []
         )
         assert found["toolName"] == "weather"
-        assert await ask_catalog(client, "https://fac.example", {"query": "zebra"}) == []
+        assert (
+            await ask_catalog(client, "https://fac.example", {"query": "zebra"}) == []
+        )
         page = (
-            await client.get("/discovery/resources", params={"limit": "1", "offset": "1"})
+            await client.get(
+                "/discovery/resources", params={"limit": "1", "offset": "1"}
+            )
         ).json()
         assert (len(page["items"]), page["pagination"]["total"]) == (1, 2)
         for other in (
@@ -98,7 +115,9 @@ async def test_what_was_paid_and_asks_for_it_is_listed_and_found(
             {"type": "http"},
             {"scheme": "upto"},
         ):
-            assert (await client.get("/discovery/resources", params=other)).json()["items"] == []
+            assert (await client.get("/discovery/resources", params=other)).json()[
+                "items"
+            ] == []
 
 
 @pytest.mark.parametrize(
@@ -118,7 +137,10 @@ async def test_what_describes_itself_wrongly_is_settled_and_not_listed(
     async with facilitator(world, tmp_path) as client:
         answer = await settle(client, world, payment(world, extension, url=url))
         assert answer.json()["success"]
-        assert orjson.loads(answer.headers["extension-responses"])["bazaar"]["status"] == "rejected"
+        assert (
+            orjson.loads(answer.headers["extension-responses"])["bazaar"]["status"]
+            == "rejected"
+        )
         assert (await client.get("/discovery/resources")).json()["items"] == []
 
 
@@ -131,7 +153,9 @@ async def test_a_payment_that_fails_lists_nothing(world: World, tmp_path: Path) 
 
 
 def test_words_of_a_service_are_cleaned(world: World) -> None:
-    row = catalog_row(payment(world, declared(), about="Pay\u202e now\x1b[2J"), {"network": DEVNET})
+    row = catalog_row(
+        payment(world, declared(), about="Pay\u202e now\x1b[2J"), {"network": DEVNET}
+    )
     assert row is not None
     assert row["description"] == "Pay now[2J"
     with pytest.raises(PaymentError):

@@ -44,7 +44,9 @@ def assert_clean(text: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["scheme", "network", "asset", "payTo"])
-@pytest.mark.parametrize("value", [EVIL, "two words", "x\u200b", "x\n", "", "x" * 129, 5, ["x"]])
+@pytest.mark.parametrize(
+    "value", [EVIL, "two words", "x\u200b", "x\n", "", "x" * 129, 5, ["x"]]
+)
 def test_terms_whose_names_are_no_names_are_skipped(field: str, value: Any) -> None:
     odd = {**TERMS, field: value}
     for version in (2, 1):
@@ -92,7 +94,9 @@ def test_receipts_are_cleaned(over_http: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [PaymentError("PAY_FAILED", EVIL), MCPError(-32000, EVIL)], ids=["payment", "mcp"]
+    "error",
+    [PaymentError("PAY_FAILED", EVIL), MCPError(-32000, EVIL)],
+    ids=["payment", "mcp"],
 )
 async def test_errors_are_cleaned_before_a_model_sees_them(error: Exception) -> None:
     class Failing(AgentTools):

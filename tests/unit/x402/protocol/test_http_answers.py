@@ -43,7 +43,12 @@ def packed(window: int, size: int = BOMB) -> bytes:
     return packer.compress(b"\0" * size) + packer.flush()
 
 
-CODINGS = {"gzip": packed(31), "x-gzip": packed(31), "deflate": packed(15), "Deflate": packed(-15)}
+CODINGS = {
+    "gzip": packed(31),
+    "x-gzip": packed(31),
+    "deflate": packed(15),
+    "Deflate": packed(-15),
+}
 
 
 class Endless(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByteStream):
@@ -63,17 +68,23 @@ class Endless(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByteStrea
 
 def answers(status: int = 200, **headers: str) -> httpx.MockTransport:
     """Give an endless body to every request."""
-    return httpx.MockTransport(lambda _: httpx.Response(status, headers=headers, stream=Endless()))
+    return httpx.MockTransport(
+        lambda _: httpx.Response(status, headers=headers, stream=Endless())
+    )
 
 
-async def get(transport: httpx.MockTransport, limit: int, **options: Any) -> httpx.Response:
+async def get(
+    transport: httpx.MockTransport, limit: int, **options: Any
+) -> httpx.Response:
     async with httpx.AsyncClient(transport=transport, **options) as client:
         return await send_bounded(client, client.build_request("GET", URL), limit=limit)
 
 
 def unpacking(coding: str, body: bytes) -> httpx.MockTransport:
     headers = {"content-encoding": coding}
-    return httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, stream=_Once(body)))
+    return httpx.MockTransport(
+        lambda _: httpx.Response(200, headers=headers, stream=_Once(body))
+    )
 
 
 class _Once(httpx.ByteStream):
@@ -98,7 +109,9 @@ async def test_a_bomb_is_not_unpacked(coding: str) -> None:
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "gzip, br", "compress"])
 async def test_codings_that_cannot_be_bounded_are_refused(coding: str) -> None:
-    with pytest.raises(httpx.DecodingError, match=r"expected an answer in gzip, deflate"):
+    with pytest.raises(
+        httpx.DecodingError, match=r"expected an answer in gzip, deflate"
+    ):
         await get(unpacking(coding, b"x"), MEGABYTE)
 
 
@@ -167,7 +180,9 @@ async def test_the_buyer_keeps_what_fits() -> None:
 
 async def test_a_demand_is_bounded() -> None:
     with pytest.raises(PaymentError, match=r"without payment requirements"):
-        await price(purchase({"url": URL}), partial(httpx.AsyncClient, transport=answers(402)))
+        await price(
+            purchase({"url": URL}), partial(httpx.AsyncClient, transport=answers(402))
+        )
 
 
 async def test_a_catalog_is_bounded() -> None:
@@ -218,10 +233,14 @@ async def test_the_buyer_of_mcp_calls_reads_bounded_answers(
 
     def endless(request: httpx2.Request) -> httpx2.Response:
         asked.append(request.method)
-        return httpx2.Response(200, headers={"content-type": "application/json"}, stream=Endless())
+        return httpx2.Response(
+            200, headers={"content-type": "application/json"}, stream=Endless()
+        )
 
     inner = httpx2.MockTransport(endless)
-    monkeypatch.setattr(mcp_buyer, "bounded_http", partial(bounded_http, inner, limit=MEGABYTE))
+    monkeypatch.setattr(
+        mcp_buyer, "bounded_http", partial(bounded_http, inner, limit=MEGABYTE)
+    )
 
     async def never(_: Any) -> None:
         pytest.fail("the server gave no answer")
@@ -238,7 +257,9 @@ def test_an_alerts_answer_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _AtOnce:
-    def __init__(self, target: Callable[..., None], args: tuple[Any, ...], **_: Any) -> None:
+    def __init__(
+        self, target: Callable[..., None], args: tuple[Any, ...], **_: Any
+    ) -> None:
         self._run = partial(target, *args)
 
     def start(self) -> None:

@@ -58,7 +58,9 @@ def test_a_demand_of_which_no_terms_can_be_read_is_still_a_demand() -> None:
     assert found.accepts == []
 
 
-@pytest.mark.parametrize("other", [{}, {"accepts": []}, {"accepts": ["application/json"]}, []])
+@pytest.mark.parametrize(
+    "other", [{}, {"accepts": []}, {"accepts": ["application/json"]}, []]
+)
 def test_an_answer_of_another_kind_is_not_a_demand(other: Any) -> None:
     assert parse_demand(other) is None
 
@@ -80,7 +82,9 @@ def test_optional_parts_that_cannot_be_read_are_left_out(part: dict[str, Any]) -
 
 
 def test_fields_that_are_null_count_as_absent() -> None:
-    found = parse_demand({"x402Version": 2, "accepts": [{**GOOD, "extra": None}], "resource": None})
+    found = parse_demand(
+        {"x402Version": 2, "accepts": [{**GOOD, "extra": None}], "resource": None}
+    )
     assert found is not None
     assert found.accepts[0].extra == {}
 
@@ -109,24 +113,46 @@ def nested(levels: int) -> Any:
 def test_what_nests_too_deep_is_not_read(levels: int) -> None:
     """Libraries that write JSON, and `repr`, end at some depth with errors of their own."""
     deep = nested(levels)
-    receipt = {"success": True, "transaction": "x", "network": DEVNET, "extensions": deep}
-    demand = {"x402Version": 2, "accepts": [{**GOOD, "extra": {**GOOD["extra"], "a": deep}}]}
+    receipt = {
+        "success": True,
+        "transaction": "x",
+        "network": DEVNET,
+        "extensions": deep,
+    }
+    demand = {
+        "x402Version": 2,
+        "accepts": [{**GOOD, "extra": {**GOOD["extra"], "a": deep}}],
+    }
     assert parse_demand(demand) is None
-    assert parse_demand({"x402Version": 2, "accepts": [GOOD], "extensions": deep}) is None
+    assert (
+        parse_demand({"x402Version": 2, "accepts": [GOOD], "extensions": deep}) is None
+    )
     assert read_receipt({"_meta": {"x402/payment-response": receipt}}) is None
-    assert read_service({"resource": deep, "accepts": [GOOD], "type": "http"}, DEVNET) is None
+    assert (
+        read_service({"resource": deep, "accepts": [GOOD], "type": "http"}, DEVNET)
+        is None
+    )
     with pytest.raises(PaymentError) as caught:
         parse_payment({"x402Version": 2, "payload": {"a": deep}, "accepted": GOOD})
     assert caught.value.code == "invalid_payload"
     text = ('{"a":' * levels + "1" + "}" * levels).encode()
-    body = b'{"x402Version": 2, "accepts": [' + orjson.dumps(GOOD) + b'], "extensions": ' + text
+    body = (
+        b'{"x402Version": 2, "accepts": ['
+        + orjson.dumps(GOOD)
+        + b'], "extensions": '
+        + text
+    )
     assert read_http_demand("https://shop.example/", {}, body + b"}") is None
-    packed = base64.b64encode(b'{"success": true, "transaction": "x", "extensions": ' + text + b"}")
+    packed = base64.b64encode(
+        b'{"success": true, "transaction": "x", "extensions": ' + text + b"}"
+    )
     assert read_http_receipt({"payment-response": packed.decode()}) is None
 
 
 def test_what_nests_less_is_read() -> None:
     extensions = {"a": nested(MAX_DEPTH - 4)}
-    demand = parse_demand({"x402Version": 2, "accepts": [GOOD], "extensions": extensions})
+    demand = parse_demand(
+        {"x402Version": 2, "accepts": [GOOD], "extensions": extensions}
+    )
     assert demand is not None
     assert encode_object(demand.model_dump(mode="json"))

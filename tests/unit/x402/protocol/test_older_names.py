@@ -22,6 +22,10 @@ from tests.unit.x402.payments import World
 )
 def test_a_payment_for_other_terms_has_a_code(offered: str, code: str) -> None:
     terms = World().requirements(10_000)
-    payment = PaymentPayload(payload={}, accepted=terms.model_copy(update={"amount": offered}))
-    error = older_error(PaymentRequired(accepts=[terms]), "no_matching_requirements", payment)
+    payment = PaymentPayload(
+        payload={}, accepted=terms.model_copy(update={"amount": offered})
+    )
+    error = older_error(
+        PaymentRequired(accepts=[terms]), "no_matching_requirements", payment
+    )
     assert error["code"] == code

@@ -32,11 +32,15 @@ def serve(shop: Shop, *, offers: bool) -> tuple[Server[Any], list[dict[str, Any]
             tools=[types.Tool(name="quote", input_schema={"type": "object"})]
         )
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         shop.runs.append(params.name)
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool
+    )
 
     async def listen(ctx: Any, call_next: Any) -> Any:
         answer = await call_next(ctx)
@@ -67,9 +71,9 @@ async def test_the_extension_is_used_where_both_offer_it(
     async with Client(
         server, mode=mode, extensions=[PaymentExtension()] if speaks else None
     ) as client:
-        bought = await Buyer(client, payer_of(shop, budget_of(shop, tmp_path))).call_tool(
-            "quote", {}
-        )
+        bought = await Buyer(
+            client, payer_of(shop, budget_of(shop, tmp_path))
+        ).call_tool("quote", {})
     assert bought.receipt is not None
     assert (bought.amount, shop.paid, shop.runs) == (10_000, 10_000, ["quote"])
     agreed = offers and speaks and mode == "auto"  # the earlier era has no result types

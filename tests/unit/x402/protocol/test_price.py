@@ -53,7 +53,9 @@ def test_what_is_no_price_is_refused(price: object) -> None:
 
 @given(st.integers(1, 2**64 - 1))
 def test_shown_and_read_again_is_the_same(amount: int) -> None:
-    text = format_amount(amount, MAINNET, "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
+    text = format_amount(
+        amount, MAINNET, "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+    )
     assert text.endswith(" USDC")
     assert parse_price(text, MAINNET).amount == amount
 

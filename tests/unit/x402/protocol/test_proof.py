@@ -11,7 +11,12 @@ from x402.extensions.sign_in_with_x import SIWxPayload, format_siws_message
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.proof import MAX_FIELD_CHARS, challenge, check_proof, sign_proof
+from mcpsol_py.x402.protocol.proof import (
+    MAX_FIELD_CHARS,
+    challenge,
+    check_proof,
+    sign_proof,
+)
 
 DOMAIN, URI = "tools.example", "mcp://tool/weather"
 BREAKS = [
@@ -42,7 +47,11 @@ LATER = "2999-01-01T00:00:00Z"
 
 
 def info_with(field: str, text: str) -> dict[str, Any]:
-    given = {"expirationTime": LATER, "notBefore": "2020-01-01T00:00:00Z", "requestId": "r"}
+    given = {
+        "expirationTime": LATER,
+        "notBefore": "2020-01-01T00:00:00Z",
+        "requestId": "r",
+    }
     info = {**challenge(DOMAIN, URI, [DEVNET])["info"], **given}
     return {**info, field: info[field] + text}
 
@@ -107,10 +116,18 @@ def test_a_proof_with_control_characters_is_refused(text: str) -> None:
 def test_one_signature_is_not_good_for_another_tool() -> None:
     """A statement that writes the fields of another proof, as seen by that tool's seller."""
     wallet = Keypair()
-    other = {**challenge(DOMAIN, "mcp://tool/other", [DEVNET])["info"], "statement": "Hi"}
+    other = {
+        **challenge(DOMAIN, "mcp://tool/other", [DEVNET])["info"],
+        "statement": "Hi",
+    }
     chain = DEVNET.split(":")[1]
     lines = ["Hi", "", f"URI: {URI}", "Version: 1", f"Chain ID: {chain}"]
-    lines += [f"Nonce: {other['nonce']}", f"Issued At: {other['issuedAt']}", "Resources:", "- x"]
+    lines += [
+        f"Nonce: {other['nonce']}",
+        f"Issued At: {other['issuedAt']}",
+        "Resources:",
+        "- x",
+    ]
     hostile = {**other, "statement": "\n".join(lines)}
     with pytest.raises(PaymentError, match=r"one line"):
         sign_proof(wallet, hostile, DEVNET)
@@ -119,7 +136,9 @@ def test_one_signature_is_not_good_for_another_tool() -> None:
     rest = text.split("\nResources:\n- ", 1)[1]
     forged = {**other, "uri": URI, "resources": [rest], "signature": signed.signature}
     proof = SIWxPayload.model_validate({**signed.model_dump(by_alias=True), **forged})
-    assert format_siws_message(proof, proof.address) == text  # one signature, two meanings
+    assert (
+        format_siws_message(proof, proof.address) == text
+    )  # one signature, two meanings
     with pytest.raises(PaymentError, match=r"resources\[0\]"):
         check(proof)
 
@@ -128,7 +147,9 @@ def test_fields_are_bounded() -> None:
     info = challenge(DOMAIN, URI, [DEVNET], "x" * MAX_FIELD_CHARS)["info"]
     check(SIWxPayload.model_validate(sign_proof(Keypair(), info, DEVNET)))
     with pytest.raises(PaymentError, match=r"statement .*4,096"):
-        sign_proof(Keypair(), {**info, "statement": "x" * (MAX_FIELD_CHARS + 1)}, DEVNET)
+        sign_proof(
+            Keypair(), {**info, "statement": "x" * (MAX_FIELD_CHARS + 1)}, DEVNET
+        )
 
 
 def test_a_challenge_without_its_fields_is_a_payment_error() -> None:

@@ -43,7 +43,12 @@ def parts(jws: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
     def raw(text: str) -> bytes:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
-    return json.loads(raw(head)), json.loads(raw(body)), raw(signature), f"{head}.{body}".encode()
+    return (
+        json.loads(raw(head)),
+        json.loads(raw(body)),
+        raw(signature),
+        f"{head}.{body}".encode(),
+    )
 
 
 async def test_a_demand_and_its_receipt_are_signed_by_who_is_paid(shop: Shop) -> None:
@@ -78,21 +83,29 @@ async def test_a_demand_and_its_receipt_are_signed_by_who_is_paid(shop: Shop) ->
 
 
 async def test_the_signature_holds_for_another_implementation(shop: Shop) -> None:
-    extension = Signatory(PAYEE).offers("https://shop.example/x", [shop.world.requirements()])
+    extension = Signatory(PAYEE).offers(
+        "https://shop.example/x", [shop.world.requirements()]
+    )
     jws = extension["info"]["offers"][0]["signature"]
     head, body, signature, signed = parts(jws)
     assert head.keys() == {"alg", "kid"}
     assert head["alg"] == "EdDSA"
-    assert head["kid"].startswith("did:key:z6Mk")  # what every Ed25519 did:key begins with
+    assert head["kid"].startswith(
+        "did:key:z6Mk"
+    )  # what every Ed25519 did:key begins with
     Ed25519PublicKey.from_public_bytes(bytes(PAYEE.pubkey())).verify(signature, signed)
     with pytest.raises(InvalidSignature):
-        Ed25519PublicKey.from_public_bytes(bytes(keypair(4).pubkey())).verify(signature, signed)
+        Ed25519PublicKey.from_public_bytes(bytes(keypair(4).pubkey())).verify(
+            signature, signed
+        )
     assert body["network"] == shop.world.requirements().network
 
 
 def jws_of(head: dict[str, Any], body: object = None) -> str:
     def text(value: object) -> str:
-        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+        return (
+            base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+        )
 
     return f"{text(head)}.{text(body or {'version': 1})}.{text('x')}"
 
@@ -128,7 +141,10 @@ WRONG = list(mixed("a.b.c", "a.b.c"))
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_another_signed_or_nobody_is_refused(shop: Shop, wrong: str) -> None:
-    good, other = signed_offer(shop, Signatory(PAYEE)), signed_offer(shop, Signatory(keypair(4)))
+    good, other = (
+        signed_offer(shop, Signatory(PAYEE)),
+        signed_offer(shop, Signatory(keypair(4))),
+    )
     with pytest.raises(PaymentError) as caught:
         verify_jws(mixed(good, other)[wrong], {str(PAYEE.pubkey())})
     assert caught.value.code == "invalid_signature"
@@ -155,9 +171,11 @@ async def test_a_buyer_over_mcp_gets_the_signed_receipt(shop: Shop) -> None:
     )
     async with Client(server) as client:
         paid = wire(
-            await client.call_tool("quote", {"city": "Bern"}, meta=paying(meta_of(shop.payment())))
+            await client.call_tool(
+                "quote", {"city": "Bern"}, meta=paying(meta_of(shop.payment()))
+            )
         )
-    jws = paid["_meta"]["x402/payment-response"]["extensions"][OFFER_RECEIPT]["info"]["receipt"][
-        "signature"
-    ]
+    jws = paid["_meta"]["x402/payment-response"]["extensions"][OFFER_RECEIPT]["info"][
+        "receipt"
+    ]["signature"]
     assert verify_jws(jws, {str(PAYEE.pubkey())})["resourceUrl"] == "mcp://tool/quote"

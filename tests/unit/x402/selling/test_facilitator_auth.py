@@ -17,7 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from idl2mcp.config.facilitators import PRESET_NAMES
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.telemetry.redaction import clean
-from mcpsol_py.x402.selling.facilitator_auth import PRESETS, BearerToken, CdpKey, PayAiKey
+from mcpsol_py.x402.selling.facilitator_auth import (
+    PRESETS,
+    BearerToken,
+    CdpKey,
+    PayAiKey,
+)
 from mcpsol_py.x402.selling.facilitator_client import HttpFacilitator
 from tests.oracles.environment import ORACLES, node
 from tests.unit.x402.payments import World
@@ -30,12 +35,16 @@ RAW = (serialization.Encoding.Raw, serialization.PublicFormat.Raw)
 NONE = serialization.NoEncryption()
 
 
-def pem(key: Any, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8) -> str:
+def pem(
+    key: Any, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8
+) -> str:
     return str(key.private_bytes(serialization.Encoding.PEM, form, NONE).decode())
 
 
 def pkcs8(key: Any) -> str:
-    der = key.private_bytes(serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, NONE)
+    der = key.private_bytes(
+        serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, NONE
+    )
     return base64.b64encode(der).decode()
 
 
@@ -59,9 +68,13 @@ def published(**asked: str) -> str:
     return str(json.loads(ran.stdout)["token"])
 
 
-def parts(token: str, key: Any, algorithm: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def parts(
+    token: str, key: Any, algorithm: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and claims of a token whose signature is good."""
-    claims = jwt.decode(token, key, algorithms=[algorithm], options={"verify_aud": False})
+    claims = jwt.decode(
+        token, key, algorithms=[algorithm], options={"verify_aud": False}
+    )
     return jwt.get_unverified_header(token), claims
 
 
@@ -72,12 +85,21 @@ def parts(token: str, key: Any, algorithm: str) -> tuple[dict[str, Any], dict[st
         (pem(EC), EC.public_key(), "ES256"),
     ],
 )
-def test_the_token_for_cdp_is_what_its_sdk_makes(secret: str, public: Any, algorithm: str) -> None:
+def test_the_token_for_cdp_is_what_its_sdk_makes(
+    secret: str, public: Any, algorithm: str
+) -> None:
     theirs = published(
-        service="cdp", id="key-1", secret=secret, method="POST", host=URL.host, path=URL.path
+        service="cdp",
+        id="key-1",
+        secret=secret,
+        method="POST",
+        host=URL.host,
+        path=URL.path,
     )
     header, claims = parts(theirs, public, algorithm)
-    key = CdpKey("key-1", secret, clock=lambda: claims["iat"], nonce=lambda: header["nonce"])
+    key = CdpKey(
+        "key-1", secret, clock=lambda: claims["iat"], nonce=lambda: header["nonce"]
+    )
     assert parts(key.token("POST", URL), public, algorithm) == (header, claims)
     assert claims["uris"] == ["POST api.cdp.coinbase.com/platform/v2/x402/verify"]
 
@@ -85,8 +107,12 @@ def test_the_token_for_cdp_is_what_its_sdk_makes(secret: str, public: Any, algor
 @pytest.mark.parametrize("prefix", ["", "payai_sk_"])
 def test_the_token_for_payai_is_what_its_sdk_makes(prefix: str) -> None:
     secret = prefix + pkcs8(ED25519)
-    header, claims = parts(published(service="payai", id="key-2", secret=secret), PUBLIC, "EdDSA")
-    key = PayAiKey("key-2", secret, clock=lambda: claims["iat"], token_id=lambda: claims["jti"])
+    header, claims = parts(
+        published(service="payai", id="key-2", secret=secret), PUBLIC, "EdDSA"
+    )
+    key = PayAiKey(
+        "key-2", secret, clock=lambda: claims["iat"], token_id=lambda: claims["jti"]
+    )
     assert parts(key.token("POST", URL), PUBLIC, "EdDSA") == (header, claims)
 
 
@@ -138,7 +164,9 @@ async def test_each_request_is_signed_for_its_own_method_and_path() -> None:
 
     world = World()
     facilitator = HttpFacilitator(
-        PRESETS["cdp"].url, auth=CdpKey("k", CDP_ED25519), transport=httpx.MockTransport(answer)
+        PRESETS["cdp"].url,
+        auth=CdpKey("k", CDP_ED25519),
+        transport=httpx.MockTransport(answer),
     )
     requirements = world.requirements()
     facilitator.get_supported()
@@ -147,7 +175,11 @@ async def test_each_request_is_signed_for_its_own_method_and_path() -> None:
     base = "/platform/v2/x402"
     assert seen == [
         (f"{base}{path}", f"{method} api.cdp.coinbase.com{base}{path}")
-        for method, path in (("GET", "/supported"), ("POST", "/verify"), ("POST", "/settle"))
+        for method, path in (
+            ("GET", "/supported"),
+            ("POST", "/verify"),
+            ("POST", "/settle"),
+        )
     ]
 
 

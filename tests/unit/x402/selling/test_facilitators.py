@@ -37,9 +37,13 @@ def world() -> World:
 
 def over_http(world: World) -> HttpFacilitator:
     app = facilitator_app(
-        make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0)
+        make_facilitator(
+            world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0
+        )
     )
-    return HttpFacilitator("http://facilitator.test", transport=httpx.ASGITransport(app=app))
+    return HttpFacilitator(
+        "http://facilitator.test", transport=httpx.ASGITransport(app=app)
+    )
 
 
 async def test_verify_and_settle_over_http(world: World) -> None:
@@ -67,7 +71,11 @@ async def test_terms_with_an_odd_amount_are_refused_with_a_reason(
     verified = await facilitator.verify(payment, odd)
     settled = await facilitator.settle(payment, odd)
     assert (verified.is_valid, settled.success) == (False, False)
-    assert verified.invalid_reason == settled.error_reason == "invalid_payment_requirements"
+    assert (
+        verified.invalid_reason
+        == settled.error_reason
+        == "invalid_payment_requirements"
+    )
     assert world.tokens(world.payee.pubkey()) == 0
 
 
@@ -94,7 +102,9 @@ async def test_supported(world: World) -> None:
             {"offset": "9" * 30},
             *({"limit": text} for text in NOT_UNITS if text.isprintable()),
         ):
-            assert (await client.get("/discovery/resources", params=query)).status_code == 400
+            assert (
+                await client.get("/discovery/resources", params=query)
+            ).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -125,7 +135,10 @@ class Scripted:
         if not self.is_healthy:
             raise FacilitatorDown("down")
         kind = SupportedKind(
-            x402_version=2, scheme="exact", network=DEVNET, extra={"feePayer": self.fee_payer}
+            x402_version=2,
+            scheme="exact",
+            network=DEVNET,
+            extra={"feePayer": self.fee_payer},
         )
         return SupportedResponse(kinds=[kind], signers={"solana:*": [self.fee_payer]})
 
@@ -152,7 +165,10 @@ DOWN, REFUSED = FacilitatorDown("busy"), FacilitatorDown("bad request", final=Tr
 
 
 async def ask(
-    world: World, *endpoints: Any, clock: Callable[[], float] = lambda: 0.0, **options: Any
+    world: World,
+    *endpoints: Any,
+    clock: Callable[[], float] = lambda: 0.0,
+    **options: Any,
 ) -> tuple[VerifyResponse, list[float], Facilitators]:
     waits: list[float] = []
 
@@ -184,7 +200,10 @@ async def test_a_refusal_is_not_asked_again_but_another_is(world: World) -> None
 
 
 async def test_only_the_facilitator_that_can_sign_is_asked(world: World) -> None:
-    stranger, ours = Scripted("another", GOOD), Scripted(str(world.sponsor.pubkey()), GOOD)
+    stranger, ours = (
+        Scripted("another", GOOD),
+        Scripted(str(world.sponsor.pubkey()), GOOD),
+    )
     await ask(world, stranger, ours)
     assert (stranger.calls, ours.calls) == (0, 1)
 
@@ -199,7 +218,11 @@ async def test_no_answer_is_never_a_refusal(world: World) -> None:
 
 @pytest.mark.parametrize(
     "no_answer",
-    [FacilitatorDown("no connection", unreachable=True), httpx.ConnectError("no"), DOWN],
+    [
+        FacilitatorDown("no connection", unreachable=True),
+        httpx.ConnectError("no"),
+        DOWN,
+    ],
 )
 async def test_the_breaker_leaves_a_dead_one_alone_and_tries_again_later(
     world: World, no_answer: Exception
@@ -208,10 +231,16 @@ async def test_the_breaker_leaves_a_dead_one_alone_and_tries_again_later(
     key = str(world.sponsor.pubkey())
     dead, well = Scripted(key, no_answer), Scripted(key, GOOD)
     several = Facilitators(
-        [dead, well], clock=lambda: now[0], breaker_limit=3, breaker_pause=30.0, backoff=(0.0, 0.0)
+        [dead, well],
+        clock=lambda: now[0],
+        breaker_limit=3,
+        breaker_pause=30.0,
+        backoff=(0.0, 0.0),
     )
     several.get_supported()
-    dead.is_healthy = no_answer is not DOWN  # DOWN opens the breaker only if /supported is down too
+    dead.is_healthy = (
+        no_answer is not DOWN
+    )  # DOWN opens the breaker only if /supported is down too
     payment, requirements = _payment(world)
     await several.verify(payment, requirements)
     assert dead.calls == 3
@@ -252,14 +281,33 @@ async def test_errors_name_the_host_and_nothing_secret() -> None:
 #: Bodies of refusals as x402-rs and the Go SDK send them, by question.
 VERIFY_REFUSALS = [
     (400, {"isValid": False, "invalidReason": "insufficient_funds", "payer": ""}),
-    (500, {"isValid": False, "invalidReason": "insufficient_funds", "invalidReasonDetails": "low"}),
+    (
+        500,
+        {
+            "isValid": False,
+            "invalidReason": "insufficient_funds",
+            "invalidReasonDetails": "low",
+        },
+    ),
 ]
 SETTLE_REFUSALS = [
     (
         400,
-        {"success": False, "errorReason": "insufficient_funds", "transaction": "", "network": ""},
+        {
+            "success": False,
+            "errorReason": "insufficient_funds",
+            "transaction": "",
+            "network": "",
+        },
     ),
-    (500, {"success": False, "errorReason": "insufficient_funds", "errorReasonDetails": "low"}),
+    (
+        500,
+        {
+            "success": False,
+            "errorReason": "insufficient_funds",
+            "errorReasonDetails": "low",
+        },
+    ),
     (400, {"isValid": False, "invalidReason": "insufficient_funds", "payer": ""}),
     (
         402,
@@ -278,7 +326,12 @@ class Remote:
     """A facilitator over HTTP that answers each payment with one status and body."""
 
     def __init__(self, status: int, body: Any, fee_payer: str) -> None:
-        self.status, self.body, self.fee_payer, self.asked = status, body, fee_payer, list[str]()
+        self.status, self.body, self.fee_payer, self.asked = (
+            status,
+            body,
+            fee_payer,
+            list[str](),
+        )
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request.url.path)
@@ -289,15 +342,21 @@ class Remote:
                 "network": DEVNET,
                 "extra": {"feePayer": self.fee_payer},
             }
-            return httpx.Response(200, json={"kinds": [kind], "extensions": [], "signers": {}})
+            return httpx.Response(
+                200, json={"kinds": [kind], "extensions": [], "signers": {}}
+            )
         if isinstance(self.body, str):
             return httpx.Response(self.status, text=self.body)
         return httpx.Response(self.status, json=self.body)
 
 
-def several_of(world: World, status: int, body: Any, **options: Any) -> tuple[Facilitators, Remote]:
+def several_of(
+    world: World, status: int, body: Any, **options: Any
+) -> tuple[Facilitators, Remote]:
     remote = Remote(status, body, str(world.sponsor.pubkey()))
-    endpoint = HttpFacilitator("http://f.example", transport=httpx.MockTransport(remote))
+    endpoint = HttpFacilitator(
+        "http://f.example", transport=httpx.MockTransport(remote)
+    )
     several = Facilitators([endpoint], backoff=(0.0, 0.0), **options)
     several.get_supported()
     remote.asked.clear()
@@ -322,7 +381,11 @@ async def test_a_refusal_to_settle_counts_at_any_status(
     several, remote = several_of(world, status, body)
     answer = await several.settle(*_payment(world))
     assert (answer.success, answer.error_reason) == (False, "insufficient_funds")
-    assert (answer.network, answer.transaction, remote.asked) == (DEVNET, "", ["/settle"])
+    assert (answer.network, answer.transaction, remote.asked) == (
+        DEVNET,
+        "",
+        ["/settle"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -335,7 +398,9 @@ async def test_a_refusal_to_settle_counts_at_any_status(
         (400, {"error": "bad request"}),
     ],
 )
-async def test_other_errors_leave_the_settlement_open(world: World, status: int, body: Any) -> None:
+async def test_other_errors_leave_the_settlement_open(
+    world: World, status: int, body: Any
+) -> None:
     several, _ = several_of(world, status, body)
     answer = await several.settle(*_payment(world))
     assert (answer.success, answer.error_reason) == (False, "unexpected_settle_error")
@@ -344,10 +409,15 @@ async def test_other_errors_leave_the_settlement_open(world: World, status: int,
 async def test_a_success_at_an_error_status_is_not_verified(world: World) -> None:
     several, _ = several_of(world, 500, {"isValid": True, "payer": "p"})
     answer = await several.verify(*_payment(world))
-    assert (answer.is_valid, answer.invalid_reason) == (False, "unexpected_verify_error")
+    assert (answer.is_valid, answer.invalid_reason) == (
+        False,
+        "unexpected_verify_error",
+    )
 
 
-@pytest.mark.parametrize("body", [VERIFY_REFUSALS[1][1], "out of order", {"error": "panic"}])
+@pytest.mark.parametrize(
+    "body", [VERIFY_REFUSALS[1][1], "out of order", {"error": "panic"}]
+)
 async def test_no_payment_opens_the_breaker(world: World, body: Any) -> None:
     several, remote = several_of(world, 500, body, breaker_limit=2)
     for _ in range(3):
@@ -367,7 +437,9 @@ async def test_a_refusal_after_a_lost_answer_is_open(world: World) -> None:
     assert (answer.success, answer.error_reason) == (False, "settlement_pending")
 
 
-async def test_a_refusal_counts_if_the_first_attempt_had_no_connection(world: World) -> None:
+async def test_a_refusal_counts_if_the_first_attempt_had_no_connection(
+    world: World,
+) -> None:
     refused = SettleResponse(
         success=False, error_reason="insufficient_funds", transaction="", network=DEVNET
     )
@@ -378,7 +450,9 @@ async def test_a_refusal_counts_if_the_first_attempt_had_no_connection(world: Wo
     assert (await several.settle(*_payment(world))).error_reason == "insufficient_funds"
 
 
-def core_with_official_client(world: World, status: int, body: Any) -> x402ResourceServer:
+def core_with_official_client(
+    world: World, status: int, body: Any
+) -> x402ResourceServer:
     """The official core with the official HTTP client, which raises ValueError for refusals."""
     remote = Remote(status, body, str(world.sponsor.pubkey()))
 

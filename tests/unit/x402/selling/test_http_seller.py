@@ -42,11 +42,15 @@ def http(shop: Shop) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app_of(shop)))
 
 
-async def test_paid_once_and_a_repeat_is_given_again(shop: Shop, tmp_path: Path) -> None:
+async def test_paid_once_and_a_repeat_is_given_again(
+    shop: Shop, tmp_path: Path
+) -> None:
     budget = budget_of(shop, tmp_path, SpendingLimit(per_day=30_000))
     async with http(shop) as client:
         buyer = HttpBuyer(client, payer_of(shop, budget))
-        assert (await buyer.request("GET", "http://shop.test/free")).result.text == "free"
+        assert (
+            await buyer.request("GET", "http://shop.test/free")
+        ).result.text == "free"
         first = await buyer.request("GET", URL, payment_id="pay_0123456789abcdef")
         again = await buyer.request("GET", URL, payment_id="pay_0123456789abcdef")
     assert first.receipt is not None
@@ -61,9 +65,9 @@ async def test_paid_once_and_a_repeat_is_given_again(shop: Shop, tmp_path: Path)
 
 async def test_an_error_of_the_app_is_not_charged(shop: Shop, tmp_path: Path) -> None:
     async with http(shop) as client:
-        bought = await HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path))).request(
-            "GET", "http://shop.test/weather?city=Nowhere"
-        )
+        bought = await HttpBuyer(
+            client, payer_of(shop, budget_of(shop, tmp_path))
+        ).request("GET", "http://shop.test/weather?city=Nowhere")
     assert (bought.result.status_code, bought.receipt, shop.paid) == (404, None, 0)
 
 
@@ -83,7 +87,9 @@ async def test_the_402_says_the_same_in_all_three_forms(shop: Shop) -> None:
     assert response.status_code == 402
     headers = {k.lower(): v for k, v in response.headers.items()}
     v2 = read_http_demand(URL, {"payment-required": headers["payment-required"]}, b"")
-    seed = read_http_demand(URL, {"x-payment-required": headers["x-payment-required"]}, b"")
+    seed = read_http_demand(
+        URL, {"x-payment-required": headers["x-payment-required"]}, b""
+    )
     v1 = read_http_demand(URL, {}, response.content)
     assert v2 is not None
     assert seed is not None
@@ -105,7 +111,9 @@ async def test_the_402_says_the_same_in_all_three_forms(shop: Shop) -> None:
         ("", "http://shop.test:8000"),
     ],
 )
-def test_a_demand_names_its_resource_by_a_whole_url(shop: Shop, host: str, origin: str) -> None:
+def test_a_demand_names_its_resource_by_a_whole_url(
+    shop: Shop, host: str, origin: str
+) -> None:
     """Clients of version 1 refuse another one."""
     resource = ResourceInfo(url="/weather", description="the weather")
     offer = replace(shop.offer(), resource=resource)
@@ -129,14 +137,21 @@ async def answered(app: PaidHttp, host: bytes) -> list[Any]:
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": "/weather", "scheme": "http"}
-    await app({**scope, "headers": [(b"host", host)], "server": ("shop.test", 8000)}, receive, send)
+    await app(
+        {**scope, "headers": [(b"host", host)], "server": ("shop.test", 8000)},
+        receive,
+        send,
+    )
     return sent
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b'{"error": "Invalid payment", "reason": "too little"}', "Invalid payment, too little"),
+        (
+            b'{"error": "Invalid payment", "reason": "too little"}',
+            "Invalid payment, too little",
+        ),
         (b'{"error": "\\u001b[31mred"}', "red"),
         (b"<html>", "requirements"),
         (b'{"error": 7}', "requirements"),
@@ -150,7 +165,9 @@ async def test_a_refusal_without_requirements_keeps_the_shops_words(
     def handle(request: httpx.Request) -> httpx.Response:
         if "payment-signature" in request.headers:
             return httpx.Response(402, content=body)
-        return httpx.Response(402, json=json_of(shop.offer().payment_required("pay first")))
+        return httpx.Response(
+            402, json=json_of(shop.offer().payment_required("pay first"))
+        )
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
         buyer = HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path)))
@@ -177,13 +194,18 @@ def test_the_oldest_form_is_read_header_by_header() -> None:
         "Mint",
         DEVNET,
     )
-    assert read_http_demand("http://x.test/", {"x-payment-amount": "1"}, b"<html>") is None
+    assert (
+        read_http_demand("http://x.test/", {"x-payment-amount": "1"}, b"<html>") is None
+    )
 
 
 @pytest.mark.parametrize(
-    "value", ["???", base64.b64encode(b"[1]").decode(), base64.b64encode(b"{}").decode()]
+    "value",
+    ["???", base64.b64encode(b"[1]").decode(), base64.b64encode(b"{}").decode()],
 )
-async def test_a_payment_that_cannot_be_read_is_a_bad_request(shop: Shop, value: str) -> None:
+async def test_a_payment_that_cannot_be_read_is_a_bad_request(
+    shop: Shop, value: str
+) -> None:
     async with http(shop) as client:
         response = await client.get(URL, headers={"PAYMENT-SIGNATURE": value})
     assert (response.status_code, shop.runs) == (400, [])
@@ -194,7 +216,9 @@ async def test_a_402_without_terms_is_not_paid(shop: Shop, tmp_path: Path) -> No
     transport = httpx.MockTransport(lambda _r: httpx.Response(402, text="pay up"))
     async with httpx.AsyncClient(transport=transport) as client:
         with pytest.raises(PaymentError) as caught:
-            await HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path))).request("GET", URL)
+            await HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path))).request(
+                "GET", URL
+            )
     assert caught.value.code == "NO_REQUIREMENTS"
 
 
@@ -207,7 +231,9 @@ async def test_the_official_http_client_pays_us(shop: Shop) -> None:
     async with httpx.AsyncClient(transport=transport) as client:
         response = await client.get(URL)
     assert (response.status_code, response.json()) == (200, {"sun": True})
-    receipt: dict[str, Any] = orjson.loads(base64.b64decode(response.headers["payment-response"]))
+    receipt: dict[str, Any] = orjson.loads(
+        base64.b64decode(response.headers["payment-response"])
+    )
     assert receipt["success"]
     assert shop.paid == 10_000
 
@@ -245,7 +271,9 @@ async def ask(app: Any, method: str, path: str, **scope: Any) -> list[dict[str, 
     return sent
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "get", "OPTIONS", "PUT", "DELETE", "TRACE"])
+@pytest.mark.parametrize(
+    "method", ["GET", "HEAD", "get", "OPTIONS", "PUT", "DELETE", "TRACE"]
+)
 async def test_no_method_of_a_sold_path_is_free(shop: Shop, method: str) -> None:
     app = _Plain()
     paid = PaidHttp(app, shop.paid_calls(), {("GET", "/weather"): shop.offer()})
@@ -295,7 +323,9 @@ async def test_a_mounted_app_is_sold(shop: Shop, path: str, root: str) -> None:
     assert (start["status"], app.runs) == (402, [])
 
 
-async def test_a_path_is_sold_with_its_mount_if_the_server_leaves_the_mount_out(shop: Shop) -> None:
+async def test_a_path_is_sold_with_its_mount_if_the_server_leaves_the_mount_out(
+    shop: Shop,
+) -> None:
     app = _Plain()
     paid = PaidHttp(app, shop.paid_calls(), {("GET", "/api/weather"): shop.offer()})
     start, _ = await ask(paid, "GET", "/weather", root_path="/api")
@@ -322,9 +352,9 @@ async def test_a_payment_for_another_spelling_gets_the_sold_path(
 
 async def test_head_costs_what_get_costs(shop: Shop, tmp_path: Path) -> None:
     async with http(shop) as client:
-        bought = await HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path))).request(
-            "HEAD", URL
-        )
+        bought = await HttpBuyer(
+            client, payer_of(shop, budget_of(shop, tmp_path))
+        ).request("HEAD", URL)
     assert (bought.result.status_code, bought.result.content) == (200, b"")
     assert bought.result.headers["content-length"] == str(len(b'{"sun":true}'))
     assert shop.paid == 10_000
@@ -343,4 +373,8 @@ async def test_other_paths_and_scopes_reach_the_app(shop: Shop) -> None:
     await ask(paid, "GET", "/weathers")
     await ask(paid, "GET", "/weather/today")
     await ask(paid, "GET", "/live", type="websocket")
-    assert app.runs == [("http", "/weathers"), ("http", "/weather/today"), ("websocket", "/live")]
+    assert app.runs == [
+        ("http", "/weathers"),
+        ("http", "/weather/today"),
+        ("websocket", "/live"),
+    ]

@@ -14,7 +14,12 @@ from mcp import Client, MCPError
 from mcp.server import Server
 from x402.schemas import PaymentRequired
 
-from mcpsol_py.x402.protocol.mcp_wire import ERROR_META, PAYMENT_META, RESPONSE_META, read_demand
+from mcpsol_py.x402.protocol.mcp_wire import (
+    ERROR_META,
+    PAYMENT_META,
+    RESPONSE_META,
+    read_demand,
+)
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from tests.support.x402_sellers import meta_of, paying, serve, wire
@@ -43,11 +48,15 @@ async def test_ask_pay_and_repeat(shop: Shop, era: Any) -> None:
         assert isinstance(demand.required, PaymentRequired)
         assert demand.required.accepts == [shop.world.requirements()]
         payment = meta_of(shop.payment())
-        paid = wire(await client.call_tool("quote", {"city": "Bern"}, meta=paying(payment)))
+        paid = wire(
+            await client.call_tool("quote", {"city": "Bern"}, meta=paying(payment))
+        )
         assert not paid.get("isError")
         assert paid["structuredContent"] == {"answer": 42}
         assert paid["_meta"][RESPONSE_META]["success"]
-        again = wire(await client.call_tool("quote", {"city": "Bern"}, meta=paying(payment)))
+        again = wire(
+            await client.call_tool("quote", {"city": "Bern"}, meta=paying(payment))
+        )
         assert again["structuredContent"] == {"answer": 42}
         assert again["_meta"]["x402/repeated"]
         assert (shop.runs, shop.paid) == (["quote"], 10_000)
@@ -71,9 +80,19 @@ async def test_payments_in_other_dialects(shop: Shop, form: str) -> None:
 
 @pytest.mark.parametrize(
     "payment",
-    ["?", "e30=", 7, {}, {"x402Version": 9}, {"x402Version": 2, "payload": 5}, "x" * 10**6],
+    [
+        "?",
+        "e30=",
+        7,
+        {},
+        {"x402Version": 9},
+        {"x402Version": 2, "payload": 5},
+        "x" * 10**6,
+    ],
 )
-async def test_what_is_no_payment_is_asked_for_again(shop: Shop, payment: object) -> None:
+async def test_what_is_no_payment_is_asked_for_again(
+    shop: Shop, payment: object
+) -> None:
     async with Client(serve(shop)) as client:
         asked = wire(await client.call_tool("quote", {}, meta=paying(payment)))
     assert asked["structuredContent"]["accepts"]
@@ -82,7 +101,9 @@ async def test_what_is_no_payment_is_asked_for_again(shop: Shop, payment: object
 
 async def test_a_failing_tool_is_not_charged(shop: Shop) -> None:
     async with Client(serve(shop, broken=True)) as client:
-        result = wire(await client.call_tool("quote", {}, meta=paying(meta_of(shop.payment()))))
+        result = wire(
+            await client.call_tool("quote", {}, meta=paying(meta_of(shop.payment())))
+        )
     assert result["content"][0]["text"] == "no luck"
     assert RESPONSE_META not in result.get("_meta", {})
     assert shop.paid == 0
@@ -132,12 +153,18 @@ async def test_resources_are_sold_too(shop: Shop, era: Any) -> None:
 @pytest.mark.parametrize("era", ERAS)
 async def test_prompts_are_sold_too(shop: Shop, era: Any) -> None:
     offer = shop.offer()
-    prompt = Offer(offer.resource.model_copy(update={"url": "mcp://prompt/plan"}), offer.accepts)
+    prompt = Offer(
+        offer.resource.model_copy(update={"url": "mcp://prompt/plan"}), offer.accepts
+    )
 
-    async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        ctx: Any, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         shop.runs.append(params.name)
         text = types.TextContent(type="text", text="the plan")
-        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+        return types.GetPromptResult(
+            messages=[types.PromptMessage(role="user", content=text)]
+        )
 
     server: Server[Any] = Server("shop", on_get_prompt=get_prompt)
     server.middleware.append(Paid(shop.paid_calls(), {"plan": prompt}))
@@ -147,5 +174,7 @@ async def test_prompts_are_sold_too(shop: Shop, era: Any) -> None:
         assert (caught.value.error.code, shop.runs) == (402, [])
         payment = paying(meta_of(shop.payment()))
         bought = [await client.get_prompt("plan", meta=payment) for _ in range(2)]
-    assert [wire(b)["messages"][0]["content"]["text"] for b in bought] == ["the plan"] * 2
+    assert [wire(b)["messages"][0]["content"]["text"] for b in bought] == [
+        "the plan"
+    ] * 2
     assert (shop.runs, shop.paid) == (["plan"], 10_000)

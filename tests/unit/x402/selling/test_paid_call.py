@@ -37,7 +37,9 @@ async def test_unpaid_says_what_to_pay(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("broadcasts", [False, True])
-async def test_paid_once_and_a_repeat_gets_the_stored_answer(shop: Shop, broadcasts: bool) -> None:
+async def test_paid_once_and_a_repeat_gets_the_stored_answer(
+    shop: Shop, broadcasts: bool
+) -> None:
     paid_calls, offer, payment = (
         shop.paid_calls(),
         shop.offer(broadcasts=broadcasts),
@@ -45,7 +47,9 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(shop: Shop, broadca
     )
     first = await paid_calls.call(offer, payment, {"city": "Bern"}, shop.run)
     again = await shop.paid_calls().call(offer, payment, {"city": "Bern"}, shop.run)
-    newly_signed = await shop.paid_calls().call(offer, shop.payment(), {"city": "Bern"}, shop.run)
+    newly_signed = await shop.paid_calls().call(
+        offer, shop.payment(), {"city": "Bern"}, shop.run
+    )
     assert isinstance(first, Answer)
     assert not first.repeated
     assert first.receipt is not None
@@ -57,10 +61,14 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(shop: Shop, broadca
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
-async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Shop) -> None:
+async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(
+    shop: Shop,
+) -> None:
     paid_calls, offer, payment = shop.paid_calls(), shop.offer(), shop.payment()
     await paid_calls.call(offer, payment, {"city": "Bern"}, shop.run)
-    other_arguments = await paid_calls.call(offer, shop.payment(), {"city": "Basel"}, shop.run)
+    other_arguments = await paid_calls.call(
+        offer, shop.payment(), {"city": "Basel"}, shop.run
+    )
     moved = payment.model_copy(deep=True)
     moved.extensions = {
         "payment-identifier": {
@@ -76,13 +84,25 @@ async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Sho
 
 
 async def test_terms_that_are_not_offered_are_refused(shop: Shop) -> None:
-    cheap = await shop.paid_calls().call(shop.offer(), shop.payment(amount=1), {}, shop.run)
+    cheap = await shop.paid_calls().call(
+        shop.offer(), shop.payment(amount=1), {}, shop.run
+    )
     missing = await shop.paid_calls().call(
         shop.offer(payment_id_required=True), shop.payment(None), {}, shop.run
     )
-    bad_id = await shop.paid_calls().call(shop.offer(), shop.payment("short"), {}, shop.run)
-    codes = [r.reason for r in (cheap, missing, bad_id) if isinstance(r, PaymentRequiredReply)]
-    assert codes == ["no_matching_requirements", "payment_id_required", "payment_id_invalid"]
+    bad_id = await shop.paid_calls().call(
+        shop.offer(), shop.payment("short"), {}, shop.run
+    )
+    codes = [
+        r.reason
+        for r in (cheap, missing, bad_id)
+        if isinstance(r, PaymentRequiredReply)
+    ]
+    assert codes == [
+        "no_matching_requirements",
+        "payment_id_required",
+        "payment_id_invalid",
+    ]
     assert (shop.runs, shop.paid) == ([], 0)
 
 
@@ -184,7 +204,9 @@ async def test_a_call_taken_over_while_the_node_is_away_is_pending(
     assert isinstance(pending, Refused)
     assert pending.code == "settlement_pending"
     monkeypatch.undo()
-    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Answer)
+    assert isinstance(
+        await shop.paid_calls().call(offer, payment, {}, shop.run), Answer
+    )
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
@@ -206,9 +228,13 @@ async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(
     chain, sponsor = shop.world.chain, shop.world.sponsor
     lamports = 1 if landed else 2**63
     move = transfer(
-        TransferParams(from_pubkey=sponsor.pubkey(), to_pubkey=sponsor.pubkey(), lamports=lamports)
+        TransferParams(
+            from_pubkey=sponsor.pubkey(), to_pubkey=sponsor.pubkey(), lamports=lamports
+        )
     )
-    message = MessageV0.try_compile(sponsor.pubkey(), [move], [], chain.latest_blockhash())
+    message = MessageV0.try_compile(
+        sponsor.pubkey(), [move], [], chain.latest_blockhash()
+    )
     transaction = VersionedTransaction(message, [sponsor])
     signature = str(transaction.signatures[0])
 
@@ -254,10 +280,14 @@ async def test_pending_is_finished_by_a_repeat_and_pays_once(
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
-async def test_replicas_that_get_the_same_call_at_once_serve_it_once(shop: Shop) -> None:
+async def test_replicas_that_get_the_same_call_at_once_serve_it_once(
+    shop: Shop,
+) -> None:
     offer, payment = shop.offer(), shop.payment()
     replicas = [shop.paid_calls(wait=5.0, lease=30.0) for _ in range(6)]
-    replies = await asyncio.gather(*(g.call(offer, payment, {}, shop.run) for g in replicas))
+    replies = await asyncio.gather(
+        *(g.call(offer, payment, {}, shop.run) for g in replicas)
+    )
     assert all(isinstance(r, Answer) for r in replies)
     assert len({str(r.result) for r in replies if isinstance(r, Answer)}) == 1
     assert (len(shop.runs), shop.paid) == (1, 10_000)
@@ -269,7 +299,9 @@ async def test_a_payment_spent_at_another_merchant_buys_nothing_here(
     """Same payee, other database: one payment must not pay for two requests."""
     other = Shop(tmp_path / "other.db", world=shop.world)
     payment = shop.payment()
-    assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Answer)
+    assert isinstance(
+        await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Answer
+    )
     reply = await other.paid_calls().call(other.offer(), payment, {}, other.run)
     assert isinstance(reply, PaymentRequiredReply)
     assert shop.paid == 10_000
@@ -283,7 +315,9 @@ async def test_a_cancelled_read_leaves_the_id_free(shop: Shop) -> None:
         await asyncio.sleep(30)
         raise AssertionError("unreachable")
 
-    task = asyncio.create_task(shop.paid_calls().call(shop.offer(), shop.payment(), {}, slow))
+    task = asyncio.create_task(
+        shop.paid_calls().call(shop.offer(), shop.payment(), {}, slow)
+    )
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -316,7 +350,9 @@ async def test_states_are_told_in_order(shop: Shop) -> None:
     def on_state(_id: str, state: str, _url: str) -> None:
         seen.append(state)
 
-    await shop.paid_calls(on_state=on_state).call(shop.offer(), shop.payment(), {}, shop.run)
+    await shop.paid_calls(on_state=on_state).call(
+        shop.offer(), shop.payment(), {}, shop.run
+    )
     assert seen == ["created", "validated", "verified", "settled", "complete"]
 
 
@@ -357,8 +393,12 @@ async def test_an_operator_decides_what_nobody_can_know(
         await shop.paid_calls(fault=crash).call(offer, payment, {}, shop.run)
     await asyncio.sleep(0.06)
     executions = Executions(shop.database)
-    assert not executions.decide(ID, outcome)  # nobody has asked yet: it may still be running
-    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)
+    assert not executions.decide(
+        ID, outcome
+    )  # nobody has asked yet: it may still be running
+    assert isinstance(
+        await shop.paid_calls().call(offer, payment, {}, shop.run), Refused
+    )
     assert executions.decide(ID, outcome)
     assert not executions.decide(ID, outcome)
     (told,) = MerchantLog(shop.database).history(subject=ID)

@@ -70,7 +70,9 @@ def with_fields(payment: PaymentPayload, **fields: Any) -> PaymentPayload:
         {"deposit": "1"},
     ],
 )
-async def test_a_field_of_another_scheme_is_refused(shop: Shop, decoy: dict[str, Any]) -> None:
+async def test_a_field_of_another_scheme_is_refused(
+    shop: Shop, decoy: dict[str, Any]
+) -> None:
     payment = with_fields(shop.payment(None), **decoy)
     reply = await shop.paid_calls().call(shop.offer(), payment, REQUEST, shop.run)
     assert code(reply) == "invalid_payload"
@@ -79,10 +81,14 @@ async def test_a_field_of_another_scheme_is_refused(shop: Shop, decoy: dict[str,
 
 @given(
     fields=st.dictionaries(
-        st.text(min_size=1).filter(lambda name: name not in {"transaction"}), st.text(), max_size=3
+        st.text(min_size=1).filter(lambda name: name not in {"transaction"}),
+        st.text(),
+        max_size=3,
     )
 )
-def test_other_fields_never_change_the_key(world: World, fields: dict[str, str]) -> None:
+def test_other_fields_never_change_the_key(
+    world: World, fields: dict[str, str]
+) -> None:
     payment = world.pay(world.requirements())
     foreign = fields.keys() & {"type", "from", "nonce", "voucher", "deposit", "amount"}
     assume(not foreign)  # refused: see above
@@ -118,7 +124,10 @@ async def test_parallel_requests_with_one_payment_run_the_tool_once(shop: Shop) 
     payment, calls = shop.payment(None), shop.paid_calls()
     disguised = [with_fields(payment, **{f"note{n}": str(n)}) for n in range(6)]
     replies = await asyncio.gather(
-        *(calls.call(shop.offer(), p, {"q": n}, shop.run) for n, p in enumerate(disguised))
+        *(
+            calls.call(shop.offer(), p, {"q": n}, shop.run)
+            for n, p in enumerate(disguised)
+        )
     )
     assert sorted(map(code, replies)) == ["answer", *["payment_id_conflict"] * 5]
     assert (len(shop.runs), shop.paid) == (1, 10_000)
@@ -135,7 +144,9 @@ async def sold(shop: Shop, payment: PaymentPayload) -> Answer:
 
 async def ask(shop: Shop, payment: PaymentPayload) -> Reply:
     """Ask as a client that adds nothing of its own."""
-    return await PaidCalls.call(shop.paid_calls(), shop.offer(), payment, REQUEST, shop.run)
+    return await PaidCalls.call(
+        shop.paid_calls(), shop.offer(), payment, REQUEST, shop.run
+    )
 
 
 async def test_the_bytes_on_chain_get_nothing(shop: Shop) -> None:
@@ -145,7 +156,9 @@ async def test_the_bytes_on_chain_get_nothing(shop: Shop) -> None:
     assert isinstance(transport, SvmTransport)
     landed = transport.executed()[Signature.from_string(answer.receipt.transaction)]
     wire = base64.b64encode(bytes(landed)).decode()
-    stolen = PaymentPayload(payload={"transaction": wire}, accepted=shop.offer().accepts[0])
+    stolen = PaymentPayload(
+        payload={"transaction": wire}, accepted=shop.offer().accepts[0]
+    )
     assert code(await ask(shop, stolen)) == "proof_required"
 
 
@@ -213,7 +226,9 @@ async def test_two_merchants_with_one_payee_sell_one_payment_once(
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
-async def test_a_call_that_was_left_takes_no_settlement_of_another_merchant(shop: Shop) -> None:
+async def test_a_call_that_was_left_takes_no_settlement_of_another_merchant(
+    shop: Shop,
+) -> None:
     payment, started = shop.payment(None), asyncio.Event()
 
     async def hangs(run: Run) -> tuple[dict[str, Any], bool]:
@@ -225,14 +240,16 @@ async def test_a_call_that_was_left_takes_no_settlement_of_another_merchant(shop
         shop.paid_calls(tenant="one").call(shop.offer(), payment, REQUEST, hangs)
     )
     await started.wait()
-    other = await shop.paid_calls(tenant="two").call(shop.offer(), payment, REQUEST, shop.run)
+    other = await shop.paid_calls(tenant="two").call(
+        shop.offer(), payment, REQUEST, shop.run
+    )
     assert code(other) == "payment_id_conflict"
     left.cancel()
     await asyncio.gather(left, return_exceptions=True)
     # Nothing was charged for the call that was left, so the payment is free again.
-    assert code(await shop.paid_calls(tenant="two").call(shop.offer(), payment, {}, shop.run)) == (
-        "answer"
-    )
+    assert code(
+        await shop.paid_calls(tenant="two").call(shop.offer(), payment, {}, shop.run)
+    ) == ("answer")
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 

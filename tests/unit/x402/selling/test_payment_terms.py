@@ -14,7 +14,12 @@ from mcpsol_py.x402.selling.payment_terms import payment_terms
 from tests.unit.x402.payments import keypair
 
 EXTRA = {"feePayer": str(keypair(2).pubkey())}
-OLD_KIND = {"x402Version": 1, "scheme": "exact", "network": "solana-devnet", "extra": EXTRA}
+OLD_KIND = {
+    "x402Version": 1,
+    "scheme": "exact",
+    "network": "solana-devnet",
+    "extra": EXTRA,
+}
 
 
 class OfVersion1:

@@ -12,7 +12,11 @@ import pytest
 from solders.keypair import Keypair
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainUnavailable,
+    PaymentChain,
+    SignatureStatus,
+)
 from mcpsol_py.x402.protocol.offer import Answer
 from mcpsol_py.x402.selling.refunds import Refunds
 from mcpsol_py.x402.store.merchant_log import MerchantLog
@@ -36,7 +40,11 @@ def refunds_of(shop: Shop, **options: Any) -> Refunds:
     database = shop.database
     options.setdefault("timeout", 2.0)
     return Refunds(
-        Receipts(database), RefundLog(database), shop.world.chain, shop.world.payee, **options
+        Receipts(database),
+        RefundLog(database),
+        shop.world.chain,
+        shop.world.payee,
+        **options,
     )
 
 
@@ -58,7 +66,12 @@ async def code_of(refund: Any) -> str:
 async def test_all_is_sent_back_once_and_logged(shop: Shop) -> None:
     await sold(shop)
     made = await refunds_of(shop).refund(ID, reason="the answer was wrong")
-    assert (made.state, made.amount, held(shop), shop.paid) == ("landed", PRICE, BALANCE, 0)
+    assert (made.state, made.amount, held(shop), shop.paid) == (
+        "landed",
+        PRICE,
+        BALANCE,
+        0,
+    )
     assert await code_of(refunds_of(shop).refund(ID)) == "refund_too_large"
     entries = MerchantLog(shop.database).history(subject=ID)
     assert sorted(entry.action for entry in entries) == ["refund.landed", "refund.sent"]
@@ -104,7 +117,9 @@ async def test_a_refund_begins_only_if_no_other_began_meanwhile(shop: Shop) -> N
     """Two commands read the log before either of them wrote to it."""
     await sold(shop)
     log = RefundLog(shop.database)
-    one = Refund(ID, "signature one", PRICE, str(shop.world.payer.pubkey()), "blockhash")
+    one = Refund(
+        ID, "signature one", PRICE, str(shop.world.payer.pubkey()), "blockhash"
+    )
     assert log.begin(one, [])
     assert not log.begin(replace(one, signature="signature two"), [])
     assert [begun.signature for begun in log.of(ID)] == ["signature one"]
@@ -150,7 +165,9 @@ class Flaky:
         return self._instead.get(name) or getattr(self._chain, name)
 
 
-def over(shop: Shop, clock: float | None = None, **instead: Callable[..., Any]) -> Refunds:
+def over(
+    shop: Shop, clock: float | None = None, **instead: Callable[..., Any]
+) -> Refunds:
     chain: Any = Flaky(shop.world.chain, **instead)
     options: dict[str, Any] = {} if clock is None else {"clock": lambda: clock}
     database = shop.database
@@ -211,13 +228,21 @@ async def test_a_payer_without_a_token_account_is_told_before_anything_is_signed
 
     def missing(addresses: list[str]) -> list[Any]:
         found: list[Any] = shop.world.chain.get_accounts(addresses)
-        return [None] if len(addresses) == 1 and found[0] and len(found[0].data) == 165 else found
+        return (
+            [None]
+            if len(addresses) == 1 and found[0] and len(found[0].data) == 165
+            else found
+        )
 
-    assert await code_of(over(shop, get_accounts=missing).refund(ID)) == "not_refundable"
+    assert (
+        await code_of(over(shop, get_accounts=missing).refund(ID)) == "not_refundable"
+    )
     assert RefundLog(shop.database).of(ID) == []
 
 
-async def test_a_wallet_without_the_tokens_is_told_before_anything_is_sent(shop: Shop) -> None:
+async def test_a_wallet_without_the_tokens_is_told_before_anything_is_sent(
+    shop: Shop,
+) -> None:
     await sold(shop)
     poor = Keypair()
     shop.world.svm.airdrop(poor.pubkey(), 10**9)

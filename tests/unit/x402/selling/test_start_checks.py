@@ -11,7 +11,14 @@ from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.selling.start_checks import check_payee, check_sponsors
-from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair, mint_data, token_data
+from tests.unit.x402.payments import (
+    TOKEN_PROGRAM,
+    USDC,
+    World,
+    keypair,
+    mint_data,
+    token_data,
+)
 
 
 def texts(world: World, **changed: str) -> list[str]:
@@ -34,7 +41,9 @@ def test_a_payee_without_a_token_account_is_told_how_to_make_it() -> None:
 
 def test_a_token_that_does_not_exist_is_named() -> None:
     mint = Pubkey.new_unique()
-    assert texts(World(), asset=str(mint)) == [f"the token {mint} does not exist on this cluster"]
+    assert texts(World(), asset=str(mint)) == [
+        f"the token {mint} does not exist on this cluster"
+    ]
 
 
 def test_other_decimals_than_the_symbol_has_are_an_error() -> None:
@@ -73,7 +82,9 @@ def test_sponsors_without_sol_are_an_error_and_low_ones_a_warning() -> None:
     (none,) = check_sponsors(world.chain, [str(poor)])
     assert (none.level, str(poor) in none.text) == ("error", True)
     warned = check_sponsors(world.chain, [str(rich), str(poor), str(low)])
-    assert [(found.level, found.text.rpartition("enough for ")[2]) for found in warned] == [
+    assert [
+        (found.level, found.text.rpartition("enough for ")[2]) for found in warned
+    ] == [
         ("warning", "0 payments"),
         ("warning", "100 payments"),
     ]

@@ -25,18 +25,24 @@ def restored(copy: Path, to: Path) -> Database:
     return database
 
 
-async def test_a_copy_is_made_while_calls_are_served_and_answers_repeats(tmp_path: Path) -> None:
+async def test_a_copy_is_made_while_calls_are_served_and_answers_repeats(
+    tmp_path: Path,
+) -> None:
     shop = Shop(tmp_path / "sales.db")
     payment, later = shop.payment(), shop.payment("pay_after_the_copy_1")
     first = await shop.paid_calls().call(shop.offer(), payment, {}, shop.run)
     busy = [
-        shop.paid_calls().call(shop.offer(), shop.payment(f"pay_busy_{n:08}"), {}, shop.run)
+        shop.paid_calls().call(
+            shop.offer(), shop.payment(f"pay_busy_{n:08}"), {}, shop.run
+        )
         for n in range(4)
     ]
     copying = asyncio.to_thread(back_up, shop.database, tmp_path / "copy.db")
     await asyncio.gather(copying, *busy)
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
-    assert isinstance(await shop.paid_calls().call(shop.offer(), later, {}, shop.run), Answer)
+    assert isinstance(
+        await shop.paid_calls().call(shop.offer(), later, {}, shop.run), Answer
+    )
     runs, paid = len(shop.runs), shop.paid
 
     shop.database.close()
@@ -88,8 +94,12 @@ def test_a_restored_wallet_does_not_spend_a_day_twice(
     budget_over(fresh).spent("pay_from_tomorrows", "signature")
     for hours in (0, 12, 35):  # the rest of the day, and the next one
         with pytest.raises(PaymentError, match=r"0 are left|BUDGET"):
-            budget_over(fresh, NOON + hours * 3_600_000).reserve(spending("pay_too_much", 1))
-    budget_over(fresh, NOON + 36 * 3_600_000).reserve(spending("pay_of_another_day", LIMIT))
+            budget_over(fresh, NOON + hours * 3_600_000).reserve(
+                spending("pay_too_much", 1)
+            )
+    budget_over(fresh, NOON + 36 * 3_600_000).reserve(
+        spending("pay_of_another_day", LIMIT)
+    )
     fresh.close()
 
 
@@ -105,8 +115,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a database", b"SQLite format 3\0" + bytes(4000)])
-def test_what_is_no_copy_is_refused_and_nothing_is_left(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"not a database", b"SQLite format 3\0" + bytes(4000)]
+)
+def test_what_is_no_copy_is_refused_and_nothing_is_left(
+    tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / "copy.db").write_bytes(content)
     target = Database(f"sqlite:///{tmp_path / 'new.db'}", migrate=False)
     with pytest.raises(SourceError, match="not a database of payments"):

@@ -117,7 +117,9 @@ def test_the_subscription_is_known(old: Database) -> None:
     assert [plan.id for plan in store.plans()] == ["pro"]
     (subscription,) = store.of(PAYER)
     assert subscription.plan_id == "pro"
-    assert [charge["amount"] for charge in store.charges_of(subscription.id)] == [10_000]
+    assert [charge["amount"] for charge in store.charges_of(subscription.id)] == [
+        10_000
+    ]
 
 
 def test_the_webhook_and_its_delivery_are_known(old: Database) -> None:
@@ -129,7 +131,11 @@ def test_the_webhook_and_its_delivery_are_known(old: Database) -> None:
 def test_the_channel_of_the_merchant_is_known(old: Database) -> None:
     channel = PaidChannels(old).get(CHANNEL)
     assert channel is not None
-    assert (channel.state, channel.deposit, channel.payer) == ("opening", 100_000, PAYER)
+    assert (channel.state, channel.deposit, channel.payer) == (
+        "opening",
+        100_000,
+        PAYER,
+    )
 
 
 def test_the_channel_of_the_sponsor_is_known(old: Database) -> None:
@@ -145,7 +151,11 @@ def test_the_channel_of_the_wallet_is_known(old: Database) -> None:
 def test_the_reserved_spending_is_known(old: Database) -> None:
     budget = Budget(old, PAYER, SpendingLimits({}), session="s2")
     (spending,) = budget.history()
-    assert (spending.payment_id, spending.asset, spending.amount) == (ID, str(USDC), 10_000)
+    assert (spending.payment_id, spending.asset, spending.amount) == (
+        ID,
+        str(USDC),
+        10_000,
+    )
 
 
 def test_the_listed_service_is_known(old: Database) -> None:
@@ -174,7 +184,9 @@ def test_every_older_schema_is_upgraded(empty: str, revision: str) -> None:
                 context.get_current_revision()
                 == ScriptDirectory.from_config(config).get_current_head()
             )
-            wallets = connection.execute(text("SELECT address FROM wallets")).scalars().all()
+            wallets = (
+                connection.execute(text("SELECT address FROM wallets")).scalars().all()
+            )
         assert wallets == (["w"] if has_wallets else [])
     finally:
         database.close()

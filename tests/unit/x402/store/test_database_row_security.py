@@ -28,15 +28,24 @@ def test_a_merchant_sees_its_own_rows_only(postgres_storage: Storage) -> None:
         Webhooks(database, tenant).add("https://shop.example/hook")
     for tenant in ("mine", "theirs"):
         with database.begin(tenant) as connection:
-            found = connection.execute(text("SELECT tenant FROM webhooks")).scalars().all()
+            found = (
+                connection.execute(text("SELECT tenant FROM webhooks")).scalars().all()
+            )
         assert found == [tenant]
     with database.begin() as connection:
-        assert connection.execute(text("SELECT count(*) FROM webhooks")).scalar_one() == 0
+        assert (
+            connection.execute(text("SELECT count(*) FROM webhooks")).scalar_one() == 0
+        )
     with database.begin("mine") as connection:
-        moved = connection.execute(text("UPDATE webhooks SET url = 'x' WHERE tenant = 'theirs'"))
+        moved = connection.execute(
+            text("UPDATE webhooks SET url = 'x' WHERE tenant = 'theirs'")
+        )
         assert moved.rowcount == 0
         assert (
-            connection.execute(text("DELETE FROM webhooks WHERE tenant = 'theirs'")).rowcount == 0
+            connection.execute(
+                text("DELETE FROM webhooks WHERE tenant = 'theirs'")
+            ).rowcount
+            == 0
         )
 
 
@@ -62,7 +71,9 @@ def test_every_table_of_merchants_has_its_policy(
 ) -> None:
     with postgres_storage.open().begin() as connection:
         held = connection.execute(
-            text("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")
+            text(
+                "SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity"
+            )
         ).scalars()
         assert {t.name for t in metadata.sorted_tables if "tenant" in t.c} == set(held)
 
@@ -85,28 +96,39 @@ def test_a_customer_reads_own_subscriptions_only(
             _set(connection, "app.user_id", wallet)
             _set(connection, "app.merchant", "default")
             assert (
-                connection.execute(text("SELECT subscriber FROM subscriptions")).scalars().all()
+                connection.execute(text("SELECT subscriber FROM subscriptions"))
+                .scalars()
+                .all()
                 == [wallet] * seen
             )
-            assert connection.execute(text("SELECT count(*) FROM charges")).scalar_one() == seen
+            assert (
+                connection.execute(text("SELECT count(*) FROM charges")).scalar_one()
+                == seen
+            )
 
 
 TENANT_TABLES = sorted(t.name for t in metadata.sorted_tables if "tenant" in t.c)
 
 
 @pytest.mark.parametrize("table", TENANT_TABLES)
-def test_a_login_cannot_choose_another_merchant(postgres_storage: Storage, table: str) -> None:
+def test_a_login_cannot_choose_another_merchant(
+    postgres_storage: Storage, table: str
+) -> None:
     """Whatever it sets in its session, and whichever role it takes, its rows are those that it is entered for."""
     with postgres_storage.login("superuser").engine.begin() as connection:
         columns = metadata.tables[table].columns
-        needed = {c.name: _some_value(c) for c in columns if not c.nullable} | {"tenant": "mine"}
+        needed = {c.name: _some_value(c) for c in columns if not c.nullable} | {
+            "tenant": "mine"
+        }
         connection.execute(metadata.tables[table].insert().values(**needed))
     found = {}
     for login in ("replica", "stranger"):
         with postgres_storage.login(login).engine.begin() as connection:
             _set(connection, "app.merchant", "mine")
             _set(connection, "role", "mcpsol_merchant")
-            found[login] = connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()
+            found[login] = connection.execute(
+                text(f"SELECT count(*) FROM {table}")
+            ).scalar_one()
             if login == "stranger":
                 with pytest.raises(ProgrammingError, match="row-level security"):
                     connection.execute(metadata.tables[table].insert().values(**needed))
@@ -122,7 +144,9 @@ def _set(connection: Connection, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("login", ["replica", "stranger", "customer"])
-def test_no_login_enters_itself_for_a_merchant(postgres_storage: Storage, login: str) -> None:
+def test_no_login_enters_itself_for_a_merchant(
+    postgres_storage: Storage, login: str
+) -> None:
     database = postgres_storage.login(login)
     for statement in (
         f"INSERT INTO logins VALUES ('{login}', 'merchant', 'other')",
@@ -141,12 +165,16 @@ def test_a_merchant_that_its_login_may_not_act_for_is_an_error_and_no_empty_answ
     postgres_storage: Storage,
 ) -> None:
     stranger = Webhooks(postgres_storage.login("stranger"), "mine")
-    with pytest.raises(StorageError, match="login 'stranger' may not act for the merchant 'mine'"):
+    with pytest.raises(
+        StorageError, match="login 'stranger' may not act for the merchant 'mine'"
+    ):
         stranger.all()
     assert Webhooks(postgres_storage.login("mcpsol"), "mine").all() == []  # the owner
 
 
-def test_a_replica_that_owns_nothing_opens_the_database_as_it_is(postgres_storage: Storage) -> None:
+def test_a_replica_that_owns_nothing_opens_the_database_as_it_is(
+    postgres_storage: Storage,
+) -> None:
     database = postgres_storage.open(migrate=True)
     assert Webhooks(database).all() == []
 
@@ -156,7 +184,10 @@ def test_the_logins_of_the_documentation_work(
 ) -> None:
     page = (repo / "docs/x402-storage.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```sql\n(.*?)```", page, re.S)
-    superuser, owner = postgres_storage.login("superuser"), postgres_storage.login("mcpsol")
+    superuser, owner = (
+        postgres_storage.login("superuser"),
+        postgres_storage.login("mcpsol"),
+    )
     for statement in filter(None, (part.strip() for part in block.split(";"))):
         user = superuser if statement.startswith("CREATE ROLE") else owner
         with user.engine.begin() as connection:

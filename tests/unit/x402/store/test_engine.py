@@ -41,7 +41,9 @@ def test_a_url_that_cannot_be_read_is_an_error_without_it(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", UNREACHABLE)
-def test_a_database_that_cannot_be_reached_is_an_error_without_its_password(url: str) -> None:
+def test_a_database_that_cannot_be_reached_is_an_error_without_its_password(
+    url: str,
+) -> None:
     with pytest.raises(StorageError, match="Check its URL") as caught:
         Database(url, patience=0.1)
     assert SECRET not in _shown(caught.value)
@@ -55,7 +57,10 @@ def test_a_file_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", UNREACHABLE[:2])
 def test_the_password_is_in_no_repr_and_hidden_in_logs(url: str) -> None:
     database = Database(url, migrate=False)
-    assert SECRET not in f"{database!r} {database.engine!r} {database.engine.url} {database.url}"
+    assert (
+        SECRET
+        not in f"{database!r} {database.engine!r} {database.engine.url} {database.url}"
+    )
     assert SECRET not in clean(f"cannot connect with {SECRET}")
 
 
@@ -85,16 +90,22 @@ def test_an_error_of_sql_shows_no_values(storage: Storage, statement: str) -> No
     assert SECRET not in _shown(caught.value)
 
 
-def test_an_error_before_the_statement_is_sent_shows_no_values(storage: Storage) -> None:
+def test_an_error_before_the_statement_is_sent_shows_no_values(
+    storage: Storage,
+) -> None:
     database = storage.open() if storage.is_sqlite else storage.login("mcpsol")
     with pytest.raises(Exception) as caught, database.begin() as connection:
-        connection.execute(spendings.insert().values(wallet=SECRET, payment={SECRET: object()}))
+        connection.execute(
+            spendings.insert().values(wallet=SECRET, payment={SECRET: object()})
+        )
     assert SECRET not in _shown(caught.value)
 
 
 def _shown(error: BaseException) -> str:
     """All that a traceback, a log or a tool result shows of an error."""
-    details = error.details() if isinstance(error, McpsolError) else vars(error).get("detail")
+    details = (
+        error.details() if isinstance(error, McpsolError) else vars(error).get("detail")
+    )
     chain = "".join(traceback.format_exception(error, chain=True))
     # The traceback quotes this file's lines, which name the secret but do not spell it.
     return f"{error!s} {error!r} {details} {chain}"

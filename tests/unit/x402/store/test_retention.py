@@ -63,7 +63,9 @@ async def test_a_payment_whose_call_is_gone_is_refused_and_not_sold_again(
     if how == "prune":
         removed = retention(shop, later=9 * DAY).prune(8 * DAY)
     else:
-        removed = retention(shop, later=9 * DAY).erase(wallet, receipts="receipts" in how)
+        removed = retention(shop, later=9 * DAY).erase(
+            wallet, receipts="receipts" in how
+        )
     assert (removed["executions"], removed["settlements"]) == (1, 1)
     reply = await shop.paid_calls().call(shop.offer(), payment, {}, shop.run)
     assert isinstance(reply, Refused)
@@ -105,11 +107,15 @@ async def test_what_is_young_or_unfinished_stays(shop: Shop) -> None:
 async def test_only_the_wallet_that_is_named_is_erased(shop: Shop) -> None:
     await sold(shop)
     stranger = str(Keypair().pubkey())
-    assert set(retention(shop, later=9 * DAY).erase(stranger, receipts=True).values()) == {0}
+    assert set(
+        retention(shop, later=9 * DAY).erase(stranger, receipts=True).values()
+    ) == {0}
     assert len(Sales(shop.database).calls()) == 1
 
 
-async def test_a_payers_own_payments_are_erased_when_they_have_ended(shop: Shop) -> None:
+async def test_a_payers_own_payments_are_erased_when_they_have_ended(
+    shop: Shop,
+) -> None:
     wallet = str(shop.world.payer.pubkey())
     limits = SpendingLimits({str(USDC): SpendingLimit()})
     budget = Budget(shop.database, wallet, limits, session="s")

@@ -39,7 +39,13 @@ def database(storage: Storage) -> Database:
 
 
 def _enter(
-    database: Database, tenant: str, payment_id: str, at: int, tool: int, units: int, back: int
+    database: Database,
+    tenant: str,
+    payment_id: str,
+    at: int,
+    tool: int,
+    units: int,
+    back: int,
 ) -> None:
     shared = {
         "tenant": tenant,
@@ -63,18 +69,27 @@ def _enter(
         connection.execute(insert(receipts).values(receipt))
         connection.execute(insert(executions).values(call))
         for action in ["refund.landed", "refund.failed"] if back else []:
-            record_action(connection, tenant, 0, "operator", action, payment_id, amount=str(back))
+            record_action(
+                connection, tenant, 0, "operator", action, payment_id, amount=str(back)
+            )
 
 
-@pytest.mark.parametrize("by", [(), ("day",), ("tool",), ("day", "tool"), ("tool", "day")])
-@pytest.mark.parametrize("span", [Span(), Span(START + 1, START + 3 * DAY), Span(START + 9 * DAY)])
+@pytest.mark.parametrize(
+    "by", [(), ("day",), ("tool",), ("day", "tool"), ("tool", "day")]
+)
+@pytest.mark.parametrize(
+    "span", [Span(), Span(START + 1, START + 3 * DAY), Span(START + 9 * DAY)]
+)
 @pytest.mark.parametrize("tool", [None, 0])
 def test_totals_are_those_of_a_plain_sum(
     database: Database, by: tuple[Grouping, ...], span: Span, tool: int | None
 ) -> None:
     payments, amounts, refunds = Counter[object](), Counter[object](), Counter[object]()
     for at, its_tool, units, back in PAYMENTS:
-        if not span.since_ms <= START + at < span.until_ms or tool not in (None, its_tool):
+        if not span.since_ms <= START + at < span.until_ms or tool not in (
+            None,
+            its_tool,
+        ):
             continue
         day = datetime.fromtimestamp((START + at) / 1000, UTC).date().isoformat()
         key = (day if "day" in by else None, TOOLS[its_tool] if "tool" in by else None)
@@ -84,7 +99,9 @@ def test_totals_are_those_of_a_plain_sum(
     resource = None if tool is None else TOOLS[tool]
     totals = Sales(database).totals(by, span=span, resource=resource)
     found = {(t.day, t.resource): (t.payments, t.amount, t.refunded) for t in totals}
-    assert found == {key: (payments[key], amounts[key], refunds[key]) for key in payments}
+    assert found == {
+        key: (payments[key], amounts[key], refunds[key]) for key in payments
+    }
 
 
 def test_calls_are_listed_newest_first_within_a_span(database: Database) -> None:

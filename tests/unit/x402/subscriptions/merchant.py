@@ -13,7 +13,12 @@ from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
-from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.protocol.proof import (
+    SIGN_IN_WITH_X,
+    proof_meta,
+    request_mark,
+    sign_proof,
+)
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import Run
@@ -63,7 +68,9 @@ class Merchant:
         return str(self.world.payer.pubkey())
 
     def open_book(self, database: Database | None = None) -> SubscriptionStore:
-        return SubscriptionStore(database or self.shop.database, self.tenant, self.clock)
+        return SubscriptionStore(
+            database or self.shop.database, self.tenant, self.clock
+        )
 
     def plan(self, plan_id: str = "pro", **changed: Any) -> SubscriptionPlan:
         terms: dict[str, Any] = {
@@ -86,7 +93,9 @@ class Merchant:
     def paid_calls(self, **options: Any) -> PaidCalls:
         """A replica; options of Grants under `grants`."""
         more = options.pop("grants", {})
-        return self.shop.paid_calls(grants=self.grants(options.get("database"), **more), **options)
+        return self.shop.paid_calls(
+            grants=self.grants(options.get("database"), **more), **options
+        )
 
     def offer(self, *plans: str, **options: Any) -> Offer:
         return Offer(
@@ -131,7 +140,9 @@ class Merchant:
         info = dict((required.extensions or {})[SIGN_IN_WITH_X]["info"])
         info["issuedAt"] = iso(self.clock.ms)
         mark = request_mark(info["uri"], arguments)
-        return sign_proof(wallet or self.wallet, {**info, **changed}, DEVNET, request_id=mark)
+        return sign_proof(
+            wallet or self.wallet, {**info, **changed}, DEVNET, request_id=mark
+        )
 
     def signed(
         self, tool: str, arguments: dict[str, str], wallet: Keypair | None = None
@@ -146,7 +157,9 @@ class Merchant:
         }
         info["issuedAt"] = iso(self.clock.ms)
         mark = request_mark(uri, {"tool": tool, "arguments": arguments})
-        return proof_meta(sign_proof(wallet or self.wallet, info, DEVNET, request_id=mark))
+        return proof_meta(
+            sign_proof(wallet or self.wallet, info, DEVNET, request_id=mark)
+        )
 
     async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
         return await self.shop.run(run)
@@ -174,10 +187,14 @@ def serve(merchant: Merchant) -> Server[Any]:
             tools=[types.Tool(name="quote", input_schema={"type": "object"})]
         )
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         merchant.shop.runs.append(params.name)
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool
+    )
     server.middleware.append(Paid(merchant.paid_calls(), {"quote": merchant.offer()}))
     return server

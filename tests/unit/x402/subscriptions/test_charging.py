@@ -14,7 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    SignatureStatus,
+)
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
@@ -27,7 +31,13 @@ from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, token_data
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant
 
-POINTS = ["charge.claimed", "charge.signed", "charge.recorded", "charge.landed", "charge.booked"]
+POINTS = [
+    "charge.claimed",
+    "charge.signed",
+    "charge.recorded",
+    "charge.landed",
+    "charge.booked",
+]
 
 
 @dataclass
@@ -44,7 +54,9 @@ class Till:
     def approve(self, amount: int, balance: int = 1_000_000) -> None:
         owner = self.merchant.wallet.pubkey()
         address = associated_token_address(owner, USDC, TOKEN_PROGRAM)
-        data = token_data(USDC, owner, balance, delegate=self.collector.pubkey(), delegated=amount)
+        data = token_data(
+            USDC, owner, balance, delegate=self.collector.pubkey(), delegated=amount
+        )
         self.merchant.world.set_account(address, data, TOKEN_PROGRAM)
 
     def worker(self, database: Database | None = None, **options: Any) -> Charging:
@@ -83,7 +95,9 @@ def test_due_is_charged_once_a_period(till: Till) -> None:
         assert [till.worker().run_due() for _ in range(3)] == [1, 0, 0]
         assert (till.taken, till.state(made)) == (period * 10_000, "active")
     rows = till.merchant.book.charges_of(made)
-    assert [(r["number"], r["state"]) for r in rows] == [(n, "landed") for n in (1, 2, 3, 4)]
+    assert [(r["number"], r["state"]) for r in rows] == [
+        (n, "landed") for n in (1, 2, 3, 4)
+    ]
     assert [rows[n]["period_to_ms"] for n in range(3)] == [
         rows[n + 1]["period_from_ms"] for n in range(3)
     ]
@@ -98,8 +112,14 @@ def test_what_was_agreed_ends(till: Till) -> None:
     till.merchant.clock.ms += DAY
     assert till.worker().run_due() == 0
     assert (till.state(made), till.taken) == ("expired", 10_000)
-    kinds = [d.type for d in reversed(Webhooks(till.merchant.shop.database).deliveries())]
-    assert sorted(kinds) == ["subscription.charged", "subscription.expired", "subscription.opened"]
+    kinds = [
+        d.type for d in reversed(Webhooks(till.merchant.shop.database).deliveries())
+    ]
+    assert sorted(kinds) == [
+        "subscription.charged",
+        "subscription.expired",
+        "subscription.opened",
+    ]
 
 
 def test_a_trial_ends_in_the_first_charge(till: Till) -> None:
@@ -135,15 +155,23 @@ def test_cancelled_is_never_charged_again(till: Till) -> None:
     made = till.merchant.subscribed()
     till.merchant.book.cancel(made, till.merchant.address)
     till.merchant.clock.ms += DAY
-    assert (till.worker().run_due(), till.taken, till.state(made)) == (0, 0, "cancelled")
+    assert (till.worker().run_due(), till.taken, till.state(made)) == (
+        0,
+        0,
+        "cancelled",
+    )
 
 
 @pytest.mark.parametrize("why", ["no allowance", "no balance"])
-def test_what_cannot_be_paid_is_tried_again_until_the_grace_ends(till: Till, why: str) -> None:
+def test_what_cannot_be_paid_is_tried_again_until_the_grace_ends(
+    till: Till, why: str
+) -> None:
     till.merchant.plan()
     made = till.merchant.subscribed()
     Webhooks(till.merchant.shop.database).add("https://shop.example/hook")
-    till.approve(0 if why == "no allowance" else 10**6, 10**6 if why == "no allowance" else 0)
+    till.approve(
+        0 if why == "no allowance" else 10**6, 10**6 if why == "no allowance" else 0
+    )
     till.merchant.clock.ms += DAY
     assert till.worker().run_due() == 0
     assert till.state(made) == "past_due"
@@ -166,7 +194,9 @@ def test_what_cannot_be_paid_is_tried_again_until_the_grace_ends(till: Till, why
     assert kinds.count("subscription.expired") == 1
     assert kinds.count("subscription.past_due") == 2
     failures = [
-        e for e in MerchantLog(till.merchant.shop.database).history() if e.action == "charge.failed"
+        e
+        for e in MerchantLog(till.merchant.shop.database).history()
+        if e.action == "charge.failed"
     ]
     assert len(failures) > 3
 
@@ -225,7 +255,9 @@ def test_a_charge_without_confirmation_is_waited_for_and_never_signed_twice(
     made = till.merchant.subscribed()
     till.merchant.clock.ms += DAY
     monkeypatch.setattr(
-        till.merchant.world.chain, "status", lambda signature: SignatureStatus("unknown")
+        till.merchant.world.chain,
+        "status",
+        lambda signature: SignatureStatus("unknown"),
     )
     assert till.worker().run_due() == 0
     assert till.taken == 10_000  # it landed, and nobody can tell
@@ -267,7 +299,9 @@ def test_a_charge_that_is_out_is_booked_though_it_was_cancelled_meanwhile(
     made = till.merchant.subscribed()
     till.merchant.clock.ms += DAY
     monkeypatch.setattr(
-        till.merchant.world.chain, "status", lambda signature: SignatureStatus("unknown")
+        till.merchant.world.chain,
+        "status",
+        lambda signature: SignatureStatus("unknown"),
     )
     till.worker().run_due()
     till.merchant.book.cancel(made, till.merchant.address)
@@ -302,7 +336,10 @@ def test_workers_at_once_charge_each_once(till: Till) -> None:
         t.join()
     assert (sum(landed), till.taken) == (12, 120_000)
     for found in till.merchant.book.of(till.merchant.address):
-        assert [r["state"] for r in till.merchant.book.charges_of(found.id)] == ["landed", "landed"]
+        assert [r["state"] for r in till.merchant.book.charges_of(found.id)] == [
+            "landed",
+            "landed",
+        ]
 
 
 def test_a_collector_takes_the_price_and_nothing_else(till: Till) -> None:
@@ -313,7 +350,9 @@ def test_a_collector_takes_the_price_and_nothing_else(till: Till) -> None:
     assert collector.address == str(till.collector.pubkey())
     keys = transaction.message.account_keys
     transfers = [
-        ix for ix in transaction.message.instructions if keys[ix.program_id_index] == TOKEN_PROGRAM
+        ix
+        for ix in transaction.message.instructions
+        if keys[ix.program_id_index] == TOKEN_PROGRAM
     ]
     (transfer,) = transfers
     assert bytes(transfer.data) == b"\x0c" + (10_000).to_bytes(8, "little") + b"\x06"
@@ -386,7 +425,9 @@ class ChargingMachine(RuleBasedStateMachine):
             self.till.worker(timeout=0.05, poll=0.005).run_due()
         rows = self.till.merchant.book.charges_of(self.made)
         landed = [r for r in rows if r["state"] == "landed"]
-        assert self.till.taken == 10_000 * (len(landed) - 1)  # the first was not paid on this chain
+        assert self.till.taken == 10_000 * (
+            len(landed) - 1
+        )  # the first was not paid on this chain
         starts = [r["period_from_ms"] for r in landed]
         assert len(set(starts)) == len(starts)
         assert len(landed) <= (self.till.merchant.clock.ms - self.begun) // DAY + 1

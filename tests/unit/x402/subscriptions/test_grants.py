@@ -34,7 +34,9 @@ from tests.unit.x402.subscriptions.merchant import DAY, DOMAIN, Merchant
 ASKED = {"city": "Bern"}
 
 
-async def call(merchant: Merchant, proof: Any, arguments: object = ASKED, **options: Any) -> Any:
+async def call(
+    merchant: Merchant, proof: Any, arguments: object = ASKED, **options: Any
+) -> Any:
     parsed = read_proof({PROOF_META: proof})
     return await merchant.paid_calls(**options).call(
         merchant.offer(), None, arguments, merchant.run, parsed
@@ -69,11 +71,17 @@ async def test_a_proof_is_one_call(merchant: Merchant) -> None:
     merchant.subscribed()
     proof = merchant.proof(ASKED)
     first, again = await call(merchant, proof), await call(merchant, proof)
-    assert (again.result, again.repeated, len(merchant.shop.runs)) == (first.result, True, 1)
+    assert (again.result, again.repeated, len(merchant.shop.runs)) == (
+        first.result,
+        True,
+        1,
+    )
     unbound = sign_proof(
         merchant.wallet, {k: v for k, v in proof.items() if k != "requestId"}, DEVNET
     )
-    moved = await call(merchant, unbound, {"city": "Basel"})  # the same nonce, for another call
+    moved = await call(
+        merchant, unbound, {"city": "Basel"}
+    )  # the same nonce, for another call
     assert isinstance(moved, Refused)
     assert moved.code == "payment_id_conflict"
     assert merchant.book.used(merchant.book.of(merchant.address)[0]) == 1
@@ -86,11 +94,20 @@ async def test_a_proof_is_one_call(merchant: Merchant) -> None:
             lambda m, p: {**p, "signature": str(keypair(9).sign_message(b"x"))},
             "invalid_siwx_signature",
         ),
-        (lambda m, p: {**p, "address": str(keypair(9).pubkey())}, "invalid_siwx_signature"),
+        (
+            lambda m, p: {**p, "address": str(keypair(9).pubkey())},
+            "invalid_siwx_signature",
+        ),
         (lambda m, p: {**p, "nonce": "f" * 32}, "invalid_siwx_signature"),
         (lambda m, p: {**p, "signature": "0OIl"}, "invalid_siwx_malformed_signature"),
-        (lambda m, p: m.proof(ASKED, domain="evil.example"), "invalid_siwx_domain_mismatch"),
-        (lambda m, p: m.proof(ASKED, uri="mcp://tool/other"), "invalid_siwx_uri_mismatch"),
+        (
+            lambda m, p: m.proof(ASKED, domain="evil.example"),
+            "invalid_siwx_domain_mismatch",
+        ),
+        (
+            lambda m, p: m.proof(ASKED, uri="mcp://tool/other"),
+            "invalid_siwx_uri_mismatch",
+        ),
         (lambda m, p: m.proof({"city": "Basel"}), "invalid_siwx_request_mismatch"),
         (lambda m, p: m.proof(ASKED, nonce="short"), "invalid_siwx_nonce"),
         (lambda m, p: m.proof(ASKED, issuedAt="yesterday"), "invalid_siwx_issued_at"),
@@ -139,7 +156,9 @@ async def test_a_failing_tool_is_not_counted(merchant: Merchant) -> None:
         return {"isError": True}, True
 
     proof = read_proof({PROOF_META: merchant.proof(ASKED)})
-    reply = await merchant.paid_calls().call(merchant.offer(), None, ASKED, fails, proof)
+    reply = await merchant.paid_calls().call(
+        merchant.offer(), None, ASKED, fails, proof
+    )
     assert isinstance(reply, Answer)
     assert reply.receipt is None
     assert merchant.book.used(merchant.book.of(merchant.address)[0]) == 0
@@ -156,12 +175,16 @@ async def test_calls_at_once_cannot_exceed_the_quota(merchant: Merchant) -> None
         *(call(merchant, merchant.proof(ASKED), database=r) for r in replicas)
     )
     assert sum(isinstance(r, Answer) for r in replies) == 3
-    assert {r.reason for r in replies if isinstance(r, PaymentRequiredReply)} == {"quota_exceeded"}
+    assert {r.reason for r in replies if isinstance(r, PaymentRequiredReply)} == {
+        "quota_exceeded"
+    }
     assert len(merchant.shop.runs) == 3
     assert merchant.book.used(merchant.book.of(merchant.address)[0]) == 3
 
 
-async def test_replicas_that_get_one_proof_at_once_serve_it_once(merchant: Merchant) -> None:
+async def test_replicas_that_get_one_proof_at_once_serve_it_once(
+    merchant: Merchant,
+) -> None:
     merchant.plan()
     merchant.subscribed()
     storage = merchant.shop.storage
@@ -199,12 +222,16 @@ async def test_killed_at_any_step(merchant: Merchant, point: str) -> None:
         assert reply.code == "outcome_unknown"
 
 
-async def test_over_mcp_a_client_signs_the_challenge_of_the_demand(merchant: Merchant) -> None:
+async def test_over_mcp_a_client_signs_the_challenge_of_the_demand(
+    merchant: Merchant,
+) -> None:
     merchant.clock.ms = now_ms()  # the challenge's time is the machine's
     merchant.plan()
     merchant.subscribed()
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         merchant.shop.runs.append(params.name)
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
@@ -213,7 +240,9 @@ async def test_over_mcp_a_client_signs_the_challenge_of_the_demand(merchant: Mer
             tools=[types.Tool(name="quote", input_schema={"type": "object"})]
         )
 
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool
+    )
     server.middleware.append(Paid(merchant.paid_calls(), {"quote": merchant.offer()}))
     async with Client(server) as client:
         asked = (await client.call_tool("quote", ASKED)).model_dump(
@@ -246,17 +275,23 @@ async def test_the_official_sdk_signs_what_we_read(sqlite_merchant: Merchant) ->
     merchant = sqlite_merchant
     merchant.plan()
     merchant.subscribed()
-    info = (merchant.offer().payment_required("sign").extensions or {})[SIGN_IN_WITH_X]["info"]
+    info = (merchant.offer().payment_required("sign").extensions or {})[SIGN_IN_WITH_X][
+        "info"
+    ]
     theirs = {
         **info,
         "chainId": DEVNET,
         "type": "ed25519",
         "issuedAt": merchant.proof(ASKED)["issuedAt"],
     }
-    chosen = SIWxPayload.model_validate({**theirs, "address": merchant.address, "signature": ""})
+    chosen = SIWxPayload.model_validate(
+        {**theirs, "address": merchant.address, "signature": ""}
+    )
     text = create_siwx_message(chosen, merchant.address)
     signature = encode_base58(bytes(merchant.wallet.sign_message(text.encode())))
     assert isinstance(
-        await call(merchant, {**theirs, "address": merchant.address, "signature": signature}),
+        await call(
+            merchant, {**theirs, "address": merchant.address, "signature": signature}
+        ),
         Answer,
     )

@@ -35,22 +35,37 @@ async def test_granted_calls_cost_nothing_and_the_next_one_is_paid(
     budget = budget_of(club.shop, tmp_path)
     async with Client(serve(club)) as client:
         buyer = Buyer(
-            client, payer_of(club.shop, budget), subscriber=Subscriber(club.wallet, [DOMAIN])
+            client,
+            payer_of(club.shop, budget),
+            subscriber=Subscriber(club.wallet, [DOMAIN]),
         )
-        amounts = [(await buyer.call_tool("quote", {"n": str(n)})).amount for n in range(3)]
+        amounts = [
+            (await buyer.call_tool("quote", {"n": str(n)})).amount for n in range(3)
+        ]
     assert amounts == [0, 0, 10_000]
-    assert (club.shop.paid, len(club.shop.runs), len(budget.history())) == (10_000, 3, 1)
+    assert (club.shop.paid, len(club.shop.runs), len(budget.history())) == (
+        10_000,
+        3,
+        1,
+    )
 
 
-async def test_repeats_of_one_logical_call_count_once(club: Merchant, tmp_path: Path) -> None:
+async def test_repeats_of_one_logical_call_count_once(
+    club: Merchant, tmp_path: Path
+) -> None:
     budget = budget_of(club.shop, tmp_path)
     for _ in range(3):
         async with Client(serve(club)) as client:
             buyer = Buyer(
-                client, payer_of(club.shop, budget), subscriber=Subscriber(club.wallet, [DOMAIN])
+                client,
+                payer_of(club.shop, budget),
+                subscriber=Subscriber(club.wallet, [DOMAIN]),
             )
             await buyer.call_tool("quote", {}, payment_id="pay_0123456789abcdef")
-    assert (club.shop.runs, club.book.used(club.book.of(club.address)[0])) == (["quote"], 1)
+    assert (club.shop.runs, club.book.used(club.book.of(club.address)[0])) == (
+        ["quote"],
+        1,
+    )
 
 
 async def test_nothing_is_signed_for_a_seller_that_was_not_named(
@@ -58,14 +73,20 @@ async def test_nothing_is_signed_for_a_seller_that_was_not_named(
 ) -> None:
     async with Client(serve(club)) as client:
         payer = payer_of(club.shop, budget_of(club.shop, tmp_path))
-        buyer = Buyer(client, payer, subscriber=Subscriber(club.wallet, ["other.example"]))
+        buyer = Buyer(
+            client, payer, subscriber=Subscriber(club.wallet, ["other.example"])
+        )
         assert (await buyer.call_tool("quote", {})).amount == 10_000
     subscriber = Subscriber(club.wallet, [DOMAIN])
     demand = Demand(club.offer().payment_required("pay"))
     assert subscriber.answer(demand, "mcp://tool/quote", {}) is not None
-    assert subscriber.answer(demand, "mcp://tool/other", {}) is None  # a challenge for another tool
     assert (
-        subscriber.answer(Demand(club.shop.offer().payment_required("pay")), "mcp://tool/quote", {})
+        subscriber.answer(demand, "mcp://tool/other", {}) is None
+    )  # a challenge for another tool
+    assert (
+        subscriber.answer(
+            Demand(club.shop.offer().payment_required("pay")), "mcp://tool/quote", {}
+        )
         is None
     )
 
@@ -73,7 +94,10 @@ async def test_nothing_is_signed_for_a_seller_that_was_not_named(
 async def test_over_http_too(club: Merchant, tmp_path: Path) -> None:
     url = "http://quotes.example/report?day=1"
     offer = Offer(
-        ResourceInfo(url=url), (club.world.requirements(),), plans=("pro",), domain=DOMAIN
+        ResourceInfo(url=url),
+        (club.world.requirements(),),
+        plans=("pro",),
+        domain=DOMAIN,
     )
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.subscriptions.terms import Subscription, boundary, check_period, period_at
+from mcpsol_py.x402.subscriptions.terms import (
+    Subscription,
+    boundary,
+    check_period,
+    period_at,
+)
 
 PERIODS = st.one_of(
     st.sampled_from(["monthly", "yearly"]), st.integers(1, 10**8).map(lambda n: f"{n}s")
@@ -46,12 +51,18 @@ def at(text: str) -> int:
         ),
     ],
 )
-def test_periods_start_where_the_calendar_says(period: str, anchor: str, starts: list[str]) -> None:
-    assert [boundary(period, at(anchor), n) for n in (1, 2, 3)] == [at(s) for s in starts]
+def test_periods_start_where_the_calendar_says(
+    period: str, anchor: str, starts: list[str]
+) -> None:
+    assert [boundary(period, at(anchor), n) for n in (1, 2, 3)] == [
+        at(s) for s in starts
+    ]
 
 
 @given(PERIODS, MOMENTS, MOMENTS)
-def test_every_moment_is_in_exactly_one_period(period: str, anchor: int, ms: int) -> None:
+def test_every_moment_is_in_exactly_one_period(
+    period: str, anchor: int, ms: int
+) -> None:
     number = period_at(period, anchor, ms)
     start, end = boundary(period, anchor, number), boundary(period, anchor, number + 1)
     assert start is not None
@@ -64,7 +75,8 @@ def test_every_moment_is_in_exactly_one_period(period: str, anchor: int, ms: int
 
 
 @pytest.mark.parametrize(
-    "period", ["", "0s", "-1s", "weekly", "1.5s", "s", "99999999999s", "MONTHLY", "1s\n"]
+    "period",
+    ["", "0s", "-1s", "weekly", "1.5s", "s", "99999999999s", "MONTHLY", "1s\n"],
 )
 def test_what_is_no_period(period: str) -> None:
     with pytest.raises(PaymentError) as caught:
@@ -84,9 +96,24 @@ def one(**changed: object) -> Subscription:
 @pytest.mark.parametrize(
     ("changed", "now", "state", "grants"),
     [
-        ({"charges": 0, "period_from_ms": 0, "due_ms": 50_000}, 49_999, "pending", True),
-        ({"charges": 0, "period_from_ms": 0, "due_ms": 50_000}, 50_000, "past_due", True),
-        ({"charges": 0, "period_from_ms": 0, "due_ms": 50_000}, 80_000, "expired", False),
+        (
+            {"charges": 0, "period_from_ms": 0, "due_ms": 50_000},
+            49_999,
+            "pending",
+            True,
+        ),
+        (
+            {"charges": 0, "period_from_ms": 0, "due_ms": 50_000},
+            50_000,
+            "past_due",
+            True,
+        ),
+        (
+            {"charges": 0, "period_from_ms": 0, "due_ms": 50_000},
+            80_000,
+            "expired",
+            False,
+        ),
         ({}, 149_999, "active", True),
         ({}, 150_000, "past_due", True),
         ({}, 179_999, "past_due", True),
@@ -110,4 +137,7 @@ def test_a_late_charge_pays_the_period_that_runs_now() -> None:
     late = one(grace_ms=10**9)
     assert late.next_period(151_000) == (150_000, 250_000)
     assert late.next_period(451_000) == (450_000, 550_000)
-    assert late.next_period(60_000) == (150_000, 250_000)  # paid ahead: the one that follows
+    assert late.next_period(60_000) == (
+        150_000,
+        250_000,
+    )  # paid ahead: the one that follows

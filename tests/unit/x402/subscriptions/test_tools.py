@@ -41,7 +41,11 @@ def body(result: dict[str, Any]) -> dict[str, Any]:
 
 def code(result: dict[str, Any]) -> str:
     assert result["isError"]
-    told = result["_meta"][ERROR_META] if "_meta" in result else result["structuredContent"]
+    told = (
+        result["_meta"][ERROR_META]
+        if "_meta" in result
+        else result["structuredContent"]
+    )
     assert told["error"] is True
     assert told["message"]
     assert told["code"] in ERROR_CODES
@@ -57,10 +61,16 @@ async def test_any_server_has_them_beside_its_own(merchant: Merchant, era: Any) 
             tools=[types.Tool(name="own", input_schema={"type": "object"})]
         )
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return types.CallToolResult(content=[types.TextContent(type="text", text=params.name)])
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=params.name)]
+        )
 
-    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool
+    )
     server.middleware.append(merchant.tools())
     async with Client(server, mode=era) as client:
         listed = {t.name: t for t in (await client.list_tools()).tools}
@@ -85,7 +95,11 @@ async def test_any_server_has_them_beside_its_own(merchant: Merchant, era: Any) 
 async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
     merchant.plan(description="All tools", features=("quotes", "history"))
     about = body(await ask(merchant, "get_subscription_info", planId="pro"))["plan"]
-    assert (about["amount"], about["interval"], about["maxApiCalls"]) == ("10000", "86400s", 3)
+    assert (about["amount"], about["interval"], about["maxApiCalls"]) == (
+        "10000",
+        "86400s",
+        3,
+    )
     arguments = {"planId": "pro", "walletAddress": merchant.address}
     asked = await ask(merchant, "subscribe", **arguments)
     assert code(asked) == "PAYMENT_REQUIRED"
@@ -96,8 +110,15 @@ async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
     paid = await ask(merchant, "subscribe", payment, **arguments)
     made = body(paid)["subscription"]
     assert paid["_meta"][RESPONSE_META]["success"]
-    assert (made["status"], made["userId"], made["callsLeft"]) == ("active", merchant.address, 3)
-    assert made["paymentHistory"][0]["txHash"] == paid["_meta"][RESPONSE_META]["transaction"]
+    assert (made["status"], made["userId"], made["callsLeft"]) == (
+        "active",
+        merchant.address,
+        3,
+    )
+    assert (
+        made["paymentHistory"][0]["txHash"]
+        == paid["_meta"][RESPONSE_META]["transaction"]
+    )
     again = body(await ask(merchant, "subscribe", payment, **arguments))["subscription"]
     assert (again["id"], merchant.shop.paid) == (made["id"], 10_000)
     standing = body(
@@ -105,7 +126,9 @@ async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
     )  # nothing is due: nothing is asked
     assert standing["subscription"]["id"] == made["id"]
     assert (
-        body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))["subscription"]
+        body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))[
+            "subscription"
+        ]
         == made
     )
 
@@ -124,33 +147,46 @@ async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
         == "SIGNATURE_REQUIRED"
     )
     signed = merchant.signed("cancel_subscription", cancelling)
-    ended = body(await ask(merchant, "cancel_subscription", signed, **cancelling))["subscription"]
-    assert (ended["status"], ended["usable"], ended["autoRenew"]) == ("cancelled", True, False)
-    merchant.clock.ms += DAY
-    assert not body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))[
+    ended = body(await ask(merchant, "cancel_subscription", signed, **cancelling))[
         "subscription"
-    ]["usable"]
+    ]
+    assert (ended["status"], ended["usable"], ended["autoRenew"]) == (
+        "cancelled",
+        True,
+        False,
+    )
+    merchant.clock.ms += DAY
+    assert not body(
+        await ask(merchant, "check_subscription", subscriptionId=made["id"])
+    )["subscription"]["usable"]
     told = [
-        (e.actor, e.action) for e in MerchantLog(merchant.shop.database).history(subject=made["id"])
+        (e.actor, e.action)
+        for e in MerchantLog(merchant.shop.database).history(subject=made["id"])
     ]
     assert (merchant.address, "subscription.cancelled") in told
 
 
-async def test_what_has_ended_does_not_come_back_without_a_new_payment(merchant: Merchant) -> None:
+async def test_what_has_ended_does_not_come_back_without_a_new_payment(
+    merchant: Merchant,
+) -> None:
     merchant.plan()
     first = merchant.subscribed()
     merchant.book.cancel(first, merchant.address)
     arguments = {"planId": "pro", "walletAddress": merchant.address}
     assert code(await ask(merchant, "subscribe", **arguments)) == "PAYMENT_REQUIRED"
-    made = body(await ask(merchant, "subscribe", paying(merchant.payment()), **arguments))[
-        "subscription"
-    ]
+    made = body(
+        await ask(merchant, "subscribe", paying(merchant.payment()), **arguments)
+    )["subscription"]
     assert made["id"] != first
     merchant.clock.ms += 2 * DAY
     assert merchant.book.get(made["id"]).state(merchant.clock.ms) == "expired"
     signed = merchant.signed("cancel_subscription", {"subscriptionId": made["id"]})
     assert (
-        code(await ask(merchant, "cancel_subscription", signed, subscriptionId=made["id"]))
+        code(
+            await ask(
+                merchant, "cancel_subscription", signed, subscriptionId=made["id"]
+            )
+        )
         == "SUBSCRIPTION_EXPIRED"
     )
     assert code(await ask(merchant, "subscribe", **arguments)) == "PAYMENT_REQUIRED"
@@ -163,22 +199,34 @@ async def test_a_trial_is_for_who_signs_and_once(merchant: Merchant) -> None:
     assert code(asked) == "PAYMENT_REQUIRED"
     assert "sign-in-with-x" in asked["structuredContent"]["extensions"]
     stranger = merchant.signed("subscribe", arguments, keypair(9))
-    assert code(await ask(merchant, "subscribe", stranger, **arguments)) == "SIGNATURE_REQUIRED"
+    assert (
+        code(await ask(merchant, "subscribe", stranger, **arguments))
+        == "SIGNATURE_REQUIRED"
+    )
     signed = merchant.signed("subscribe", arguments)
     trial = body(await ask(merchant, "subscribe", signed, **arguments))["subscription"]
-    assert (trial["status"], trial["usable"], merchant.shop.paid) == ("pending", True, 0)
+    assert (trial["status"], trial["usable"], merchant.shop.paid) == (
+        "pending",
+        True,
+        0,
+    )
     assert (
-        body(await ask(merchant, "subscribe", signed, **arguments))["subscription"]["id"]
+        body(await ask(merchant, "subscribe", signed, **arguments))["subscription"][
+            "id"
+        ]
         == trial["id"]
     )
     merchant.clock.ms += DAY
-    paid = body(await ask(merchant, "subscribe", paying(merchant.payment()), **arguments))[
-        "subscription"
-    ]
+    paid = body(
+        await ask(merchant, "subscribe", paying(merchant.payment()), **arguments)
+    )["subscription"]
     assert (paid["id"], paid["status"]) == (trial["id"], "active")
     merchant.clock.ms += 3 * DAY
     again = merchant.signed("subscribe", arguments)
-    assert code(await ask(merchant, "subscribe", again, **arguments)) == "INVALID_PARAMETERS"
+    assert (
+        code(await ask(merchant, "subscribe", again, **arguments))
+        == "INVALID_PARAMETERS"
+    )
 
 
 async def test_payments_that_do_not_do(merchant: Merchant) -> None:
@@ -191,7 +239,8 @@ async def test_payments_that_do_not_do(merchant: Merchant) -> None:
     )
     lying = little.model_copy(update={"accepted": merchant.world.requirements(10_000)})
     assert (
-        code(await ask(merchant, "subscribe", paying(lying), **arguments)) == "PAYMENT_INSUFFICIENT"
+        code(await ask(merchant, "subscribe", paying(lying), **arguments))
+        == "PAYMENT_INSUFFICIENT"
     )
     assert (
         code(await ask(merchant, "subscribe", {"x402/payment": "?"}, **arguments))
@@ -200,7 +249,10 @@ async def test_payments_that_do_not_do(merchant: Merchant) -> None:
     spent = merchant.payment()
     body(await ask(merchant, "subscribe", paying(spent), **arguments))
     other = {**arguments, "walletAddress": str(keypair(9).pubkey())}
-    assert code(await ask(merchant, "subscribe", paying(spent), **other)) == "PAYMENT_INVALID"
+    assert (
+        code(await ask(merchant, "subscribe", paying(spent), **other))
+        == "PAYMENT_INVALID"
+    )
     assert merchant.shop.paid == 10_000
 
 

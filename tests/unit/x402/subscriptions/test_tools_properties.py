@@ -30,7 +30,9 @@ from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC, keypair
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
 
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(
+    max_examples=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @contextmanager
@@ -86,11 +88,15 @@ def test_property_1_402_response_structure(
     assert shared.shop.runs == []
 
 
-def test_property_1_402_response_structure_of_the_tool_subscribe(shared: Merchant) -> None:
+def test_property_1_402_response_structure_of_the_tool_subscribe(
+    shared: Merchant,
+) -> None:
     """The same with the names that the design gives, in `_meta`."""
     shared.plan("p1", price=77)
     asked = asyncio.run(
-        shared.tools().call("subscribe", {"planId": "p1", "walletAddress": shared.address}, {})
+        shared.tools().call(
+            "subscribe", {"planId": "p1", "walletAddress": shared.address}, {}
+        )
     )
     told = asked["_meta"][ERROR_META]["paymentRequired"]
     assert told == {
@@ -130,7 +136,9 @@ class StatusTransitions(RuleBasedStateMachine):
         self.folder = TemporaryDirectory()
         self.merchant = Merchant(Shop(Path(self.folder.name) / "payments.db"))
         for plan in ("one", "two"):
-            self.merchant.plan(plan, trial_ms=trial, grace_ms=grace, max_charges=most, quota=2)
+            self.merchant.plan(
+                plan, trial_ms=trial, grace_ms=grace, max_charges=most, quota=2
+            )
         self.states: dict[str, str] = {}
         self.payments = 0
         self.since: dict[str, int] = {}  # payments when the subscription was first seen
@@ -165,7 +173,9 @@ class StatusTransitions(RuleBasedStateMachine):
     @rule(plan=st.sampled_from(["one", "two"]))
     def pay(self, plan: str) -> None:
         self.payments += 1
-        self.merchant.book.pay(plan, self.merchant.address, f"pay_{self.payments}", "sig")
+        self.merchant.book.pay(
+            plan, self.merchant.address, f"pay_{self.payments}", "sig"
+        )
         self.look(paid=True)
 
     @rule(plan=st.sampled_from(["one", "two"]))
@@ -173,7 +183,9 @@ class StatusTransitions(RuleBasedStateMachine):
         self.proofs += 1
         self.refused_as(
             ("INVALID_PARAMETERS",),
-            lambda: self.merchant.book.try_out(plan, self.merchant.address, f"siwx_{self.proofs}"),
+            lambda: self.merchant.book.try_out(
+                plan, self.merchant.address, f"siwx_{self.proofs}"
+            ),
         )
         self.look()
 
@@ -185,7 +197,8 @@ class StatusTransitions(RuleBasedStateMachine):
         one = found[n % len(found)]
         live = one.state(self.merchant.clock.ms) != "expired"
         done = self.refused_as(
-            ("SUBSCRIPTION_EXPIRED",), lambda: self.merchant.book.cancel(one.id, "subscriber")
+            ("SUBSCRIPTION_EXPIRED",),
+            lambda: self.merchant.book.cancel(one.id, "subscriber"),
         )
         assert done == live
         self.look()
@@ -199,7 +212,8 @@ class StatusTransitions(RuleBasedStateMachine):
         live = one.state(self.merchant.clock.ms) in ("pending", "active", "past_due")
         assert (
             self.refused_as(
-                ("SUBSCRIPTION_EXPIRED",), lambda: self.merchant.book.change(one.id, plan)
+                ("SUBSCRIPTION_EXPIRED",),
+                lambda: self.merchant.book.change(one.id, plan),
             )
             == live
         )
@@ -227,7 +241,10 @@ class StatusTransitions(RuleBasedStateMachine):
             return
         for found in self.all():
             if self.states.get(found.id) in ("cancelled", "expired"):
-                assert found.state(self.merchant.clock.ms + 100 * DAY) in ("cancelled", "expired")
+                assert found.state(self.merchant.clock.ms + 100 * DAY) in (
+                    "cancelled",
+                    "expired",
+                )
                 assert not found.grants(self.merchant.clock.ms + 100 * DAY)
 
     def teardown(self) -> None:
@@ -245,7 +262,9 @@ def test_property_2_subscription_status_transitions() -> None:
 
 @settings(QUICK, max_examples=20)
 @given(price=st.integers(2, 10_000), short=st.integers(1, 10_000), lies=st.booleans())
-def test_property_3_payment_amount_verification(price: int, short: int, lies: bool) -> None:
+def test_property_3_payment_amount_verification(
+    price: int, short: int, lies: bool
+) -> None:
     """Whoever pays less than the price gets a demand, whatever the payment says of itself; the price itself does."""
     with a_merchant() as merchant:
         merchant.plan("p", price=price)
@@ -253,13 +272,19 @@ def test_property_3_payment_amount_verification(price: int, short: int, lies: bo
         paid = max(price - short, 1)
         payment = merchant.payment(paid)
         if lies:
-            payment = payment.model_copy(update={"accepted": merchant.world.requirements(price)})
-        refused = asyncio.run(merchant.tools().call("subscribe", arguments, paying(payment)))
+            payment = payment.model_copy(
+                update={"accepted": merchant.world.requirements(price)}
+            )
+        refused = asyncio.run(
+            merchant.tools().call("subscribe", arguments, paying(payment))
+        )
         assert refused["_meta"][ERROR_META]["code"] == "PAYMENT_INSUFFICIENT"
         assert read_demand(refused) is not None
         assert (merchant.shop.paid, merchant.book.of(merchant.address)) == (0, [])
         taken = asyncio.run(
-            merchant.tools().call("subscribe", arguments, paying(merchant.payment(price)))
+            merchant.tools().call(
+                "subscribe", arguments, paying(merchant.payment(price))
+            )
         )
         assert not taken.get("isError")
         assert merchant.shop.paid == price
@@ -310,13 +335,21 @@ WRONG = st.one_of(
 @given(
     tool=st.sampled_from([t["name"] for t in TOOLS if t["inputSchema"]["required"]]),
     values=st.dictionaries(
-        st.sampled_from(["planId", "walletAddress", "subscriptionId", "more"]), WRONG, max_size=4
+        st.sampled_from(["planId", "walletAddress", "subscriptionId", "more"]),
+        WRONG,
+        max_size=4,
     ),
 )
-def test_property_5_input_validation(shared: Merchant, tool: str, values: dict[str, Any]) -> None:
+def test_property_5_input_validation(
+    shared: Merchant, tool: str, values: dict[str, Any]
+) -> None:
     """Invalid parameters get a structured error, and the tool does nothing."""
     shared.plan("valid")
-    before = (shared.book.plans(), len(shared.book.of(shared.address)), shared.shop.paid)
+    before = (
+        shared.book.plans(),
+        len(shared.book.of(shared.address)),
+        shared.shop.paid,
+    )
     schema = next(t["inputSchema"] for t in TOOLS if t["name"] == tool)
     wanted = schema["required"]
     result = asyncio.run(shared.tools().call(tool, values, {}))
@@ -326,14 +359,22 @@ def test_property_5_input_validation(shared: Merchant, tool: str, values: dict[s
     assert body["code"] in ERROR_CODES
     named = set(values) == set(wanted)
     texts = all(
-        isinstance(v, str) and 0 < len(v) <= 200 and v.isprintable() for v in values.values()
+        isinstance(v, str) and 0 < len(v) <= 200 and v.isprintable()
+        for v in values.values()
     )
     if not named or not texts:
         assert body["code"] == "INVALID_PARAMETERS"
     else:
-        missing = {"subscribe": "INVALID_WALLET_ADDRESS", "get_subscription_info": "PLAN_NOT_FOUND"}
+        missing = {
+            "subscribe": "INVALID_WALLET_ADDRESS",
+            "get_subscription_info": "PLAN_NOT_FOUND",
+        }
         assert body["code"] == missing.get(tool, "SUBSCRIPTION_NOT_FOUND")
-    assert (shared.book.plans(), len(shared.book.of(shared.address)), shared.shop.paid) == before
+    assert (
+        shared.book.plans(),
+        len(shared.book.of(shared.address)),
+        shared.shop.paid,
+    ) == before
 
 
 # -- Property 6 -------------------------------------------------------------------------------------------------------
@@ -363,7 +404,9 @@ def test_property_6_sensitive_data_protection(seed: bytes, what: str) -> None:
     try:
         with TemporaryDirectory() as folder:
             payer = Keypair.from_seed(seed)
-            merchant = Merchant(Shop(Path(folder) / "payments.db", world=World(payer=payer)))
+            merchant = Merchant(
+                Shop(Path(folder) / "payments.db", world=World(payer=payer))
+            )
             merchant.plan()
             arguments = {"planId": "pro", "walletAddress": merchant.address}
             payment = paying(merchant.payment(1 if what == "short" else 10_000))
@@ -373,7 +416,9 @@ def test_property_6_sensitive_data_protection(seed: bytes, what: str) -> None:
                 asyncio.run(merchant.tools().call("subscribe", arguments, payment))
             signed = merchant.signed("cancel_subscription", {"subscriptionId": "sub_x"})
             asyncio.run(
-                merchant.tools().call("cancel_subscription", {"subscriptionId": "sub_x"}, signed)
+                merchant.tools().call(
+                    "cancel_subscription", {"subscriptionId": "sub_x"}, signed
+                )
             )
             logging.getLogger("mcpsol_py.test").debug("the handler listens")
             merchant.shop.database.close()
@@ -382,11 +427,17 @@ def test_property_6_sensitive_data_protection(seed: bytes, what: str) -> None:
         root.setLevel(before)
     told = "\n".join(lines)
     assert "the handler listens" in told
-    secrets = [seed.hex(), str(payer), payment["x402/payment"]["payload"]["transaction"]]
+    secrets = [
+        seed.hex(),
+        str(payer),
+        payment["x402/payment"]["payload"]["transaction"],
+    ]
     secrets.append(signed["x402/sign-in-with-x"]["signature"])
     for secret in secrets:
         assert secret not in told
 
 
 def test_a_plan_shows_nothing_secret() -> None:
-    assert "whsec" not in repr(SubscriptionPlan("p", "n", DEVNET, "a", "m", 1, "monthly"))
+    assert "whsec" not in repr(
+        SubscriptionPlan("p", "n", DEVNET, "a", "m", 1, "monthly")
+    )

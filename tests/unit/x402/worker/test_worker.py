@@ -149,13 +149,17 @@ class Receiver:
         status = self.answers.pop(0) if self.answers else 200
         if status == 0:
             raise httpx.ConnectError("no route to https://shop.example/hook?key=SECRET")
-        return httpx.Response(status, headers={"location": "https://elsewhere.example/"})
+        return httpx.Response(
+            status, headers={"location": "https://elsewhere.example/"}
+        )
 
 
 def make_due(storage: Storage) -> None:
     """As if the pause before the next try were over."""
     database = storage.opened[0]
-    database.run(lambda c, _: c.execute(deliveries.update().values(next_ms=0)), "default")
+    database.run(
+        lambda c, _: c.execute(deliveries.update().values(next_ms=0)), "default"
+    )
 
 
 async def test_an_event_arrives_signed_and_once(storage: Storage) -> None:
@@ -196,7 +200,9 @@ async def test_what_is_not_taken_is_sent_again_and_in_the_end_given_up(
     assert dead.attempts == tries
     assert "SECRET" not in str(dead.error)
     assert len({r.headers["webhook-id"] for r in receiver.got}) == 1
-    assert all(r.url.host == "shop.example" for r in receiver.got)  # no redirect is followed
+    assert all(
+        r.url.host == "shop.example" for r in receiver.got
+    )  # no redirect is followed
     webhooks.again(dead.id)
     assert await deliver_due(webhooks, receiver.client) == 1
 
@@ -207,15 +213,21 @@ async def test_workers_at_once_send_each_event_once(storage: Storage) -> None:
     for n in range(12):
         webhooks.emit("paid", {"n": n})
     others = [Webhooks(storage.open(migrate=False)) for _ in range(3)]
-    taken = await asyncio.gather(*(deliver_due(w, receiver.client, limit=6) for w in others))
+    taken = await asyncio.gather(
+        *(deliver_due(w, receiver.client, limit=6) for w in others)
+    )
     assert sum(taken) == 12
-    assert len({r.headers["webhook-id"] for r in receiver.got}) == len(receiver.got) == 12
+    assert (
+        len({r.headers["webhook-id"] for r in receiver.got}) == len(receiver.got) == 12
+    )
 
 
 @pytest.mark.parametrize(
     "url", ["http://shop.example/", "ftp://shop.example/", "shop.example", "https://"]
 )
-def test_an_address_that_is_not_https_is_refused(sqlite_storage: Storage, url: str) -> None:
+def test_an_address_that_is_not_https_is_refused(
+    sqlite_storage: Storage, url: str
+) -> None:
     with pytest.raises(PaymentError):
         Webhooks(sqlite_storage.open()).add(url)
 
@@ -245,8 +257,12 @@ async def test_a_settlement_that_was_left_pending_is_ended_and_its_receipt_kept(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, broadcasts: bool
 ) -> None:
     offer, payment = shop.offer(broadcasts=broadcasts), shop.payment()
-    monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)
+    monkeypatch.setattr(
+        shop.world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
+    assert isinstance(
+        await shop.paid_calls().call(offer, payment, {}, shop.run), Refused
+    )
     monkeypatch.undo()
     await asyncio.sleep(0.06)
     assert reconcile_settlements(SqlSettlements(shop.database), shop.world.chain) == 1
@@ -266,14 +282,17 @@ async def test_a_payment_that_can_no_longer_land_charges_nobody(
 ) -> None:
     payment = shop.payment()
     monkeypatch.setattr(shop.world.chain, "send", lambda transaction: "dropped")
-    assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Refused)
+    assert isinstance(
+        await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Refused
+    )
     monkeypatch.undo()
     shop.world.svm.expire_blockhash()
     await asyncio.sleep(0.06)
     assert reconcile_settlements(SqlSettlements(shop.database), shop.world.chain) == 1
     calls(shop)
     assert isinstance(
-        await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), PaymentRequiredReply
+        await shop.paid_calls().call(shop.offer(), payment, {}, shop.run),
+        PaymentRequiredReply,
     )
     assert (len(shop.runs), shop.paid) == (1, 0)
     assert Receipts(shop.database).history() == []
@@ -283,8 +302,12 @@ async def test_a_settlement_of_another_facilitator_is_found_on_chain(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = shop.payment()
-    monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Refused)
+    monkeypatch.setattr(
+        shop.world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
+    assert isinstance(
+        await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Refused
+    )
     monkeypatch.undo()
     for row in SqlSettlements(shop.database).open():  # it keeps them elsewhere
         SqlSettlements(shop.database).release(row.key)
@@ -329,14 +352,30 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(
 ) -> None:
     """The whole round: a payment without confirmation, on both sides, and an event about it."""
     asset, wallet = str(USDC), str(shop.world.payer.pubkey())
-    budget = Budget(shop.database, wallet, SpendingLimits({asset: SpendingLimit()}), session="s")
+    budget = Budget(
+        shop.database, wallet, SpendingLimits({asset: SpendingLimit()}), session="s"
+    )
     offer, payment = shop.offer(), shop.payment()
-    monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)
+    monkeypatch.setattr(
+        shop.world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
+    assert isinstance(
+        await shop.paid_calls().call(offer, payment, {}, shop.run), Refused
+    )
     monkeypatch.undo()
     body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
     budget.reserve(
-        Spending(wallet, "pay_0123456789abcdef", "s", DEVNET, asset, 10_000, "payee", "r", "q")
+        Spending(
+            wallet,
+            "pay_0123456789abcdef",
+            "s",
+            DEVNET,
+            asset,
+            10_000,
+            "payee",
+            "r",
+            "q",
+        )
     )
     budget.signed("pay_0123456789abcdef", body, "tx:x")
     receiver = Receiver()
@@ -345,7 +384,10 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(
     webhooks.emit("paid", {})
     await asyncio.sleep(0.06)
     jobs = merchant_jobs(
-        shop.database, chains={DEVNET: shop.world.chain}, client=receiver.client, lease=0.05
+        shop.database,
+        chains={DEVNET: shop.world.chain},
+        client=receiver.client,
+        lease=0.05,
     )
     done = await Worker(shop.database, jobs).run_once(all_jobs=True)
     assert done == {

@@ -53,10 +53,15 @@ def upgrade() -> None:
         sa.Column("model", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_catalog_versions"),
         sa.ForeignKeyConstraint(
-            ["program_id"], ["catalog_programs.id"], name="fk_catalog_versions_program_id"
+            ["program_id"],
+            ["catalog_programs.id"],
+            name="fk_catalog_versions_program_id",
         ),
         sa.UniqueConstraint(
-            "program_id", "source", "hash", name="uq_catalog_versions_program_id_source_hash"
+            "program_id",
+            "source",
+            "hash",
+            name="uq_catalog_versions_program_id_source_hash",
         ),
     )
     op.create_table(

@@ -24,7 +24,9 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_settlements_state_touched_ms", "settlements", ["state", "touched_ms"])
+    op.create_index(
+        "ix_settlements_state_touched_ms", "settlements", ["state", "touched_ms"]
+    )
     op.create_table(
         "executions",
         sa.Column("tenant", sa.String(64), primary_key=True),
@@ -47,10 +49,17 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index(
-        "ix_executions_tenant_payment_key", "executions", ["tenant", "payment_key"], unique=True
+        "ix_executions_tenant_payment_key",
+        "executions",
+        ["tenant", "payment_key"],
+        unique=True,
     )
-    op.create_index("ix_executions_state_touched_ms", "executions", ["state", "touched_ms"])
-    op.create_index("ix_executions_tenant_created_ms", "executions", ["tenant", "created_ms"])
+    op.create_index(
+        "ix_executions_state_touched_ms", "executions", ["state", "touched_ms"]
+    )
+    op.create_index(
+        "ix_executions_tenant_created_ms", "executions", ["tenant", "created_ms"]
+    )
 
 
 def downgrade() -> None:

@@ -37,11 +37,15 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_spendings_wallet_asset_day", "spendings", ["wallet", "asset", "day"])
+    op.create_index(
+        "ix_spendings_wallet_asset_day", "spendings", ["wallet", "asset", "day"]
+    )
     op.create_index(
         "ix_spendings_wallet_asset_session", "spendings", ["wallet", "asset", "session"]
     )
-    op.create_index("ix_spendings_state_touched_ms", "spendings", ["state", "touched_ms"])
+    op.create_index(
+        "ix_spendings_state_touched_ms", "spendings", ["state", "touched_ms"]
+    )
 
 
 def downgrade() -> None:

@@ -99,12 +99,19 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_subscriptions_tenant_subscriber", "subscriptions", ["tenant", "subscriber"])
     op.create_index(
-        "ix_subscriptions_tenant_next_try_ms", "subscriptions", ["tenant", "next_try_ms"]
+        "ix_subscriptions_tenant_subscriber", "subscriptions", ["tenant", "subscriber"]
     )
     op.create_index(
-        "ix_subscriptions_tenant_opened_by", "subscriptions", ["tenant", "opened_by"], unique=True
+        "ix_subscriptions_tenant_next_try_ms",
+        "subscriptions",
+        ["tenant", "next_try_ms"],
+    )
+    op.create_index(
+        "ix_subscriptions_tenant_opened_by",
+        "subscriptions",
+        ["tenant", "opened_by"],
+        unique=True,
     )
     op.create_table(
         "charges",
@@ -123,7 +130,9 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index(
-        "ix_charges_tenant_state_touched_ms", "charges", ["tenant", "state", "touched_ms"]
+        "ix_charges_tenant_state_touched_ms",
+        "charges",
+        ["tenant", "state", "touched_ms"],
     )
     op.create_table(
         "usages",
@@ -168,7 +177,9 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index(
-        "ix_deliveries_tenant_state_next_ms", "deliveries", ["tenant", "state", "next_ms"]
+        "ix_deliveries_tenant_state_next_ms",
+        "deliveries",
+        ["tenant", "state", "next_ms"],
     )
     op.create_table(
         "leases",
@@ -202,10 +213,16 @@ def _isolate() -> None:
             "USING (tenant = current_setting('app.merchant', true)) "
             "WITH CHECK (tenant = current_setting('app.merchant', true))"
         )
-        rights = "SELECT, INSERT" if table == "audit_log" else "SELECT, INSERT, UPDATE, DELETE"
+        rights = (
+            "SELECT, INSERT"
+            if table == "audit_log"
+            else "SELECT, INSERT, UPDATE, DELETE"
+        )
         op.execute(f"GRANT {rights} ON {table} TO mcpsol_merchant")
     for table in SHARED:
-        op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO mcpsol_merchant")
+        op.execute(
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO mcpsol_merchant"
+        )
     # So that a replica which opens the database can see that there is nothing to migrate.
     op.execute("GRANT SELECT ON alembic_version TO mcpsol_merchant")
     mine = "subscriber = current_setting('app.user_id', true)"

@@ -43,7 +43,9 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index(
-        "ix_channels_tenant_state_touched_ms", "channels", ["tenant", "state", "touched_ms"]
+        "ix_channels_tenant_state_touched_ms",
+        "channels",
+        ["tenant", "state", "touched_ms"],
     )
     op.create_table(
         "wallet_channels",
@@ -68,7 +70,9 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index(
-        "ix_wallet_channels_wallet_asset_pay_to", "wallet_channels", ["wallet", "asset", "pay_to"]
+        "ix_wallet_channels_wallet_asset_pay_to",
+        "wallet_channels",
+        ["wallet", "asset", "pay_to"],
     )
     op.create_table(
         "sponsored_channels",
@@ -82,7 +86,9 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index(
-        "ix_sponsored_channels_network_touched_ms", "sponsored_channels", ["network", "touched_ms"]
+        "ix_sponsored_channels_network_touched_ms",
+        "sponsored_channels",
+        ["network", "touched_ms"],
     )
     if op.get_bind().dialect.name == "postgresql":
         _isolate()
@@ -93,9 +99,13 @@ def _isolate() -> None:
     mine = "tenant = current_setting('app.merchant', true)"
     op.execute("ALTER TABLE channels ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE channels FORCE ROW LEVEL SECURITY")
-    op.execute(f"CREATE POLICY channels_merchant ON channels USING ({mine}) WITH CHECK ({mine})")
+    op.execute(
+        f"CREATE POLICY channels_merchant ON channels USING ({mine}) WITH CHECK ({mine})"
+    )
     for table in ("channels", "wallet_channels", "sponsored_channels"):
-        op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO mcpsol_merchant")
+        op.execute(
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO mcpsol_merchant"
+        )
 
 
 def downgrade() -> None:

@@ -47,7 +47,9 @@ def _isolate() -> None:
     op.execute(
         f"CREATE POLICY payment_owners_merchant ON payment_owners USING ({mine}) WITH CHECK ({mine})"
     )
-    op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON payment_owners TO mcpsol_merchant")
+    op.execute(
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON payment_owners TO mcpsol_merchant"
+    )
 
 
 def downgrade() -> None:

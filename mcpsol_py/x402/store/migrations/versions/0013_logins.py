@@ -54,7 +54,11 @@ def _create_function() -> None:
 
     session_user is the login itself, which no login can change.
     """
-    schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
+    schema = (
+        op.get_bind()
+        .execute(sa.text("SELECT quote_ident(current_schema())"))
+        .scalar_one()
+    )
     op.execute(
         f"""
         CREATE FUNCTION may_act_as(kind text, wanted text) RETURNS boolean
@@ -72,7 +76,9 @@ def _create_function() -> None:
 def _set_policies(*, merchant: str, subscriber: str) -> None:
     for table in TABLES:
         mine = f"tenant = {merchant}"
-        op.execute(f"ALTER POLICY {table}_merchant ON {table} USING ({mine}) WITH CHECK ({mine})")
+        op.execute(
+            f"ALTER POLICY {table}_merchant ON {table} USING ({mine}) WITH CHECK ({mine})"
+        )
     mine = f"subscriber = {subscriber}"
     op.execute(f"ALTER POLICY subscriptions_own ON subscriptions USING ({mine})")
     op.execute(

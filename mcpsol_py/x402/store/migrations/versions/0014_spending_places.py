@@ -17,7 +17,9 @@ def upgrade() -> None:
     op.add_column("spendings", sa.Column("host", sa.String(255)))
     op.add_column("spendings", sa.Column("tool", sa.String(128)))
     op.create_index(
-        "ix_spendings_wallet_created_ms", "spendings", ["wallet", "created_ms", "payment_id"]
+        "ix_spendings_wallet_created_ms",
+        "spendings",
+        ["wallet", "created_ms", "payment_id"],
     )
 
 
