@@ -82,9 +82,9 @@ ROWS: dict[str, list[str]] = {
         r"\bheld_by\(",
     ],
     "look at Token-2022's extensions": [
-        r"for extension in extensions\((shown|coins)\):",
-        r"extension\.kind",
-        r"extension\.is_zero\(",
+        r"for extension\d* in extensions\((shown|coins)\):",
+        r"extension\d*\.kind",
+        r"extension\d*\.is_zero\(",
         r"\bseen\(shown, coins\)",
     ],
     "read an account's bytes": [

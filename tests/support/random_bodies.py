@@ -565,12 +565,13 @@ class Bodies:
 
     def over_extensions(self, env: dict[str, str], level: int) -> list[str]:
         pad, number = "    " * level, f"v{self.made}"
+        one = f"extension{self.made}"
         was_quiet, self.quiet = self.quiet, True
         lines = [
-            f"{pad}for extension in extensions({self.r.choice(['shown', 'shown', 'coins'])}):",
-            f"{pad}    {number} = u64(extension.kind)",
+            f"{pad}for {one} in extensions({self.r.choice(['shown', 'shown', 'coins'])}):",
+            f"{pad}    {number} = u64({one}.kind)",
             *self.block(dict(env) | {number: "u64"}, self.r.randint(0, 2), level + 1),
-            f"{pad}    if extension.is_zero({self.r.choice(['0, 1', '2, 4', '30, 40'])}):",
+            f"{pad}    if {one}.is_zero({self.r.choice(['0, 1', '2, 4', '30, 40'])}):",
             f"{pad}        {self.r.choice(['break', 'continue', 's.f_u64 ^= ' + number])}",
             f"{pad}    s.f_u64 |= {number}",
         ]

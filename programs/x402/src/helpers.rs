@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b97bc496575d174c]
+// Rendered by idl2mcp from spec.py; edit the source. [14c3c9296401b797]
 //! What several handlers share: functions of the source.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{checks, error::X402Error},

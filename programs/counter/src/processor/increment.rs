@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c802903c11d3492f]
+// Rendered by idl2mcp from spec.py; edit the source. [dfc7d0dad73b486a]
 //! Add an amount to the counter.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

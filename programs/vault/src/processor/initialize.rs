@@ -1,9 +1,12 @@
-// Rendered by idl2mcp from spec.py; edit the source. [82dfbce2c290884b]
+// Rendered by idl2mcp from spec.py; edit the source. [805b8ba8669bdabf]
 //! Create an empty vault for a wallet and a mint.
 //!
 //! When to use: Once for each wallet and mint, before the first deposit.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

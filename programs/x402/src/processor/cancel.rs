@@ -1,8 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b890a80770bd7f98]
+// Rendered by idl2mcp from spec.py; edit the source. [558f1a53e7113d40]
 //! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
 //! is refunded.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

@@ -1,9 +1,12 @@
-// Rendered by idl2mcp from spec.py; edit the source. [528bc33ea61c5c63]
+// Rendered by idl2mcp from spec.py; edit the source. [cbeb92734b12c754]
 //! Agree to another plan of the same merchant and mint, or to more periods of the same plan,
 //! from the next
 //! charge on.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [9c5f3d09754ed072]
+// Rendered by idl2mcp from spec.py; edit the source. [cf0d6076ee96ea6c]
 //! Close a plan and return its rent. Its subscriptions keep their terms.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

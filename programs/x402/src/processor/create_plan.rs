@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d461a5c6fdaeefde]
+// Rendered by idl2mcp from spec.py; edit the source. [702296c2b4d023db]
 //! Create a plan, to which others can subscribe.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

@@ -1,9 +1,12 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e8f5b8ef2bb0a83f]
+// Rendered by idl2mcp from spec.py; edit the source. [b2304ac08a4774d0]
 //! Cancel a subscription as its merchant, and refund the unused part of the paid period. If
 //! the subscriber's
 //! account cannot take a refund, the subscriber keeps the paid time instead.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [15ab6f7737171f19]
+// Rendered by idl2mcp from spec.py; edit the source. [8d97941277e1f452]
 //! Open a plan to new subscribers, or close it to them.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

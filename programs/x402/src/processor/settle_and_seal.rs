@@ -1,8 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4a22512e96b8117c]
+// Rendered by idl2mcp from spec.py; edit the source. [c3a48b95db00f75b]
 //! Seal a channel as its payee, with a last voucher or without one. It accepts no more
 //! vouchers.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

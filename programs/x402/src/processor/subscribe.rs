@@ -1,9 +1,12 @@
-// Rendered by idl2mcp from spec.py; edit the source. [348c820a3b3ca446]
+// Rendered by idl2mcp from spec.py; edit the source. [08beb2ebe7eda25c]
 //! Subscribe to a plan. Without a trial, the first period is charged at once. Later charges
 //! can take no more
 //! than the agreed number of periods.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

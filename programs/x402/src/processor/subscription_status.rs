@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4bc6fe2af88b47fe]
+// Rendered by idl2mcp from spec.py; edit the source. [d51fe2d99f8eeeb7]
 //! Return the state of a subscription. Changes nothing.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{

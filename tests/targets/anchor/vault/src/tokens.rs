@@ -1,7 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b687bc282de9cf24]
+// Rendered by idl2mcp from spec.py; edit the source. [7ccd724133243394]
 //! Token accounts and mints: their fields and extensions.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use anchor_lang::prelude::*;
 

@@ -1,9 +1,12 @@
-// Rendered by idl2mcp from spec.py; edit the source. [764606399d07b566]
+// Rendered by idl2mcp from spec.py; edit the source. [c8d897dfdb6b9749]
 //! Take tokens out of a vault, and return how many are left in it.
 //!
 //! amount: How many tokens.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use crate::instructions::Withdraw;
 use anchor_lang::prelude::*;

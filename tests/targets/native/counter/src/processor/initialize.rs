@@ -1,9 +1,12 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6919e8d8eb59f8b7]
+// Rendered by idl2mcp from spec.py; edit the source. [b8228daf88513b12]
 //! Create the counter of a wallet.
 //!
 //! When to use: Once for each wallet, before anything can be counted.
 
-#![allow(unused_variables, unused_assignments, unused_comparisons, clippy::all)]
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{
