@@ -528,9 +528,6 @@ class Calls:
 
     def emit_cpi(self, node: ast.Call) -> Statement:
         """`emit_cpi(self.Event(field=…), authority=…, program=…)`."""
-        self.need(
-            False, node, "events by calls cannot be used in a body yet: write emit(…)"
-        )
         named = {each.arg: each.value for each in node.keywords}
         is_whole = len(node.args) == 1 and set(named) == {"authority", "program"}
         self.need(

@@ -5,9 +5,10 @@ usage: std_for_sbf.py SOURCE DEST      (SOURCE: the ``library`` folder of rust-w
 The SVM has no threads and no randomness, and each program brings its own allocator. So the choices are: no threads,
 unsupported randomness, hash maps with fixed keys (they would keep random ones in writable data, which a program does
 not have; Anchor uses a HashSet in every instruction that writes state), the generic io errors, and a System allocator
-that always fails (the program's global allocator stands before it). A list's growth is made part of its callers: as a
-function of its own it gets six arguments, one more than this compiler can pass. Every edit must find its anchor exactly
-as often as expected, or nothing is written: a newer library wants a look, not a guess.
+that always fails (the program's global allocator stands before it). A list's growth is made part of its callers: as
+functions of their own its steps get six arguments, one more than this compiler can pass. One step stays a function
+under "solana", whose programs are large and run without gaps between stack frames. Every edit must find its anchor
+exactly as often as expected, or nothing is written: a newer library wants a look, not a guess.
 """
 
 import pathlib
@@ -100,6 +101,12 @@ EDITS = [
         "../../../alloc/src/raw_vec/mod.rs",
         "    #[cold]\n    unsafe fn finish_grow(",
         "    #[inline(always)]\n    unsafe fn finish_grow(",
+        1,
+    ),
+    (
+        "../../../alloc/src/raw_vec/mod.rs",
+        "    unsafe fn grow_amortized(",
+        '    #[cfg_attr(target_os = "none", inline(always))] unsafe fn grow_amortized(',
         1,
     ),
     (

@@ -132,6 +132,7 @@ ROWS: dict[str, list[str]] = {
     ],
     "close an account with state": [r"\bclose\(spare, owner\)", r"\bclose\(spare, s\)"],
     "log an event": [r"emit\(self\.Ev\("],
+    "record an event by a call": [r"emit_cpi\(self\.Ev\("],
     "return data": [r"^ +return "],
     "read the clock": [
         rf"Clock\.get\(\)\.{field}" for field in ("unix_timestamp", "slot", "epoch")

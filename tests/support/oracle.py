@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -244,7 +245,10 @@ class Oracle:
             for e in here.events
         ]
         if called:  # nothing says when they came, between those that were logged
-            mine, events = sorted(mine, key=repr), sorted([*events, *called], key=repr)
+            mine, events = (
+                sorted(mine, key=_text),
+                sorted([*events, *called], key=_text),
+            )
         assert mine == events, f"{what}: {mine} in Python, {events} on chain"
         returned = bytes(meta.return_data().data)
         if not error and isinstance(here.returned, Number):
@@ -299,6 +303,11 @@ class Oracle:
             assert delegate == held.delegate, what
             delegated = int.from_bytes(found.data[121:129], "little")
             assert delegated == int(held.delegated_amount), what
+
+
+def _text(event: tuple[str, dict[str, object]]) -> str:
+    """An event as text, the same whatever the order of its fields."""
+    return json.dumps(event, sort_keys=True, default=repr)
 
 
 def error_name(chain: TransactionMetadata | FailedTransactionMetadata) -> str:

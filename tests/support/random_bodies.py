@@ -479,7 +479,9 @@ class Bodies:
                 f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
             )
             made = f"self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest})"
-            return [f"{pad}emit({made})"]
+            if self.quiet or r.random() < 0.6:
+                return [f"{pad}emit({made})"]
+            return [f"{pad}emit_cpi({made}, authority=event_authority, program=this)"]
         if which < 0.94:
             return [] if self.quiet else [pad + self.token_call(env)]
         if which < 0.95:

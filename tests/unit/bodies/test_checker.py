@@ -748,10 +748,31 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:21",
         "expected Pubkey",
     ),
-    "event by a call": (
+    # events by calls
+    "event by a call without accounts": (
+        "emit_cpi(self.Deposited(vault=who, amount=amount))",
+        "1:1",
+        "authority= and program=",
+    ),
+    "event by a call to another program": (
+        "emit_cpi(self.Deposited(vault=who, amount=amount), authority=vault, program=token_2022)",
+        "1:77",
+        "not the program itself",
+    ),
+    "event by a call that nobody signs": (
+        "emit_cpi(self.Deposited(vault=who, amount=amount), authority=wallet, program=this)",
+        "1:62",
+        "no seeds of this program",
+    ),
+    "event by a call that nothing takes": (
         "emit_cpi(self.Deposited(vault=who, amount=amount), authority=keeper, program=this)",
         "1:1",
-        "write emit(",
+        "no instruction takes events",
+    ),
+    "event by a call without an event": (
+        "emit_cpi(amount, authority=vault, program=token_2022)",
+        "1:10",
+        "not an event",
     ),
     # lists
     "list as a value": ("x = gains", "1:5", "go over it"),

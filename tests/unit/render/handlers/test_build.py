@@ -306,6 +306,27 @@ def test_lists_are_gone_over_in_place(
     assert "is_on_curve()" in helpers
 
 
+@pytest.mark.parametrize("target", ["pinocchio", "native"])
+def test_items_that_a_body_hashes_can_be_written(target: str, tmp_path: Path) -> None:
+    """Other types that only arguments use are read alone."""
+    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
+    text = text.replace("@program", LARGEST, 1) + TAKE + LISTS
+    written = {}
+    for name, spec in {
+        "hashed": text,
+        "read": text.replace("sha256(parts, owner.address)", "hash"),
+    }.items():
+        render(
+            model(tmp_path / f"{name}_source", spec),
+            target=target,
+            out=tmp_path / name,
+        )
+        types = (tmp_path / name / "src/types.rs").read_text()
+        part = types.partition("impl Part ")[2].partition("\n}\n")[0]
+        written[name] = "fn encode(" in part
+    assert written == {"hashed": True, "read": False}
+
+
 def test_a_crate_whose_bodies_read_no_data_has_no_such_module(
     mixed: ProgramModel, tmp_path: Path
 ) -> None:
