@@ -6,9 +6,8 @@ treasury in it; unless AUDITED_CHANNELS names a build of the audited program (ma
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,29 +55,12 @@ def _with_treasury(data: bytes, program: ChannelProgram) -> bytes:
     return data.replace(placeholder, bytes(program.treasury_owner))
 
 
-def _loading(new: bytes, found: re.Match[bytes]) -> bytes:
-    return found[1] + new[:4] + found[2] + new[4:]
-
-
 @cache
 def elf(program: ChannelProgram) -> bytes:
-    """Our build as another deployment: the treasury is one constant; its own address stands in pairs of halves, since
-    the code loads it by 64-bit immediates (opcode 18, low half, high half)."""
+    """Our build as another deployment: it runs at any address, and the treasury is one constant."""
     if PEER and program == AUDITED:
         return _with_treasury(Path(PEER).read_bytes(), program)
-    data = _with_treasury(ELF.read_bytes(), program)
-    for at in range(0, 32, 8):
-        old, new = (
-            bytes(OURS.program_id)[at : at + 8],
-            bytes(program.program_id)[at : at + 8],
-        )
-        load = re.compile(
-            rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]),
-            re.S,
-        )
-        data, count = load.subn(partial(_loading, new), data)
-        assert count == 2
-    return data
+    return _with_treasury(ELF.read_bytes(), program)
 
 
 def _chain() -> PaymentChain:
