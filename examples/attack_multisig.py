@@ -5,6 +5,10 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.attack import Call, Scene
 
+ALLOW = {
+    "remove_member unbound member": "the proposal names the member, and whoever carries it out gets the rent"
+}
+
 
 def send(scene: Scene) -> Call:
     mint = scene.mint()

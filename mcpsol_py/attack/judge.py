@@ -115,10 +115,17 @@ class Judge:
             what=attack.what,
             expected=tuple(sorted(accepted)),
             got=end.got,
-            verdict=_verdict(attack, end, accepted),
+            verdict=self._verdict(attack, end, accepted),
             changed=end.changed,
             wrong=end.wrong,
         )
+
+    def _verdict(self, attack: Attack, end: _End, accepted: set[str]) -> Verdict:
+        succeeded = not end.got and not end.fault
+        names = (self.name, attack.kind, attack.target)
+        if succeeded and end.wrong and self.scenario.allows(*names):
+            return "open"
+        return _verdict(attack, end, accepted)
 
     def _try(self, trial: Trial) -> _End:
         keys = _keys(trial)

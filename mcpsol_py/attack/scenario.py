@@ -1,4 +1,4 @@
-"""Reads a scenario file: functions that give good calls, expected errors, and instructions to leave out."""
+"""Reads a scenario file: functions that give good calls, expected errors, and what its author allows or leaves out."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ class Scenario:
     """The content of a scenario file.
 
     `calls`: functions that give good calls, by instruction. `expect`: errors of the handlers that may refuse an attack
-    ({"pay re-init": "AlreadyPaid"}). `skip`: instructions to leave out, with the reason.
+    ({"pay re-init": "AlreadyPaid"}). `skip`: instructions to leave out, with the reason. `allow`: what strangers may do
+    with an account that nobody who signs is bound to, with the reason ({"sweep unbound order": "expired orders"}).
     """
 
     calls: Mapping[str, Callable[[Scene], Call]] = field(default_factory=dict)
     expect: Mapping[str, str | Collection[str]] = field(default_factory=dict)
     skip: Mapping[str, str] = field(default_factory=dict)
+    allow: Mapping[str, str] = field(default_factory=dict)
 
     def expected(self, instruction: str, kind: str, target: str) -> set[str]:
         """Return the names of errors that `expect` adds for one attack."""
@@ -40,11 +42,16 @@ class Scenario:
             names.update({value} if isinstance(value, str) else value)
         return names
 
+    def allows(self, instruction: str, kind: str, target: str) -> bool:
+        """Does the author allow strangers to do this?"""
+        return f"{instruction} {kind} {target}" in self.allow
+
 
 def read_scenario(path: Path, program: Program) -> Scenario:
-    """Read a Python module whose public functions have the names of instructions. EXPECT and SKIP are dicts.
+    """Read a Python module whose public functions have the names of instructions. EXPECT, SKIP and ALLOW are dicts.
 
-    Raises SourceError, also for a function or a key that names an unknown instruction.
+    Raises SourceError, also for a function or a key that names an unknown instruction, and for a key of ALLOW that is
+    not of the kind "unbound".
     """
     module = _import(path)
     calls = {
@@ -54,14 +61,28 @@ def read_scenario(path: Path, program: Program) -> Scenario:
     }
     expect = dict(getattr(module, "EXPECT", {}))
     skip = dict(getattr(module, "SKIP", {}))
-    expecting = [key.split()[0] for key in expect if key.split()]
-    for name in [*calls, *expecting, *skip]:
+    allow = dict(getattr(module, "ALLOW", {}))
+    _check_allowed(allow, path)
+    keyed = [key.split()[0] for key in [*expect, *allow] if key.split()]
+    for name in [*calls, *keyed, *skip]:
         if name not in program.instructions:
             error = UnknownName("instruction", name, program.instructions)
             raise SourceError(
                 f"{error} Helpers begin with an underscore.", origin=str(path)
             )
-    return Scenario(calls, expect, skip)
+    return Scenario(calls, expect, skip, allow)
+
+
+def _check_allowed(allow: Mapping[str, str], path: Path) -> None:
+    """Refuse to allow attacks that break a constraint. Raises SourceError."""
+    for key in allow:
+        words = key.split(" ")
+        if len(words) != 3 or words[1] != "unbound":
+            text = (
+                f'expected keys "INSTRUCTION unbound ACCOUNT" in ALLOW; got {key!r}. '
+                "Only these attacks break no constraint: mend the program for others"
+            )
+            raise SourceError(text, origin=str(path))
 
 
 def _is_call(module: ModuleType, name: str, value: object) -> bool:

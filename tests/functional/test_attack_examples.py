@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from mcpsol_py.attack import attack_program
 from mcpsol_py.attack.run import Scenario, read_scenario
 from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import Toolchain
-from mcpsol_py.program import load
+from mcpsol_py.program import Program, load
 from mcpsol_py.render import render_crate
 from tests.functional.targets import REPO
 
@@ -42,3 +43,16 @@ def test_the_examples_stand_all_attacks(
     assert {result.instruction for result in report.results} >= set(
         program.instructions
     )
+    assert set(scenario.allow) == _holes_if_nothing_is_allowed(program, elf, scenario)
+
+
+def _holes_if_nothing_is_allowed(
+    program: Program, elf: bytes, scenario: Scenario
+) -> set[str]:
+    """Return the holes that the scenario allows, as its keys name them."""
+    only = {key.split()[0] for key in scenario.allow}
+    if not only:
+        return set()
+    strict = replace(scenario, allow={})
+    report = attack_program(program, elf, scenario=strict, only=only)
+    return {f"{hole.instruction} {hole.kind} {hole.target}" for hole in report.holes}

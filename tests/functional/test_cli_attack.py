@@ -76,10 +76,10 @@ def test_the_wrong_program_is_full_of_other_errors(cli: Cli, vault: Path) -> Non
 def test_a_program_of_another_spec_is_told(cli: Cli, vault: Path) -> None:
     assert "build it again" not in cli("attack", vault, "--only", "deposit").err
     spec = vault / "spec.py"
-    spec.write_text(
-        spec.read_text(encoding="utf-8").replace('has_one("mint"), ', ""),
-        encoding="utf-8",
-    )
+    text = spec.read_text(encoding="utf-8")
+    changed = text.replace('has_one("mint"),\n', "\n")
+    assert changed != text
+    spec.write_text(changed, encoding="utf-8")
     assert "build it again" in cli("attack", vault, "--only", "deposit").err
 
 
@@ -113,6 +113,9 @@ def test_a_scenario_gives_the_good_call(cli: Cli, vault: Path) -> None:
         ("import nothing_there\n", "ModuleNotFoundError"),
         ("def withdraw(scene:\n", "SyntaxError"),
         ('EXPECT = {"nothing re-init": "X"}\n', "nothing"),
+        ('ALLOW = {"nothing unbound vault": "why"}\n', "nothing"),
+        ('ALLOW = {"withdraw has-one vault": "why"}\n', "unbound"),
+        ('ALLOW = {"withdraw unbound": "why"}\n', "in ALLOW"),
         (
             "from mcpsol_py.attack import Call\n\ndef withdraw(scene):\n    scene.send('deposit', {'amount': 1}, {})\n",
             "Give it by name",

@@ -156,3 +156,13 @@ def test_only_what_was_asked_for() -> None:
     assert attack_program(program, elf, only=["Close"]).instructions == ["close"]
     with pytest.raises(UnknownName, match="Did you mean 'close'"):
         attack_program(program, elf, only=["closed"])
+
+
+def test_what_the_author_allows_is_listed_and_no_other_hole() -> None:
+    allowed = Scenario(allow={"increment unbound target": "on purpose"})
+    of = judge("increment", allowed)
+    taken = replace(attack(of, "", wrong="a stranger got it"), kind="unbound")
+    assert (of.run(taken).verdict, of.run(taken).fine) == ("open", True)
+    assert of.run(replace(taken, target="other")).verdict == "hole"
+    assert of.run(replace(taken, kind="close")).verdict == "hole"
+    assert judge("increment").run(taken).verdict == "hole"
