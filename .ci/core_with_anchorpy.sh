@@ -19,6 +19,7 @@ left_out=(
     tests/unit/idl2mcp/test_local_cluster.py
     tests/unit/stubs
     tests/unit/pipelines
+    tests/unit/sources/test_well_known.py
     tests/unit/tables
     tests/unit/telemetry
     tests/unit/test_build.py
