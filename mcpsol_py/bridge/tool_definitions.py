@@ -42,11 +42,13 @@ _NAME_OR_BASE58 = "^(@[a-z][a-z0-9_-]{0,31}|[1-9A-HJ-NP-Za-km-z]{32,44})$"
 _ADDRESS = {"type": "string", "pattern": _BASE58}
 
 #: The output schema of every instruction's tool. Clients check each result against it, which takes most of them a
-#: tenth of a millisecond, so it has the fields that need a word of explanation.
+#: tenth of a millisecond, so it has the fields that need a word of explanation and those that every result has.
 CALL_RESULT: dict[str, Any] = {
     "type": "object",
     "properties": {
         "summary": {"type": "string", "description": "the call in words"},
+        "program_id": {},
+        "instruction": {},
         "transaction": {
             "type": "string",
             "description": "base64, unsigned: sign it with the signers' keys and send it",

@@ -70,7 +70,7 @@ def test_every_client_that_gets_a_configuration_has_its_limits_looked_at(
         ("./tokn.json", "Did you mean 'token.json'?"),
         (
             "nothing.at.all:Spec",
-            "found none of that name. Available: counter, guard, vault, x402.",
+            "counter, guard, vault, x402, solana_",
         ),
     ],
 )

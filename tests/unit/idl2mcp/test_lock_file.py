@@ -141,7 +141,7 @@ def test_what_is_ignored_hides_nothing_else(
 
 def _without_docs(ix: p.Instruction) -> p.Instruction:
     args = tuple(replace(arg, docs=()) for arg in ix.args)
-    return replace(ix, docs=(), hints=(), args=args)
+    return replace(ix, docs=(), hints=(), display=None, args=args)
 
 
 def test_an_instruction_that_is_named_like_docs_is_no_docs() -> None:
