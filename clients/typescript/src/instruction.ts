@@ -279,6 +279,8 @@ class Call {
       throw new AccountError(place, "the account is required, so null cannot be given for it");
     }
     if (given !== undefined) return isRecord(given) ? given.address as string : (given as string);
+    // A program may run at another address than its source names.
+    if (account.address !== null && account.address === this.tool.program.address) return this.programAddress;
     if (account.address !== null) return checked(account.address, place);
     if (account.pda) return this.derive(account.pda, account, place).address;
     const value = account.value && this.value(account.value, account, place);
