@@ -25,8 +25,10 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.codec.json_values import int_range
 from mcpsol_py.errors import ClientError, NotUsable
 from mcpsol_py.model.program import Account, Constraints
+from mcpsol_py.model.types import Int
 from mcpsol_py.testing.call_strategies import strategies
 from mcpsol_py.testing.keys import address
 from mcpsol_py.testing.project import compiled_beside
@@ -72,6 +74,7 @@ class ProgramMachine(RuleBasedStateMachine):
         self._callable = list(
             filter(self._can_run, sorted(self.program.program.instructions))
         )
+        self._needs = {name: self._states_of(name) for name in self._callable}
         self.start()
 
     def start(self) -> None:
@@ -97,6 +100,32 @@ class ProgramMachine(RuleBasedStateMachine):
             return False
         return True
 
+    def _states_of(self, instruction: str) -> set[str]:
+        """Return the kinds of state that must exist before a call."""
+        leaves = self.program.program.instruction(instruction).plan.leaves
+        rules = [leaf.account.rules for leaf in leaves if not leaf.account.optional]
+        return {each.state for each in rules if each.state and each.init is None}
+
+    def _instructions(self) -> list[str]:
+        """Return the instructions to draw from: mostly those whose state exists."""
+        states = self.program.simulator.ledger.states.values()
+        known = {type(state).__name__ for state in states}
+        ready = [name for name, needs in self._needs.items() if needs <= known]
+        return ready * 9 + self._callable
+
+    def _amounts(self, data: st.DataObject, name: str) -> dict[str, int]:
+        """Draw, half the time, a number that a token account can pay in place of one that it mostly cannot."""
+        tokens = self.program.simulator.ledger.tokens.values()
+        held = sorted({int(account.amount) for account in tokens} - {0})
+        found = {}
+        for arg in self.program.program.instruction(name).model.args if held else ():
+            if not isinstance(arg.type, Int) or arg.default is not None:
+                continue
+            if data.draw(st.booleans(), label="payable"):
+                most = min(data.draw(st.sampled_from(held)), int_range(arg.type)[1])
+                found[arg.name] = data.draw(st.integers(1, most), label=arg.name)
+        return found
+
     def _skip(self, unusable: NotUsable) -> None:
         """Count what is left out, and warn of it the first time."""
         what = str(unusable)
@@ -115,8 +144,9 @@ class ProgramMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def call(self, data: st.DataObject) -> None:
         """Call any instruction."""
-        name = data.draw(st.sampled_from(self._callable), label="instruction")
+        name = data.draw(st.sampled_from(self._instructions()), label="instruction")
         args = data.draw(self._calls[name].args, label="arguments")
+        args |= self._amounts(data, name)
         accounts = _Choice(self, data, name).accounts()
         signs = data.draw(_mostly(True, False), label="all sign")
         try:
@@ -168,14 +198,33 @@ class _Choice:
         self.chosen: dict[str, Pubkey] = {}
 
     def accounts(self) -> dict[str, Pubkey]:
-        """Return the chosen accounts by name. Token accounts come last, since they depend on mints and owners."""
-        for leaf in sorted(self.leaves, key=_is_token_account):
+        """Return the chosen accounts by name.
+
+        State comes first, since it names other accounts. Token accounts come last, since
+        they depend on mints and owners.
+        """
+        for leaf in sorted(self.leaves, key=_rank):
             if leaf.account.address is None and not _rules(leaf).one_of:
-                among = self._among(leaf)
-                if among:
-                    drawn = self.data.draw(st.sampled_from(among), label=leaf.name)
-                    self.chosen[leaf.name] = drawn
+                self._choose(leaf)
         return self.chosen
+
+    def _choose(self, leaf: Leaf) -> None:
+        among = [] if leaf.name in self.chosen else self._among(leaf)
+        if among:
+            drawn = self.data.draw(st.sampled_from(among), label=leaf.name)
+            self.chosen[leaf.name] = drawn
+            self._follow(leaf, drawn)
+
+    def _follow(self, leaf: Leaf, at: Pubkey) -> None:
+        """Choose, mostly, the accounts that the state at an address names by `has_one`."""
+        state = self._known_states().get(at)
+        for field, name in _rules(leaf).has_one if state is not None else ():
+            if self.data.draw(_mostly(True, False), label=f"its {name}"):
+                self.chosen.setdefault(name, address(getattr(state, field)))
+
+    def _known_states(self) -> dict[Pubkey, object]:
+        states = self.program.simulator.ledger.states
+        return {address(at): state for at, state in states.items()}
 
     def _among(self, leaf: Leaf) -> list[Pubkey]:
         """Return the addresses from which a leaf's is drawn; [] to leave it out."""
@@ -191,17 +240,17 @@ class _Choice:
         return [self.actor] * 12 + self.users
 
     def _states(self, leaf: Leaf, kind: str) -> list[Pubkey]:
-        """Addresses of this kind of state; a derived one is mostly left to follow from its seeds."""
-        ledger = self.program.simulator.ledger
-        known = [
-            address(at) for at, s in ledger.states.items() if type(s).__name__ == kind
-        ]
+        """Addresses of this kind of state.
+
+        A derived one is mostly left to follow from its seeds, unless it names the accounts that go with it.
+        """
+        states = self._known_states().items()
+        known = [at for at, state in states if type(state).__name__ == kind]
         if leaf.account.pda is None or _seeds_of_itself(leaf):
             return known or self.users
-        if not known:
-            return []
-        is_other = self.data.draw(_mostly(False, True), label="other")
-        return known if is_other else []
+        names_others = bool(_rules(leaf).has_one)
+        is_known = _mostly(names_others, not names_others)
+        return known if known and self.data.draw(is_known, label="known") else []
 
     def _token_accounts(self, leaf: Leaf) -> list[Pubkey]:
         if leaf.account.pda is not None:
@@ -228,6 +277,11 @@ def _rules(leaf: Leaf) -> Constraints:
 
 def _is_token_account(leaf: Leaf) -> bool:
     return _rules(leaf).token_kind in ("account", "associated")
+
+
+def _rank(leaf: Leaf) -> int:
+    """The place of an account in the order of choice: state, others, token accounts."""
+    return 0 if _rules(leaf).state is not None else 1 + _is_token_account(leaf)
 
 
 def _seeds_of_itself(leaf: Leaf) -> bool:

@@ -45,7 +45,7 @@ class Vault(ProgramMachine):
 
 
 def test_every_instruction_succeeds_and_is_refused() -> None:
-    run_state_machine_as_test(Vault, settings=SHORT)
+    run_state_machine_as_test(Vault, settings=settings(SHORT, max_examples=40))
     for name in ("initialize", "deposit", "withdraw"):
         assert Vault.seen[f"{name} "] > 0, Vault.seen
         refused = [
@@ -89,7 +89,7 @@ def test_what_the_simulator_cannot_run_is_said_and_counted(
     monkeypatch.setattr(turns, "MOST_TURNS", 100)
     with recording([MIXED]) as reached, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        few = settings(SHORT, max_examples=4, stateful_step_count=10)
+        few = settings(SHORT, max_examples=10, stateful_step_count=10)
         run_state_machine_as_test(Mixed, settings=few)
     said = "\n".join(reached.skipped)
     assert {f"Mixed leaves out calls: {why}" for why in reached.skipped} == {
