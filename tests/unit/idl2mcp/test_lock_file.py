@@ -141,7 +141,25 @@ def test_what_is_ignored_hides_nothing_else(
 
 def _without_docs(ix: p.Instruction) -> p.Instruction:
     args = tuple(replace(arg, docs=()) for arg in ix.args)
-    return replace(ix, docs=(), hints=(), display=None, args=args)
+    remaining = tuple(replace(each, docs=()) for each in ix.remaining)
+    accounts = tuple(map(_account_without_docs, ix.accounts))
+    plain = replace(ix, docs=(), hints=(), display=None)
+    return replace(plain, args=args, accounts=accounts, remaining=remaining)
+
+
+def _account_without_docs(item: p.AccountItem) -> p.AccountItem:
+    if isinstance(item, p.Account):
+        return replace(item, docs=())
+    return replace(
+        item, docs=(), accounts=tuple(map(_account_without_docs, item.accounts))
+    )
+
+
+def test_words_for_people_are_docs() -> None:
+    """Words of every part count as docs, also those that wallets show."""
+    accounts = (replace(SWAP.accounts[0], docs=("Who pays.",)), SWAP.accounts[1])
+    other = swap(accounts=accounts, display=p.Display("Swap tokens"))
+    assert {row.kind for row in locked().schema_changes(other, None)} == {"docs"}
 
 
 def test_an_instruction_that_is_named_like_docs_is_no_docs() -> None:
