@@ -78,6 +78,7 @@ _CRATE = {
     "F64": "crate::codec",
     "Check": "crate::error",
     "Call": "crate::entrypoint",
+    "exit_code": "crate::entrypoint",
     "checks": "crate",
     "ids": "crate",
     "instruction": "crate",

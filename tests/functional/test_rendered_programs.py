@@ -41,6 +41,7 @@ SEEDS = 6
 SOME = {
     "anchor__anchor_test_generics",  # generics, and lengths that are one
     "anchor__anchor_test_idl",  # nested groups, 128 and 256 bits, options of options
+    "anchor__anchor2_return_callee",  # returned values, in code that is not inlined by itself
     "anchor__anchor2_serialization",  # discriminators that the IDL gives
     "codama__inline_struct",  # discriminators that no argument is made to carry: nothing can be called
     "codama__mpl_token_metadata",  # accounts that are left out, sets, maps

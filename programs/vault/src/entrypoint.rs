@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [74c0edabfb0c5840]
+// Rendered by idl2mcp from spec.py; edit the source. [f93974a9cd5e6d47]
 //! The entry: answers list_tools, and hands every other call to its instruction.
 
 use {
@@ -39,24 +39,23 @@ impl<'a, const SKIP: usize> Call<'a, SKIP> {
         }
     }
 
-    /// Runs an instruction on the program's id and the arguments. Returns the exit code.
+    /// The program's id and the arguments.
     #[inline(always)]
-    pub fn run(self, instruction: impl FnOnce(&'a Address, &'a [u8]) -> ProgramResult) -> u64 {
+    pub fn parts(self) -> (&'a Address, &'a [u8]) {
         // SAFETY: `new` was given the loader's buffer.
-        let (program_id, arguments) = unsafe {
+        unsafe {
             let length = self.length.cast::<u64>().read() as usize;
             let data = self.length.add(8);
             (
                 &*data.add(length).cast(),
                 from_raw_parts(data.add(SKIP), length.wrapping_sub(SKIP)),
             )
-        };
-        exit_code(instruction(program_id, arguments))
+        }
     }
 }
 
 #[inline(always)]
-fn exit_code(result: ProgramResult) -> u64 {
+pub fn exit_code(result: ProgramResult) -> u64 {
     match result {
         Ok(()) => 0,
         Err(error) => {

@@ -1,11 +1,17 @@
-// Rendered by idl2mcp from spec.py; edit the source. [3f6b4f702edca213]
+// Rendered by idl2mcp from spec.py; edit the source. [4512ef3ae2699457]
 //! Close the counter and give its rent back to the wallet.
 //!
 //! When to use: When the counter stands at zero and is not needed any more.
 
 use {
-    crate::{checks, entrypoint::Call, error::Check, processor, state::State},
-    pinocchio::{error::ProgramError, AccountView, Address},
+    crate::{
+        checks,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        processor,
+        state::State,
+    },
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args {}
@@ -68,14 +74,19 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::close::process(&mut accounts, &args)?;
-        checks::close(accounts.counter, accounts.authority)?;
-        Ok(())
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::close::process(&mut accounts, &args)?;
+    checks::close(accounts.counter, accounts.authority)?;
+    Ok(())
 }

@@ -1,17 +1,17 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7072570b30907081]
+// Rendered by idl2mcp from spec.py; edit the source. [f9922fbb35a018ee]
 //! Take an amount from the counter, and return what is left.
 
 use {
     crate::{
         checks,
         codec::{Output, Reader, Writer},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::Check,
         log::return_data,
         processor,
         state::State,
     },
-    pinocchio::{error::ProgramError, AccountView, Address},
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args {
@@ -78,17 +78,22 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        let returned = processor::decrement::process(&mut accounts, &args)?;
-        let mut bytes = [0; 8];
-        let w = &mut Writer::new(&mut bytes);
-        w.put(&returned.to_le_bytes())?;
-        return_data(&bytes);
-        Ok(())
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    let returned = processor::decrement::process(&mut accounts, &args)?;
+    let mut bytes = [0; 8];
+    let w = &mut Writer::new(&mut bytes);
+    w.put(&returned.to_le_bytes())?;
+    return_data(&bytes);
+    Ok(())
 }

@@ -1,9 +1,16 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b3605fa1570db266]
+// Rendered by idl2mcp from spec.py; edit the source. [51e1567a79b320f7]
 //! Add an amount to the counter.
 
 use {
-    crate::{checks, codec::Reader, entrypoint::Call, error::Check, processor, state::State},
-    pinocchio::{error::ProgramError, AccountView, Address},
+    crate::{
+        checks,
+        codec::Reader,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        processor,
+        state::State,
+    },
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args {
@@ -70,12 +77,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::increment::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::increment::process(&mut accounts, &args)
 }

@@ -1,14 +1,21 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2c984722a63d39b8]
+// Rendered by idl2mcp from spec.py; edit the source. [e364a80fbc272607]
 //! Create the counter of a wallet.
 //!
 //! When to use: Once for each wallet, before anything can be counted.
 
 use {
-    crate::{checks, codec::Reader, entrypoint::Call, error::Check, ids, processor, state::State},
+    crate::{
+        checks,
+        codec::Reader,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        ids, processor,
+        state::State,
+    },
     pinocchio::{
         cpi::{Seed, Signer},
         error::ProgramError,
-        AccountView, Address,
+        AccountView, Address, ProgramResult,
     },
 };
 
@@ -86,12 +93,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::initialize::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::initialize::process(&mut accounts, &args)
 }

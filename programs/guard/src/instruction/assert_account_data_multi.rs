@@ -1,9 +1,14 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7ef536a9a92cbde8]
+// Rendered by idl2mcp from spec.py; edit the source. [aaf910011ab3c077]
 //! Assert numbers and addresses in the data of an account.
 
 use {
-    crate::{codec::Reader, entrypoint::Call, error::Check, processor},
-    pinocchio::{error::ProgramError, AccountView, Address},
+    crate::{
+        codec::Reader,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        processor,
+    },
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args<'a> {
@@ -52,12 +57,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(always)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::assert_account_data_multi::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::assert_account_data_multi::process(&mut accounts, &args)
 }

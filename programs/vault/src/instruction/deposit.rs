@@ -1,9 +1,16 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7361e7925ce03956]
+// Rendered by idl2mcp from spec.py; edit the source. [209594276ed99f37]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
 use {
-    crate::{checks, codec::Reader, entrypoint::Call, error::Check, ids, processor, state::State},
-    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address},
+    crate::{
+        checks,
+        codec::Reader,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        ids, processor,
+        state::State,
+    },
+    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address, ProgramResult},
 };
 
 pub struct Args {
@@ -139,12 +146,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::deposit::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::deposit::process(&mut accounts, &args)
 }

@@ -1,14 +1,20 @@
-// Rendered by idl2mcp from spec.py; edit the source. [bc656a1d7dd9466e]
+// Rendered by idl2mcp from spec.py; edit the source. [a7ca9b1dee6b267a]
 //! Create an empty vault for a wallet and a mint.
 //!
 //! When to use: Once for each wallet and mint, before the first deposit.
 
 use {
-    crate::{checks, entrypoint::Call, error::Check, ids, processor, state::State},
+    crate::{
+        checks,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        ids, processor,
+        state::State,
+    },
     pinocchio::{
         cpi::{Seed, Signer},
         error::ProgramError,
-        AccountView, Address,
+        AccountView, Address, ProgramResult,
     },
 };
 
@@ -151,12 +157,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::initialize::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::initialize::process(&mut accounts, &args)
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [fe40ec28e7361860]
+// Rendered by idl2mcp from spec.py; edit the source. [f47438306209debc]
 //! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
 //! is refunded.
 
@@ -6,7 +6,7 @@ use {
     crate::{
         checks,
         codec::Output,
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
         state::Subscription,
@@ -115,12 +115,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::cancel::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::cancel::process(&mut accounts, &args)
 }

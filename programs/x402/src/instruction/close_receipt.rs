@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2f779c4b820a25e0]
+// Rendered by idl2mcp from spec.py; edit the source. [84f7ebfd3bc25a3e]
 //! Close a receipt and return its rent, 7 days after its expiry or later. Anyone may call it.
 
 use {
     crate::{
         checks,
         codec::Output,
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         processor,
         state::Receipt,
@@ -69,14 +69,19 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::close_receipt::process(&mut accounts, &args)?;
-        checks::close(accounts.receipt, accounts.rent_payer)?;
-        Ok(())
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::close_receipt::process(&mut accounts, &args)?;
+    checks::close(accounts.receipt, accounts.rent_payer)?;
+    Ok(())
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f03624d75c7219dc]
+// Rendered by idl2mcp from spec.py; edit the source. [d1512c87861e42c2]
 //! Close a cancelled or expired subscription after its paid time, and return its rent. Anyone
 //! may call it. The
 //! program's allowance for it is taken back first.
@@ -7,7 +7,7 @@ use {
     crate::{
         checks,
         codec::Output,
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
         state::Subscription,
@@ -129,14 +129,19 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::close_subscription::process(&mut accounts, &args)?;
-        checks::close(accounts.subscription, accounts.rent_payer)?;
-        Ok(())
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::close_subscription::process(&mut accounts, &args)?;
+    checks::close(accounts.subscription, accounts.rent_payer)?;
+    Ok(())
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f1a8c73c985caa25]
+// Rendered by idl2mcp from spec.py; edit the source. [bdca9d25061a394e]
 //! Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the
 //! escrow. Anyone
 //! may call it. What a missing or frozen token account cannot take stays in the channel.
@@ -7,7 +7,7 @@ use {
     crate::{
         checks,
         codec::{Output, Reader},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
         state::Channel,
@@ -251,12 +251,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::distribute::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::distribute::process(&mut accounts, &args)
 }

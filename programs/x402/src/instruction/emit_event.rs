@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [763301365c79e3ec]
+// Rendered by idl2mcp from spec.py; edit the source. [c4417b510cf04038]
 //! Carries an event, as a call of the program to itself. Only the program can call it.
 
 use {
     crate::{
         checks,
         codec::{Output, Reader},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         processor,
     },
@@ -76,12 +76,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::emit_event::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::emit_event::process(&mut accounts, &args)
 }

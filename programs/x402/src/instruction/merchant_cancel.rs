@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [705ded020f8783aa]
+// Rendered by idl2mcp from spec.py; edit the source. [59948be56219d85b]
 //! Cancel a subscription as its merchant, and refund the unused part of the paid period. If
 //! the subscriber's
 //! account cannot take a refund, the subscriber keeps the paid time instead.
@@ -7,7 +7,7 @@ use {
     crate::{
         checks,
         codec::Output,
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
         state::Subscription,
@@ -135,12 +135,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::merchant_cancel::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::merchant_cancel::process(&mut accounts, &args)
 }

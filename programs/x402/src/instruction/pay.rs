@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [91cf64f1360f0d4b]
+// Rendered by idl2mcp from spec.py; edit the source. [0ceb899b802d11f3]
 //! Pay for one call and leave a receipt. A payment id is never paid twice.
 //!
 //! When to use: For one payment of a known amount. Put it into the transaction of the call
@@ -9,7 +9,7 @@ use {
     crate::{
         checks,
         codec::{Output, Reader},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
     },
@@ -179,12 +179,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-        processor::pay::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+    processor::pay::process(&mut accounts, &args)
 }

@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [288aa1777789d724]
+// Rendered by idl2mcp from spec.py; edit the source. [550c033a57e6bed7]
 //! Ask to close a channel as its payer. The payee then has the grace period for a last voucher.
 
 use {
     crate::{
         checks,
         codec::Output,
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         processor,
         state::Channel,
@@ -69,12 +69,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::request_close::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::request_close::process(&mut accounts, &args)
 }

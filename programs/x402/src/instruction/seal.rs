@@ -1,8 +1,15 @@
-// Rendered by idl2mcp from spec.py; edit the source. [daddb5f4dbf06cd1]
+// Rendered by idl2mcp from spec.py; edit the source. [9adf70ec3f3b13c4]
 //! Seal a closing channel after its grace period. Anyone may call it.
 
 use {
-    crate::{checks, codec::Output, entrypoint::Call, error::Check, processor, state::Channel},
+    crate::{
+        checks,
+        codec::Output,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        processor,
+        state::Channel,
+    },
     pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
 };
 
@@ -53,12 +60,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::seal::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::seal::process(&mut accounts, &args)
 }

@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d90cd45019ea7b5b]
+// Rendered by idl2mcp from spec.py; edit the source. [6e4a90354422a491]
 //! Open a plan to new subscribers, or close it to them.
 
 use {
     crate::{
         checks,
         codec::{Output, Reader},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         processor,
         state::Plan,
@@ -71,12 +71,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::set_plan_open::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::set_plan_open::process(&mut accounts, &args)
 }

@@ -1,10 +1,15 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a20815899190c5f6]
+// Rendered by idl2mcp from spec.py; edit the source. [c439fcbeffec303e]
 //! Settle a voucher, which the Ed25519 instruction directly before this one proves. Anyone may
 //! call it.
 
 use {
     crate::{
-        checks, codec::Output, entrypoint::Call, error::Check, ids, processor, state::Channel,
+        checks,
+        codec::Output,
+        entrypoint::{exit_code, Call},
+        error::Check,
+        ids, processor,
+        state::Channel,
     },
     pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
 };
@@ -63,12 +68,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::settle::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::settle::process(&mut accounts, &args)
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d4ecec5ae915a35a]
+// Rendered by idl2mcp from spec.py; edit the source. [3c65942803fb642d]
 //! Subscribe to a plan. Without a trial, the first period is charged at once. Later charges
 //! can take no more
 //! than the agreed number of periods.
@@ -7,7 +7,7 @@ use {
     crate::{
         checks,
         codec::{Output, Reader},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
         state::{Plan, Subscription},
@@ -236,12 +236,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::subscribe::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::subscribe::process(&mut accounts, &args)
 }

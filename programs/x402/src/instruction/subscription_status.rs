@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b007225e5850e316]
+// Rendered by idl2mcp from spec.py; edit the source. [5f13dcfd67469c8c]
 //! Return the state of a subscription. Changes nothing.
 
 use {
     crate::{
         checks,
         codec::{Output, Writer},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::Check,
         log::return_data,
         processor,
@@ -60,17 +60,22 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        let returned = processor::subscription_status::process(&mut accounts, &args)?;
-        let mut bytes = [0; 34];
-        let w = &mut Writer::new(&mut bytes);
-        returned.encode(w)?;
-        return_data(&bytes);
-        Ok(())
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    let returned = processor::subscription_status::process(&mut accounts, &args)?;
+    let mut bytes = [0; 34];
+    let w = &mut Writer::new(&mut bytes);
+    returned.encode(w)?;
+    return_data(&bytes);
+    Ok(())
 }

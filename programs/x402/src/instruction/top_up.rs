@@ -1,11 +1,11 @@
-// Rendered by idl2mcp from spec.py; edit the source. [59d0db5c574824cc]
+// Rendered by idl2mcp from spec.py; edit the source. [1d79eb8fbdbddf4f]
 //! Put more tokens into an open channel.
 
 use {
     crate::{
         checks,
         codec::{Output, Reader},
-        entrypoint::Call,
+        entrypoint::{exit_code, Call},
         error::{Check, X402Error},
         ids, processor,
         state::Channel,
@@ -114,12 +114,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then calls the handler.
+/// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    call.run(|program_id, arguments| {
-        let args = Args::decode(arguments)?;
-        let mut accounts = Accounts::validate(program_id, accounts)?;
-        processor::top_up::process(&mut accounts, &args)
-    })
+    let (program_id, arguments) = call.parts();
+    exit_code(run(program_id, accounts, arguments))
+}
+
+/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
+#[inline(always)]
+fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts)?;
+    processor::top_up::process(&mut accounts, &args)
 }
