@@ -127,9 +127,8 @@ def measure() -> list[Row]:
         )
     ]
     for name, data in accounts.items():
-        decode = (
-            program.decode_account
-        )  # which finds by the discriminator what it is, too
+        # Which finds by the discriminator what it is, too.
+        decode = program.decode_account
         rate = calls_a_second(partial(decode, data), budget=0.06, rounds=30)
         note = f"anchorpy's account coder, Marinade's {name}, {len(data)} bytes"
         rows.append(

@@ -126,9 +126,8 @@ def _rows(program: Program, name: str) -> Iterator[bytes]:
         program.encode_account(name, values.from_seed(node, seed)) for seed in range(64)
     ]
     for number in range(ROWS):
-        yield bytes(
-            bytearray(some[number % len(some)])
-        )  # a copy: rows of a program are not the same object
+        # A copy: rows of a program are not the same object.
+        yield bytes(bytearray(some[number % len(some)]))
 
 
 # --- landed instructions ---------------------------------------------------------------------

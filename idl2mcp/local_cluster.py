@@ -314,9 +314,8 @@ class LocalCluster:
 
         accounts: dict[str, dict[str, Any]] = {}
         own = {run(self.transport.identity())}
-        if hasattr(
-            self.svm, "airdrop_pubkey"
-        ):  # solders 0.27; before it, accounts cannot be listed either
+        # solders 0.27; before it, accounts cannot be listed either.
+        if hasattr(self.svm, "airdrop_pubkey"):
             own.add(self.svm.airdrop_pubkey())
         for owner in sorted(self._owners):
             for address, account in run(

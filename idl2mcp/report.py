@@ -101,9 +101,8 @@ def _json_text(document: object, *, indent: bool) -> str:
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
         return orjson.dumps(document, default=other, option=options).decode()
-    except (
-        TypeError
-    ):  # an integer of more than 64 bits; the standard library can write it
+    except TypeError:
+        # An integer of more than 64 bits; the standard library can write it.
         import json
 
         return json.dumps(

@@ -86,9 +86,8 @@ def nests_as_deep(value: object, levels: int) -> bool:
 
 
 def _may_hold(value: object) -> TypeGuard[Mapping[Any, Any] | list[Any]]:
-    if isinstance(
-        value, _LEAVES
-    ):  # asking whether text is a Mapping takes ten times as long
+    # Asking whether text is a Mapping takes ten times as long.
+    if isinstance(value, _LEAVES):
         return False
     return isinstance(value, (dict, list, Mapping))
 

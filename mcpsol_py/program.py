@@ -594,9 +594,8 @@ class ProgramInstruction:
         key = self.program_id(program_id)
         args = args or {}
         if not self.model.arg_values:
-            data = self.encode(
-                args
-            )  # first: a wrong argument is reported before a missing account
+            # First: a wrong argument is reported before a missing account.
+            data = self.encode(args)
         resolution = self.plan.resolve(
             args,
             accounts or {},

@@ -23,10 +23,8 @@ def free_port(count: int = 1) -> int:
     for _ in range(_STRETCH):
         if _next + count >= _STRETCH:
             _next = 0
-        port, _next = (
-            _begin + _next,
-            _next + count + 1,
-        )  # a local node's WebSocket takes one more
+        # A local node's WebSocket takes one more.
+        port, _next = (_begin + _next, _next + count + 1)
         if all(_is_free(number) for number in range(port, port + count)):
             return port
     raise RuntimeError(
@@ -36,9 +34,8 @@ def free_port(count: int = 1) -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # what lingers of a closed connection is no matter
+        # What lingers of a closed connection is no matter.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:

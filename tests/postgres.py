@@ -134,9 +134,8 @@ class Cluster:
         with self._admin() as connection:
             like = f" TEMPLATE {template}" if template else ""
             connection.exec_driver_sql(f"CREATE DATABASE {name} OWNER mcpsol{like}")
-        if (
-            template is None
-        ):  # PostgreSQL 15 lets only the owner of the schema create in it
+        # PostgreSQL 15 lets only the owner of the schema create in it.
+        if template is None:
             with self._admin(name) as connection:
                 connection.exec_driver_sql("ALTER SCHEMA public OWNER TO mcpsol")
 

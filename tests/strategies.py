@@ -199,9 +199,8 @@ class Values:
                 return draw.text().encode()[:size].decode(errors="ignore").rstrip("\0")
             case FixedSize(String(encoding), size):
                 return text_of(encoding, draw.binary(size, size))
-            case FixedSize(
-                item, _
-            ):  # what is short of it is read with its padding, so not every value comes back
+            # What is short of it is read with its padding, so not every value comes back.
+            case FixedSize(item, _):
                 return self._some(draw, node, lambda: self._draw(draw, item, depth))
             case Sentinel(item, _) | SizePrefixed(item, _):
                 return self._some(draw, node, lambda: self._draw(draw, item, depth))

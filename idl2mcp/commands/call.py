@@ -199,9 +199,8 @@ class _Call:
         from mcpsol_py.calls.simulate import simulate
 
         ix = self.served.program.instruction(instruction)
-        resolved = self._names(
-            accounts
-        )  # first: a setup's and --accounts' names are then known in --args too
+        # First: a setup's and --accounts' names are then known in --args too.
+        resolved = self._names(accounts)
         acting = self._key(wallet, "--wallet")
         if acting is None and len(self.signers) == 1:
             acting = next(iter(self.signers))

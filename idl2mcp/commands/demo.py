@@ -60,9 +60,8 @@ class Demo:
         counter, vault = await self.discover("counter"), await self.discover("vault")
         await self.count(counter)
         await self.keep(vault)
-        if (
-            find_spec("mcp") is None
-        ):  # installed without the bridge: all before this does without it
+        # Installed without the bridge: all before this does without it.
+        if find_spec("mcp") is None:
             self.tell(
                 "the rest calls them as MCP tools, and pays: it needs the extra bridge",
                 [],

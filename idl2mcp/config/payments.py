@@ -502,9 +502,8 @@ def _database(
 
     if payments.database is not None:
         database = Database(inputs.database_beside(payments.database, payments.base))
-    elif (
-        cluster is not None
-    ):  # an embedded chain ends with this process, so its payments may too
+    elif cluster is not None:
+        # An embedded chain ends with this process, so its payments may too.
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="idl2mcp-"))
         database = Database(f"sqlite:///{folder}/sales.db")
     else:

@@ -270,9 +270,8 @@ class Payments:
             f"charged too early: {str(getattr(early.content[0], 'text', '')).splitlines()[0]}"
         )
         self.cluster.transport.set_time(_NOW + 30 * _DAY)
-        await self.send(
-            await self.instruction(client, "charge", call), payer="shop"
-        )  # anyone may, for the fee
+        # Anyone may, for the fee.
+        await self.send(await self.instruction(client, "charge", call), payer="shop")
         held.append(self.balance("@shop_coin"))
         view = await self.tool(
             client,

@@ -60,9 +60,8 @@ class FillCheck:
     def fills(self, leaf: Leaf) -> bool:
         """Return whether a call finds the address of *leaf* by itself."""
         if leaf.index in self._answers:
-            return bool(
-                self._answers[leaf.index]
-            )  # None: derived from itself in a ring
+            # None: derived from itself in a ring.
+            return bool(self._answers[leaf.index])
         if self._depth > MAX_DEPTH:
             return False  # as in a resolution, which refuses it
         self._answers[leaf.index] = None

@@ -125,9 +125,8 @@ class _SeedReader:
     def _field(self, seed: AccountSeed, role: str) -> bytes:
         wallet = self.resolution.wallet
         if wallet is not None and names_itself(self.resolution.plan, seed, self.leaf):
-            return bytes(
-                wallet
-            )  # of all accounts with such an address, the wallet's own
+            # Of all accounts with such an address, the wallet's own.
+            return bytes(wallet)
         found = read_field(
             self.resolution,
             seed.account,

@@ -32,34 +32,25 @@ __all__ = ["Names", "failure_name"]
 #: Other names by which Anchor refuses, by kind of attack. Anchor leaves some checks to the programs that it calls or to
 #: the SVM, reads each account before it compares two, and has no custom error for seeds.
 ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
-    "missing-signer": (
-        "PrivilegeEscalation",
-    ),  # of a new account that signs for itself
-    "not-writable": (
-        "PrivilegeEscalation",
-    ),  # of an account that is created, or pays for one
-    "wrong-address": (
-        "ConstraintSeeds",
-        "MissingAccount",
-    ),  # the latter from the associated token program
+    # Of a new account that signs for itself.
+    "missing-signer": ("PrivilegeEscalation",),
+    # Of an account that is created, or pays for one.
+    "not-writable": ("PrivilegeEscalation",),
+    # The latter from the associated token program.
+    "wrong-address": ("ConstraintSeeds", "MissingAccount"),
     "other-bump": ("ConstraintSeeds", "MissingAccount"),
     "wrong-owner": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "fake-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "other-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
-    "duplicate": (
-        "AccountOwnedByWrongProgram",
-        "ConstraintSeeds",
-        "MissingAccount",
-    ),  # of two types
+    # Of two types.
+    "duplicate": ("AccountOwnedByWrongProgram", "ConstraintSeeds", "MissingAccount"),
     "not-a-mint": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
     "not-a-token-account": ("UninitializedAccount", "InvalidAccountData"),
     "re-init": ("already in use", "Associated Token: Provided owner is not allowed"),
-    "revival": (
-        "AccountOwnedByWrongProgram",
-    ),  # of a closed account that holds lamports again
-    "bad-value": (
-        "ProgramFailedToComplete",
-    ),  # borsh makes room for a length that nothing can have
+    # Of a closed account that holds lamports again.
+    "revival": ("AccountOwnedByWrongProgram",),
+    # Borsh makes room for a length that nothing can have.
+    "bad-value": ("ProgramFailedToComplete",),
 }
 
 _OURS = re.compile(r"^Program log: (\w+) \(\d+\)")

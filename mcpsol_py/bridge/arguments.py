@@ -115,9 +115,8 @@ def read_limit(
     value = arguments.get("limit", default)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) is not int or value not in range(
-        1, most + 1
-    ):  # a bool is an int, too
+    # A bool is an int, too.
+    if type(value) is not int or value not in range(1, most + 1):
         raise EncodeError(
             f"expected a whole number from 1 to {most}, got {abbr(value)}",
             path=f"{where}.limit",

@@ -37,9 +37,8 @@ class CallBuilder:
         assert tool.served is not None
         remaining = extra_accounts(tool, arguments)
         parts = tool.split(arguments)
-        check_depth(
-            [parts.args, parts.accounts, parts.remaining]
-        )  # what came as JSON text is open
+        # What came as JSON text is open.
+        check_depth([parts.args, parts.accounts, parts.remaining])
         names = self.registry.names_of(tool.served)
         accounts = read_addresses(names, parts, tool.name)
         given = tool.served.program.instruction(tool.target).model.args

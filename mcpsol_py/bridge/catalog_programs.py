@@ -190,9 +190,8 @@ class CatalogPrograms:
             try:
                 return await self._discovered(address, self.transport)
             except (NoProgram, NoSchema):
-                if (
-                    row is None
-                ):  # what the catalogue has counts if the chain has nothing
+                # What the catalogue has counts if the chain has nothing.
+                if row is None:
                     raise
         if row is None:
             raise UnknownName(

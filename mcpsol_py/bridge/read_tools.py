@@ -182,9 +182,10 @@ class ReadTools:
         return await self._policy.read(served, self._registry.box.programs)
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        # A server starts sooner without it.
         from mcpsol_py.calls import (
             transaction_reading,
-        )  # a server starts sooner without it
+        )
 
         given = [key for key in _DECODABLE if key in arguments]
         if len(given) != 1:

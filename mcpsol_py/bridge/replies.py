@@ -86,9 +86,8 @@ def view_reply(prepared: PreparedCall, simulated: SimulatedCall | None) -> Reply
     """Answer with the return value of an instruction. Without a chain, *simulated* is None."""
     looked = replace(prepared, payer=None)
     if simulated is not None:
-        simulated = replace(
-            simulated, changes=()
-        )  # the fee of the simulation, which nobody pays
+        # The fee of the simulation, which nobody pays.
+        simulated = replace(simulated, changes=())
     why_not = "no chain is configured, and only a chain can run a view"
     lines = named_lines(
         prepared.served.book, text_of(looked, simulated, why_not=why_not)

@@ -183,9 +183,8 @@ class PolicySender:
                 )
                 lines = _lines(checked)
                 if checked.is_covered_by(approved):
-                    await asyncio.sleep(
-                        0
-                    )  # a cancellation that has arrived ends it here, unsigned
+                    # A cancellation that has arrived ends it here, unsigned.
+                    await asyncio.sleep(0)
                     sent = await run_to_completion(
                         self._reserve_and_submit(checked, mark, progress)
                     )

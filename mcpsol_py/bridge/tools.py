@@ -186,9 +186,8 @@ class Toolbox:
         if tool.served is not None and tool.served.refused:
             self.refused[name] = tool.served.refused
             return
-        if (
-            name.lower() in self._taken
-        ):  # instructions are added first and keep their names
+        # Instructions are added first and keep their names.
+        if name.lower() in self._taken:
             name = self._free_name(name)
             tool = _renamed(tool, name)
         if tool.kind != "instruction":

@@ -98,9 +98,8 @@ class BuildSbf:
 
     def invocation(self, remap: Mapping[str, str]) -> Invocation:
         """Return the call of ``cargo build-sbf`` without the caller's flags. *remap*: folder -> its name in panics."""
-        flags = [
-            flag for flag in _remap_flags(remap) if " " not in flag
-        ]  # it splits at spaces
+        # It splits at spaces.
+        flags = [flag for flag in _remap_flags(remap) if " " not in flag]
         return Invocation(
             (str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)}
         )
@@ -138,9 +137,8 @@ class Debian:
 
     def target(self) -> CompilerTarget:
         """Return the target: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
-        sources = {
-            "__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")
-        }  # std_for_sbf.py's copy
+        # std_for_sbf.py's copy.
+        sources = {"__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")}
         if self.route == "no-std":
             return CompilerTarget(
                 triple="bpfel-unknown-none",

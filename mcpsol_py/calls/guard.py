@@ -78,9 +78,8 @@ def guard_instructions(
     own_fees = fee_mints({**simulated.aside, **simulated.before}, effects.power.owners)
     out: list[Instruction] = []
     for key, account in simulated.after.items():
-        if (
-            account is None
-        ):  # no account, no floor: a floor is at most what the simulation left
+        # No account, no floor: a floor is at most what the simulation left.
+        if account is None:
             continue
         about = _Demands(key, account, effects.power, floors, own_fees)
         demands = (assert_info, about.info()), (assert_data, about.data())

@@ -192,9 +192,8 @@ def instruction_list(what: object) -> list[Instruction]:
 def size_of(message: Message | MessageV0) -> int:
     """Return the bytes of the signed transaction."""
     signatures = message.header.num_required_signatures
-    version = (
-        0 if isinstance(message, Message) else 1
-    )  # `bytes` of a message has no version
+    # `bytes` of a message has no version.
+    version = 0 if isinstance(message, Message) else 1
     return 1 + 64 * signatures + version + len(bytes(message))
 
 

@@ -237,10 +237,8 @@ class Crawl:
 
         async with asyncio.TaskGroup() as group:
             for place in range(len(self._active)):
-                nodes = [
-                    *self._active[place:],
-                    *self._active[:place],
-                ]  # the others take over
+                # The others take over.
+                nodes = [*self._active[place:], *self._active[:place]]
                 for _ in range(min(self._at_once, len(programs))):
                     group.create_task(work(nodes))
         await asyncio.to_thread(self.catalog.refresh)

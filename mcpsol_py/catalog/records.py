@@ -526,9 +526,8 @@ def _record_one(connection: Connection, row: dict[str, Any], revision: int) -> b
         _end_older(connection, program, values["source"], first)
     connection.execute(insert(versions).values(program_id=program, **values))
     changed: dict[str, Any] = {"revision": revision}
-    if (
-        _current_hash(connection, program) == values["hash"]
-    ):  # others do not name the program
+    # Others do not name the program.
+    if _current_hash(connection, program) == values["hash"]:
         changed |= {"name": row["name"], "letters": letters(row["name"])[:200]}
     connection.execute(update(programs).where(programs.c.id == program).values(changed))
     return True

@@ -100,9 +100,8 @@ class BoundedBody:
         """Add a chunk as it came, and return what it adds to `content`."""
         room = self.limit - len(self.content)
         try:
-            added = self._decompress(
-                chunk, room + 1
-            )  # one more byte shows that there is more
+            # One more byte shows that there is more.
+            added = self._decompress(chunk, room + 1)
         except zlib.error as error:
             raise self._refusal(f"the answer is not valid {self._coding}") from error
         self._read += len(chunk)
@@ -118,9 +117,8 @@ class BoundedBody:
         except zlib.error:
             if self._coding != "deflate" or self._read:
                 raise
-        self._unpack = zlib.decompressobj(
-            -zlib.MAX_WBITS
-        )  # some servers leave out zlib's header
+        # Some servers leave out zlib's header.
+        self._unpack = zlib.decompressobj(-zlib.MAX_WBITS)
         return self._unpack.decompress(chunk, most)
 
 

@@ -406,9 +406,8 @@ def _is_cost(n: object) -> bool:
 
 def _derived_key(path: Path, passphrase: bytes, salt: bytes, n: int) -> bytes:
     """Run scrypt. Raises SourceError if this machine has too little memory for it."""
-    needed = (
-        128 * _R * (n + _P + 2)
-    )  # RFC 7914: the table of n blocks, and what is mixed with it
+    # RFC 7914: the table of n blocks, and what is mixed with it.
+    needed = 128 * _R * (n + _P + 2)
     try:
         return hashlib.scrypt(
             passphrase, salt=salt, n=n, r=_R, p=_P, maxmem=needed + (1 << 20), dklen=32

@@ -54,9 +54,8 @@ def check_error(value: object) -> str | dict[str, Any] | None:
         return value
     if not isinstance(value, dict) or not value:
         raise TypeError("expected a transaction error")
-    if (
-        len(orjson.dumps(value)) > _LONGEST_ERROR
-    ):  # orjson refuses deep nesting with a TypeError
+    # orjson refuses deep nesting with a TypeError.
+    if len(orjson.dumps(value)) > _LONGEST_ERROR:
         raise ValueError(f"expected an error of at most {_LONGEST_ERROR} bytes")
     if "InstructionError" in value:
         index, inner = value["InstructionError"]

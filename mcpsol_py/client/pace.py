@@ -78,9 +78,8 @@ def _number(text: str) -> float:
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[str]]:
     with path.open("a+", encoding="ascii") as file:
-        with suppress(
-            ImportError
-        ):  # Windows: each process has its own turn in the file
+        # Windows: each process has its own turn in the file.
+        with suppress(ImportError):
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -295,9 +295,8 @@ class RpcTransport:
                 passing = status == 429 or status >= 500
                 why = f"HTTP status {status}{_MEANING.get(status, '')}"
                 wait = _seconds(getattr(response, "headers", {}).get("retry-after"))
-                refused = (
-                    status if status < 500 else None
-                )  # a gateway's 5xx may come after the node has it
+                # A gateway's 5xx may come after the node has it.
+                refused = status if status < 500 else None
                 return TransportError(
                     self.endpoint,
                     why,

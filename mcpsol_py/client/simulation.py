@@ -94,9 +94,8 @@ def with_blockhash(
                 old.address_table_lookups,
             )
         )
-    if not isinstance(
-        old, Message
-    ):  # MessageV1 (SIMD-0385), which only newer solders have
+    # MessageV1 (SIMD-0385), which only newer solders have.
+    if not isinstance(old, Message):
         return unsigned(
             type(old)(
                 old.header, old.config, blockhash, old.account_keys, old.instructions

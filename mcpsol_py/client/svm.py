@@ -152,9 +152,8 @@ class SvmTransport:
 
     def airdrop(self, key: Pubkey, lamports: int = 10**9) -> None:
         """Add lamports to an address."""
-        if hasattr(
-            self.svm.airdrop(key, lamports), "err"
-        ):  # the same amount twice in a block
+        # The same amount twice in a block.
+        if hasattr(self.svm.airdrop(key, lamports), "err"):
             self.request_airdrop(key, lamports)
         self._changed()
 
@@ -349,10 +348,8 @@ class SvmTransport:
             result.err() if failed else None,
         )
         if outcome.err == "AlreadyProcessed" and signature in self._landed:
-            return (
-                signature,
-                outcome,
-            )  # a cluster ignores a transaction that it has executed
+            # A cluster ignores a transaction that it has executed.
+            return (signature, outcome)
         balances = Balances(before, self._balances(keys))
         outcome = replace(outcome, slot=self.current_slot, balances=balances)
         self._landed[signature] = outcome

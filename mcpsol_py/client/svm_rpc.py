@@ -290,9 +290,8 @@ class SvmNode:
     def do_sendTransaction(self, text: str, options: Any = None) -> Any:
         transaction = _transaction(text, options)
         if run(self.transport.status(transaction.signatures[0])) is not None:
-            return str(
-                transaction.signatures[0]
-            )  # the same bytes again are the same transaction
+            # The same bytes again are the same transaction.
+            return str(transaction.signatures[0])
         skip = bool(_option(options, "skipPreflight"))
         signature, refused = run(self.transport.send(transaction, skip_preflight=skip))
         if refused is not None:

@@ -74,9 +74,8 @@ def _compare(
 def _encode(codecs: Codecs, node: Type, value: Any) -> bytes:
     encoded = codecs.writer(node)(value)
     if value is None and isinstance(node, Option):
-        return encoded[
-            : node.prefix.bits // 8
-        ]  # programs need not clear an absent item
+        # Programs need not clear an absent item.
+        return encoded[: node.prefix.bits // 8]
     return encoded
 
 

@@ -76,9 +76,8 @@ def _substitute_count(count: Count, env: Arguments) -> Count:
     if not isinstance(count, Generic):
         return count
     value = env.get(count.name, count)
-    if (
-        isinstance(value, Link) and not value.args
-    ):  # a const parameter passed on by name
+    # A const parameter passed on by name.
+    if isinstance(value, Link) and not value.args:
         value = env.get(value.name, Generic(value.name))
     if isinstance(value, (int, Generic)):
         return value

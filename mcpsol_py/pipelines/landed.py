@@ -248,9 +248,8 @@ def _calls_of_json(
     message: _Json, loaded: list[str], meta: _Json
 ) -> Iterator[LandedCall]:
     keys = message["accountKeys"]
-    if keys and isinstance(
-        keys[0], dict
-    ):  # jsonParsed lists those of lookup tables, too
+    # jsonParsed lists those of lookup tables, too.
+    if keys and isinstance(keys[0], dict):
         addresses = [key["pubkey"] for key in keys]
     else:
         addresses = [*keys, *loaded]

@@ -118,9 +118,8 @@ class AccountWriter:
             self.losses.add("seeds that Anchor cannot express")
             return
         if any(map(_has_type, pda.seeds)):
-            extension["pda"] = to_json(
-                pda
-            )  # with the types that Anchor leaves to its reader
+            # With the types that Anchor leaves to its reader.
+            extension["pda"] = to_json(pda)
 
     def _default(self, default: Value, group: Path, out: Json) -> None:
         """Write a default as a fixed address if Anchor can express it."""

@@ -207,9 +207,8 @@ def _account_names(
         if item is None:
             hint = _argument_hint(key, tool)
             raise UnknownName("account", key, known, where=where, hint=hint)
-        name = (
-            key if item.name in out else item.name
-        )  # given twice, which the planner refuses
+        # Given twice, which the planner refuses.
+        name = key if item.name in out else item.name
         if isinstance(item, AccountGroup):
             out[name] = _account_names(
                 tool, value, item.accounts, f"{where}.{item.name}"

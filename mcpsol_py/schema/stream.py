@@ -139,9 +139,8 @@ def model_text(model: ProgramModel) -> bytes:
     values = model_to_json(model)
     try:
         return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
-    except (
-        TypeError
-    ):  # a lone surrogate, which UTF-8 cannot encode, becomes a question mark
+    except TypeError:
+        # A lone surrogate, which UTF-8 cannot encode, becomes a question mark.
         plain = json.dumps(
             values, ensure_ascii=False, sort_keys=True, separators=(",", ":")
         )

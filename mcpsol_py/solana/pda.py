@@ -52,9 +52,8 @@ def find_pda(
     return _derived(tuple(map(bytes, seeds)), program)
 
 
-@lru_cache(
-    maxsize=4096
-)  # as below: a wallet's calls derive the same few addresses again and again
+# As below: a wallet's calls derive the same few addresses again and again.
+@lru_cache(maxsize=4096)
 def _derived(seeds: tuple[bytes, ...], program: Pubkey) -> tuple[Pubkey, int]:
     return Pubkey.find_program_address(list(seeds), program)
 

@@ -177,9 +177,8 @@ class _AnchorReader(ItemReader):
         if IDL_KEY not in item or not isinstance(out, Account):
             return out
         more = self.extension(item, _ACCOUNT_ITEM_MORE)
-        if (
-            "default" in more
-        ):  # Anchor can write this default only as a fixed address or PDA
+        # Anchor can write this default only as a fixed address or PDA.
+        if "default" in more:
             more = {"address": None, "pda": None, **more}
         return replace(out, **more)
 

@@ -168,9 +168,8 @@ class AccountReader(TypeReader):
     def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
         """Read one account or group."""
         name = self.name(item)
-        if self.plain_keys.issuperset(
-            item
-        ):  # two accounts in three have only a name and flags
+        # Two accounts in three have only a name and flags.
+        if self.plain_keys.issuperset(item):
             writable = item.get(self.writable_keys[0], False)
             signer = item.get(self.signer_keys[0], False)
             if type(writable) is type(signer) is bool:

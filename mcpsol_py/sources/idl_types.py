@@ -357,9 +357,8 @@ class TypeReader(DocumentReader):
         """Read a field of a struct, or an argument of an instruction."""
         name, kind = self.name(item), item.get("type")
         node = LEAVES.get(kind) if type(kind) is str else None
-        if (
-            node is not None and len(item) == 2
-        ):  # most fields have a name and a simple type only
+        # Most fields have a name and a simple type only.
+        if node is not None and len(item) == 2:
             return Field(name, node)
         if not _FIELD.issuperset(item):
             self.surplus(item, _FIELD, f"field {name!r}")

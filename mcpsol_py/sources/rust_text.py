@@ -193,9 +193,8 @@ class _RustTypeParser:
             raise _UnclearText("borsh cannot read a reference")
         if self.peek().startswith("'"):
             lifetime = self.take()
-            if (
-                lifetime.endswith("str") and not self.peek()
-            ):  # "&'astr" without its space
+            # "&'astr" without its space.
+            if lifetime.endswith("str") and not self.peek():
                 return BORSH_STRING
         self.accept("mut")
         if self.accept("str"):

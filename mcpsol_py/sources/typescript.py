@@ -103,9 +103,8 @@ def _objects_in(text: str, is_idl: Callable[[Any], bool]) -> _Objects:
     out = _Objects({}, {}, [])
     end = 0
     for found in islice(_GIVEN.finditer(text), MAX_CANDIDATES):
-        if (
-            found.start() < end
-        ):  # inside an object that was read already: read no text twice
+        # Inside an object that was read already: read no text twice.
+        if found.start() < end:
             continue
         reader = _LiteralReader(text, found.end())
         try:

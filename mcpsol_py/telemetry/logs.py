@@ -27,11 +27,8 @@ def set_up(form: Form = "text", level: str = "warning") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in (
-        "httpx",
-        "httpx2",
-        "httpcore",
-    ):  # they log each request; spans have that
+    # They log each request; spans have that.
+    for noisy in ("httpx", "httpx2", "httpcore"):
         logging.getLogger(noisy).setLevel(max(root.level, logging.WARNING))
     logger = logging.getLogger(_LOGGER)
 

@@ -70,19 +70,16 @@ def test_every_import_is_declared(repo: Path) -> None:
             if part == "bridge":
                 allowed |= extras["x402"]  # a bridge can charge and pay
             if part == "client":
-                allowed |= extras[
-                    "bridge"
-                ]  # keystores and long watches: imported where a bridge or a payer wants them
-            if (
-                part == "catalog"
-            ):  # imported for a catalogue in PostgreSQL, and for Parquet
+                # Keystores and long watches: imported where a bridge or a payer wants them.
+                allowed |= extras["bridge"]
+            # Imported for a catalogue in PostgreSQL, and for Parquet.
+            if part == "catalog":
                 allowed |= extras["postgres"] | extras["arrow"]
             if part in ("tables", "pipelines"):
                 allowed |= extras["arrow"]
             if part == "x402":
-                allowed |= extras[
-                    "postgres"
-                ]  # imported where payments are kept in PostgreSQL, not before
+                # Imported where payments are kept in PostgreSQL, not before.
+                allowed |= extras["postgres"]
             for module in (
                 set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}
             ):

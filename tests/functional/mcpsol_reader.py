@@ -338,9 +338,8 @@ class OldRust:
                 raise Stopped(f"Invalid argument value: {text}")
             return bytes([text == "true"])
         raw = base64.b64decode(text) if word == "bytes" else text.encode()
-        return (
-            struct.pack("<I", len(raw)) + raw
-        )  # also every word that it does not know
+        # Also every word that it does not know.
+        return struct.pack("<I", len(raw)) + raw
 
 
 class OldTypeScript:

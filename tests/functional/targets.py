@@ -51,9 +51,8 @@ def built_crate(crate: Path, toolchain: Toolchain) -> Path:
     )
     kept.parent.mkdir(parents=True, exist_ok=True)
     with (kept.parent / ".lock").open("w") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # processes that come at once build one after the other
+        # Processes that come at once build one after the other.
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
             before = os.environ.get("CARGO_TARGET_DIR")
             os.environ["CARGO_TARGET_DIR"] = str(cache / "cargo-target-sbf")

@@ -64,9 +64,8 @@ def _unless_refused(
 ) -> object:
     try:
         return codec.decode(data)[name]
-    except (
-        DecodeError
-    ):  # the bit made another field one that no value has (a bool of 2)
+    except DecodeError:
+        # The bit made another field one that no value has (a bool of 2).
         return otherwise
 
 

@@ -393,9 +393,8 @@ async def test_a_schema_that_says_transfer_and_means_something_else_is_not_signe
     assert "its schema has changed" in reply.text
     assert "token_transfer" not in {t["name"] for t in s.bridge.box.listed}
     now = s.bridge.box.labels["token"]
-    s.bridge.replace(
-        now, replace(now, program=load(TOKEN_MORE), refused="")
-    )  # as it was when the bridge began
+    # As it was when the bridge began.
+    s.bridge.replace(now, replace(now, program=load(TOKEN_MORE), refused=""))
     assert not (await s.bridge.call(*transfer(1))).is_error
 
 

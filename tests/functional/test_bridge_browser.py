@@ -68,9 +68,8 @@ class Watched:
         self.page.on("dialog", self._dialog)
 
     def _failed(self, request: Request) -> None:
-        if (
-            request.failure != "net::ERR_ABORTED"
-        ):  # what a page still loads when it is left
+        # What a page still loads when it is left.
+        if request.failure != "net::ERR_ABORTED":
             self.complaints.append(f"failed: {request.url}")
 
     def _dialog(self, dialog: Dialog) -> None:

@@ -178,10 +178,8 @@ async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_sa
             [[1]],
             [{}] * 65,
         ]
-        bads += [
-            [{"address": "@bob", "isWritable": True}],
-            [{"pubkey": "@bob"}],
-        ]  # as JavaScript's SDK spells them
+        # As JavaScript's SDK spells them.
+        bads += [[{"address": "@bob", "isWritable": True}], [{"pubkey": "@bob"}]]
         for bad in bads:
             wrong = await client.call_tool(
                 "transfer",

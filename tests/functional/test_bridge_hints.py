@@ -177,9 +177,8 @@ async def test_what_anchor_logs_of_an_account() -> None:
 
 async def test_all_accounts_that_must_be_given_are_told_at_once(demo: Bridge) -> None:
     reply = await demo.call("vault_deposit", {"amount": "5", "accounts": {}})
-    assert (
-        reply.details["account"] == "vault"
-    )  # which has the mint, and with the depositor the source follows
+    # Which has the mint, and with the depositor the source follows.
+    assert reply.details["account"] == "vault"
     assert reply.details["also"] == ["depositor"]
 
 

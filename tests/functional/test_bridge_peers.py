@@ -253,11 +253,8 @@ def found_tool(found: Any, start: str) -> str:
 
 
 def test_a_catalogue_under_the_inspectors_cli(catalogue: tuple[str, ...]) -> None:
-    serve = (
-        "sh",
-        "-c",
-        f"exec {shlex.join(catalogue)}",
-    )  # the Inspector has a --catalog of its own
+    # The Inspector has a --catalog of its own.
+    serve = ("sh", "-c", f"exec {shlex.join(catalogue)}")
     tools = [
         tool["name"] for tool in inspector(*serve, "--method", "tools/list")["tools"]
     ]

@@ -422,9 +422,8 @@ async def test_the_days_limit_holds_for_calls_at_once() -> None:
 async def test_the_days_limit_outlives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     for amount, refused in ((300_000, False), (290_000, False), (280_000, True)):
-        s = scene(
-            audit=AuditLog(path)
-        )  # a new process: the chain is new, the log is not
+        # A new process: the chain is new, the log is not.
+        s = scene(audit=AuditLog(path))
         assert (await s.bridge.call(*transfer(amount))).is_error is refused
     assert verify_log(path)[0] == 6
 

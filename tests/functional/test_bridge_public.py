@@ -83,9 +83,8 @@ def test_strangers_see_the_tools_and_operators_the_sales(
     assert json.loads(ask(f"{shop}/healthz")[1]) == {"status": "ok"}
     assert "programs" in json.loads(ask(f"{shop}/healthz", **TOKEN)[1])
     assert "programs" in json.loads(ask(f"{own}/healthz")[1])
-    assert (
-        ask(f"{shop}/rpc", method="POST", body=b"{}")[0] == 404
-    )  # no node for strangers
+    # No node for strangers.
+    assert ask(f"{shop}/rpc", method="POST", body=b"{}")[0] == 404
     assert ask(f"{shop}/", X_Forwarded_For="203.0.113.1")[0] == 200
     told = (cli.folder / "stderr.txt").read_text()
     assert "Traceback" not in told

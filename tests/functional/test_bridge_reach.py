@@ -254,9 +254,8 @@ async def test_what_others_delegated_is_held_against_the_limits_net() -> None:
 
 # --- what is in reach, and what is taken from it ----------------------------------------------------------------------
 
-SOMETHING = Pubkey(
-    bytes([86] * 32)
-)  # a program of somebody's, which has signatures of its own to give
+# A program of somebody's, which has signatures of its own to give.
+SOMETHING = Pubkey(bytes([86] * 32))
 
 
 def flows_of(

@@ -172,7 +172,6 @@ confirm_above = 1
                     "transfer", {"amount": amount, "accounts": accounts}
                 )
                 assert not result.is_error, result
-                assert (
-                    len(set(seen[before:])) == 2
-                )  # asked by one, answered at the other
+                # Asked by one, answered at the other.
+                assert len(set(seen[before:])) == 2
     assert len(asked) == 3

@@ -104,9 +104,8 @@ async def test_a_read_that_fails_once_is_asked_again_and_one_transfer_is_made(
         reply = await it.call()
         assert not reply.is_error, reply.text
         assert it.moved == AMOUNT
-        assert (
-            len(set(it.wires)) == 1
-        )  # on a busy machine a slow answer is asked for again, with the same bytes
+        # On a busy machine a slow answer is asked for again, with the same bytes.
+        assert len(set(it.wires)) == 1
         assert it.events == ["intent", "signed", "sent"]
 
 
@@ -160,9 +159,8 @@ async def test_a_send_whose_answer_is_lost_lands_once_and_is_known(answer: Any) 
         reply = await it.call()
         assert not reply.is_error, reply.text
         assert it.moved == AMOUNT
-        assert (
-            len(set(it.wires)) == 1
-        )  # the very same bytes each time: the chain takes them once
+        # The very same bytes each time: the chain takes them once.
+        assert len(set(it.wires)) == 1
         assert it.events == ["intent", "signed", "sent"]
         assert reply.structured is not None
         assert (

@@ -464,9 +464,8 @@ async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_en
         call.cancel()
         await asyncio.sleep(0.05)
         assert events(s) == ["intent", "signed"]
-        waiting = group.create_task(
-            s.bridge.call(*transfer(7))
-        )  # nothing is sent beside it
+        # Nothing is sent beside it.
+        waiting = group.create_task(s.bridge.call(*transfer(7)))
         await asyncio.sleep(0.05)
         assert not waiting.done()
         gate.open.set()

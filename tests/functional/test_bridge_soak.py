@@ -10,7 +10,6 @@ def test_two_hundred_clients_get_answers_and_memory_stays() -> None:
     out = soak(20, 200)
     print(told(out))
     assert +out.errors == {}
-    assert (
-        out.calls >= 200
-    )  # each client was answered; how fast is the benchmark's matter
+    # Each client was answered; how fast is the benchmark's matter.
+    assert out.calls >= 200
     assert out.growth <= 20

@@ -111,9 +111,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_sends_no_whole_head_is_let_go() -> None:
     with listening(echo) as port:
         assert ask(port) == b""  # nothing at all
-        assert (
-            ask(port, HEAD, b"a: b\r\n", b"c: d\r\n", pause=0.15) == b""
-        )  # a byte now and then
+        # A byte now and then.
+        assert ask(port, HEAD, b"a: b\r\n", b"c: d\r\n", pause=0.15) == b""
 
 
 def test_a_request_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,9 +152,8 @@ def test_who_sends_no_whole_body_gets_408(body: tuple[bytes, ...]) -> None:
         late = ask(port, HEAD, *body)
         assert b"408" in late.split(b"\r\n")[0]
         assert b"connection: close" in late
-        second = ask(
-            port, HEAD + b"content-length: 0\r\n\r\n" + HEAD + b"".join(body)
-        )  # both at once
+        # Both at once.
+        second = ask(port, HEAD + b"content-length: 0\r\n\r\n" + HEAD + b"".join(body))
         assert second.index(b"200 OK") < second.index(b"408")
 
 
@@ -164,9 +162,8 @@ def test_an_answer_may_take_its_time() -> None:
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await receive()
-            gone = asyncio.ensure_future(
-                receive()
-            )  # as the SDK does, to notice a client that goes away
+            # As the SDK does, to notice a client that goes away.
+            gone = asyncio.ensure_future(receive())
             await asyncio.sleep(1.0)
             assert not gone.done()
             gone.cancel()
@@ -222,9 +219,8 @@ def test_a_client_does_not_choose_who_it_is_counted_as() -> None:
         assert client_seen(port, "6.6.6.6")["client"] == "127.0.0.1"
         assert client_seen(port, "6.6.6.6")["scheme"] == "http"
     with listening(echo, proxies=("127.0.0.1", "10.0.0.0/8")) as port:
-        assert (
-            client_seen(port, "6.6.6.6, 7.7.7.7")["client"] == "7.7.7.7"
-        )  # what the nearest proxy added
+        # What the nearest proxy added.
+        assert client_seen(port, "6.6.6.6, 7.7.7.7")["client"] == "7.7.7.7"
         assert client_seen(port, "6.6.6.6, 7.7.7.7, 10.1.2.3")["client"] == "7.7.7.7"
 
 

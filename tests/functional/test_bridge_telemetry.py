@@ -224,9 +224,8 @@ def test_calls_over_http_do_not_list_all_tools_each_time(told: Told) -> None:
     """As the SDK does, to look for arguments that travel in headers, unless the server says the schema."""
     names = [s["name"] for s in told.spans]
     assert sum(name.startswith("tools/call") for name in names) == 4
-    assert (
-        names.count("tools/list") <= 1
-    )  # the client's own, for the schemas of results
+    # The client's own, for the schemas of results.
+    assert names.count("tools/list") <= 1
 
 
 def test_each_call_is_a_line_of_json(told: Told) -> None:

@@ -104,9 +104,8 @@ async def test_arguments_that_are_times_say_which_clock(served: Bridge) -> None:
 async def test_an_error_about_time_says_what_time_it_is(served: Bridge) -> None:
     late = await served.call("x402_pay", payment(int(time.time()) - 3600))
     assert late.details["name"] == "PaymentExpired"
-    (hint,) = late.details[
-        "hints"
-    ]  # nothing about the receipt, which the call would create
+    # Nothing about the receipt, which the call would create.
+    (hint,) = late.details["hints"]
     assert hint.startswith("The chain's time is ")
 
 

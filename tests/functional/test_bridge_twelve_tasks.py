@@ -212,9 +212,8 @@ async def do_them(agent: Agent) -> None:
     ).is_error
     out = await agent.do("take tokens out of a vault", mint="@usdc", amount="40000")
     assert not out.is_error
-    assert (
-        out.content["simulation"]["returns"] == "60000"
-    )  # though a guard ran after it
+    # Though a guard ran after it.
+    assert out.content["simulation"]["returns"] == "60000"
 
     # 4: a checked transfer
     accounts = {"source": "@alice_usdc", "mint": "@usdc", "destination": "@bob_usdc"}

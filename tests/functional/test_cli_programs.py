@@ -139,6 +139,5 @@ def test_two_calls_see_one_another_only_through_a_ledger(cli: Cli) -> None:
     assert cli(*two).code == 3
     assert cli(*one, "--mode", "send", "--ledger", "l.json").code == 0
     assert cli(*two, "--ledger", "l.json").code == 0
-    assert (
-        cli(*one, "--mode", "send", "--ledger", "l.json").code == 3
-    )  # it is there already
+    # It is there already.
+    assert cli(*one, "--mode", "send", "--ledger", "l.json").code == 3

@@ -104,9 +104,8 @@ def test_a_call_is_built_simulated_and_sent(cli: Cli, node: Node) -> None:
     assert node.node.calls.count("sendTransaction") == 1
     again = cli(*base, "--mode", "send", "--signer", node.key)
     assert again.code == 3
-    assert (
-        node.node.calls.count("sendTransaction") == 1
-    )  # its simulation failed, so it was not sent
+    # Its simulation failed, so it was not sent.
+    assert node.node.calls.count("sendTransaction") == 1
 
 
 @pytest.mark.parametrize("names_the_address", [True, False])

@@ -250,9 +250,8 @@ async def test_each_client_reaches_the_url_that_is_printed_for_it(cli: Cli) -> N
     port = free_port()
     args = (cli.idl, "--setup", cli.setup)
     http = ("--transport", "http", "--port", str(port))
-    with http_server_at(
-        port, cli.folder, *args
-    ):  # a port in use is that of the server itself
+    # A port in use is that of the server itself.
+    with http_server_at(port, cli.folder, *args):
         for client in (*BEARER, "zed"):
             ran = cli("serve", *args, *http, "--print-config", client)
             entry = entry_of(read(client, ran.out))

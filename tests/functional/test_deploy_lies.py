@@ -192,9 +192,8 @@ def test_the_loader_takes_nothing_for_an_extension(scene: Scene) -> None:
 
     def well(params: list[Any], forward: Callable[[], Any]) -> Any:
         found = forward()
-        if "InvalidInstructionData" not in str(
-            found["value"]["err"]
-        ):  # an instruction that it has
+        # An instruction that it has.
+        if "InvalidInstructionData" not in str(found["value"]["err"]):
             found["value"] |= {"err": None, "logs": []}
         return found
 
@@ -209,9 +208,8 @@ def test_the_loader_takes_nothing_for_an_extension(scene: Scene) -> None:
     assert plan.growth == 0
     assert isinstance(outcome, McpsolError)
     spent = before - scene.chain.held(scene.key)
-    buffer = scene.chain.held(
-        plan.buffer
-    )  # comes back when the deployment goes on, or by `close`
+    # Comes back when the deployment goes on, or by `close`.
+    buffer = scene.chain.held(plan.buffer)
     assert spent - buffer <= plan.fees
     assert scene.chain.held(
         programdata_address(scene.chain.program.pubkey())
@@ -442,11 +440,8 @@ class Deployments(RuleBasedStateMachine):
 Deployments.TestCase.settings = settings(
     max_examples=10,
     stateful_step_count=4,
-    phases=[
-        Phase.explicit,
-        Phase.reuse,
-        Phase.generate,
-    ],  # a step takes a second: too slow to shrink
+    # A step takes a second: too slow to shrink.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 TestDeployments = Deployments.TestCase
 

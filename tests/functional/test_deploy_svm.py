@@ -551,9 +551,8 @@ def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(
     assert process.returncode == 130, err
     assert "Traceback" not in out + err
     assert "the same command goes on" in err
-    while (
-        threading.active_count() > before
-    ):  # what the node still answers finds nobody: that it complains of
+    # What the node still answers finds nobody: that it complains of.
+    while threading.active_count() > before:
         assert time.monotonic() < end
         time.sleep(0.02)
     ran = deploying()

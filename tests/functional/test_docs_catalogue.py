@@ -84,7 +84,6 @@ def test_the_page_runs(cli: Cli, repo: Path, postgres: str) -> None:
     assert "delegate_stake" in everything
     assert "transfer_checked {'amount': 5, 'decimals': 6}" in everything
     assert "5 of 5 programs" in everything
-    assert (
-        " -> nothing" in everything
-    )  # the file and the bundled program at this address differ
+    # The file and the bundled program at this address differ.
+    assert " -> nothing" in everything
     assert len(ran) >= 12

@@ -80,9 +80,8 @@ def test_a_spec_is_refused_and_does_not_run(cli: Cli, spec: Path, name: str) -> 
     assert ran.code != 0
     assert not (cli.folder / "ran").exists()
     if name not in ("attack", "sign", "publish-idl"):  # which read other files first
-        said = (
-            ran.out if name == "catalog add" else ran.err
-        )  # it lists what it left out
+        # It lists what it left out.
+        said = ran.out if name == "catalog add" else ran.err
         assert "--no-exec forbids that" in said
 
 

@@ -133,9 +133,8 @@ def test_the_owner_reads_what_is_sent_and_approves_it(host: Host) -> None:
     expect(panel.get_by_role("status")).to_contain_text("sent: ")
     expect(panel.get_by_role("button", name="Approve")).to_be_hidden()
     assert host.count()["total"] == 1
-    host.page.wait_for_function(
-        "host.said.context.length === 1"
-    )  # what the model learns
+    # What the model learns.
+    host.page.wait_for_function("host.said.context.length === 1")
     context = host.page.evaluate("host.said.context")
     assert "sent: " in context[0]["content"][0]["text"]
     again = host.answer(host.result["_meta"]["idl2mcp/approval"])

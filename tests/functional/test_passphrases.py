@@ -178,9 +178,8 @@ def test_a_wallet_kept_by_the_keyring_opens_without_a_question(cli: Cli) -> None
         cli("wallet", "show", "agent.json", "--json").json["address"]
         == made.json["address"]
     )
-    assert (
-        cli("wallet", "new", "agent.json", "--keyring").code == 1
-    )  # there already; its passphrase stays
+    # There already; its passphrase stays.
+    assert cli("wallet", "new", "agent.json", "--keyring").code == 1
     assert list(ring.kept.values()) == [kept]
     assert cli("wallet", "forget", "agent.json").code == 0
     assert ring.kept == {}

@@ -83,8 +83,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(tmp_path: Path, repo: Path) -
     assert duckdb.execute(query).fetchall() == [(trades, trades, total)]
 
 
-if (
-    __name__ == "__main__"
-):  # in a process of its own, which Ray ends with all its workers
+# In a process of its own, which Ray ends with all its workers.
+if __name__ == "__main__":
     decoders.InstructionDecoder = DiesOnce  # type: ignore[misc]  # what the example imports
     runpy.run_path(EXAMPLE, run_name="__main__")

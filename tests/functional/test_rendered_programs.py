@@ -180,9 +180,8 @@ class Differential:
         if good is None or good.error != ECHOED:
             return
         ix = self.program.instruction(name)
-        if len(metas) >= len(
-            ix.plan.leaves
-        ):  # else they would stand for the absent ones that are left out
+        # Else they would stand for the absent ones that are left out.
+        if len(metas) >= len(ix.plan.leaves):
             signs = "signer" in remaining_flags(ix.model).each
             more = [
                 AccountMeta(Pubkey(rng.randbytes(32)), signs, True) for _ in range(3)

@@ -61,9 +61,8 @@ def test_its_variables_are_documented_and_secrets_are_marked(
     variables = entry["packages"][0]["environmentVariables"]
     for variable in variables:
         assert f"`{variable['name']}`" in known
-    assert next(v for v in variables if v["name"] == "IDL2MCP_URL")[
-        "isSecret"
-    ]  # it may hold a key
+    # It may hold a key.
+    assert next(v for v in variables if v["name"] == "IDL2MCP_URL")["isSecret"]
 
 
 async def test_the_command_of_the_entry_starts_a_server(

@@ -162,9 +162,8 @@ def _check_old_clients(
         try:
             metas, data = rust.build(ix.name, given_accounts, given_args)
         except Stopped:
-            too_large = not order and bool(
-                accounts
-            )  # for one page: its parameters follow where old clients do not look
+            # For one page: its parameters follow where old clients do not look.
+            too_large = not order and bool(accounts)
             assert fault is not None or too_large, (
                 f"{ix.name}: the Rust client stops at a tool that it could build"
             )
@@ -189,9 +188,8 @@ def _check_old_clients(
             )
         except Stopped as error:
             u128 = str(error) == "Unknown type: u128"
-            assert (
-                fault is not None or u128 or (not order and bool(accounts))
-            )  # many tools in one test
+            # Many tools in one test.
+            assert fault is not None or u128 or (not order and bool(accounts))
         else:
             assert metas == [
                 (f"address of {n}", a.signer is True, a.writable)

@@ -239,9 +239,8 @@ async def test_what_the_policy_or_the_program_refuses_is_not_charged(
         early = await buyer.call_tool("counter_increment", {"amount": "1"})
         assert early.result.is_error
         await buyer.call_tool("counter_initialize", CREATE)
-        refused = await buyer.call_tool(
-            "counter_decrement", {"amount": "1"}
-        )  # the policy does not name it
+        # The policy does not name it.
+        refused = await buyer.call_tool("counter_decrement", {"amount": "1"})
         assert refused.result.is_error
         assert "policy" in json.dumps(refused.result.model_dump(mode="json"))
         wrong = await buyer.call_tool("counter_increment", {"amount": "no number"})
@@ -546,9 +545,8 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
         finally:
             server.terminate()
             server.communicate(timeout=30)
-    assert (
-        server.returncode == 0
-    )  # it came to its own end: vouchers were turned into tokens, and nothing is left
+    # It came to its own end: vouchers were turned into tokens, and nothing is left.
+    assert server.returncode == 0
     assert not list(place.glob("idl2mcp-*"))
 
 

@@ -205,9 +205,8 @@ def test_a_ceiling_is_paid_and_what_was_used_is_booked(
     shop = tmp_path / "shop"
     shop.mkdir()
     store = Store(shop, "upto", used=300)
-    store.world.later(
-        int(time.time()) - store.world.now
-    )  # the command has this machine's clock
+    # The command has this machine's clock.
+    store.world.later(int(time.time()) - store.world.now)
     monkeypatch.setattr(
         "idl2mcp.x402.buying.open_chain", lambda _url: store.world.chain
     )

@@ -183,9 +183,8 @@ async def test_the_used_part_of_a_ceiling_is_charged(
 
 
 def wallet(store: Store, budget: Budget, patience: float = 2.0) -> CallPayer:
-    store.world.later(
-        int(time.time()) - store.world.now
-    )  # the wallet has this machine's clock
+    # The wallet has this machine's clock.
+    store.world.later(int(time.time()) - store.world.now)
     return wallet_payer(
         store.world.payer, store.world.chain, budget, store.wallet, patience=patience
     )
@@ -271,9 +270,8 @@ async def test_a_ceiling_counts_in_full_until_its_channel_is_closed(
     with pytest.raises(PaymentError) as caught:
         await payer.call(ask, {}, "mcp://tool/quote")
     assert caught.value.code == "OUTCOME_UNKNOWN"
-    assert (
-        await reconcile(budget, store.world.chain) == 0
-    )  # it landed, and may take 1,000
+    # It landed, and may take 1,000.
+    assert await reconcile(budget, store.world.chain) == 0
     assert budget.remaining(str(USDC)).day == 4_000
     await asyncio.sleep(0.06)
     assert isinstance(

@@ -326,9 +326,8 @@ class ChannelSellerMachine(RuleBasedStateMachine):
             if isinstance(reply, Answer):
                 assert not thief, "a stranger got an answer"
                 assert reply.result["content"] == f"answer {tenant} {args}"
-                if not (
-                    reply.repeated and name
-                ):  # else it was bought by that name's first payment
+                # Else it was bought by that name's first payment.
+                if not (reply.repeated and name):
                     self.note(one, f"{tenant} {args} {name}", reply)
 
     def note(self, one: Signed, call: str, reply: Answer) -> None:

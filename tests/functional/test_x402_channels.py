@@ -570,9 +570,8 @@ class TestOpenRefused:
         assert both.amount(both.ata(channel)) == 10_077
         both.ok(both.settle_and_seal(channel), signers=[both.relay, both.payee])
         both.ok(both.distribute(channel), signers=[both.relay])
-        assert (
-            both.amount(both.ata(x402.TREASURY_OWNER)) == 77
-        )  # what strangers sent is nobody's deposit
+        # What strangers sent is nobody's deposit.
+        assert both.amount(both.ata(x402.TREASURY_OWNER)) == 77
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000
 
     #: by number; channels hold tokens, so pointers and metadata only

@@ -131,9 +131,8 @@ class Facilitator(httpx.AsyncBaseTransport, httpx.BaseTransport):
         step = request.url.path.strip("/")
         mood = self.mood(step)
         self.steady &= mood != "cannot be reached"
-        if (
-            mood != "cannot be reached"
-        ):  # a payment for a facilitator that is not known goes to all
+        # A payment for a facilitator that is not known goes to all.
+        if mood != "cannot be reached":
             self.shown |= {terms["extra"]["feePayer"]} & self.known
         _fail(mood, request)
         if self.chokes and terms["amount"] == STRANGERS_AMOUNT:

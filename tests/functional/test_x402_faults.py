@@ -159,9 +159,8 @@ class TestFacilitator:
         )
         payment = shop.payment()
         pending = await paid_calls.call(shop.offer(), payment, {}, shop.run)
-        assert isinstance(
-            pending, Refused
-        )  # it may still land, so nothing is given out and nothing given up
+        # It may still land, so nothing is given out and nothing given up.
+        assert isinstance(pending, Refused)
         assert (pending.code, shop.paid) == ("settlement_pending", 0)
         shop.world.svm.expire_blockhash()
         gone = await paid_calls.call(shop.offer(), payment, {}, shop.run)
@@ -298,9 +297,8 @@ class TestChain:
         assert isinstance(pending, Refused)
         assert pending.code == "settlement_pending"
         monkeypatch.undo()
-        monkeypatch.setattr(
-            chain, "send", lambda wire: ""
-        )  # it forgot the bytes, and forgets them again
+        # It forgot the bytes, and forgets them again.
+        monkeypatch.setattr(chain, "send", lambda wire: "")
         shop.world.svm.expire_blockhash()
         gone = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(gone, PaymentRequiredReply)

@@ -263,9 +263,8 @@ async def test_our_buyer_pays_their_shop(
     bought, state = await town.buy(town.their_shop(registry, package))
     assert (bought.result.status_code, bought.result.text) == (200, "sunny")
     assert town.takings == before + PRICE
-    if (
-        package == "x402-solana"
-    ):  # its shop sends no receipt, so our buyer finds the payment on the chain
+    # Its shop sends no receipt, so our buyer finds the payment on the chain.
+    if package == "x402-solana":
         assert is_unconfirmed(bought)
     else:
         assert bought.amount == PRICE

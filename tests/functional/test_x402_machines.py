@@ -502,9 +502,8 @@ class ChannelMachine(Machine):
             )
             assert state["settled"] <= state["deposit"]
             if c.status != "distributed" and not c.withdrawn:
-                assert (
-                    self.balance[c.name] >= c.deposit - c.watermark
-                )  # it can always pay what it owes
+                # It can always pay what it owes.
+                assert self.balance[c.name] >= c.deposit - c.watermark
 
 
 # --- subscriptions ----------------------------------------------------------------------------------------------------
@@ -923,9 +922,8 @@ class PayMachine(Machine):
             self.allowed -= amount if by_agent else 0
             self.move("payer", "payee", amount)
 
-    @precondition(
-        lambda self: bool(self.receipts)
-    )  # else nearly every step would close what is not there
+    # Else nearly every step would close what is not there.
+    @precondition(lambda self: bool(self.receipts))
     @rule(which=st.integers(0, 7))
     def close(self, which: int) -> None:
         terms = self.ids[which % len(self.ids)]

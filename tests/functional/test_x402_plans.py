@@ -177,9 +177,8 @@ def test_a_merchant_looks_after_events_and_subscribers(
 ) -> None:
     url = f"sqlite:///{tmp_path / 'sales.db'}"
     at = ("--database", url)
-    assert (
-        cli("x402", "webhooks", "add", "http://127.0.0.1:9/", *at).code == 1
-    )  # https is wanted
+    # Https is wanted.
+    assert cli("x402", "webhooks", "add", "http://127.0.0.1:9/", *at).code == 1
     made = cli(
         "x402", "webhooks", "add", "http://127.0.0.1:9/", "--allow-http", *at, "--json"
     ).json
@@ -196,9 +195,8 @@ def test_a_merchant_looks_after_events_and_subscribers(
     book.pay("pro", alice, "pay_1", "sig")
     (event,) = cli("x402", "webhooks", "events", *at, "--json").json
     assert (event["type"], event["state"]) == ("subscription.opened", "pending")
-    assert (
-        cli("x402", "webhooks", "again", event["id"], *at).code == 2
-    )  # it is not dead
+    # It is not dead.
+    assert cli("x402", "webhooks", "again", event["id"], *at).code == 2
     hooks = Webhooks(database)
     hooks.give_up(hooks.deliveries()[0], "gone")
     assert cli("x402", "webhooks", "again", event["id"], *at).code == 0

@@ -92,9 +92,8 @@ async def test_a_trial_its_calls_and_its_end_cost_nothing(
     assert (again["paid"], answer(again)["subscription"]["id"]) == ("0", subscription)
     assert club.shop.paid == 0
 
-    used_up = await agent.pay(
-        "quote", n="3"
-    )  # the quota is used up: the call is paid for itself
+    # The quota is used up: the call is paid for itself.
+    used_up = await agent.pay("quote", n="3")
     assert (used_up["paid"], "subscription" in used_up) == (str(PRICE), False)
     checked = await agent.pay("check_subscription", subscriptionId=subscription)
     assert answer(checked)["subscription"]["callsUsed"] == 2

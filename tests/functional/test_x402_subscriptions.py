@@ -71,12 +71,10 @@ class TestLife:
         ]
         both.refused("NotDue", both.charge(subscription), signers=[both.relay])
         both.set_time(T0 + 2_299)
-        both.ok(
-            both.charge(subscription), signers=[both.relay]
-        )  # late, in the grace period
-        assert (
-            both.status(subscription)["due_at"] == T0 + 3_000
-        )  # the schedule does not move
+        # Late, in the grace period.
+        both.ok(both.charge(subscription), signers=[both.relay])
+        # The schedule does not move.
+        assert both.status(subscription)["due_at"] == T0 + 3_000
         assert (paid(both), allowance(both)) == (300, 0)
         both.refused(
             "StillRunning", both.close_subscription(subscription), signers=[both.payee]
@@ -738,9 +736,8 @@ class TestRefused:
         chain.ok(
             chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee]
         )
-        assert (
-            chain.amount(chain.ata(chain.payer.pubkey())) == 2**63
-        )  # half, rounded up
+        # Half, rounded up.
+        assert chain.amount(chain.ata(chain.payer.pubkey())) == 2**63
 
     def test_times_that_cannot_be_counted(self, chain: X402Chain) -> None:
         plan = chain.plan(period=2**32 - 1, grace=2**32 - 1)

@@ -109,9 +109,8 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene() -> Iterator[Scene]:
-    world = ChannelWorld(
-        program=AUDITED, now=int(time.time())
-    )  # the peers go by the clock on the wall
+    # The peers go by the clock on the wall.
+    world = ChannelWorld(program=AUDITED, now=int(time.time()))
     with listening(SvmNode(SvmTransport(world.svm))) as url:
         found = Scene(url, world)
         yield found

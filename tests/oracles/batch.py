@@ -81,9 +81,8 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
                 )
             except NoValue:
                 continue
-            if isinstance(
-                codec.codec.node, Struct
-            ):  # a default may be the discriminator: another value is another thing
+            # A default may be the discriminator: another value is another thing.
+            if isinstance(codec.codec.node, Struct):
                 given = [
                     f
                     for f in codec.codec.node.fields
@@ -93,9 +92,8 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
                 value = codec.codec.decode(codec.codec.encode(value))
             try:
                 data = codec.encode(value)
-            except (
-                EncodeError
-            ):  # a discriminator among the arguments, which these do not fit
+            except EncodeError:
+                # A discriminator among the arguments, which these do not fit.
                 continue
             shown = codec.codec.to_json(value)
             if _discriminates(codec, data):

@@ -68,9 +68,8 @@ def asked_of(file: Path, dialect: str) -> list[Asked]:
             args, given, program_id=instruction.program.address or WALLET, wallet=WALLET
         )
         assert resolution.wanted() == []
-        if (
-            dialect == "anchor"
-        ):  # its client knows few accounts by their names, and none by a relation without the chain
+        # Its client knows few accounts by their names, and none by a relation without the chain.
+        if dialect == "anchor":
             known = {
                 name: None if key is None else str(key)
                 for name, key in resolution.addresses().items()
@@ -102,9 +101,8 @@ def test_what_the_originals_client_sends_is_taken(
     asked = asked_of(file, dialect)
     echo, decoded = build_echo(read(file), tmp_path / "rendered" / file.stem, toolchain)
     sent, refused, bad = 0, [], []
-    differ = {
-        (stem, name) for stem, name, _ in ANCHOR_DIFFERS
-    }  # seeds that only Anchor's client writes so
+    # Seeds that only Anchor's client writes so.
+    differ = {(stem, name) for stem, name, _ in ANCHOR_DIFFERS}
     for one, answer in zip(
         asked, ask(SCRIPTS[dialect], asked, wallet=str(WALLET)), strict=True
     ):

@@ -24,9 +24,8 @@ pytestmark = pytest.mark.oracle
 
 def _ajv(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     command = [node(), str(ORACLES / "schemas.mjs")]
-    distinct = {
-        json.dumps({**row, "name": ""}): row for row in rows
-    }  # many tools have one output schema
+    # Many tools have one output schema.
+    distinct = {json.dumps({**row, "name": ""}): row for row in rows}
     done = subprocess.run(
         command,
         input=json.dumps(list(distinct.values())),

@@ -68,9 +68,8 @@ def test_the_locks_are_what_pyproject_asks(
 ) -> None:
     committed = (repo / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     again = tmp_path / "again.txt"
-    again.write_text(
-        committed, encoding="utf-8"
-    )  # uv keeps the versions of the output file where they still fit
+    # Uv keeps the versions of the output file where they still fit.
+    again.write_text(committed, encoding="utf-8")
     options = [
         "--generate-hashes",
         "--no-annotate",

@@ -59,11 +59,8 @@ def instructions(
                 instruction.codec.codec.node, zlib.crc32(f"{file.name}/{name}".encode())
             )
             data = instruction.encode(args)
-        except (
-            NoValue,
-            NotUsable,
-            EncodeError,
-        ):  # the last: a discriminator that is an argument has another value
+        except (NoValue, NotUsable, EncodeError):
+            # The last: a discriminator that is an argument has another value.
             continue
         yield instruction, args, data
 

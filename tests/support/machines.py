@@ -37,9 +37,8 @@ def run_machine(
     run_state_machine_as_test(
         counted, settings=machine_settings(steps=wanted, length=length)
     )
-    taken = (
-        counts["checks"] - counts["runs"]
-    )  # invariants are checked before the first step, too
+    # Invariants are checked before the first step, too.
+    taken = counts["checks"] - counts["runs"]
     assert taken >= wanted, f"{machine.__name__} took {taken} of {wanted} steps"
     return taken
 

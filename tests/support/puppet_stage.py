@@ -116,11 +116,8 @@ class Stage:
             *(Pubkey.from_string(self.local.names[name]) for name in names),
             WRAPPED,
         ]
-        others = (
-            "carol_usdc",
-            "fee",
-            "bob_fee",
-        )  # of which alice can take, where there are any
+        # Of which alice can take, where there are any.
+        others = ("carol_usdc", "fee", "bob_fee")
         keys += [
             Pubkey.from_string(self.local.names.get(name, key("carol")))
             for name in others

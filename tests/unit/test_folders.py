@@ -38,9 +38,8 @@ def test_a_file_is_written_with_its_folders(tmp_path: Path, name: str) -> None:
 def test_a_link_that_is_put_there_after_the_look_is_not_followed(
     tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        folders, "obstacle_below", lambda *_: None
-    )  # it looked a moment too early
+    # It looked a moment too early.
+    monkeypatch.setattr(folders, "obstacle_below", lambda *_: None)
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     (out / part).parent.mkdir(parents=True)
     if part.endswith(".rs"):

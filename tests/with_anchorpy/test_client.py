@@ -52,9 +52,8 @@ def idl() -> Idl:
     return Idl.from_json(json.dumps(IDL))
 
 
-@pytest.mark.filterwarnings(
-    "ignore:The `repr_ns` argument:DeprecationWarning"
-)  # anchorpy's, from attrs
+# Anchorpy's, from attrs.
+@pytest.mark.filterwarnings("ignore:The `repr_ns` argument:DeprecationWarning")
 @pytest.mark.parametrize("memo", [None, "for the rent"])
 def test_the_instruction_is_the_one_that_anchorpy_makes(
     idl: Idl, memo: str | None

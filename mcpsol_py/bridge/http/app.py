@@ -202,9 +202,8 @@ def _auth_settings(settings: HttpSettings) -> AuthSettings:
         issuer_url=AnyHttpUrl(oauth.issuer),
         resource_server_url=AnyHttpUrl(oauth.resource),
         validate_token_resource=True,
-        required_scopes=[
-            "read"
-        ],  # an access level: the verifier translates the token's scopes
+        # An access level: the verifier translates the token's scopes.
+        required_scopes=["read"],
     )
 
 

@@ -139,9 +139,8 @@ class Sessions:
         except BaseException:
             session.uris.discard(uri)
             raise
-        if (
-            session not in self._sessions.values()
-        ):  # it ended while the account was read
+        # It ended while the account was read.
+        if session not in self._sessions.values():
             self._release(uri)
         return types.EmptyResult()
 

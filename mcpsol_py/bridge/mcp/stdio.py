@@ -113,9 +113,8 @@ class _WithoutProbes:
         self._chosen = reply is None
         if reply is not None:
             message = SessionMessage(jsonrpc_message_adapter.validate_python(reply))
-            with suppress(
-                anyio.BrokenResourceError
-            ):  # the client is gone; its messages end
+            # The client is gone; its messages end.
+            with suppress(anyio.BrokenResourceError):
                 await self._write.send(message)
         return reply is not None
 

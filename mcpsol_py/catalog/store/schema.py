@@ -43,9 +43,8 @@ programs = Table(
     "catalog_programs",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column(
-        "key", String(80), nullable=False, unique=True
-    ),  # the address, or "source:HASH"
+    # The address, or "source:HASH".
+    Column("key", String(80), nullable=False, unique=True),
     Column("address", String(44)),
     Column("name", String(200), nullable=False),
     # The name's letters, and the program whose versions search shows together with these.
@@ -64,9 +63,8 @@ versions = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("program_id", Integer, ForeignKey(programs.c.id), nullable=False),
-    Column(
-        "source", String(40), nullable=False
-    ),  # "list_tools", "Anchor IDL account", "file", …
+    # "list_tools", "Anchor IDL account", "file", …
+    Column("source", String(40), nullable=False),
     Column("origin", Text, nullable=False),
     Column("hash", String(64), nullable=False),  # of the model
     Column("first_slot", BigInteger),
@@ -75,12 +73,10 @@ versions = Table(
     Column("checked_ms", BigInteger, nullable=False),
     Column("version", String(80), nullable=False),
     Column("instructions", Integer, nullable=False),
-    Column(
-        "names", Text, nullable=False
-    ),  # letters of the instructions' names, for families
-    Column(
-        "lint", Text
-    ),  # JSON: errors, warnings, and the first findings; NULL: not linted
+    # Letters of the instructions' names, for families.
+    Column("names", Text, nullable=False),
+    # JSON: errors, warnings, and the first findings; NULL: not linted.
+    Column("lint", Text),
     Column("build_hash", String(64)),  # of the verified build, where known
     Column("model", LargeBinary, nullable=False),  # the model's JSON, zlib
     UniqueConstraint("program_id", "source", "hash"),
@@ -102,9 +98,8 @@ deployments = Table(
     Column("chain", String(64), primary_key=True),  # the genesis hash
     Column("address", String(44), primary_key=True),
     Column("slot", BigInteger),
-    Column(
-        "mark", String(80), nullable=False
-    ),  # of the deployment and the IDL accounts
+    # Of the deployment and the IDL accounts.
+    Column("mark", String(80), nullable=False),
     Column("outcome", String(20), nullable=False),  # "read", "none", "faulty"
     Column("read_ms", BigInteger, nullable=False),
 )

@@ -296,9 +296,8 @@ class Expressions:
             same = Text(
                 f"{left} == {self.text(node.right).at(Level.UNARY)}", Level.BINARY
             )
-        elif "?" in (
-            right := self.reference(node.right)
-        ):  # a closure cannot end the handler
+        elif "?" in (right := self.reference(node.right)):
+            # A closure cannot end the handler.
             same = Text(f"{left} == Some({self.code(node.right)})", Level.BINARY)
         else:
             condition = self.dialect.same.format(a="&it", b=right)

@@ -199,9 +199,8 @@ class AgentWallet:
             AccountMeta(self._key().pubkey(), False, False),
             AccountMeta(Pubkey.from_string(found.owner), True, False),
         ]
-        data = (
-            b"\x0d" + amount.to_bytes(8, "little") + bytes([decimals])
-        )  # ApproveChecked
+        # ApproveChecked.
+        data = b"\x0d" + amount.to_bytes(8, "little") + bytes([decimals])
         return self._unsigned(Instruction(program, data, accounts), found.owner)
 
     def revocation(self, account: str) -> bytes:

@@ -169,9 +169,8 @@ class Buyer:
         if proof is None:
             return first
         granted = first
-        for _ in range(
-            _PROOF_ATTEMPTS
-        ):  # a proof counts once, however often it is presented
+        # A proof counts once, however often it is presented.
+        for _ in range(_PROOF_ATTEMPTS):
             granted = await _ask_free(request, proof_meta(proof))
             if granted.refused not in _BUSY:
                 break

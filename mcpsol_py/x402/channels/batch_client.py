@@ -270,9 +270,8 @@ class BatchClient:
         self, channel: WalletChannel, offer: _VoucherOffer, cumulative: int
     ) -> dict[str, Any]:
         price = offer.price
-        if (
-            channel.transaction is not None
-        ):  # one deposit at a time: sent already, the same again
+        # One deposit at a time: sent already, the same again.
+        if channel.transaction is not None:
             return self._with_deposit(channel, cumulative, price)
         parties = self._parties(channel)
         amount, locked = self._amount(offer, parties, cumulative - channel.deposit)
@@ -467,9 +466,8 @@ class BatchClient:
         self, channel_id: str, charged: int, proof: Mapping[str, Any] | None
     ) -> bool:
         """Whether a seller's sum is proved: by this wallet's own signature, or else by the chain."""
-        if (
-            proof is None
-        ):  # the seller has no voucher, so the chain must show the sum as claimed
+        # The seller has no voucher, so the chain must show the sum as claimed.
+        if proof is None:
             on_chain = self._program.fetch(self._chain, channel_id)
             return on_chain is not None and on_chain.settled == charged
         signed = read_u64(proof.get("signedMaxClaimable"))

@@ -526,9 +526,8 @@ class BatchFacilitator(ChannelFacilitator):
         has_voucher = channel.settled < cumulative
         p = terms.parties
         payout = self._payout(p, channel, cumulative)
-        if (
-            of == "refund"
-        ):  # nothing forces a close now, so it waits until both can be paid
+        # Nothing forces a close now, so it waits until both can be paid.
+        if of == "refund":
             payout.check()
         proof = _proof(terms, cumulative, signature) if has_voucher else None
         keys.append(

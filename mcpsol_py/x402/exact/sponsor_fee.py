@@ -40,9 +40,8 @@ class FeeLimit:
         return max(self.least_lamports, self._share_of(mint, amount))
 
     def _share_of(self, mint: str, amount: int) -> int:
-        share = (
-            self.share
-        )  # whole numbers only: arithmetic of Fraction takes longer than the rest
+        # Whole numbers only: arithmetic of Fraction takes longer than the rest.
+        share = self.share
         if mint == NATIVE_MINT:
             return amount * share.numerator // share.denominator
         decimals = _STABLECOINS.get(mint)

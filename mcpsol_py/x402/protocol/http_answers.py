@@ -89,9 +89,8 @@ def was_cut(answer: httpx.Response) -> bool:
 
 def _unpacked(answer: httpx.Response, body: BoundedBody) -> httpx.Response:
     headers = answer.headers.multi_items()
-    if (
-        answer.request.method != "HEAD"
-    ):  # whose answer has no body, but says how long it would be
+    # Whose answer has no body, but says how long it would be.
+    if answer.request.method != "HEAD":
         headers = [
             (name, value)
             for name, value in headers

@@ -123,9 +123,8 @@ def read_http_demand(
     terms = _older_terms(headers)
     if terms is not None:
         found.append(PaymentRequired(accepts=[terms], resource=ResourceInfo(url=url)))
-    found.sort(
-        key=lambda demand: not demand.accepts
-    )  # first those with terms that can be read
+    # First those with terms that can be read.
+    found.sort(key=lambda demand: not demand.accepts)
     return Demand(found[0]) if found else None
 
 

@@ -202,9 +202,8 @@ def _demand_in_text(block: object) -> object:
     except ValueError:
         return None
     nested = parsed.get(ERROR_META)
-    if isinstance(
-        nested, Mapping
-    ):  # an example in the text of version 1 has this shape
+    # An example in the text of version 1 has this shape.
+    if isinstance(nested, Mapping):
         return nested.get("data", nested)
     return parsed
 

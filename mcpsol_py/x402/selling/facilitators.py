@@ -210,9 +210,8 @@ class Facilitators:
         try:
             failures = list(filter(None, pool.map(ask, self._endpoints)))
         finally:
-            pool.shutdown(
-                wait=False, cancel_futures=True
-            )  # Ctrl-C does not wait for an answer
+            # Ctrl-C does not wait for an answer.
+            pool.shutdown(wait=False, cancel_futures=True)
         self._refreshed = self._clock()
         total = _sum_of([e.supported for e in self._endpoints if e.answers])
         if not total.kinds:

@@ -223,9 +223,8 @@ class PaidCall:
             return await self.settle_then_run()
         await self.row.advance(RUN_FIRST, payer=verified.payer)
         self.parts.fault("call.running")
-        if (
-            verified.skip_handler is not None
-        ):  # a refund, for example: the scheme answers itself
+        # A refund, for example: the scheme answers itself.
+        if verified.skip_handler is not None:
             self.run = _fixed_answer(verified.skip_handler.body)
         return await self._run_unpaid()
 
@@ -244,9 +243,8 @@ class PaidCall:
         reason = verified.invalid_reason or "unexpected_verify_error"
         message = verified.invalid_message or reason
         offer = self.offer
-        if (
-            reason == _NO_ANSWER
-        ):  # a new payment should not depend on the same facilitator
+        # A new payment should not depend on the same facilitator.
+        if reason == _NO_ANSWER:
             offer = self.parts.without(offer, fee_payer_of(self.terms))
         required = await self.parts.processor.required(offer, self.payment, message)
         return PaymentRequiredReply(required, reason)

@@ -56,9 +56,8 @@ def paid(
         raise PaymentError(
             "invalid_price", f'settle is "first" or "after", got {settle!r}'
         )
-    if not all(
-        isinstance(price, (str, dict)) for price in prices
-    ):  # @paid without a price
+    # @paid without a price.
+    if not all(isinstance(price, (str, dict)) for price in prices):
         raise PaymentError(
             "invalid_price", f'expected prices such as "$0.001", got {prices[0]!r:.60}'
         )

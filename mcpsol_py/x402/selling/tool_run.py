@@ -109,9 +109,8 @@ async def _renewed_lease(row: OwnedRow, every: float) -> AsyncIterator[None]:
         for task in started:
             task.cancel()
         if started:
-            with anyio.CancelScope(
-                shield=True
-            ):  # no renewal may be written after the answer
+            # No renewal may be written after the answer.
+            with anyio.CancelScope(shield=True):
                 await asyncio.wait(started)
 
 

@@ -54,9 +54,8 @@ metadata = MetaData(
 settlements = Table(
     "settlements",
     metadata,
-    Column(
-        "key", String(64), primary_key=True
-    ),  # sha256 of the message without signatures
+    # sha256 of the message without signatures.
+    Column("key", String(64), primary_key=True),
     Column("signature", String(88), nullable=False),
     Column("payer", String(44), nullable=False),
     Column("wire", LargeBinary, nullable=False),
@@ -88,9 +87,8 @@ executions = Table(
     Column("amount", BigInteger),
     Column("result", Text),  # JSON
     Column("receipt", Text),  # JSON SettleResponse
-    Column(
-        "signature", String(88)
-    ),  # of the transaction that the tool sends, stored before sending
+    # Of the transaction that the tool sends, stored before sending.
+    Column("signature", String(88)),
     Column("error", Text),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
@@ -104,9 +102,8 @@ executions = Table(
 payment_owners = Table(
     "payment_owners",
     metadata,
-    Column(
-        "key", String(140), primary_key=True
-    ),  # a payment key ("tx:…"), or a channel's address
+    # A payment key ("tx:…"), or a channel's address.
+    Column("key", String(140), primary_key=True),
     Column("tenant", String(64), nullable=False),
 )
 
@@ -133,9 +130,8 @@ spendings = Table(
     Column("resource", Text, nullable=False),
     Column("request", String(64), nullable=False),  # fingerprint of the paid request
     Column("state", String(10), nullable=False),
-    Column(
-        "payment", Text
-    ),  # JSON of the signed payment; a repeated call sends the same one
+    # JSON of the signed payment; a repeated call sends the same one.
+    Column("payment", Text),
     Column("payment_key", String(140)),
     Column("signature", String(88)),
     Column("created_ms", BigInteger, nullable=False),
@@ -161,9 +157,8 @@ receipts = Table(
     Column("pay_to", String(44)),
     Column("amount", BigInteger),
     Column("resource", Text, nullable=False),
-    Column(
-        "signature", String(140)
-    ),  # of the transaction, or the commitment of a voucher
+    # Of the transaction, or the commitment of a voucher.
+    Column("signature", String(140)),
     Column("body", Text, nullable=False),  # JSON SettleResponse
     Column("jws", Text),  # the signed receipt, if the seller signs receipts
     Column("issued_ms", BigInteger, nullable=False),
@@ -184,9 +179,8 @@ plans = Table(
     Column("asset", String(44), nullable=False),
     Column("pay_to", String(44), nullable=False),
     Column("price", BigInteger, nullable=False),
-    Column(
-        "period", String(16), nullable=False
-    ),  # "monthly", "yearly", "one-time", "3600s"
+    # "monthly", "yearly", "one-time", "3600s".
+    Column("period", String(16), nullable=False),
     Column("trial_ms", BigInteger, nullable=False),
     Column("grace_ms", BigInteger, nullable=False),
     Column("quota", BigInteger),  # calls a period; NULL: no limit
@@ -221,9 +215,8 @@ subscriptions = Table(
     Column("charges", Integer, nullable=False),
     Column("auto_renew", Boolean, nullable=False),
     Column("cancelled_ms", BigInteger),
-    Column(
-        "address", String(44)
-    ),  # of the subscription on chain, which this row mirrors
+    # Of the subscription on chain, which this row mirrors.
+    Column("address", String(44)),
     # The payment or proof that opened it. A repeat of the same one opens no second subscription.
     Column("opened_by", String(140), nullable=False),
     Column("tries", Integer, nullable=False),  # of the due charge
@@ -298,9 +291,8 @@ deliveries = Table(
     "deliveries",
     metadata,
     Column("tenant", String(64), primary_key=True),
-    Column(
-        "id", String(80), primary_key=True
-    ),  # the same for each try, so that the receiver can drop repeats
+    # The same for each try, so that the receiver can drop repeats.
+    Column("id", String(80), primary_key=True),
     Column("webhook_id", String(36), nullable=False),
     Column("type", String(64), nullable=False),
     Column("body", Text, nullable=False),
@@ -353,9 +345,8 @@ channels = Table(
     Column("holder", String(140)),  # the call that this channel pays for now
     Column("held_until_ms", BigInteger, nullable=False),
     Column("charged_for", String(140)),  # the call that was charged last
-    Column(
-        "checked_ms", BigInteger, nullable=False
-    ),  # when the channel was last read from the chain
+    # When the channel was last read from the chain.
+    Column("checked_ms", BigInteger, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "tenant", "state", "touched_ms"),
@@ -380,9 +371,8 @@ wallet_channels = Table(
     Column("deposit", BigInteger, nullable=False),  # confirmed
     # Confirmed by the seller, and never more than was signed.
     Column("charged", BigInteger, nullable=False),
-    Column(
-        "signed", BigInteger, nullable=False
-    ),  # the highest voucher that was ever signed
+    # The highest voucher that was ever signed.
+    Column("signed", BigInteger, nullable=False),
     # Base units of a deposit that may or may not land.
     Column("pending", BigInteger, nullable=False),
     Column("transaction", Text),  # of that deposit, base64
@@ -429,7 +419,6 @@ logins = Table(
     metadata,
     Column("login", String(63), primary_key=True),
     Column("acts_as", String(10), primary_key=True),  # merchant, subscriber
-    Column(
-        "subject", String(64), primary_key=True
-    ),  # the tenant, or the subscriber's wallet
+    # The tenant, or the subscriber's wallet.
+    Column("subject", String(64), primary_key=True),
 )

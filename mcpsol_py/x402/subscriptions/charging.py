@@ -382,9 +382,8 @@ class Charging:
         on_chain, collector = known
         current = on_chain.refresh(self._store, subscription, now=True)
         if current.due_ms != subscription.due_ms or current.cancelled_ms is not None:
-            self._drop(
-                subscription, charge
-            )  # another party charged, or the subscriber cancelled
+            # Another party charged, or the subscriber cancelled.
+            self._drop(subscription, charge)
             return None
         return collector
 

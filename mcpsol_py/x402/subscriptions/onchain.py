@@ -141,9 +141,8 @@ class OnChain:
             return known
         plan = store.plan(known.plan_id)
         values = self._values(address, plan)
-        if (
-            values is None
-        ):  # closed, which only a cancelled or expired subscription can be
+        # Closed, which only a cancelled or expired subscription can be.
+        if values is None:
             ended = (
                 known.cancelled_ms if known.cancelled_ms is not None else store.now_ms()
             )

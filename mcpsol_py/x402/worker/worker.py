@@ -52,9 +52,8 @@ class Worker:
         while not stop.is_set():
             await self.run_once()
             try:
-                async with asyncio.timeout(
-                    poll
-                ):  # wait_for can lose a cancellation in Python 3.11
+                # wait_for can lose a cancellation in Python 3.11.
+                async with asyncio.timeout(poll):
                     await stop.wait()
             except TimeoutError:
                 continue

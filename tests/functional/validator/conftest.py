@@ -91,9 +91,8 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
     if PROGRAM_METADATA_SO.exists():
         programs[PROGRAM_METADATA] = PROGRAM_METADATA_SO
     node = Validator(tmp_path_factory.mktemp("validator"), programs, accounts)
-    with (
-        pytest.MonkeyPatch.context() as patch
-    ):  # `deploy` takes an unknown cluster for mainnet
+    # `deploy` takes an unknown cluster for mainnet.
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IDL2MCP_GENESIS", call(node.url, "getGenesisHash"))
         yield node
     node.stop()

@@ -103,9 +103,8 @@ async def test_changes_on_a_real_node_reach_the_clients(
         async with new.listen(
             tools_list_changed=True, resource_subscriptions=[account]
         ) as events:
-            await until(
-                lambda: watch.connected
-            )  # over the node's WebSocket, not by looking again and again
+            # Over the node's WebSocket, not by looking again and again.
+            await until(lambda: watch.connected)
             await stranger.send(await stranger.build("initialize", {"start": 40}))
             async with asyncio.timeout(20):
                 assert await anext(aiter(events)) == ResourceUpdated(account)
@@ -183,9 +182,8 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
         given = asyncio.gather(
             *(give(10_000_000 + n, agent.pubkey()) for n in range(4))
         )
-        replies = [
-            await spend(first, 2_500_000)
-        ]  # a deposit on its way does not make room for it
+        # A deposit on its way does not make room for it.
+        replies = [await spend(first, 2_500_000)]
         pairs = [
             asyncio.gather(spend(first, 1_000_000 + n), spend(second, 1_100_000 + n))
             for n in range(6)

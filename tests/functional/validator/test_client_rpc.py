@@ -255,9 +255,8 @@ async def test_a_lookup_table_makes_room(
             call(validator.url, "getSlot", [{"commitment": "confirmed"}])
             <= state["lastExtendedSlot"]
         ):
-            await asyncio.sleep(
-                0.2
-            )  # a table counts from the slot after the one that extended it
+            # A table counts from the slot after the one that extended it.
+            await asyncio.sleep(0.2)
 
         pays = [await transfer(client, to, 10**6) for to in targets]
         with pytest.raises(TransactionTooLarge, match="lookup table"):

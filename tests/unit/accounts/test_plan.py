@@ -614,9 +614,8 @@ def test_a_conditional_by_account_and_by_argument() -> None:
     )
     plan = plan_of(replace(by_arg, optional=True), args=(Field("kind", BORSH_STRING),))
     assert keys(plan, args={"kind": "nonFungible"}) == [yes]
-    assert keys(plan, args={"kind": "Fungible"}) == [
-        PROGRAM
-    ]  # absent: the program's own id
+    # Absent: the program's own id.
+    assert keys(plan, args={"kind": "Fungible"}) == [PROGRAM]
 
 
 def test_a_resolver_is_the_callers() -> None:

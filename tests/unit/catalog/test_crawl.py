@@ -133,9 +133,8 @@ async def test_a_node_gets_no_more_requests_than_its_limit(
         done = await crawl.run()
         await crawl.close()
     assert done.read == COUNT
-    assert (
-        most_in_a_second(node.times) <= 55
-    )  # requests that were late are not spaced when they arrive
+    # Requests that were late are not spaced when they arrive.
+    assert most_in_a_second(node.times) <= 55
 
 
 async def test_processes_of_one_machine_share_a_limit(node: ManyPrograms) -> None:

@@ -62,9 +62,8 @@ def test_a_setup_may_be_applied_again_and_a_ledger_remembers(tmp_path: Path) -> 
     first = cluster(ledger)
     first.apply_setup(setup_file(tmp_path))
     first.svm.airdrop(wallet("bob").pubkey(), 5)
-    if not hasattr(
-        first.svm, "get_program_accounts"
-    ):  # solders 0.26 cannot know what to keep, and says so
+    # solders 0.26 cannot know what to keep, and says so.
+    if not hasattr(first.svm, "get_program_accounts"):
         with pytest.raises(TransportError, match=r"0\.27"):
             first.save()
         return

@@ -44,9 +44,8 @@ def test_the_committed_crate_is_what_its_spec_renders_to(
     spec: Path, tmp_path: Path
 ) -> None:
     committed = spec.parent
-    handlers = Path(
-        "src/processor"
-    )  # the author's; the crate keeps the functions that they use
+    # The author's; the crate keeps the functions that they use.
+    handlers = Path("src/processor")
     shutil.copytree(
         committed / handlers,
         tmp_path / handlers,
@@ -243,9 +242,8 @@ def test_a_hostile_program_compiles_without_a_warning(tmp_path: Path) -> None:
             errors=merged.errors + tuple(replace(e, code=6000 + i) for e in m.errors),
             types=merged.types + m.types,
         )
-    render(
-        merged, out=tmp_path, lossless=False
-    )  # forty megabytes of model are no schema
+    # Forty megabytes of model are no schema.
+    render(merged, out=tmp_path, lossless=False)
     compiles(tmp_path)
 
 

@@ -55,9 +55,8 @@ def test_a_text_is_shown_with_names_and_decimals() -> None:
         == "1.5 @usdc to @shop."
     )
     assert book.named("5,000 lamports would leave") == "0.000005 SOL would leave"
-    assert (
-        book.named(f"5 base units of mint {MINE}") == "5 base units of @shop"
-    )  # no decimals known
+    # No decimals known.
+    assert book.named(f"5 base units of mint {MINE}") == "5 base units of @shop"
     assert book.named(f"x{MINE}") == f"x{MINE}"
     assert book.amount(7, MINE) == "7 base units of @shop"
 

@@ -95,9 +95,8 @@ def test_shapes_of_structs_and_variants() -> None:
 def test_layouts_follow_serialization_and_repr() -> None:
     types = {d.name: d for d in load("anchor/wide").types}
     assert (types["Zero"].layout, types["Zero"].align) == ("c", 8)
-    assert (
-        types["Packed"].layout == "packed"
-    )  # what #[zero_copy(unsafe)] adds where no repr is written
+    # What #[zero_copy(unsafe)] adds where no repr is written.
+    assert types["Packed"].layout == "packed"
     assert types["Secret"].layout == "custom:wincode"
     assert types["Point"].layout == "borsh"
 

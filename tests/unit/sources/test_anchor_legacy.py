@@ -188,9 +188,8 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
     assert [a.name for a in model.accounts] == [
         a["name"] for a in doc.get("accounts", [])
     ]
-    assert set(unusable(model)) <= {
-        "uiAmountToAmount"
-    }  # SPL Token's &'a str, which borsh cannot read
+    # SPL Token's &'a str, which borsh cannot read.
+    assert set(unusable(model)) <= {"uiAmountToAmount"}
 
 
 # --- what documents in the wild leave to their readers ---------------------------------------------------------------

@@ -132,9 +132,8 @@ def test_types_of_additional_programs_are_named_by_their_program() -> None:
 
 def test_leading_constants_become_the_discriminator() -> None:
     ix = instruction(MODEL, "accounts")
-    assert ix.discriminator == Discriminator(
-        bytes([1, 0, 0, 0, 5]), "codama"
-    )  # base58 "2", padded to 4 bytes; then 5
+    # Base58 "2", padded to 4 bytes; then 5.
+    assert ix.discriminator == Discriminator(bytes([1, 0, 0, 0, 5]), "codama")
     assert [a.name for a in ix.args] == ["index", "bump"]
     assert ix.args[0].default == Default(3)
     assert ix.also == (Discriminator(b"", "codama", 0, consumed=False, size=10),)

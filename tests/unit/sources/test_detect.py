@@ -20,9 +20,8 @@ def test_fixtures_are_what_their_folder_says(path: Path) -> None:
 
 def test_real_files_are_what_their_name_says(shared_idl: Path) -> None:
     said = shared_idl.name.split("__")[0]
-    expected = (
-        "shank" if shared_idl.stem == "legacy__raydium_stable" else said
-    )  # it has Shank's discriminants
+    # It has Shank's discriminants.
+    expected = "shank" if shared_idl.stem == "legacy__raydium_stable" else said
     assert detect(orjson.loads(shared_idl.read_bytes())) == expected
 
 

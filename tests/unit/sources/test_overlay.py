@@ -53,9 +53,8 @@ def orca(tmp_path: Path) -> Path:
 def test_orca_tick_arrays_derive_the_addresses_that_the_chain_knows(
     shared_idls: Path, orca: Path
 ) -> None:
-    program = load_program(
-        shared_idls / "anchor__whirlpool.json", overlay=orca
-    )  # derives and compares [[known]]
+    # Derives and compares [[known]].
+    program = load_program(shared_idls / "anchor__whirlpool.json", overlay=orca)
     pool = Pubkey.from_string("2kJmUjxWBwL2NGPBV2PiA5hWtmLCqcKY6reQgkrPtaeS")
     for name in ("initialize_tick_array", "initialize_dynamic_tick_array"):
         args: dict[str, Any] = {"start_tick_index": -443520}

@@ -20,9 +20,8 @@ def test_the_program_itself_is_elsewhere() -> None:
     assert model.address is not None
     moved = at_address(model, NEW)
     before, after = (json.dumps(model_to_json(each)) for each in (model, moved))
-    assert (
-        before.count(model.address) == 3
-    )  # its own, and an account of two instructions
+    # Its own, and an account of two instructions.
+    assert before.count(model.address) == 3
     assert after == before.replace(model.address, NEW)
 
 

@@ -692,9 +692,8 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
 )
 def test_clashes_are_found(tmp_path: Path, body: str, words: str) -> None:
     if not words:
-        assert one(tmp_path, body).args[0].type == Link(
-            "A"
-        )  # check() and the codecs tell what is endless
+        # Check() and the codecs tell what is endless.
+        assert one(tmp_path, body).args[0].type == Link("A")
         return
     with pytest.raises((SourceError, InvalidProgram)) as caught:
         spec(tmp_path, body)

@@ -96,9 +96,8 @@ class Expected:
                     else None
                 )
             case t.Map(key, val):
-                pairs = [
-                    [*pair, None, None] for pair in value
-                ]  # one that is cut lacks its value
+                # One that is cut lacks its value.
+                pairs = [[*pair, None, None] for pair in value]
                 return [
                     {"key": self.of(key, k, links), "value": self.of(val, v, links)}
                     for k, v, *_ in pairs

@@ -62,9 +62,8 @@ def test_a_long_text_is_still_cut_and_masked(piece: str) -> None:
 @pytest.mark.parametrize("at", range(3_900, 4_100, 20))
 def test_a_secret_at_the_cut_is_not_shown_in_part(at: int) -> None:
     key = "5" * 88
-    urls = (
-        "http://a/" + "x" * 90 + " "
-    )  # masked, so that what follows moves to the front
+    # Masked, so that what follows moves to the front.
+    urls = "http://a/" + "x" * 90 + " "
     text = (urls * 100)[:at] + " " + key
     assert "5555" not in clean(text + " " * 5_000)
 

@@ -221,9 +221,8 @@ def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
 def test_a_seller_without_a_token_account_is_told(world: World) -> None:
     seller = keypair(20).pubkey()
     requirements = world.requirements().model_copy(update={"pay_to": str(seller)})
-    with pytest.raises(
-        PaymentError, match="only the seller can create it"
-    ):  # our buyer looks
+    # Our buyer looks.
+    with pytest.raises(PaymentError, match="only the seller can create it"):
         world.pay(requirements)
     world.give(seller, 0)
     payment = world.pay(requirements)

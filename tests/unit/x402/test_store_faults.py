@@ -205,16 +205,10 @@ class Disk:
 @pytest.mark.parametrize(
     ("point", "broadcasts", "paid"),
     [
-        (
-            None,
-            False,
-            0,
-        ),  # full from the start: nothing is recorded, so nothing is done
-        (
-            "call.running",
-            False,
-            0,
-        ),  # full when the result is to be kept: it is withheld, and not charged
+        # Full from the start: nothing is recorded, so nothing is done.
+        (None, False, 0),
+        # Full when the result is to be kept: it is withheld, and not charged.
+        ("call.running", False, 0),
         ("call.paid", True, 10_000),  # paid first, full when the result is to be kept
     ],
 )
@@ -314,9 +308,8 @@ async def test_even_a_replica_that_takes_a_running_call_for_dead_runs_and_pays_n
     await started.wait()
     ahead = shop.paid_calls(lease=120.0, clock_ms=lambda: module.now_ms() + skew)
     taken = await ahead.call(offer, payment, {}, shop.run)
-    assert isinstance(
-        taken, Refused
-    )  # "outcome_unknown" for the one ahead, "in_progress" for the one behind
+    # "outcome_unknown" for the one ahead, "in_progress" for the one behind.
+    assert isinstance(taken, Refused)
     go.set()
     reply = await first
     assert len(shop.runs) == 1

@@ -42,9 +42,8 @@ async def test_one_lasting_piece_makes_its_whole_group_lasting(
     levels = await asyncio.gather(
         *(database.grouped(level, database, lasting=n % 8 == 7) for n in range(64))
     )
-    for first in range(
-        0, 64, 8
-    ):  # a piece waits for the disk if it must; others do when they share its commit
+    # A piece waits for the disk if it must; others do when they share its commit.
+    for first in range(0, 64, 8):
         assert levels[first + 7] == FULL
     assert set(levels) <= {NORMAL, FULL}
 

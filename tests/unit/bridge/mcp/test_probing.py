@@ -139,9 +139,8 @@ def test_a_client_that_stays_with_the_newer_protocol_is_served() -> None:
         client.answer(0)
         client.send("tools/call", 1, name="program_info", arguments={}, **envelope())
         assert client.answer(1)["result"]["isError"] is False
-        client.send(
-            "initialize", 2, **HANDSHAKE
-        )  # the first request after the probe has chosen
+        # The first request after the probe has chosen.
+        client.send("initialize", 2, **HANDSHAKE)
         assert client.answer(2)["error"]["code"] == -32022
 
 

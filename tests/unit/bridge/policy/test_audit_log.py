@@ -236,9 +236,8 @@ def test_a_clock_that_is_set_back_gives_no_second_allowance(
     assert log.spent("w") == {"SOL": 5}
     log.append("intent", wallet="w", outflow={"SOL": "7"})
     monkeypatch.setattr(_Clock, "moment", datetime(2026, 11, 28, 0, 0, 1, tzinfo=UTC))
-    assert log.spent("w") == {
-        "SOL": 5
-    }  # the new day's own; what was before midnight is the old one's
+    # The new day's own; what was before midnight is the old one's.
+    assert log.spent("w") == {"SOL": 5}
     assert log.spent("w", "2026-11-27") == {"SOL": 7}
     monkeypatch.setattr(_Clock, "moment", datetime(2026, 11, 29, tzinfo=UTC))
     assert log.spent("w") == {}

@@ -153,9 +153,8 @@ def test_state_is_given_back_before_a_call(mixed: ProgramModel, tmp_path: Path) 
     take = (tmp_path / "src/processor/take.rs").read_text()
     before, after = take.split(".invoke_signed(")
     assert before.count("try_borrow") == before.count("drop(")
-    assert (
-        after.count("try_borrow") == 2
-    )  # the event reads the state, then the body writes it
+    # The event reads the state, then the body writes it.
+    assert after.count("try_borrow") == 2
 
 
 @pytest.mark.parametrize(
@@ -240,15 +239,13 @@ def test_data_is_read_by_one_module(target: str, tmp_path: Path) -> None:
     source = tmp_path / "crate/src"
     assert "pub mod bytes;" in (source / "lib.rs").read_text()
     helpers = (source / "helpers.rs").read_text()
-    assert (
-        "(d, one, other, at, state): (&[u8], " in helpers
-    )  # more words than the SVM has registers
+    # More words than the SVM has registers.
+    assert "(d, one, other, at, state): (&[u8], " in helpers
     assert "pub fn len_of(d: &[u8])" in helpers
     peek = " ".join((source / "processor/peek.rs").read_text().split())
     assert "crate::bytes::read::<2>(d, 0)? == [0x61, 0x62]" in peek
-    if (
-        target == "anchor"
-    ):  # large accounts are boxed, and their `as_ref` is another one
+    # Large accounts are boxed, and their `as_ref` is another one.
+    if target == "anchor":
         assert "crate::bytes::of(&ctx.accounts.a.to_account_info())" in peek
 
 

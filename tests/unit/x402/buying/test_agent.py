@@ -96,9 +96,8 @@ class Agency:
 
 @pytest.fixture
 def agency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agency]:
-    monkeypatch.setattr(
-        "mcpsol_py.client.keys._N", 1 << 10
-    )  # its strength is test_keys.py's matter
+    # Its strength is test_keys.py's matter.
+    monkeypatch.setattr("mcpsol_py.client.keys._N", 1 << 10)
     monkeypatch.setattr("mcpsol_py.client.keys._N_MIN", 1 << 10)
     made = Agency(tmp_path)
     yield made
@@ -354,9 +353,8 @@ async def test_the_first_signer_that_can_pays(agency: Agency, url: str) -> None:
     (cost,) = (await said(desk, "x402_estimate_cost", **asked))["options"]
     assert cost["affordable"]
     assert (await said(desk, "x402_pay", **over))["paid"] == "10000"
-    assert (await said(desk, "x402_pay", **over))[
-        "repeated"
-    ]  # stays with the key that paid
+    # Stays with the key that paid.
+    assert (await said(desk, "x402_pay", **over))["repeated"]
     (row,) = (await said(desk, "x402_transaction_history", signer="second"))["payments"]
     assert (row["paymentId"], row["tool"], row["host"]) == (
         ID,

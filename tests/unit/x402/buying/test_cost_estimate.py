@@ -169,9 +169,8 @@ def test_a_listed_price_that_cannot_be_read_is_not_free(
         name="quote", input_schema={}, _meta={"x402": {"accepts": accepts}}
     )
     if not known:
-        assert (
-            listed_price(tool, ()) is None
-        )  # nothing is listed: the tool itself is asked
+        # Nothing is listed: the tool itself is asked.
+        assert listed_price(tool, ()) is None
         return
     with pytest.raises(PaymentError) as caught:
         listed_price(tool, ())

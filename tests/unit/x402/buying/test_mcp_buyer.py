@@ -68,9 +68,8 @@ async def test_one_logical_call_over_restarts_pays_once(
     shop: Shop, tmp_path: Path
 ) -> None:
     server = serve(shop)
-    for _ in range(
-        3
-    ):  # three processes of one agent, each with its own database handle
+    # Three processes of one agent, each with its own database handle.
+    for _ in range(3):
         async with Client(server) as client:
             bought = await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool(
                 "quote", {}, payment_id=ID
@@ -371,9 +370,8 @@ class BudgetMachine(RuleBasedStateMachine):
         self.limit = SpendingLimit(per_payment, per_session, per_day)
         self.database = Database()
         self.session = 0
-        self.seen = (
-            self.ms // 86_400_000
-        )  # the latest day that anything was reserved in
+        # The latest day that anything was reserved in.
+        self.seen = self.ms // 86_400_000
         self.rows: dict[
             str, tuple[int, int, int, str]
         ] = {}  # id -> (amount, session, day, state)

@@ -35,11 +35,8 @@ RECEIPT = SettleResponse(success=True, transaction="5sig", network=DEVNET)
             True,
         ),
         (Bought("answer"), "nothing was paid", False),
-        (
-            Bought("answer", RECEIPT),
-            "nothing was paid",
-            False,
-        ),  # a subscription granted it
+        # A subscription granted it.
+        (Bought("answer", RECEIPT), "nothing was paid", False),
     ],
 )
 def test_the_cost_is_never_called_nothing_while_a_payment_may_land(

@@ -124,9 +124,8 @@ async def test_the_account_is_looked_at_before_anything_is_signed(
     fields, outcome = ACCOUNTS[name]
     put(shop, own_account(), **fields)
     payer = payer_of(shop, database)
-    assert (
-        await checked(payer, shop.world.requirements(PRICE)) == outcome
-    )  # an estimate
+    # An estimate.
+    assert await checked(payer, shop.world.requirements(PRICE)) == outcome
     assert payer.budget.history() == []
     assert await quote(shop, payer) == outcome
     spent = [PRICE] if outcome == "paid" else []

@@ -140,10 +140,8 @@ def rows(count: int, age: int | None) -> list[dict[str, Any]]:
     [
         (Status(confirmed=True), "landed"),
         (Status(confirmed=True, err="InsufficientFundsForFee"), "failed"),
-        (
-            Status(confirmed=False, err="InsufficientFundsForFee"),
-            "unknown",
-        ),  # on one fork
+        # On one fork.
+        (Status(confirmed=False, err="InsufficientFundsForFee"), "unknown"),
         (Status(confirmed=False), "unknown"),
         (None, "unknown"),
     ],

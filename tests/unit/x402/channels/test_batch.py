@@ -160,16 +160,13 @@ async def test_a_payer_who_lost_count_is_put_right_by_its_own_signature(
 @pytest.mark.parametrize(
     "lie",
     [
-        {
-            "channelState": {"chargedCumulativeAmount": "9000"}
-        },  # more than was ever signed
-        {
-            "voucherState": {"signedMaxClaimable": "9000"}
-        },  # with a signature over another sum
+        # More than was ever signed.
+        {"channelState": {"chargedCumulativeAmount": "9000"}},
+        # With a signature over another sum.
+        {"voucherState": {"signedMaxClaimable": "9000"}},
         {"voucherState": {"signature": "1" * 88}},
-        {
-            "channelState": {"chargedCumulativeAmount": "500"}
-        },  # less than it confirmed before
+        # Less than it confirmed before.
+        {"channelState": {"chargedCumulativeAmount": "500"}},
         {"channelState": {"channelId": str(keypair(9).pubkey())}},
     ],
 )
@@ -485,10 +482,8 @@ def test_no_deposit_is_signed_that_the_wallet_cannot_make(
 ) -> None:
     world, client = shop.world, batch_client(shop.world)
     world.put(world.payer.pubkey(), balance, state=state)
-    for attempt in (
-        client.check,
-        client.create_payment_payload,
-    ):  # an estimate says the same
+    # An estimate says the same.
+    for attempt in (client.check, client.create_payment_payload):
         with pytest.raises(PaymentError) as caught:
             attempt(shop.terms(1_000))
         assert caught.value.code == code

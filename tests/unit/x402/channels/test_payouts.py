@@ -111,9 +111,8 @@ class TestRedeem:
         row = shop.channels.get(channel.channel_id)
         assert row is not None
         assert (row.state, row.claimed, row.paid_out) == ("sealed", 1_000, 0)
-        if (
-            world.program.holds_back
-        ):  # the payer is refunded meanwhile; the seller is not paid by that
+        # The payer is refunded meanwhile; the seller is not paid by that.
+        if world.program.holds_back:
             tidy(shop.desk, shop.sponsored, clock=world.clock)
             assert world.tokens(keypair(100).pubkey()) == 49_000
         done = await redeem(shop.scheme, endpoint(shop), chain=world.chain)

@@ -104,9 +104,8 @@ async def test_an_idle_channel_is_closed_when_that_was_said(shop: BatchShop) -> 
     await redeem(shop.scheme, endpoint(shop))
     now = shop.sponsored.now_ms()
     shop.sponsored._now = lambda _connection: now + 10**9
-    assert (
-        tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
-    )  # nothing was said
+    # Nothing was said.
+    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
     shop.desk.max_idle = 604_800
     assert shop.desk.get_extra("x") == {
         "feePayer": str(shop.world.sponsor.pubkey()),

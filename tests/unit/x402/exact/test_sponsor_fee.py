@@ -125,9 +125,8 @@ def test_the_fee_is_checked_again_before_the_sponsor_signs(world: World) -> None
 
 
 def test_the_fee_counts_signatures_and_priority(world: World) -> None:
-    assert (
-        fee_lamports(verified(world).transaction.message) == 10_001
-    )  # 0.02 lamports round up
+    # 0.02 lamports round up.
+    assert fee_lamports(verified(world).transaction.message) == 10_001
 
 
 def test_the_limit_depends_on_the_worth() -> None:

@@ -136,9 +136,8 @@ def test_one_signature_is_not_good_for_another_tool() -> None:
     rest = text.split("\nResources:\n- ", 1)[1]
     forged = {**other, "uri": URI, "resources": [rest], "signature": signed.signature}
     proof = SIWxPayload.model_validate({**signed.model_dump(by_alias=True), **forged})
-    assert (
-        format_siws_message(proof, proof.address) == text
-    )  # one signature, two meanings
+    # One signature, two meanings.
+    assert format_siws_message(proof, proof.address) == text
     with pytest.raises(PaymentError, match=r"resources\[0\]"):
         check(proof)
 

@@ -90,9 +90,8 @@ async def test_the_signature_holds_for_another_implementation(shop: Shop) -> Non
     head, body, signature, signed = parts(jws)
     assert head.keys() == {"alg", "kid"}
     assert head["alg"] == "EdDSA"
-    assert head["kid"].startswith(
-        "did:key:z6Mk"
-    )  # what every Ed25519 did:key begins with
+    # What every Ed25519 did:key begins with.
+    assert head["kid"].startswith("did:key:z6Mk")
     Ed25519PublicKey.from_public_bytes(bytes(PAYEE.pubkey())).verify(signature, signed)
     with pytest.raises(InvalidSignature):
         Ed25519PublicKey.from_public_bytes(bytes(keypair(4).pubkey())).verify(

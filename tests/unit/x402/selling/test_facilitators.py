@@ -238,9 +238,8 @@ async def test_the_breaker_leaves_a_dead_one_alone_and_tries_again_later(
         backoff=(0.0, 0.0),
     )
     several.get_supported()
-    dead.is_healthy = (
-        no_answer is not DOWN
-    )  # DOWN opens the breaker only if /supported is down too
+    # DOWN opens the breaker only if /supported is down too.
+    dead.is_healthy = no_answer is not DOWN
     payment, requirements = _payment(world)
     await several.verify(payment, requirements)
     assert dead.calls == 3

@@ -393,9 +393,8 @@ async def test_an_operator_decides_what_nobody_can_know(
         await shop.paid_calls(fault=crash).call(offer, payment, {}, shop.run)
     await asyncio.sleep(0.06)
     executions = Executions(shop.database)
-    assert not executions.decide(
-        ID, outcome
-    )  # nobody has asked yet: it may still be running
+    # Nobody has asked yet: it may still be running.
+    assert not executions.decide(ID, outcome)
     assert isinstance(
         await shop.paid_calls().call(offer, payment, {}, shop.run), Refused
     )

@@ -425,9 +425,8 @@ class ChargingMachine(RuleBasedStateMachine):
             self.till.worker(timeout=0.05, poll=0.005).run_due()
         rows = self.till.merchant.book.charges_of(self.made)
         landed = [r for r in rows if r["state"] == "landed"]
-        assert self.till.taken == 10_000 * (
-            len(landed) - 1
-        )  # the first was not paid on this chain
+        # The first was not paid on this chain.
+        assert self.till.taken == 10_000 * (len(landed) - 1)
         starts = [r["period_from_ms"] for r in landed]
         assert len(set(starts)) == len(starts)
         assert len(landed) <= (self.till.merchant.clock.ms - self.begun) // DAY + 1

@@ -79,9 +79,8 @@ async def test_a_proof_is_one_call(merchant: Merchant) -> None:
     unbound = sign_proof(
         merchant.wallet, {k: v for k, v in proof.items() if k != "requestId"}, DEVNET
     )
-    moved = await call(
-        merchant, unbound, {"city": "Basel"}
-    )  # the same nonce, for another call
+    # The same nonce, for another call.
+    moved = await call(merchant, unbound, {"city": "Basel"})
     assert isinstance(moved, Refused)
     assert moved.code == "payment_id_conflict"
     assert merchant.book.used(merchant.book.of(merchant.address)[0]) == 1

@@ -80,9 +80,8 @@ async def test_nothing_is_signed_for_a_seller_that_was_not_named(
     subscriber = Subscriber(club.wallet, [DOMAIN])
     demand = Demand(club.offer().payment_required("pay"))
     assert subscriber.answer(demand, "mcp://tool/quote", {}) is not None
-    assert (
-        subscriber.answer(demand, "mcp://tool/other", {}) is None
-    )  # a challenge for another tool
+    # A challenge for another tool.
+    assert subscriber.answer(demand, "mcp://tool/other", {}) is None
     assert (
         subscriber.answer(
             Demand(club.shop.offer().payment_required("pay")), "mcp://tool/quote", {}

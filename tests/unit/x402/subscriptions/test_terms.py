@@ -137,7 +137,5 @@ def test_a_late_charge_pays_the_period_that_runs_now() -> None:
     late = one(grace_ms=10**9)
     assert late.next_period(151_000) == (150_000, 250_000)
     assert late.next_period(451_000) == (450_000, 550_000)
-    assert late.next_period(60_000) == (
-        150_000,
-        250_000,
-    )  # paid ahead: the one that follows
+    # Paid ahead: the one that follows.
+    assert late.next_period(60_000) == (150_000, 250_000)

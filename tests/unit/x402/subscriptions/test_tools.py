@@ -121,9 +121,8 @@ async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
     )
     again = body(await ask(merchant, "subscribe", payment, **arguments))["subscription"]
     assert (again["id"], merchant.shop.paid) == (made["id"], 10_000)
-    standing = body(
-        await ask(merchant, "subscribe", **arguments)
-    )  # nothing is due: nothing is asked
+    # Nothing is due: nothing is asked.
+    standing = body(await ask(merchant, "subscribe", **arguments))
     assert standing["subscription"]["id"] == made["id"]
     assert (
         body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))[

@@ -200,9 +200,8 @@ async def test_what_is_not_taken_is_sent_again_and_in_the_end_given_up(
     assert dead.attempts == tries
     assert "SECRET" not in str(dead.error)
     assert len({r.headers["webhook-id"] for r in receiver.got}) == 1
-    assert all(
-        r.url.host == "shop.example" for r in receiver.got
-    )  # no redirect is followed
+    # No redirect is followed.
+    assert all(r.url.host == "shop.example" for r in receiver.got)
     webhooks.again(dead.id)
     assert await deliver_due(webhooks, receiver.client) == 1
 
@@ -390,10 +389,8 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(
         lease=0.05,
     )
     done = await Worker(shop.database, jobs).run_once(all_jobs=True)
-    assert done == {
-        "webhooks": 1,
-        "pending": 3,
-    }  # the settlement, the call, and the wallet's spending
+    # The settlement, the call, and the wallet's spending.
+    assert done == {"webhooks": 1, "pending": 3}
     assert [row.state for row in budget.history()] == ["spent"]
     assert shop.paid == 10_000
 
