@@ -6,7 +6,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.attack import Call, Scene
 
 ALLOW = {
-    "remove_member unbound member": "the proposal names the member, and whoever carries it out gets the rent"
+    "remove_member unbound member": "anybody may carry out an approved proposal, and gets the rent of the member"
 }
 
 

@@ -54,7 +54,7 @@ class Auction:
             shown_until: The time until which bids are shown, in seconds since 1970.
             hidden: How many bids are not shown yet.
             highest: The highest bid that was shown.
-            winner: Who made it. The seller if there is none.
+            winner: Who made the highest bid, or the seller before a bid is shown.
             settled: Whether the winner and the seller got their tokens.
             bump: The bump of the sale's address.
         """

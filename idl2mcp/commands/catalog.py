@@ -56,7 +56,6 @@ def add(sources: tuple[str, ...], url: str | None, place: str, as_json: bool) ->
         for text in sources:
             if text not in files:
                 _add_source(catalog, text, chain, done)
-        catalog.records.record_faults(done.faults)
     _show_recorded(done, as_json=as_json)
 
 
@@ -73,7 +72,9 @@ def _add_source(
     try:
         found = catalog.record([_version_of(text, chain)])
     except (SourceError, NoProgram, NoSchema) as error:
-        done.faults[text] = str(error)
+        fault = {text: str(error)}
+        catalog.records.record_faults(fault)
+        done.faults |= fault
         return
     done.added += found.added
     done.unchanged += found.unchanged

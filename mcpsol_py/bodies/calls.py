@@ -12,7 +12,6 @@ from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.data_reads import DATA_METHODS, TRANSACTION_METHODS
 from mcpsol_py.bodies.expressions import Expressions, bounds
 from mcpsol_py.bodies.function import Context, Stopped
-from mcpsol_py.bodies.running import EVENT_CPI_TAG
 from mcpsol_py.bodies.scope import (
     ErrorName,
     EventName,
@@ -245,7 +244,7 @@ class Calls:
             case ast.Call(func, [items], []) if self.context.meaning(func) == Word(
                 "enumerate"
             ):
-                why = f"{ast.unparse(items)} is no list: enumerate a list"
+                why = f"expected a list to enumerate, got {ast.unparse(items)}"
                 self.need(self.expressions.sequence(items) is not None, items, why)
                 return items
         return None
@@ -551,7 +550,9 @@ class Calls:
         why = f"{authority} has no seeds of this program, so it cannot sign"
         self.need(pda is not None and pda.program is None, named["authority"], why)
         starts = [ix.discriminator.value for ix in model.instructions]
-        can_take = any(start and EVENT_CPI_TAG.startswith(start) for start in starts)
+        can_take = any(
+            start and ids.EVENT_CPI_TAG.startswith(start) for start in starts
+        )
         why = "no instruction takes events: one needs the discriminator b'\\xe4' and RemainingBytes"
         self.need(can_take, node, why)
         return tree.EmitCall(event, values, authority, program)

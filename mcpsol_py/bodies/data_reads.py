@@ -95,7 +95,9 @@ class DataReads:
         found = self.expressions.value(node)
         self.expressions.known(found)
         self.need(
-            found.type is DATA, node, f"{ast.unparse(node)} is no data: it has no bytes"
+            found.type is DATA,
+            node,
+            f"expected data, got {ast.unparse(node)}: it has no bytes",
         )
         return found
 
@@ -151,9 +153,7 @@ class DataReads:
     def fixed(self, node: ast.Constant) -> Expression:
         """`b"…"`."""
         assert isinstance(node.value, bytes)
-        self.need(
-            bool(node.value), node, "these bytes are none: a body has no use for them"
-        )
+        self.need(bool(node.value), node, "expected at least one byte, got none")
         return tree.FixedBytes(node.value, Array(U8, len(node.value)))
 
     # --- for how long

@@ -18,7 +18,6 @@ from mcpsol_py.bodies.extensions import Extension
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u64
 
 __all__ = [
-    "EVENT_CPI_TAG",
     "ClockTime",
     "Machine",
     "emit",
@@ -28,10 +27,6 @@ __all__ = [
     "require",
     "running",
 ]
-
-
-#: The first bytes of a program's call of itself with an event, as Anchor writes them.
-EVENT_CPI_TAG = bytes.fromhex("e445a52e51cb9a1d")
 
 
 @dataclass(frozen=True)

@@ -243,8 +243,9 @@ class ProgramScope:
 
     def is_list(self, node: BodyType | None) -> bool:
         """Return whether a type is a list whose items bodies can hold. Their number has four bytes."""
-        is_list = isinstance(node, Array) and node.count == U32
-        return is_list and self._is_part(node.item)  # type: ignore[union-attr]  # an Array
+        if not isinstance(node, Array) or node.count != U32:
+            return False
+        return self._is_part(node.item)
 
     def _is_part(self, node: Type) -> bool:
         return not isinstance(node, Array) and self.is_usable(node)

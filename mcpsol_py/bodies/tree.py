@@ -313,7 +313,7 @@ class IsOwned:
 
 @dataclass(frozen=True, slots=True)
 class IsOnCurve:
-    """Whether an address is an Ed25519 public key; addresses that are derived from seeds are none."""
+    """Whether an address is an Ed25519 public key. An address that is derived from seeds is not."""
 
     address: Expression
     type: BodyType = BOOL

@@ -14,13 +14,15 @@ from typing import Any
 from mcpsol_py.calls.balances import SOL, Change, ui_amount
 from mcpsol_py.calls.display import Words
 from mcpsol_py.model.fast_init import quicken
-from mcpsol_py.names import clean_text, json_text
+from mcpsol_py.names import json_text
+from mcpsol_py.names import one_line as cleaned_line
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
 
 __all__ = [
     "AccountLine",
     "InstructionSummary",
     "SimulationSummary",
+    "address_text",
     "amount_text",
     "change_line",
     "one_line",
@@ -71,9 +73,7 @@ def amount_text(amount: int, mint: str, decimals: int | None) -> str:
 
 def one_line(text: str, limit: int = 80) -> str:
     """Put untrusted text on one line, so that a name with a line break cannot look like a line of ours."""
-    if len(text) <= limit and text.isidentifier() and text.isascii():
-        return text  # as nearly all names are
-    return " ".join(clean_text(text, limit).split())
+    return cleaned_line(text, limit)
 
 
 @lru_cache(maxsize=2048)
@@ -114,7 +114,7 @@ class InstructionSummary:
         names = [name_line(account.name) for account in self.accounts]
         width = max(map(len, names), default=0)
         return [
-            f"  {name.ljust(width)}  {_address(account)}  {self._roles(account)}".rstrip()
+            f"  {name.ljust(width)}  {address_text(account.address)}  {self._roles(account)}".rstrip()
             for name, account in zip(names, self.accounts, strict=True)
         ]
 
@@ -171,9 +171,10 @@ def _in_brackets(note: str | None) -> str:
     return f"  [{note}]" if note else ""
 
 
-def _address(account: AccountLine) -> str:
-    known = PROGRAM_NAMES.get(account.address)
-    return account.address if known is None else f"{account.address} ({known})"
+def address_text(address: str) -> str:
+    """Return an address, with the name of a well-known program."""
+    known = PROGRAM_NAMES.get(address)
+    return address if known is None else f"{address} ({known})"
 
 
 _ROLES = ("signs", "pays the fee", "written", "filled in")

@@ -278,7 +278,7 @@ class Crawl:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a program gave: a version from each source that has one. `why`: what is wrong, if there is none."""
+    """The versions that the sources of a program gave. `why`: why it gave no version, if a source is faulty."""
 
     slot: int
     versions: tuple[NewVersion, ...] = ()

@@ -1,6 +1,6 @@
 """The programs that a question names: by a brand, a whole name of several words, a title before a colon, or an address.
 
-A word that is no name of a program and no word of the field is read with one letter changed.
+A word that search does not know is compared with the names of programs, with one letter changed.
 """
 
 from __future__ import annotations

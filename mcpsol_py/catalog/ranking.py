@@ -57,7 +57,7 @@ _OPERATORS = frozenset(
 )
 _FOR_OPERATORS = 0.8
 
-#: Candidates have a word that means so surely what the question asks; synonyms find some only where there is none.
+#: How surely a word of a candidate must mean what the question asks. Weaker synonyms count if no candidate has one.
 _SURE = 0.65
 _CANDIDATES = 75
 _PROGRAMS = 40

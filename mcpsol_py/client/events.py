@@ -14,10 +14,10 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.call_stack import CallStack
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.reading import Reading, read_event
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.program import Program
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 __all__ = ["event_data", "events_of", "logged_data", "read_events"]
 

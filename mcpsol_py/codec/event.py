@@ -8,18 +8,14 @@ from mcpsol_py.codec.compiled import Codecs, Data, as_bytes, left_over
 from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Event
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 __all__ = [
-    "EVENT_CPI_TAG",
     "EventCodec",
     "decode_event",
     "decode_event_json",
     "find_event",
 ]
-
-#: The bytes before the discriminator if an event is the data of an instruction:
-#: sha256("anchor:event")[..8], little-endian.
-EVENT_CPI_TAG = bytes.fromhex("e445a52e51cb9a1d")
 
 
 class EventCodec:

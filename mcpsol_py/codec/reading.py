@@ -14,12 +14,12 @@ from typing import Any, Protocol
 from mcpsol_py.codec.account import account_named
 from mcpsol_py.codec.compiled import Codec, Codecs, Data, as_bytes
 from mcpsol_py.codec.discriminator import Likely, leading, likely
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.lenient_read import LenientJson, LenientReader
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.model.program import AccountType, Discriminator, Event, Instruction
 from mcpsol_py.model.types import Struct, Type
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 __all__ = [
     "Kind",

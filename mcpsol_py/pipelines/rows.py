@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.events import event_data
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.reading import Reading
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.pipelines.landed import (
@@ -19,6 +18,7 @@ from mcpsol_py.pipelines.landed import (
     Record,
     Unread,
 )
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 from mcpsol_py.utc import time_of
 from mcpsol_py.versions import Version, VersionReading, Versions
 

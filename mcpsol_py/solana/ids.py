@@ -138,3 +138,9 @@ PROGRAM_NAMES: dict[str, str] = {
     LIGHTHOUSE_PROGRAM: "Lighthouse",
     GUARD_PROGRAM: "Guard",
 }
+
+# --- events ----------------------------------------------------------------------------------
+
+#: The first bytes with which a program calls itself to record an event, as Anchor writes them:
+#: sha256("anchor:event")[..8], little-endian.
+EVENT_CPI_TAG = bytes.fromhex("e445a52e51cb9a1d")

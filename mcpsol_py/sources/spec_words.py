@@ -562,7 +562,7 @@ def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
 
 
 def is_on_curve(address: Pubkey, /) -> bool:
-    """Return whether an address is an Ed25519 public key. Those that are derived from seeds are none."""
+    """Return whether an address is an Ed25519 public key. An address that is derived from seeds is not."""
     return machine().is_on_curve(address)
 
 

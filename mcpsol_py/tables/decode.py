@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 
 from mcpsol_py.codec.compiled import Codecs, as_bytes
 from mcpsol_py.codec.discriminator import leading, likely
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.reading import (
     Kind,
     Known,
@@ -37,6 +36,7 @@ from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.model.types import BOOL, Field, Struct, Tuple, Type, field_keys
 from mcpsol_py.names import by_name
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 from mcpsol_py.tables.arrow_types import ArrowTypes
 from mcpsol_py.tables.fixed_columns import Block, FixedColumns
 from mcpsol_py.tables.value_columns import ValueColumns, map_present

@@ -13,9 +13,9 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.program import Program, load
 from mcpsol_py.solana.base58 import b58encode
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 __all__ = ["DESK", "block", "desk_idl", "position", "trade", "transaction"]
 

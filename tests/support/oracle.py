@@ -20,9 +20,9 @@ from solders.transaction_metadata import FailedTransactionMetadata, TransactionM
 
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import Number
-from mcpsol_py.bodies.running import EVENT_CPI_TAG
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.program import load
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing import Outcome, Simulator
 from tests.functional.targets import failure

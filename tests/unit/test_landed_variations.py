@@ -12,8 +12,8 @@ from mcpsol_py import load
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import read_events
 from mcpsol_py.client.transport import Outcome
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import DecodeError
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 SHOP, OTHER = Pubkey(bytes([5] * 32)), Pubkey(bytes([6] * 32))
 EVENT, ACCOUNT, CALL = bytes([3] * 8), bytes([2] * 8), bytes([1] * 8)

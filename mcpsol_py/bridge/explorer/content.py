@@ -73,7 +73,7 @@ Block = TableBlock | FactsBlock | TextBlock
 
 @dataclass(frozen=True, slots=True)
 class FilterField:
-    """An input of a filter: one of `choices`, as (value, text), or words if there are none."""
+    """An input of a filter: a choice among `choices`, as (value, text), or free text without `choices`."""
 
     name: str
     label: str

@@ -11,8 +11,7 @@ from typing import Any
 
 from mcpsol_py.calls.balances import Change
 from mcpsol_py.calls.reading import utc_text
-from mcpsol_py.calls.summary import change_line, one_line, value_text
-from mcpsol_py.solana.addresses import PROGRAM_NAMES
+from mcpsol_py.calls.summary import address_text, change_line, one_line, value_text
 
 __all__ = ["transaction_lines"]
 
@@ -82,13 +81,10 @@ def _call(row: _Row) -> str:
 
 
 def _account(account: _Row) -> str:
-    address = account["address"]
-    known = f" ({PROGRAM_NAMES[address]})" if address in PROGRAM_NAMES else ""
+    address = address_text(account["address"])
     flags = {"signs": account.get("signer"), "written": account.get("writable")}
     roles = ", ".join(compress(flags, flags.values()))
-    return (
-        f"     {one_line(account.get('name', ''))}  {address}{known}  {roles}".rstrip()
-    )
+    return f"     {one_line(account.get('name', ''))}  {address}  {roles}".rstrip()
 
 
 def _remarks(row: _Row) -> Iterator[str]:

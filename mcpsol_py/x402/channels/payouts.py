@@ -17,6 +17,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 from mcpsol_py.solana.tokens import TokenAccountState, extensions, parse_token_account
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.program import Channel, ChannelProgram, Parties
@@ -37,9 +38,8 @@ PAYOUT_WAITS = "payout_account_unusable"
 #: A payout went, or would go, to the treasury instead of its beneficiary.
 REDIRECTED = "payout_redirected"
 
-#: An event that the program emits by calling itself, and PayoutRedirected's own discriminator.
-_EVENT = bytes.fromhex("e445a52e51cb9a1d")
-_PAYOUT_REDIRECTED = _EVENT + bytes.fromhex("d116b9d754a75450")
+#: An event that the program emits by calling itself, with PayoutRedirected's own discriminator.
+_PAYOUT_REDIRECTED = EVENT_CPI_TAG + bytes.fromhex("d116b9d754a75450")
 _REDIRECT = struct.Struct("<32s32sQBB")
 #: The one Token-2022 extension that a token account may have (docs/x402-program.md).
 _IMMUTABLE_OWNER = 7

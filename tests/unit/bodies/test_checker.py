@@ -562,12 +562,12 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "step of a part": ("x = wallet.data[0:8:2]", "1:21", "no step"),
     "part without bytes": ("x = wallet.data[4:4]", "1:5", "has no bytes"),
-    "byte of a number": ("x = amount[0]", "1:5", "amount is no data"),
-    "number of a number": ("x = amount.u16(0)", "1:5", "amount is no data"),
+    "byte of a number": ("x = amount[0]", "1:5", "expected data, got amount"),
+    "number of a number": ("x = amount.u16(0)", "1:5", "expected data, got amount"),
     "length of a number": (
         "require(len(amount) > 1, self.Zero)",
         "1:13",
-        "amount is no data",
+        "expected data, got amount",
     ),
     "sum with a length": (
         "x = len(wallet.data) + 1",
@@ -599,7 +599,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:28",
         "Array[u8, 2] and Array[u8, 3] do not mix",
     ),
-    "no bytes": ("require(wallet.data[:2] == b'', self.Zero)", "1:28", "are none"),
+    "no bytes": ("require(wallet.data[:2] == b'', self.Zero)", "1:28", "expected at least one byte"),
     "read with two offsets": ("x = wallet.data.u16(0, 1)", "1:5", "takes 1 argument"),
     "instructions of a wallet": (
         "x = wallet.data_at(0)[0]",
@@ -803,7 +803,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "enumerate an address": (
         "for i, x in enumerate(who):\n    pass",
         "1:23",
-        "is no list",
+        "expected a list to enumerate, got who",
     ),
     "number of an item": (
         "for i, x in enumerate(gains):\n    vault.deposited = i",

@@ -8,11 +8,11 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.client.call_stack import is_cut
 from mcpsol_py.client.events import events_of, logged_data, read_events
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model import program as model
 from mcpsol_py.model.types import PUBKEY, U64, Field, Struct, Unsupported
 from mcpsol_py.program import Program
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 PROGRAM, OTHER = Pubkey.new_unique(), Pubkey.new_unique()
 PAID = model.Event(

@@ -6,7 +6,7 @@ import pytest
 
 from mcpsol_py.codec.account import AccountCodec, decode_account, find_account
 from mcpsol_py.codec.compiled import Codecs
-from mcpsol_py.codec.event import EVENT_CPI_TAG, EventCodec, decode_event, find_event
+from mcpsol_py.codec.event import EventCodec, decode_event, find_event
 from mcpsol_py.errors import DecodeError, EncodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Discriminator, Event, ProgramModel
 from mcpsol_py.model.types import (
@@ -20,6 +20,7 @@ from mcpsol_py.model.types import (
     Struct,
     TypeDef,
 )
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 
 STATE = Struct((Field("count", U64),))
 CASED = TypeDef("Zero", Struct((Field("flag", BOOL), Field("wide", U64))), layout="c")

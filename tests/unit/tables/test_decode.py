@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec.account import account_named
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.codec.interpreted import Interpreted
 from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.codec.lenient_read import LenientJson, UnknownVariant
@@ -35,6 +34,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import is_bytes
 from mcpsol_py.program import Program, load
+from mcpsol_py.solana.ids import EVENT_CPI_TAG
 from mcpsol_py.tables import decode as tables_decode
 from mcpsol_py.tables.decode import decode, schema
 from tests.conftest import SHARED_IDLS, SHARED_IDLS_ABSENT
