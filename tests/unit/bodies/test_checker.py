@@ -599,7 +599,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:28",
         "Array[u8, 2] and Array[u8, 3] do not mix",
     ),
-    "no bytes": ("require(wallet.data[:2] == b'', self.Zero)", "1:28", "expected at least one byte"),
+    "no bytes": (
+        "require(wallet.data[:2] == b'', self.Zero)",
+        "1:28",
+        "expected at least one byte",
+    ),
     "read with two offsets": ("x = wallet.data.u16(0, 1)", "1:5", "takes 1 argument"),
     "instructions of a wallet": (
         "x = wallet.data_at(0)[0]",
