@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [ae160e7e56cbeaa0]
+// Rendered by idl2mcp from spec.py; edit the source. [cc4b6f9d383856d2]
 //! Take tokens out of a vault, and return how many are left in it.
 
 use {
@@ -152,13 +152,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<8>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts)?;
     let returned = processor::withdraw::process(&mut accounts, &args)?;

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f47438306209debc]
+// Rendered by idl2mcp from spec.py; edit the source. [7cf0dda61666acd9]
 //! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
 //! is refunded.
 
@@ -118,13 +118,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<1>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts)?;
     processor::cancel::process(&mut accounts, &args)

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7b35861e0302229a]
+// Rendered by idl2mcp from spec.py; edit the source. [86425250531a6679]
 //! Close a plan and return its rent. Its subscriptions keep their terms.
 
 use {
@@ -69,13 +69,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<1>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts)?;
     processor::close_plan::process(&mut accounts, &args)?;

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [84f7ebfd3bc25a3e]
+// Rendered by idl2mcp from spec.py; edit the source. [5ce8d88b040dc35d]
 //! Close a receipt and return its rent, 7 days after its expiry or later. Anyone may call it.
 
 use {
@@ -72,13 +72,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<1>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts)?;
     processor::close_receipt::process(&mut accounts, &args)?;

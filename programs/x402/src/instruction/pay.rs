@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0ceb899b802d11f3]
+// Rendered by idl2mcp from spec.py; edit the source. [251364893d3fff83]
 //! Pay for one call and leave a receipt. A payment id is never paid twice.
 //!
 //! When to use: For one payment of a known amount. Put it into the transaction of the call
@@ -182,13 +182,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<1>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts, &args)?;
     processor::pay::process(&mut accounts, &args)

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [449091ac71371dc9]
+// Rendered by idl2mcp from spec.py; edit the source. [e43cebb3472fd9e7]
 //! Seal a channel as its payee, with a last voucher or without one. It accepts no more
 //! vouchers.
 
@@ -86,13 +86,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<1>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts)?;
     processor::settle_and_seal::process(&mut accounts, &args)

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [ae6f6f42a12edf02]
+// Rendered by idl2mcp from spec.py; edit the source. [d2a5c0abb84a3afc]
 //! Take the rest out of a sealed channel as its payer, once: the tokens that no voucher proved.
 
 use {
@@ -184,13 +184,13 @@ impl<'a> Accounts<'a> {
 /// Runs the instruction. Returns the exit code.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(program_id, accounts, arguments))
+    exit_code(run(accounts, call))
 }
 
-/// Decodes and checks, then calls the handler. Inlined: it takes more words than the SVM passes.
-#[inline(always)]
-fn run(program_id: &Address, accounts: &mut [AccountView], arguments: &[u8]) -> ProgramResult {
+/// Decodes and checks, then calls the handler.
+#[inline]
+fn run(accounts: &mut [AccountView], call: Call<1>) -> ProgramResult {
+    let (program_id, arguments) = call.parts();
     let args = Args::decode(arguments)?;
     let mut accounts = Accounts::validate(program_id, accounts)?;
     processor::withdraw_payer::process(&mut accounts, &args)
