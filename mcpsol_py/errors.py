@@ -18,7 +18,8 @@ McpsolError                  base class; `reason` is a stable name for programs 
 │  └─ EditedByHand           a generated file was edited
 ├─ BuildError                a crate does not build
 │  ├─ ToolchainMissing       this machine has no compiler for Solana programs
-│  └─ WrongArithmetic        the compiler would translate wide arithmetic wrongly
+│  ├─ WrongArithmetic        the compiler would translate wide arithmetic wrongly
+│  └─ TooManyArguments       the SVM cannot pass a function's arguments
 ├─ ClientError               an operation on a chain failed
 │  ├─ TransportError         the endpoint did not give a usable answer
 │  ├─ NoSchema               the program has no list_tools and no IDL
@@ -83,6 +84,7 @@ __all__ = [
     "SendUnknown",
     "SourceError",
     "StorageError",
+    "TooManyArguments",
     "ToolchainMissing",
     "TransactionTooLarge",
     "TransportError",
@@ -478,6 +480,32 @@ class WrongArithmetic(BuildError):
             f"128-bit arithmetic in {listed} (u64::checked_mul uses it too). This compiler translates "
             "it wrongly and reports no error, because a library function is missing. Use 32-bit "
             "halves, divide first, remove another crate's __multi3 and similar functions, or build "
+            "with cargo build-sbf.",
+        )
+
+
+class TooManyArguments(BuildError):
+    """Functions of a program take more words of arguments than the SVM passes in registers (build/ir_check.py).
+
+    `functions` names each as "function (6 arguments)".
+    """
+
+    reason = "too_many_arguments"
+
+    def __init__(self, crate: str, functions: Mapping[str, Sequence[str]]) -> None:
+        """`functions`: each with the way from the entry point to it."""
+        self.functions = tuple(functions)
+        shown = list(functions.items())[:5]
+        listed = "; ".join(
+            f"{name}, by way of {' > '.join(way)}" for name, way in shown
+        )
+        more = "; …" if len(functions) > len(shown) else ""
+        super().__init__(
+            crate,
+            f"expected functions of at most 5 words of arguments, got {listed}{more}. This compiler puts the "
+            "sixth word where a cluster does not let a program write, so each such call would fail "
+            '("Access violation in stack frame"). Mark your function #[inline(always)], or give it one tuple or '
+            "struct in place of several values. Do without a library's function of that kind, or build "
             "with cargo build-sbf.",
         )
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from mcpsol_py.build.cargo import Progress, compile_crate, read_crate
-from mcpsol_py.build.ir_check import WrongOperation, check_ir
+from mcpsol_py.build.ir_check import CrowdedFunction, WrongOperation, check_ir
 from mcpsol_py.build.report import ListToolsCost, measure_list_tools
 from mcpsol_py.build.toolchain import Route, Toolchain, find_toolchain
-from mcpsol_py.errors import BuildError, WrongArithmetic
+from mcpsol_py.errors import BuildError, TooManyArguments, WrongArithmetic
 from mcpsol_py.folders import write_below
 from mcpsol_py.solana.rent import deploy_rent
 
@@ -34,9 +34,9 @@ class BuildResult:
 
     `size` is in bytes, `rent_lamports` what deploying it locks, `list_tools` what its pages cost (None: it has none),
     `seconds` what the build took, `program_id` the address that it declares, if any: an Anchor program runs nowhere
-    else. `wrong` is what the compiler translates wrong and is built all the same: functions of more than five
-    arguments, which an SVM with stack gaps stops, and with route "std" arithmetic of 128 bits. `left_out` names the
-    dependencies with code for ``target_os = "solana"`` alone, which route "no-std" does not compile.
+    else. `wrong` is what route "std" translates wrong and builds all the same: functions of more than five arguments,
+    which an SVM with stack gaps stops, and arithmetic of 128 bits. `left_out` names the dependencies with code for
+    ``target_os = "solana"`` alone, which route "no-std" does not compile.
     """
 
     so: Path
@@ -46,7 +46,7 @@ class BuildResult:
     toolchain: Toolchain
     list_tools: ListToolsCost | None
     seconds: float
-    wrong: tuple[WrongOperation, ...]
+    wrong: tuple[WrongOperation | CrowdedFunction, ...]
     program_id: str | None
     spec_sha256: str | None = None
     left_out: tuple[str, ...] = ()
@@ -73,25 +73,14 @@ def build_program(
     gets the compiler's lines as they come. Route "auto" is ``cargo build-sbf`` if it is installed, else Debian's
     compiler, with the standard library if the crate is not ``no_std``.
 
-    Raises ToolchainMissing; WrongArithmetic for code that this compiler would mis-compile; BuildError, with the end of
-    the compiler's output, if the crate does not build or an SVM does not load it.
+    Raises ToolchainMissing; WrongArithmetic and TooManyArguments for code that this compiler would mis-compile;
+    BuildError, with the end of the compiler's output, if the crate does not build or an SVM does not load it.
     """
     started = time.monotonic()
     crate = read_crate(crate_dir.resolve())
     toolchain = find_toolchain(route, std=crate.std)
     compiled = compile_crate(crate, toolchain, progress)
-    wrong: tuple[WrongOperation, ...] = ()
-    if compiled.ir is not None:
-        findings = check_ir(compiled.ir)
-        if findings.dynamic_syscalls:
-            raise BuildError(
-                str(crate_dir),
-                f"calls {', '.join(findings.dynamic_syscalls[:5])} by name; this compiler loses the arguments then. "
-                "Call syscalls through solana-define-syscall, which calls them by number",
-            )
-        if findings.wide and toolchain.route != "std":
-            raise WrongArithmetic(str(crate_dir), list(map(str, findings.wide)))
-        wrong = (*findings.wide, *findings.many_arguments)
+    wrong = () if compiled.ir is None else _check(crate_dir, compiled.ir, toolchain)
     so = compiled.so
     content = so.read_bytes()
     if out is not None:
@@ -115,6 +104,27 @@ def build_program(
         record = json.dumps(result.record(), indent=2, sort_keys=True) + "\n"
         _written(out, f"{crate.name}.build.json", record.encode())
     return result
+
+
+def _check(
+    crate_dir: Path, ir: Path, toolchain: Toolchain
+) -> tuple[WrongOperation | CrowdedFunction, ...]:
+    """Refuse a linked module that the compiler would translate wrong. Return what route "std" only reports."""
+    findings = check_ir(ir)
+    if findings.dynamic_syscalls:
+        raise BuildError(
+            str(crate_dir),
+            f"calls {', '.join(findings.dynamic_syscalls[:5])} by name; this compiler loses the arguments then. "
+            "Call syscalls through solana-define-syscall, which calls them by number",
+        )
+    if toolchain.route == "std":
+        return *findings.wide, *findings.many_arguments
+    if findings.wide:
+        raise WrongArithmetic(str(crate_dir), list(map(str, findings.wide)))
+    if findings.many_arguments:
+        ways = {str(each): each.path for each in findings.many_arguments}
+        raise TooManyArguments(str(crate_dir), ways)
+    return ()
 
 
 def spec_sha256(spec: Path) -> str | None:

@@ -1,20 +1,21 @@
 """Checks a linked module's LLVM IR for code that sbpf-linker silently mis-compiles.
 
-Two faults are refused:
+Three faults are refused:
 
 - An operation too wide for the machine becomes a call of a library function. LLVM's code generator passes 128-bit
   values in registers, while rustc's own ABI takes pointers, so a function of the usual libraries faults or reads a
   stray address. Our own functions (templates/sbf/builtins.rs) have LLVM's convention, which shows in the IR as
   ``i128`` in the signature. A module that needs such a function must have it in that shape.
 - A syscall that is declared as an external function, and not called by its number, loses its arguments.
-
-One is only reported: a function of more arguments than registers takes the rest from its own stack frame, which an SVM
-with stack gaps (so a cluster's) stops.
+- A function of more arguments than registers takes the rest from its own stack frame, which an SVM with stack gaps (so
+  a cluster's) stops. Only functions that the entry point reaches count. Route "std", whose programs run on an SVM
+  without stack gaps, reports them.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,13 @@ _OPERATION = re.compile(
 )
 _CALL = re.compile(r"\bcall\b.* @(?P<name>llvm\.[usn]\w+(?:\.\w+)+)\(")
 _DECLARE = re.compile(r"^declare\b[^@]*@(?P<name>[\w.$]+)\(")
+#: A function or a global that is named, and a global or an alias that is defined.
+_NAME = re.compile(r'@("[^"]+"|[\w.$-]+)')
+_GLOBAL = re.compile(r'^@("[^"]+"|[\w.$-]+) = ')
+_WIDTH = re.compile(r"i(\d+)")
+_REPEATED = re.compile(r"[\[<](\d+) x (.*)[\]>]", re.DOTALL)
+#: Where the loader starts a program.
+_ENTRY = "entrypoint"
 # Disambiguators and references back: their digits are of base 62, and not a length.
 _V0_NUMBER = re.compile(r"[sB][0-9A-Za-z]*_")
 _V0_LENGTH = re.compile(r"(\d+)_?")
@@ -65,16 +73,27 @@ class WrongOperation:
 
 
 @dataclass(frozen=True, slots=True)
+class CrowdedFunction:
+    """A function whose arguments do not fit the registers. `path`: how the entry point reaches it, itself last."""
+
+    path: tuple[str, ...]
+    words: int
+
+    def __str__(self) -> str:
+        return f"{self.path[-1]} ({self.words} arguments)"
+
+
+@dataclass(frozen=True, slots=True)
 class IrFindings:
     """The result of `check_ir`.
 
     `wide` are operations without their library function, `dynamic_syscalls` the names of syscalls called by name, and
-    `many_arguments` the functions whose arguments do not fit the registers.
+    `many_arguments` the functions that the entry point reaches and whose arguments do not fit the registers.
     """
 
     wide: tuple[WrongOperation, ...]
     dynamic_syscalls: tuple[str, ...]
-    many_arguments: tuple[WrongOperation, ...]
+    many_arguments: tuple[CrowdedFunction, ...]
 
 
 def check_ir(module: Path) -> IrFindings:
@@ -108,11 +127,15 @@ class _IrReader:
         self.provided: set[str] = set()
         self.needed: dict[WrongOperation, str] = {}
         self.syscalls: list[str] = []
-        self.crowded: list[WrongOperation] = []
+        self.crowded: dict[str, int] = {}
+        #: what each function or global names
+        self.names: dict[str, list[str]] = {}
 
     def read(self, line: str) -> None:
         if line.startswith("define"):
             self._read_definition(line)
+        elif defined := _GLOBAL.match(line):
+            self.names[defined[1].strip('"')] = _named(line[defined.end() :])
         elif line.startswith("declare"):
             self._read_declaration(line)
         elif self.function:
@@ -127,10 +150,10 @@ class _IrReader:
         takes_registers = match["result"] == "i128" and parameters.count("i128") >= 2
         if takes_registers and self.function in self.LIBRARY:
             self.provided.add(self.function)
+        self.names[self.function] = []
         registers = _registers(parameters)
         if registers > _ARGUMENT_REGISTERS:
-            name = demangle(self.function)
-            self.crowded.append(WrongOperation(name, f"{registers} arguments"))
+            self.crowded[self.function] = registers
 
     def _read_declaration(self, line: str) -> None:
         match = _DECLARE.match(line)
@@ -139,6 +162,7 @@ class _IrReader:
             self.syscalls.append(name)
 
     def _read_operations(self, line: str) -> None:
+        self.names[self.function] += _named(line)
         for operation, called in _operations(line):
             # inside the library function itself it would call itself for ever
             needs = f"{called} in itself" if called == self.function else called
@@ -150,7 +174,31 @@ class _IrReader:
         wrong = tuple(
             each for each, called in self.needed.items() if called not in self.provided
         )
-        return IrFindings(wrong, tuple(self.syscalls), tuple(self.crowded))
+        paths = self._paths()
+        crowded = tuple(
+            CrowdedFunction(paths[name], words)
+            for name, words in self.crowded.items()
+            if name in paths
+        )
+        return IrFindings(wrong, tuple(self.syscalls), crowded)
+
+    def _paths(self) -> dict[str, tuple[str, ...]]:
+        """Return the shortest way from the entry point to each function; to all of them if the module has none."""
+        start = [_ENTRY] if _ENTRY in self.names else list(self.names)
+        paths: dict[str, tuple[str, ...]] = {name: (demangle(name),) for name in start}
+        waiting = deque(start)
+        while waiting:
+            at = waiting.popleft()
+            for name in self.names.get(at, ()):
+                if name not in paths:
+                    paths[name] = (*paths[at], demangle(name))
+                    waiting.append(name)
+        return paths
+
+
+def _named(text: str) -> list[str]:
+    """Return the functions and globals that a line names."""
+    return [name.strip('"') for name in _NAME.findall(text)]
 
 
 def _operations(line: str) -> Iterator[tuple[str, str]]:
@@ -162,20 +210,35 @@ def _operations(line: str) -> Iterator[tuple[str, str]]:
 
 def _registers(parameters: str) -> int:
     """Count the registers of a definition's parameters. *parameters* is the text after the opening bracket."""
+    return sum(map(_words, _split(parameters)))
+
+
+def _split(text: str) -> list[str]:
+    """Return the parts between the commas of *text*, up to the bracket that closes it."""
     depth, start, found = 0, 0, []
-    for at, char in enumerate(parameters):
+    for at, char in enumerate(f"{text})"):
         if char in "([{<":
             depth += 1
         elif char in ")]}>" and depth:
             depth -= 1
-        elif char == ")" or (char == "," and not depth):
-            found.append(parameters[start:at].strip())
+        elif char in ")]}>" or (char == "," and not depth):
+            found.append(text[start:at].strip())
             start = at + 1
-            if char == ")":
+            if char != ",":
                 break
-    return sum(
-        2 if parameter.startswith("i128") else 1 for parameter in filter(None, found)
-    )
+    return list(filter(None, found))
+
+
+def _words(kind: str) -> int:
+    """Return the registers that a parameter takes; *kind* begins with its type."""
+    if kind.startswith("<{"):
+        kind = kind[1:]
+    if kind.startswith("{"):
+        return sum(map(_words, _split(kind[1:])))
+    if repeated := _REPEATED.match(kind):
+        return int(repeated[1]) * _words(repeated[2])
+    width = _WIDTH.match(kind)
+    return 1 if width is None else -(-int(width[1]) // 64)
 
 
 def demangle(symbol: str) -> str:

@@ -195,6 +195,11 @@ def arguments(count: int) -> Questions:
     return questions
 
 
+def unreached_arguments(rng: random.Random) -> Iterator[Question]:
+    for number in (0, 299, 300, _u64(rng)):
+        yield _words(number), _words(number) if number < 300 else None
+
+
 def list_growth(rng: random.Random) -> Iterator[Question]:
     for count in [0, 1, 4, 5, 17, 100]:
         words = [_u64(rng) for _ in range(count)]
@@ -226,6 +231,7 @@ TABLE: dict[str, Questions] = {
     "unaligned": unaligned,
     "six_arguments": arguments(6),
     "seven_arguments": arguments(7),
+    "unreached_arguments": unreached_arguments,
     "list_growth": list_growth,
     "u64_checked_multiply": u64_checked_multiply,
     "u64_multiply_halves": u64_checked_multiply,

@@ -17,7 +17,7 @@ from mcpsol_py.build import build_program
 from mcpsol_py.build.cargo import Compiled, compile_crate, read_crate
 from mcpsol_py.build.ir_check import check_ir
 from mcpsol_py.build.toolchain import Debian, Toolchain, installer
-from mcpsol_py.errors import WrongArithmetic
+from mcpsol_py.errors import TooManyArguments, WrongArithmetic
 from tests.functional.canaries import (
     CANARIES,
     SPECIAL,
@@ -72,8 +72,17 @@ def test_more_than_five_arguments_need_an_svm_without_stack_gaps(
     ability = judge(name, canaries[name].so, svm_without_stack_gaps())
     assert ability.right, ability
     count = {"six_arguments": 6, "seven_arguments": 7}[name]
-    (told,) = build_program(CANARIES / name).wrong
-    assert str(told) == f"{name}::sum ({count} arguments)"
+    with pytest.raises(TooManyArguments) as caught:
+        build_program(CANARIES / name)
+    assert caught.value.functions == (f"{name}::sum ({count} arguments)",)
+    assert f"entrypoint > {name}::sum" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["unreached_arguments", "list_growth", "float"])
+def test_a_program_that_never_makes_such_a_call_builds(
+    name: str, no_std_toolchain: Toolchain
+) -> None:
+    assert build_program(CANARIES / name).wrong == ()
 
 
 def test_sysvars_are_read(canaries: dict[str, Compiled]) -> None:

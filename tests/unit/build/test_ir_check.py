@@ -118,6 +118,10 @@ def test_syscalls_by_name_are_found() -> None:
             None,
         ),
         ("ptr sret({ i64, [2 x i32] }) %0, i128 %1, i128 %2, i8 %3", 6),
+        ("[2 x i64] %0, { ptr, i64 } %1, i1 %2", None),
+        ("[2 x i64] %0, { ptr, [2 x i64] } %1, i1 %2", 6),
+        ("<{ i8, i128 }> %0, <2 x i64> %1, i1 %2", 6),
+        ("i256 %0, i65 %1", 6),
         ("", None),
     ],
 )
@@ -129,6 +133,47 @@ def test_functions_with_more_arguments_than_registers_are_found(
         str(operation) for operation in check_ir_lines(ir.splitlines()).many_arguments
     ]
     assert found == ([f"vault::swap ({registers} arguments)"] if registers else [])
+
+
+CROWDED = """\
+@table = internal constant <{ ptr, ptr }> <{ ptr @"odd name", ptr @crowded }>
+define i64 @entrypoint(ptr %0) {
+  CALL
+}
+define internal i64 @"odd name"(ptr %0) {
+  %2 = load ptr, ptr @table
+}
+define internal void @crowded(i64 %0, i64 %1, i64 %2, i64 %3, i64 %4, i64 %5) {
+  call void @crowded(i64 0, i64 0, i64 0, i64 0, i64 0, i64 0)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "way"),
+    [
+        ("call void @crowded(i64 0)", ("entrypoint", "crowded")),
+        (
+            'call i64 @"odd name"(ptr %0)',
+            ("entrypoint", "odd name", "table", "crowded"),
+        ),
+        ("%2 = load ptr, ptr @table", ("entrypoint", "table", "crowded")),
+        ("call void @crowded2(i64 0)", None),
+        ("ret i64 0", None),
+    ],
+)
+def test_only_what_the_entry_point_reaches_counts(
+    call: str, way: tuple[str, ...] | None
+) -> None:
+    found = check_ir_lines(CROWDED.replace("CALL", call).splitlines()).many_arguments
+    assert [each.path for each in found] == ([way] if way else [])
+
+
+def test_without_an_entry_point_every_function_counts() -> None:
+    ir = CROWDED.replace("@entrypoint", "@other").splitlines()
+    assert [str(each) for each in check_ir_lines(ir).many_arguments] == [
+        "crowded (6 arguments)"
+    ]
 
 
 @pytest.mark.parametrize(
