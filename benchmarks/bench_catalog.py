@@ -8,61 +8,38 @@ with PostgreSQL as the catalogue. MCPSOL_BENCH_PROGRAMS and MCPSOL_BENCH_CRAWL s
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from solders.pubkey import Pubkey
 
-from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
+from benchmarks.crawls import crawls
+from benchmarks.yardstick import Limit, Row
 from mcpsol_py import load
 from mcpsol_py.catalog.documents import InstructionText, ProgramText, program_text
 from mcpsol_py.catalog.index import Entry, SearchIndex
 from mcpsol_py.catalog.ranking import rank
 from mcpsol_py.errors import McpsolError
-from tests.postgres import ADVICE, Cluster, binaries
-from tests.support.many_programs import ManyPrograms, listening
 
 REPO = Path(__file__).parents[1]
 PROGRAMS = int(os.environ.get("MCPSOL_BENCH_PROGRAMS", "10000"))
 CRAWLED = int(os.environ.get("MCPSOL_BENCH_CRAWL", "1000"))
-LATENCY, AT_ONCE = 0.05, 4
 QUESTIONS = (
     "swap one token for another on some pool", "repay my loan", "how do I claim the rewards of my position",
     "stake SOL with a validator and get a liquid token", "send tokens to a friend", "cancel all my open orders",
     "create a pool with two tokens", "vote yes on the proposal", "close my empty token account",
     "deposit collateral and borrow against it", "kamino lend: withdraw my deposit", "orca collect fees",
 )  # fmt: skip
-WORKER = """
-import asyncio, sys
-from mcpsol_py.catalog import Catalog
-from mcpsol_py.catalog.crawl import Crawl
-from mcpsol_py.catalog.crawl_queue import run_crawl
-
-async def main(database, url, at_once, lists):
-    with Catalog.open(database) as catalog:
-        crawl = Crawl(catalog, url, at_once=int(at_once))
-        if lists == "False":  # until the first has deferred jobs
-            await asyncio.sleep(2)
-        await run_crawl(crawl, lists=lists == "True")
-        await crawl.close()
-
-asyncio.run(main(*sys.argv[1:]))
-"""
 
 
 def measure() -> list[Row]:
     """Searches and opening as the goals have them; two workers at least 1.8 times as fast as one."""
-    return [*_searches(), *_crawls()]
+    return [*_searches(), *crawls(CRAWLED)]
 
 
 # --- search ----------------------------------------------------------------------------------------------------------
@@ -138,81 +115,3 @@ def _changed(
         is_known=False,
         instructions=tuple(map(instruction, text.instructions)),
     )
-
-
-# --- the crawl -------------------------------------------------------------------------------------------------------
-
-
-def _crawls() -> Iterator[Row]:
-    found = binaries()
-    if found is None:
-        raise NotMeasured(ADVICE)
-    documents = list(islice(_documents(), CRAWLED))
-    cluster = Cluster(found)
-    try:
-        one, two = (
-            _seconds(cluster, ManyPrograms(documents, LATENCY), n) for n in (1, 2)
-        )
-        share = _read_again(cluster, ManyPrograms(documents, LATENCY), documents)
-    finally:
-        cluster.stop()
-    what = f"a crawl of {CRAWLED:,} programs"
-    yield Yardstick(what, two, one, "s", 1.8, note="two workers, and one")
-    yield Limit("programs read by a second crawl, 1 % changed", share, 2, "%")
-
-
-def _seconds(cluster: Cluster, node: ManyPrograms, workers: int) -> float:
-    """The time from the start of all workers to the end of the last, with a catalogue of their own."""
-    with listening(node) as url:
-        started = time.perf_counter()
-        _run(cluster.url(cluster.database(migrated=False)), url, workers)
-        return time.perf_counter() - started
-
-
-def _read_again(
-    cluster: Cluster, node: ManyPrograms, documents: list[dict[str, Any]]
-) -> float:
-    """The percentage of programs that a second crawl reads after each hundredth was deployed again."""
-    database = cluster.url(cluster.database(migrated=False))
-    with listening(node) as url:
-        _run(database, url, 2)
-        node.idls_read.clear()
-        for number, address in enumerate(node.addresses[::100]):
-            node.deploy(address, 10**6 + number, documents[number])
-        _run(database, url, 1)
-    return 100 * sum(node.idls_read.values()) / len(documents)
-
-
-def _run(database: str, url: str, workers: int) -> None:
-    """Crawl *url* with so many workers; the first one lists the programs."""
-    with tempfile.TemporaryDirectory() as cache:
-        running = [
-            subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    WORKER,
-                    database,
-                    url,
-                    str(AT_ONCE),
-                    str(number == 0),
-                ],
-                env={**os.environ, "IDL2MCP_CACHE": f"{cache}/{number}"},
-                cwd=REPO,
-            )
-            for number in range(workers)
-        ]
-        for worker in running:
-            if worker.wait() != 0:
-                raise NotMeasured(
-                    f"a worker of the crawl ended with {worker.returncode}"
-                )
-
-
-def _documents() -> Iterator[dict[str, Any]]:
-    base = json.loads((REPO / "programs" / "counter" / "idl.json").read_text())
-    number = 0
-    while True:
-        name = f"counter{number}"
-        yield {**base, "metadata": {**base.get("metadata", {}), "name": name}}
-        number += 1

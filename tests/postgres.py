@@ -123,6 +123,11 @@ class Cluster:
         """Stops it and removes all that it had."""
         self._end.now()
 
+    @property
+    def pid(self) -> int:
+        """The process of the server, the parent of all others."""
+        return int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
+
     def url(self, database: str, user: str = "mcpsol") -> str:
         """SQLAlchemy's address of a database."""
         return f"postgresql+psycopg://{user}@/{database}?host={self._folder}"

@@ -162,7 +162,7 @@ def export(file: Path, place: str, as_json: bool) -> None:
     default=8,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="Programs that this process reads at the same time at each endpoint.",
+    help="Programs that this process reads together at each endpoint.",
 )
 @click.option(
     "--per-second",
@@ -174,7 +174,7 @@ def export(file: Path, place: str, as_json: bool) -> None:
 @click.option(
     "--worker",
     is_flag=True,
-    help="With PostgreSQL: only take jobs that another process listed.",
+    help="With PostgreSQL: only take jobs that another process listed; it waits a minute for the first.",
 )
 @_catalog_option
 def crawl(
@@ -208,7 +208,9 @@ def crawl(
         try:
             queued = catalog.database_url.startswith("postgresql")
             done = await (
-                run_crawl(crawling, lists=not worker) if queued else crawling.run()
+                run_crawl(crawling, lists=not worker, patience=60)
+                if queued
+                else crawling.run()
             )
         finally:
             await crawling.close()
@@ -216,8 +218,10 @@ def crawl(
         del counts["started"]  # of this process's own clock
         return {"text": done.text(), **counts}
 
-    with Catalog.open(place) as catalog:
+    with Catalog.open(place, indexed=False) as catalog:
         result = asyncio.run(run(catalog))
+        if not worker:
+            catalog.refresh()
     report.emit(result, result["text"], as_json=as_json)
 
 

@@ -69,20 +69,26 @@ class Catalog:
 
     @classmethod
     def open(
-        cls, url: str, *, index: Path | None = None, seeds: bool = True
+        cls,
+        url: str,
+        *,
+        index: Path | None = None,
+        seeds: bool = True,
+        indexed: bool = True,
     ) -> Catalog:
         """Open the catalogue at *url*: a SQLite file, "sqlite:///FILE" or "postgresql+psycopg://…".
 
         A database without a catalogue becomes one. *seeds*: with the programs of the runtime and of SPL, which come
-        with this package. The search index is a file beside that of SQLite, or *index*. Raises StorageError, and
-        SourceError for an unreadable URL.
+        with this package. The search index is a file beside that of SQLite, or *index*. *indexed*: bring it up to date;
+        a process that does not search needs none. Raises StorageError, and SourceError for an unreadable URL.
         """
         database = CatalogDatabase(database_url(url))
         place = str(index or _index_file(database))
         catalog = cls(database, SearchIndex(place))
         if seeds:
             catalog.records.plant(seed_versions(), seed_mark())
-        catalog.refresh()
+        if indexed:
+            catalog.refresh()
         return catalog
 
     @classmethod

@@ -1,8 +1,9 @@
 """The crawl: lists the programs of a chain, and reads the schema of each that was deployed since.
 
 The listing has the slot of each deployment and no program's data. A program whose slot is recorded is not read again.
-What one program gives is written in one transaction, its version and that it was read, so a stop at any point loses
-nothing and repeats at most what was being read.
+Programs are read together, a few at a time: one request reads the IDL accounts of all of them, and one the slots of
+their deployments. What they give is written in one transaction, the versions and that they were read. So a stop at any
+point loses nothing and repeats at most what was being read.
 """
 
 from __future__ import annotations
@@ -18,14 +19,13 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from mcpsol_py.catalog.catalog import Catalog
-from mcpsol_py.catalog.records import NewVersion
-from mcpsol_py.client.discovery import discover_all
-from mcpsol_py.client.loader import deployment_mark
+from mcpsol_py.catalog.records import NewVersion, ProgramRead
+from mcpsol_py.client.discovery import Discovery, discover_all
+from mcpsol_py.client.loader import deployment_marks
 from mcpsol_py.client.pace import Pace
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.simulation import Payers
 from mcpsol_py.errors import (
-    McpsolError,
     NoProgram,
     NoSchema,
     SourceError,
@@ -44,12 +44,12 @@ from mcpsol_py.solana.loader import (
     slot_of,
 )
 
-__all__ = ["Crawl", "Deployed", "Progress", "list_deployments"]
+__all__ = ["AT_ONCE", "Crawl", "Deployed", "Progress", "list_deployments"]
 
+#: Programs that one process reads together at each node, if nothing else is asked for.
+AT_ONCE = 8
 #: How often a program is read that is deployed while it is read.
 _TRIES = 3
-#: The index is brought up to date after so many programs.
-_INDEX_EVERY = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ async def _slices(node: RpcTransport, tag: bytes, length: int) -> dict[str, byte
 class Crawl:
     """Reads programs of the chain at *urls* into a catalogue. Several nodes of one chain share the work.
 
-    *at_once*: programs that are read at the same time at each node. *per_second*: requests that a node gets in a second
+    *at_once*: programs that are read together at each node. *per_second*: requests that a node gets in a second
     at most, None for no limit; one number for all nodes, or one for each. *report* is called with the progress.
     """
 
@@ -153,7 +153,7 @@ class Crawl:
         catalog: Catalog,
         urls: str | Sequence[str],
         *,
-        at_once: int = 8,
+        at_once: int = AT_ONCE,
         per_second: float | Sequence[float] | None = None,
         report: Callable[[Progress], None] = lambda _: None,
     ) -> None:
@@ -162,7 +162,6 @@ class Crawl:
         self._active = self._nodes
         self._at_once, self._report = at_once, report
         self._chain = ""
-        self._unindexed = 0
 
     async def close(self) -> None:
         """Close the connections."""
@@ -170,8 +169,12 @@ class Crawl:
             await node.transport.close()
 
     async def run(self) -> Progress:
-        """List the programs and read those that changed. Raises TransportError if the list cannot be had."""
+        """List the programs, read those that changed, and bring the search index up to date.
+
+        Raises TransportError if the list cannot be had.
+        """
         await self.read(await self.changed())
+        await asyncio.to_thread(self.catalog.refresh)
         return self.progress
 
     async def changed(self) -> list[Deployed]:
@@ -226,94 +229,84 @@ class Crawl:
         return self._chain
 
     async def read(self, programs: Sequence[Deployed]) -> None:
-        """Read *programs*, those of them that were not read at their slot by now."""
+        """Read *programs*. The search index stays as it is."""
         await self.chain()
         self.progress.todo += len(programs)
-        waiting = iter(programs)
+        waiting = iter(_parts(programs, self._at_once))
 
         async def work(nodes: Sequence[_Node]) -> None:
-            for one in waiting:
-                await self._read_one(one, nodes)
+            for some in waiting:
+                await self._read_some(some, nodes)
 
         async with asyncio.TaskGroup() as group:
             for place in range(len(self._active)):
                 # The others take over.
                 nodes = [*self._active[place:], *self._active[:place]]
-                for _ in range(min(self._at_once, len(programs))):
-                    group.create_task(work(nodes))
-        await asyncio.to_thread(self.catalog.refresh)
+                group.create_task(work(nodes))
 
-    async def _read_one(self, one: Deployed, nodes: Iterable[_Node]) -> None:
-        """Read a program at the first of *nodes* that answers, and record what it gave."""
+    async def _read_some(
+        self, programs: Sequence[Deployed], nodes: Iterable[_Node]
+    ) -> None:
+        """Read each of *programs* at the first of *nodes* that tells it, and record what it gave."""
+        left = list(programs)
         for node in nodes:
-            try:
-                found = await _read_program(node, one)
-            except TransportError:
-                continue
-            await self._record(one, found)
-            break
-        else:
-            self.progress.failed += 1
+            found = await _read_together(node, left)
+            await self._record(found)
+            told = {one.address for one in found}
+            left = [one for one in left if one.address not in told]
+            if not left:
+                break
+        self.progress.failed += len(left)
         self._report(self.progress)
 
-    async def _record(self, one: Deployed, found: _Found) -> None:
+    async def _record(self, found: Sequence[ProgramRead]) -> None:
         records, progress = self.catalog.records, self.progress
-        added, outcome = await asyncio.to_thread(
-            records.record_read,
-            self._chain,
-            one.address,
-            found.slot,
-            found.versions,
-            found.why,
-        )
-        progress.read += outcome == "read"
-        progress.faulty += outcome == "faulty"
-        progress.without_schema += outcome == "none"
-        progress.new_versions += added
-        self._unindexed += added
-        if self._unindexed >= _INDEX_EVERY:
-            self._unindexed = 0
-            await asyncio.to_thread(self.catalog.refresh)
+        outcomes = await asyncio.to_thread(records.record_reads, self._chain, found)
+        for added, outcome in outcomes:
+            progress.read += outcome == "read"
+            progress.faulty += outcome == "faulty"
+            progress.without_schema += outcome == "none"
+            progress.new_versions += added
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The versions that the sources of a program gave. `why`: why it gave no version, if a source is faulty."""
-
-    slot: int
-    versions: tuple[NewVersion, ...] = ()
-    why: str = ""
-
-
-async def _read_program(node: _Node, one: Deployed) -> _Found:
-    """Return the schemas of the deployment that was there when they were read. Raises TransportError."""
-    slot, key = one.slot, Pubkey.from_string(one.address)
-    for _ in range(_TRIES):
-        found = await _discovered(node, key, slot)
-        now = (await deployment_mark(node.transport, key)).slot
-        if now in (slot, None):
-            return found
-        slot = now  # it was deployed meanwhile, so what was read may be of either
-    why = f"{one.address} is deployed again and again"
-    raise TransportError(node.transport.endpoint, why, retryable=True)
+async def _read_together(
+    node: _Node, programs: Sequence[Deployed]
+) -> list[ProgramRead]:
+    """Return what those of *programs* gave that the node tells, of the deployment that was there then."""
+    found: list[ProgramRead] = []
+    left = {Pubkey.from_string(one.address): one.slot for one in programs}
+    with suppress(TransportError):
+        for _ in range(_TRIES):
+            gave = await discover_all(node.transport, list(left), node.payers)
+            marks = await deployment_marks(node.transport, list(left))
+            slots = dict(zip(left, (mark.slot for mark in marks), strict=True))
+            same = [key for key in left if slots[key] in (left[key], None)]
+            found += filter(None, (_read(key, left[key], gave[key]) for key in same))
+            # It was deployed meanwhile, so what was read may be of either.
+            left = {key: slots[key] or 0 for key in left if key not in same}
+            if not left:
+                break
+    return found
 
 
-async def _discovered(node: _Node, key: Pubkey, slot: int) -> _Found:
-    try:
-        found = await discover_all(node.transport, key, node.payers)
-        return _Found(
-            slot, tuple(NewVersion.discovered(one, str(key), slot) for one in found)
-        )
-    except NoProgram:
-        return _Found(slot)
-    except NoSchema as error:
-        return _Found(
-            slot, why=clean_text(str(error), 1000) if "corrupt" in str(error) else ""
-        )
-    except TransportError:
-        raise
-    except (McpsolError, RecursionError) as error:
-        return _Found(slot, why=clean_text(str(error) or type(error).__name__, 1000))
+def _read(
+    key: Pubkey, slot: int, gave: Sequence[Discovery] | Exception
+) -> ProgramRead | None:
+    """Return what a program gave at *slot*, None if the node did not tell."""
+    address = str(key)
+    match gave:
+        case TransportError():
+            return None
+        case NoProgram():
+            return ProgramRead(address, slot)
+        case NoSchema():
+            why = clean_text(str(gave), 1000) if "corrupt" in str(gave) else ""
+            return ProgramRead(address, slot, why=why)
+        case Exception():
+            why = clean_text(str(gave) or type(gave).__name__, 1000)
+            return ProgramRead(address, slot, why=why)
+    versions = (NewVersion.discovered(one, address, slot) for one in gave)
+    return ProgramRead(address, slot, tuple(versions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,5 +335,10 @@ def _nodes(
 
 def jobs_of(programs: Sequence[Deployed], size: int) -> list[list[list[Any]]]:
     """Return *programs* in parts of *size*, as JSON values."""
-    rows = [[one.address, one.slot] for one in programs]
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
+    return [
+        [[one.address, one.slot] for one in part] for part in _parts(programs, size)
+    ]
+
+
+def _parts(programs: Sequence[Deployed], size: int) -> list[Sequence[Deployed]]:
+    return [programs[start : start + size] for start in range(0, len(programs), size)]

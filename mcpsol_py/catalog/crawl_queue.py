@@ -7,6 +7,7 @@ worker that was killed is given to another one. It reads only what was not read 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,11 +29,13 @@ async def run_crawl(
     lists: bool = True,
     jobs_at_once: int = 1,
     silent_after: float = 30.0,
+    patience: float = 0.0,
 ) -> Progress:
-    """Run jobs of the crawl until none is left.
+    """Run jobs of the crawl until none is left. The search index stays as it is.
 
     *lists*: list the programs first, and defer the jobs for what changed. *silent_after*: seconds without a sign of
-    life after which a worker's jobs are given to others.
+    life after which a worker's jobs are given to others. *patience*: seconds to wait for the first job, which another
+    worker may still be listing.
     """
     import procrastinate
     from procrastinate import PsycopgConnector
@@ -56,10 +59,14 @@ async def run_crawl(
     task = app.task(name=_TASK, queue=_QUEUE)(turn)
     async with app.open_async():
         if lists:
-            for part in jobs_of(await crawl.changed(), _PART):
-                await task.defer_async(programs=part)
+            jobs: list[dict[str, Any]] = [
+                {"programs": part} for part in jobs_of(await crawl.changed(), _PART)
+            ]
+            await task.batch_defer_async(*jobs)
+        else:
+            await _first_job(app, patience)
         crawl.progress.queued = _PART * await _count(app, "todo")
-        while await _count(app, "todo") or await _count(app, "doing"):
+        while await _count(app, "todo", "doing"):
             await _give_back(app, silent_after)
             await app.run_worker_async(
                 queues=[_QUEUE],
@@ -74,10 +81,18 @@ async def run_crawl(
     return crawl.progress
 
 
-async def _count(app: Any, status: str) -> int:
-    """Return how many jobs of the queue have that status."""
+async def _first_job(app: Any, patience: float) -> None:
+    """Wait for a job, at most *patience* seconds."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(patience):
+            while not await _count(app, "todo", "doing"):
+                await asyncio.sleep(_POLL)
+
+
+async def _count(app: Any, *statuses: str) -> int:
+    """Return how many jobs of the queue have one of *statuses*."""
     rows = await app.job_manager.list_queues_async(queue=_QUEUE, task=_TASK)
-    return sum(row[status] for row in rows)
+    return sum(row[status] for row in rows for status in statuses)
 
 
 async def _give_back(app: Any, silent_after: float) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_INSTRUCTIONS",
     "NewVersion",
+    "ProgramRead",
     "ProgramRow",
     "Recorded",
     "Records",
@@ -148,6 +149,19 @@ class ProgramRow:
         return self.versions[0]
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramRead:
+    """What a program gave that was deployed at *slot*: its versions, the preferred one first.
+
+    `why` says what is wrong if it gave none; "" if it has no schema.
+    """
+
+    address: str
+    slot: int
+    versions: tuple[NewVersion, ...] = ()
+    why: str = ""
+
+
 @dataclass(slots=True)
 class Recorded:
     """What a command recorded: new versions, versions that were there, and sources that cannot be read."""
@@ -212,46 +226,26 @@ class Records:
 
         self._db.run(work, writes=True)
 
-    def record_read(
-        self,
-        chain: str,
-        address: str,
-        slot: int,
-        new: Sequence[NewVersion],
-        why: str = "",
-    ) -> tuple[int, str]:
-        """Record in one transaction that a program was read at *slot*, and its versions, the preferred one first.
+    def record_reads(
+        self, chain: str, reads: Sequence[ProgramRead]
+    ) -> list[tuple[int, str]]:
+        """Record in one transaction that programs were read, and their versions.
 
-        *why* says what is wrong if there is none. Returns how many versions are new, and the outcome: "read", "faulty"
-        or "none".
+        Returns for each program how many versions are new, and the outcome: "read", "faulty" or "none".
         """
-        rows: list[dict[str, Any]] = []
-        for one in new:
-            try:
-                rows.append(_prepared(one))
-            except SourceError as error:
-                why = why or str(error)
-        outcome = "read" if rows else "faulty" if why else "none"
-        if why:
-            self.record_faults({address: why})
-        values = {
-            "slot": slot,
-            "mark": str(slot),
-            "outcome": outcome,
-            "read_ms": now_ms(),
-        }
-        here = (deployments.c.chain == chain) & (deployments.c.address == address)
+        found = [_PreparedRead.of(one) for one in reads]
+        self.record_faults({one.address: one.why for one in found if one.why})
 
-        def work(connection: Connection) -> int:
-            done = _record_all(connection, rows) if rows else Recorded()
-            if not connection.execute(
-                update(deployments).where(here).values(values)
-            ).rowcount:
-                mine = {"chain": chain, "address": address, **values}
-                connection.execute(insert(deployments).values(mine))
-            return len(done.added)
+        def work(connection: Connection) -> list[int]:
+            added = [
+                len(_record_all(connection, one.rows).added) if one.rows else 0
+                for one in found
+            ]
+            _set_deployments(connection, chain, found)
+            return added
 
-        return self._db.run(work, writes=True), outcome
+        added = self._db.run(work, writes=True) if found else []
+        return list(zip(added, (one.outcome for one in found), strict=True))
 
     def read_slots(
         self, chain: str, addresses: Sequence[str] | None = None
@@ -460,6 +454,30 @@ def _prepared(new: NewVersion) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _PreparedRead:
+    """What a program gave, as values of rows."""
+
+    address: str
+    slot: int
+    rows: list[dict[str, Any]]
+    why: str
+
+    @classmethod
+    def of(cls, read: ProgramRead) -> _PreparedRead:
+        rows, why = [], read.why
+        for one in read.versions:
+            try:
+                rows.append(_prepared(one))
+            except SourceError as error:
+                why = why or str(error)
+        return cls(read.address, read.slot, rows, why)
+
+    @property
+    def outcome(self) -> str:
+        return "read" if self.rows else "faulty" if self.why else "none"
+
+
 def _linted(model: ProgramModel) -> dict[str, Any]:
     """Return how many problems `lint` finds, and the first of them."""
     from mcpsol_py.schema.lint import lint
@@ -496,6 +514,27 @@ def _record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> Recor
     if done.added:
         _set(connection, "revision", str(revision))
     return done
+
+
+def _set_deployments(
+    connection: Connection, chain: str, reads: Sequence[_PreparedRead]
+) -> None:
+    """Note the slot at which each program was read."""
+    addresses = [one.address for one in reads]
+    here = (deployments.c.chain == chain) & deployments.c.address.in_(addresses)
+    connection.execute(delete(deployments).where(here))
+    values = [
+        {
+            "chain": chain,
+            "address": one.address,
+            "slot": one.slot,
+            "mark": str(one.slot),
+            "outcome": one.outcome,
+            "read_ms": now_ms(),
+        }
+        for one in reads
+    ]
+    connection.execute(insert(deployments), values)
 
 
 def _record_one(connection: Connection, row: dict[str, Any], revision: int) -> bool:

@@ -7,6 +7,7 @@ cursor leads to it. A cursor that comes twice, or more pages than the limit, is 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +17,17 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py._moved import renamed
 from mcpsol_py.client.errors import explain
-from mcpsol_py.client.idl_accounts import FetchedIdl, read_idl_accounts
+from mcpsol_py.client.idl_accounts import (
+    FetchedIdl,
+    read_idl_accounts,
+    read_many_idl_accounts,
+)
 from mcpsol_py.client.program_check import check_program
 from mcpsol_py.client.simulation import Payers, returned_in_logs, run_instructions
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
 from mcpsol_py.errors import (
     MalformedPage,
+    McpsolError,
     MissingAccount,
     NoSchema,
     SchemaError,
@@ -252,56 +258,91 @@ async def discover(
     Raises NoSchema, which says what each source answered, NoProgram, which says what else is at the address, and
     TransportError if the chain does not answer.
     """
-    payers = Payers(payer, wallet)
-    return (await _sources(transport, program_id, payers, all_pages=all_pages))[0]
+    pages = _Pages(transport, program_id, Payers(payer, wallet))
+    findings = await _asked(pages, all_pages=all_pages)
+    if not findings.found:
+        for fetched in await read_idl_accounts(transport, program_id):
+            findings.add(fetched)
+            if findings.found:
+                break
+    return (await _checked(findings, pages))[0]
 
 
 async def discover_all(
-    transport: Transport, program_id: Pubkey, payers: Payers
-) -> list[Discovery]:
-    """Find every schema of a program, in the order of `discover`, which returns the first. Raises as it does.
+    transport: Transport, program_ids: Sequence[Pubkey], payers: Payers
+) -> dict[Pubkey, list[Discovery] | Exception]:
+    """Find every schema of each program, in the order of `discover`, which returns the first; or what it would raise.
 
-    *payers* remember who paid, for the next program.
+    One request reads the IDL accounts of all programs. *payers* remember who paid, for the next programs. Raises
+    TransportError if the chain does not tell these accounts.
     """
-    return await _sources(transport, program_id, payers, first_only=False)
+    asking = [_Pages(transport, key, payers) for key in program_ids]
+    asked, idls = await asyncio.gather(
+        asyncio.gather(*map(_asked, asking), return_exceptions=True),
+        read_many_idl_accounts(transport, program_ids),
+        return_exceptions=True,
+    )
+    if isinstance(asked, BaseException):
+        raise asked
+    if isinstance(idls, BaseException):
+        raise idls
+    found: dict[Pubkey, list[Discovery] | Exception] = {}
+    for pages, findings in zip(asking, asked, strict=True):
+        try:
+            found[pages.program_id] = await _all_found(
+                pages, findings, idls[pages.program_id]
+            )
+        except (McpsolError, RecursionError) as error:
+            found[pages.program_id] = error
+    return found
 
 
-async def _sources(
-    transport: Transport,
-    program_id: Pubkey,
-    payers: Payers,
-    *,
-    all_pages: bool = False,
-    first_only: bool = True,
+async def _all_found(
+    pages: _Pages, findings: _Findings | BaseException, idls: Sequence[FetchedIdl]
 ) -> list[Discovery]:
-    """Return the schemas of a program, at least one; *first_only*: no other one is read."""
-    tried: list[str] = []
-    found: list[Discovery] = []
-    settled = True
-    pages = _Pages(transport, program_id, payers)
+    if isinstance(findings, BaseException):
+        raise findings
+    for fetched in idls:
+        findings.add(fetched)
+    return await _checked(findings, pages)
+
+
+@dataclass(slots=True)
+class _Findings:
+    """The schemas that were found, and the answers of the sources without one. `settled` is that of Discovery."""
+
+    found: list[Discovery] = field(default_factory=list)
+    tried: list[str] = field(default_factory=list)
+    settled: bool = True
+
+    def add(self, fetched: FetchedIdl) -> None:
+        """Take what an IDL account holds."""
+        self.settled = self.settled and not fetched.elsewhere
+        one = _from_idl(fetched, self.tried, self.settled)
+        self.found += [] if one is None else [one]
+
+
+async def _asked(pages: _Pages, *, all_pages: bool = False) -> _Findings:
+    """Ask a program for its list_tools."""
     try:
-        found.append(await _from_list_tools(pages, all_pages))
+        return _Findings([await _from_list_tools(pages, all_pages)])
     except _NoPage as error:
-        tried.append(f"list_tools was answered with {error.why}")
-        settled = pages.answered
+        why = f"list_tools was answered with {error.why}"
+        return _Findings(tried=[why], settled=pages.answered)
     except MissingAccount as error:
-        tried.append(f"list_tools could not be asked: {error.why}")
-        settled = False
+        why = f"list_tools could not be asked: {error.why}"
+        return _Findings(tried=[why], settled=False)
     except SchemaError as error:
-        tried.append(f"list_tools pages are corrupt: {error}")
-    if found and first_only:
-        return found
-    for fetched in await read_idl_accounts(transport, program_id):
-        settled = settled and not fetched.elsewhere
-        one = _from_idl(fetched, tried, settled)
-        found += [] if one is None else [one]
-        if found and first_only:
-            return found
-    if found:
-        return found
+        return _Findings(tried=[f"list_tools pages are corrupt: {error}"])
+
+
+async def _checked(findings: _Findings, pages: _Pages) -> list[Discovery]:
+    """Return what was found, at least one schema. Raises NoSchema, and NoProgram if no program is there."""
+    if findings.found:
+        return findings.found
     if not pages.answered:
-        await check_program(transport, program_id)
-    raise NoSchema(str(program_id), "; ".join(tried))
+        await check_program(pages.transport, pages.program_id)
+    raise NoSchema(str(pages.program_id), "; ".join(findings.tried))
 
 
 async def _from_list_tools(pages: _Pages, all_pages: bool) -> Discovery:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.transport import Transport, blocking, run
+from mcpsol_py.client.watching import heads
 from mcpsol_py.names import clean_text
 from mcpsol_py.solana.addresses import FOUNDATION_IDL_AUTHORITY, PROGRAM_METADATA
 from mcpsol_py.solana.pda import anchor_idl_address, find_pda
@@ -28,12 +30,21 @@ __all__ = [
     "idl_places",
     "metadata_address",
     "read_idl_accounts",
+    "read_many_idl_accounts",
     "unpacked_idl",
 ]
 
 #: The largest IDL that is unpacked, in bytes.
 MAX_IDL = 50 * 1024 * 1024
 _MAX_SEED = 16
+#: Bytes of an account that are read together with those of other programs: a hundred such accounts fit in an answer.
+_HEAD = 512 * 1024
+#: The kinds of IDL accounts, in the order of `idl_places`.
+_SOURCES = (
+    "Program Metadata",
+    "Program Metadata (Foundation)",
+    "Anchor IDL account",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +128,36 @@ async def read_idl_accounts(
     transport: Transport, program_id: Pubkey
 ) -> list[FetchedIdl]:
     """Read all of a program's IDL accounts, the most trustworthy first. Raises TransportError."""
-    addresses = idl_places(program_id)
-    own, foundation, anchor = await transport.get_accounts(addresses)
-    own_place = _Place("Program Metadata", addresses[0])
-    foundation_place = _Place("Program Metadata (Foundation)", addresses[1])
+    places = idl_places(program_id)
+    return await _idls_in(transport, program_id, await transport.get_accounts(places))
+
+
+async def read_many_idl_accounts(
+    transport: Transport, program_ids: Sequence[Pubkey]
+) -> dict[Pubkey, list[FetchedIdl]]:
+    """`read_idl_accounts` of many programs, with a request for every hundred accounts. Raises TransportError."""
+    places = [place for key in program_ids for place in idl_places(key)]
+    found = await heads(transport, places, _HEAD)
+    for number, account in enumerate(found):
+        # Whole, it may be too much for an answer with all the others.
+        if account is not None and len(account.data) == _HEAD:
+            (found[number],) = await transport.get_accounts([places[number]])
+    rest = iter(found)
+    return {
+        key: await _idls_in(transport, key, [next(rest), next(rest), next(rest)])
+        for key in program_ids
+    }
+
+
+async def _idls_in(
+    transport: Transport, program_id: Pubkey, accounts: Sequence[Account | None]
+) -> list[FetchedIdl]:
+    """Return what the accounts at a program's `idl_places` hold."""
+    own, foundation, anchor = map(_Place, _SOURCES, idl_places(program_id))
     return [
-        await _from_metadata(transport, own_place, own),
-        await _from_metadata(transport, foundation_place, foundation),
-        _from_anchor(program_id, _Place("Anchor IDL account", addresses[2]), anchor),
+        await _from_metadata(transport, own, accounts[0]),
+        await _from_metadata(transport, foundation, accounts[1]),
+        _from_anchor(program_id, anchor, accounts[2]),
     ]
 
 
@@ -157,7 +190,7 @@ def _from_anchor(
 #: in each case (program-metadata, clients/js/src/packData.ts), and an IDL's bytes are its JSON.
 _ENCODINGS = 4
 _COMPRESSIONS = ("none", "gzip", "zlib")
-_SOURCES = ("direct", "url", "external")
+_KINDS = ("direct", "url", "external")
 #: Discriminator, program, authority, mutable, canonical, seed, encoding, compression, format, data source, length, 5
 #: spare bytes.
 _METADATA_HEADER = 96
@@ -185,7 +218,7 @@ class _Metadata:
 
     def problem(self) -> str | None:
         """Why the content cannot be read, None if it can."""
-        known = (_ENCODINGS, len(_COMPRESSIONS), len(_SOURCES))
+        known = (_ENCODINGS, len(_COMPRESSIONS), len(_KINDS))
         given = (self.encoding, self.compression, self.kind)
         if any(value >= limit for value, limit in zip(given, known, strict=True)):
             return "its header has an unknown encoding, compression or source"
@@ -211,7 +244,7 @@ async def _from_metadata(
     if problem is not None:
         return place.corrupt(problem)
     compression = _COMPRESSIONS[metadata.compression]
-    match _SOURCES[metadata.kind]:
+    match _KINDS[metadata.kind]:
         case "url":
             # Not followed: data on chain must not choose the hosts that this process connects to.
             url = _unpacked_text(metadata.content, compression)

@@ -30,6 +30,7 @@ __all__ = [
     "current_slot",
     "deployment",
     "deployment_mark",
+    "deployment_marks",
     "mark_of",
     "read_rent",
 ]
@@ -70,8 +71,19 @@ async def deployment_mark(transport: Transport, program_id: Pubkey) -> Deploymen
 
     Raises TransportError.
     """
-    addresses = [program_id, programdata_address(program_id)]
-    program, programdata = await heads(transport, addresses, LARGEST_HEADER)
+    return (await deployment_marks(transport, [program_id]))[0]
+
+
+async def deployment_marks(
+    transport: Transport, program_ids: Sequence[Pubkey]
+) -> list[DeploymentMark]:
+    """`deployment_mark` of many programs, with a request for every fifty. Raises TransportError."""
+    places = [place for key in program_ids for place in (key, programdata_address(key))]
+    found = await heads(transport, places, LARGEST_HEADER)
+    return list(map(_mark, found[::2], found[1::2]))
+
+
+def _mark(program: Account | None, programdata: Account | None) -> DeploymentMark:
     mark = mark_of([program, programdata]) if is_program(program) else ""
     return DeploymentMark(mark, deployment_slot(programdata))
 

@@ -1,25 +1,31 @@
-"""A node of many programs: answers what a crawl asks, each program with an IDL account, after a delay."""
+"""A node of many programs: answers what a crawl asks, each program with an IDL account, after a delay.
+
+It costs next to nothing, so that a benchmark of a crawl measures the crawl: one thread serves all connections.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import json
+import re
 import threading
 import time
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import orjson
 from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.svm_rpc import GENESIS
+from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.solana.ids import UPGRADEABLE_LOADER
 from mcpsol_py.solana.loader import PROGRAM_HEAD, PROGRAMDATA_HEAD, programdata_address
 from mcpsol_py.solana.pda import anchor_idl_address
-from tests.functional.idl_accounts import anchor_account, packed
+from tests.functional.idl_accounts import anchor_account
 
 LOADER = Pubkey.from_string(UPGRADEABLE_LOADER)
 
@@ -28,7 +34,7 @@ class ManyPrograms:
     """The accounts of the node. `asked` counts requests by method, `idls_read` the reads of IDL accounts."""
 
     def __init__(
-        self, documents: Sequence[dict[str, Any]], latency: float = 0.0
+        self, documents: Iterable[dict[str, Any]], latency: float = 0.0
     ) -> None:
         self.latency = latency
         self.accounts: dict[str, Account] = {}
@@ -50,13 +56,12 @@ class ManyPrograms:
         program = Account(1, PROGRAM_HEAD + bytes(data), LOADER, executable=True)
         head = PROGRAMDATA_HEAD + slot.to_bytes(8, "little") + bytes(33) + b"\x7fELF"
         place = anchor_idl_address(address)
+        content = orjson.dumps({**document, "address": str(address)})
         self._idl_accounts[str(place)] = str(address)
         self.accounts |= {
             str(address): program,
             str(data): Account(1, head, LOADER),
-            str(place): anchor_account(
-                address, packed({**document, "address": str(address)})
-            ),
+            str(place): anchor_account(address, zlib.compress(content, 1)),
         }
 
     # --- JSON-RPC ----------------------------------------------------------------------------------------------------
@@ -78,7 +83,7 @@ class ManyPrograms:
     def do_getProgramAccounts(self, _key: str, options: Any) -> Any:
         head = (
             PROGRAM_HEAD
-            if options["filters"][0]["memcmp"]["bytes"] == _b58(PROGRAM_HEAD)
+            if options["filters"][0]["memcmp"]["bytes"] == b58encode(PROGRAM_HEAD)
             else PROGRAMDATA_HEAD
         )
         return [
@@ -112,12 +117,6 @@ class ManyPrograms:
         return {"identity": str(Pubkey(bytes([5]) * 32))}
 
 
-def _b58(data: bytes) -> str:
-    from mcpsol_py.solana.base58 import b58encode
-
-    return b58encode(data)
-
-
 def _row(account: Account, options: Any) -> dict[str, Any]:
     cut = (options or {}).get("dataSlice") or {"offset": 0, "length": len(account.data)}
     data = bytes(account.data)[cut["offset"] : cut["offset"] + cut["length"]]
@@ -131,49 +130,82 @@ def _row(account: Account, options: Any) -> dict[str, Any]:
     }
 
 
+# --- HTTP --------------------------------------------------------------------------------------------------------
+
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+
+
+class _Connection(asyncio.Protocol):
+    """One connection: each request is answered after the node's latency."""
+
+    def __init__(self, node: ManyPrograms, open_ones: set[_Connection]) -> None:
+        self._node, self._received, self._open = node, b"", open_ones
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._open.add(self)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._open.discard(self)
+
+    def abort(self) -> None:
+        """End the connection now."""
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, rest = self._received.partition(b"\r\n\r\n")
+        length = _LENGTH.search(head)
+        if not found or length is None or len(rest) < int(length[1]):
+            return
+        self._received = rest[int(length[1]) :]
+        self._take(rest[: int(length[1])])
+
+    def _take(self, body: bytes) -> None:
+        node = self._node
+        node.times.append(time.monotonic())
+        if node.refusals > 0:
+            node.refusals -= 1
+            wait = f"retry-after: {node.retry_after}\r\n".encode()
+            self._send(b"429 Too Many Requests", b"", wait)
+            return
+        loop = asyncio.get_running_loop()
+        loop.call_later(node.latency, self._answer, orjson.loads(body))
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        self._send(b"200 OK", orjson.dumps(self._node.answer(request)))
+
+    def _send(self, status: bytes, body: bytes, headers: bytes = b"") -> None:
+        if not self._transport.is_closing():
+            self._transport.write(
+                b"HTTP/1.1 %b\r\n%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+                % (status, headers, len(body), body)
+            )
+
+
 @contextmanager
 def listening(node: ManyPrograms) -> Iterator[str]:
     """The URL at which *node* listens, on the loopback interface."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            node.times.append(time.monotonic())
-            if node.refusals > 0:
-                node.refusals -= 1
-                self.send_response(429)
-                self.send_header("retry-after", str(node.retry_after))
-                self.send_header("content-length", "0")
-                self.end_headers()
-                return
-            time.sleep(node.latency)
-            rows = (
-                [node.answer(one) for one in request]
-                if isinstance(request, list)
-                else node.answer(request)
-            )
-            body = json.dumps(rows).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128
-        daemon_threads = True
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
+    connections: set[_Connection] = set()
+    starting = loop.create_server(
+        lambda: _Connection(node, connections), "127.0.0.1", 0, backlog=128
+    )
+    server = asyncio.run_coroutine_threadsafe(starting, loop).result()
+
+    async def stop() -> None:
+        server.close()
+        for connection in list(connections):
+            connection.abort()
+        await asyncio.sleep(0)
+
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
-        server.shutdown()
-        server.server_close()
+        asyncio.run_coroutine_threadsafe(stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()
