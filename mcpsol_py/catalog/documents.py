@@ -12,7 +12,14 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from mcpsol_py.catalog.vocabulary import glossary_stems
-from mcpsol_py.catalog.words import identifier_stems, text_stems
+from mcpsol_py.catalog.words import (
+    FILLERS,
+    identifier_stems,
+    identifier_words,
+    stem,
+    text_stems,
+    tokens,
+)
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -32,6 +39,9 @@ MAX_INSTRUCTIONS = 2000
 #: The most stems of one kind that an instruction or a program gives to the index.
 _MAX_STEMS = 160
 _MAX_NAME = 120
+#: Words of names that people leave out, and the most words that they write as one.
+_AFFIXES = frozenset(("spl", "mpl", "solana", "program", "protocol", "finance"))
+_MOST_JOINED = 4
 
 #: Category -> stems, of which a program of that category has several in its names, and what people call it.
 _CATEGORIES: dict[str, tuple[frozenset[str], str]] = {
@@ -183,14 +193,20 @@ def program_text(model: ProgramModel) -> ProgramText:
 def _called(
     model: ProgramModel, known: KnownProgram | None
 ) -> Iterator[tuple[str, ...]]:
-    names = [tuple(identifier_stems(model.name)) or tuple(text_stems(model.name))]
-    names += [
-        tuple(text_stems(name)) for name in (known.called if known is not None else ())
-    ]
-    for name in filter(None, names):
-        yield name
-        if len(name) == 2:
-            yield ("".join(name),)  # "pump swap" is typed as "pumpswap" too
+    """Yield the stems of each name: as it is written, without an affix, and as one word."""
+    called = known.called if known is not None else ()
+    own = identifier_words(model.name) or tokens(model.name)
+    for words in (own, *(_telling(name) for name in called)):
+        plain = [word for word in words if word not in _AFFIXES]
+        for name in (words, plain if len(plain) > 1 else []):
+            if name:
+                yield tuple(map(stem, name))
+            if 1 < len(name) <= _MOST_JOINED:
+                yield (stem("".join(name)),)  # "pump swap" is typed as "pumpswap" too
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in tokens(text) if word not in FILLERS]
 
 
 def _about(

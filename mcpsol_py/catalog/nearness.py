@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from operator import mul
 
-__all__ = ["NearnessTo", "packed_vector"]
+__all__ = ["NearnessTo", "has_vector", "packed_vector"]
 
 #: The digits of a vector in the table, from the least to the greatest, and the number between all of them.
 _DIGITS = (
@@ -41,6 +41,11 @@ def _direction(stems: Iterable[str]) -> list[float]:
     total = [sum(numbers) - middle for numbers in zip(*found, strict=True)]
     length = math.hypot(*total)
     return [number / length for number in total] if length else []
+
+
+def has_vector(stem: str) -> bool:
+    """Return whether a stem is a common word of English or of the field."""
+    return stem in _vectors()
 
 
 def packed_vector(stems: Iterable[str]) -> bytes:

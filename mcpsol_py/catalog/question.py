@@ -33,6 +33,8 @@ _TICKER = 0.25
 #: The rarity of a word counts with this power, so that a rare word in a comment does not outweigh the verb.
 _RARITY = 0.6
 _MOST_ASKS = 24
+#: How surely a question names a program at most.
+_SUREST = 1.5
 _NUMBER = re.compile(r"\d+[a-z%]?")
 _CAPITAL = re.compile(r"(?<=[^.:!?\s]\s)[A-Z][A-Za-z0-9]*")
 #: Questions that begin so ask for facts, and not how to do something.
@@ -66,7 +68,7 @@ class Question:
     asks: list[Ask]
     letters: str
     programs: dict[int, float] = field(default_factory=dict)
-    #: How surely the question names a program at all.
+    #: How surely the question names a program at all: 1 for a brand, and more for a longer name.
     naming: float = 0.0
     #: How many instructions have each word.
     frequencies: dict[str, int] = field(default_factory=dict)
@@ -85,12 +87,17 @@ def understand(index: SearchIndex, text: str) -> Question:
     """Return what *text* asks of the programs in *index*."""
     words = tokens(text)[:MAX_WORDS]
     asks = _asks(words)
-    plain = [ask.text for ask in asks if not ask.is_phrase and ask.text not in _TICKERS]
-    question = Question(asks, letters(text), nearness=NearnessTo(plain))
+    question = Question(asks, letters(text), nearness=NearnessTo(_near_words(asks)))
     _name_programs(question, programs_named(index, words, text))
     question.asks_facts = bool(words) and words[0] in _ASKS_FACTS
     _weigh_asks(index, question, _capitals(text))
     return question
+
+
+def _near_words(asks: Sequence[Ask]) -> list[str]:
+    """Return the words whose meaning counts: of the question, else those that its phrases mean."""
+    plain = [ask.text for ask in asks if not ask.is_phrase and ask.text not in _TICKERS]
+    return plain or [word for ask in asks if ask.is_phrase for word in ask.meanings]
 
 
 def _weigh_asks(
@@ -196,7 +203,7 @@ def _name_programs(question: Question, named: Sequence[NamedProgram]) -> None:
     A brand tells the program, and nothing of the instruction.
     """
     best = max((one.strength for one in named), default=0.0)
-    question.naming = min(1.0, best)
+    question.naming = min(_SUREST, best)
     question.programs = {one.program: one.strength / best for one in named}
     names = frozenset(chain.from_iterable(one.stems for one in named))
     for ask in question.asks:

@@ -8,6 +8,7 @@ the answer is empty.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -37,8 +38,10 @@ _UNCOVERED, _IMPRECISE = 0.35, 0.5
 _FAR = 0.1
 #: What is left of the score of a program that a question does not name, if it names one.
 _UNNAMED = 0.2
-#: A well-known program before strangers, and each copy of an instruction after the first.
-_WELL_KNOWN, _COPY = 1.12, 0.88
+#: So much faster than a strength does its program's score fall.
+_SHARP = 2.0
+#: A well-known program before strangers, each copy of an instruction after the first, and "swapV2" after "swap".
+_WELL_KNOWN, _COPY, _VERSION = 1.12, 0.88, 0.6
 #: Words in names and accounts of instructions that most people do not look for, and what they take from a score.
 _OPERATORS = frozenset(
     map(
@@ -61,7 +64,11 @@ _FOR_OPERATORS = 0.8
 _SURE = 0.65
 _CANDIDATES = 75
 _PROGRAMS = 40
+#: Programs that are named so surely give instructions that no word of the question finds: so many in all.
+_SURELY_NAMED, _WHOLE_PROGRAMS, _OF_WHOLE_PROGRAMS = 0.99, 6, 72
 _GROUPS = 12
+#: Of so many of the best, copies are moved back.
+_MOST_FOUND = 100
 #: Above this many expected matches, an expression asks for two words at once.
 _MOST_MATCHES = 6000
 
@@ -151,6 +158,10 @@ def _candidates(index: SearchIndex, question: Question) -> list[IndexedInstructi
             one.id: one
             for one in index.matching(expression, _CANDIDATES, ranked=ranked)
         }
+    named = [program for program, s in question.programs.items() if s >= _SURELY_NAMED]
+    for program in named[:_WHOLE_PROGRAMS]:
+        limit = _OF_WHOLE_PROGRAMS // len(named)
+        found |= {one.id: one for one in index.of_program(program, limit)}
     return list(found.values())
 
 
@@ -211,7 +222,8 @@ def _scored(
     score *= _IMPRECISE + (1 - _IMPRECISE) * precision
     score *= _FAR + near
     score += 0.02 * strength + 0.002 * precision
-    score *= 1 - question.naming * (1 - _UNNAMED) * (1 - strength)
+    unlike = min(1.0, _SHARP * (1 - strength))
+    score *= _UNNAMED ** (question.naming * unlike)
     score *= _FOR_OPERATORS ** len(
         _OPERATORS.intersection(one.stems) - explained.keys()
     )
@@ -222,7 +234,8 @@ def _scored(
 
 def _is_asked(question: Question, one: IndexedInstruction) -> bool:
     """Return whether the question is just the instruction's name."""
-    return len(question.letters) < 200 and question.letters == letters(one.name)
+    is_shorter = len(question.letters) <= len(one.name) < 200
+    return is_shorter and question.letters == letters(one.name)
 
 
 def _matched(
@@ -294,12 +307,11 @@ def _spread(found: Sequence[Found]) -> list[Found]:
 
     Programs are forked with all of their names, and a list of copies helps nobody to choose.
     """
-    seen: dict[tuple[str, ...], int] = {}
+    seen: Counter[object] = Counter()
     out = []
-    for one in found[:200]:
-        copies = seen.get(one.instruction.stems, 0)
-        seen[one.instruction.stems] = copies + 1
-        out.append(
-            replace(one, score=round(one.score * _COPY**copies, 5)) if copies else one
-        )
+    for one in found[:_MOST_FOUND]:
+        stems, program = one.instruction.stems, one.instruction.program
+        left = _COPY ** seen[stems] * _VERSION ** seen[program, stems]
+        seen.update((stems, (program, stems)))
+        out.append(replace(one, score=round(one.score * left, 5)) if left < 1 else one)
     return sorted(out, key=lambda one: -one.score)

@@ -26,7 +26,7 @@ _WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What tells whether the best instruction fits a question: each a share from 0 to 1.
+    """What tells whether the best instruction fits a question: each from 0 to 1, and `names_program` to 1.5.
 
     `explained`: what the instruction explains of the question. `near`: how near it is in meaning. `names_program`: how
     surely the question names a program. `unknown`: words that no program has. `strange_names`: those of them that are

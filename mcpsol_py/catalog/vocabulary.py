@@ -182,16 +182,24 @@ def glossary_stems(name: Iterable[str], program: Iterable[str]) -> list[str]:
     return list(found)
 
 
+def _all_stems(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(_stems, texts)))
+
+
+@cache
+def _brands() -> frozenset[str]:
+    """The words of well-known names that are no plain words."""
+    return _all_stems(known_names()) - _all_stems(_lines("plain_words"))
+
+
 @cache
 def _field_words() -> frozenset[str]:
     """All words of the tables but the brands of well-known programs."""
-    plain = _stems(" ".join(_lines("plain_words")))
     tables = ("phrases", "glossary", "synonyms")
-    sides = [side for table in tables for pair in _sides(table) for side in pair]
-    brands = set(_stems(" ".join(known_names()))) - set(plain)
-    return frozenset(_stems(" ".join(sides).replace("@", " "))).union(plain) - brands
+    sides = chain.from_iterable(pair for table in tables for pair in _sides(table))
+    return _all_stems([*sides, *_lines("plain_words")]) - _brands()
 
 
 def is_of_the_field(word: str) -> bool:
     """Return whether a stem is an ordinary word of the field, and no brand."""
-    return word in _field_words() or len(word) < 3
+    return word in _field_words() or (len(word) < 3 and word not in _brands())

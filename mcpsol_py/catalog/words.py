@@ -15,7 +15,9 @@ from mcpsol_py import names
 __all__ = [
     "FILLERS",
     "MAX_TEXT",
+    "glued_words",
     "identifier_stems",
+    "identifier_words",
     "one_letter_off",
     "stem",
     "text_stems",
@@ -28,6 +30,10 @@ MAX_TEXT = 4000
 _MAX_WORD, _MAX_NAME = 44, 200
 _TOKEN = re.compile(r"[0-9A-Za-z_\u0080-\uffff]+")
 _VERSION = re.compile(r"v?\d+")
+#: Words with hyphens or dots between them, and the version at the end of one.
+_GLUED = re.compile(r"[0-9A-Za-z]+(?:[-_.][0-9A-Za-z]+)*")
+_END_VERSION = re.compile(r"(?<=[a-z]{3})v\d+$")
+_MOST_PARTS = 5
 
 
 def _set_of(text: str) -> frozenset[str]:
@@ -147,14 +153,33 @@ def text_stems(text: str) -> list[str]:
     return [stem(word) for word in tokens(text) if word not in FILLERS]
 
 
-def identifier_stems(name: str) -> list[str]:
-    """Return the stems of an identifier, without the number of a version.
+def identifier_words(name: str) -> list[str]:
+    """Return the words of an identifier, without the number of a version.
 
-    >>> identifier_stems("openPositionV2"), identifier_stems("swap2")
+    >>> identifier_words("openPositionV2"), identifier_words("swap2")
     (['open', 'position'], ['swap'])
     """
     words = [re.sub(r"(?<=[a-z]{2})\d+$", "", word) for word in tokens(name[:200])]
-    return [stem(word) for word in words if word and not _VERSION.fullmatch(word)]
+    return [word for word in words if word and not _VERSION.fullmatch(word)]
+
+
+def identifier_stems(name: str) -> list[str]:
+    """Return the stems of an identifier, without the number of a version."""
+    return list(map(stem, identifier_words(name)))
+
+
+def glued_words(text: str) -> list[tuple[str, list[str]]]:
+    """Return the words that are written as one, each with its parts, and without the number of a version.
+
+    >>> glued_words("a DeFiTuna or DAMMv2 pool")
+    [('defituna', ['de', 'fi', 'tuna']), ('damm', ['dam', 'mv2'])]
+    """
+    found = ((token, tokens(token)) for token in _GLUED.findall(text[:MAX_TEXT]))
+    return [
+        (_END_VERSION.sub("", "".join(parts)), parts)
+        for token, parts in found
+        if 1 < len(parts) <= _MOST_PARTS and len(token) <= _MAX_WORD
+    ]
 
 
 def one_letter_off(word: str) -> set[str]:

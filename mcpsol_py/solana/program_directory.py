@@ -11,7 +11,7 @@ from functools import cache
 
 from mcpsol_py.names import letters
 
-__all__ = ["KnownProgram", "known_names", "known_program", "namesake_of"]
+__all__ = ["SHORT_BRANDS", "KnownProgram", "known_names", "known_program", "namesake_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,9 @@ class KnownProgram:
     called: tuple[str, ...]
     about: str
 
+
+#: Short forms of brands, as people type them.
+SHORT_BRANDS = {"jup": "jupiter", "mpl": "metaplex", "ray": "raydium"}
 
 #: addresses | names of IDLs | what people call it | what it is
 _ROWS = """

@@ -169,6 +169,34 @@ def test_a_brand_is_written_as_one_word_or_two(everything: Catalog, typed: str) 
     assert everything.search(f"{typed}: sell tokens")[0].program == "raydium_launchpad"
 
 
+@pytest.mark.parametrize(
+    ("question", "program"),
+    [
+        ("Raydium CPMM: make a pool for two mints", "raydium_cp_swap"),
+        ("swap on PumpSwap amm", "pump_amm"),
+        ("Radyium CPMM create pool", "raydium_cp_swap"),
+    ],
+)
+def test_a_program_named_wholly_is_before_others_of_its_brand(
+    everything: Catalog, question: str, program: str
+) -> None:
+    """Red while a part of a name counted half as much as the whole."""
+    assert {hit.program for hit in everything.search(question, limit=3)} == {program}
+
+
+def test_a_named_program_is_found_without_its_words(everything: Catalog) -> None:
+    """Red while only instructions with a word of the question were candidates."""
+    hits = everything.search("tic tac toe: place my X in the center")
+    assert "play" in [hit.instruction for hit in hits[:3]]
+
+
+def test_versions_of_an_instruction_are_moved_back(everything: Catalog) -> None:
+    """Red while "borrowV2" stood right after "borrow"."""
+    hits = everything.search("kamino lend: borrow usdc from a reserve", limit=3)
+    names = [letters(hit.instruction).removesuffix("v2") for hit in hits]
+    assert len(set(names)) == 3
+
+
 def test_two_tokens_alone_are_a_swap(everything: Catalog) -> None:
     names = [
         hit.instruction.lower() for hit in everything.search("sol -> usdc", limit=3)
