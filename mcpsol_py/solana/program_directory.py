@@ -11,7 +11,13 @@ from functools import cache
 
 from mcpsol_py.names import letters
 
-__all__ = ["SHORT_BRANDS", "KnownProgram", "known_names", "known_program", "namesake_of"]
+__all__ = [
+    "SHORT_BRANDS",
+    "KnownProgram",
+    "known_names",
+    "known_program",
+    "namesake_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
