@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,28 @@ def test_sources_of_one_time_that_disagree_are_a_conflict_and_the_chain_counts(
     ((preferred, other),) = conflicts(row)
     assert (preferred.source, other.source) == ("Anchor IDL account", "file")
     assert catalog.program(ADDRESS).model.version == "of the chain"
+
+
+_FROM_THE_BEST = (
+    "list_tools",
+    "Program Metadata",
+    "Program Metadata (Foundation)",
+    "Anchor IDL account",
+    "seed",
+    "registry",
+    "file",
+    "a source of a later version",
+)
+
+
+@pytest.mark.parametrize(("better", "worse"), list(itertools.pairwise(_FROM_THE_BEST)))
+@pytest.mark.parametrize("better_first", [True, False])
+def test_the_more_trustworthy_source_counts(
+    catalog: Catalog, better: str, worse: str, better_first: bool
+) -> None:
+    sources = (better, worse) if better_first else (worse, better)
+    catalog.record([new(source, source, 100) for source in sources])
+    assert catalog.records.program(ADDRESS).current.source == better
 
 
 def test_versions_of_unknown_time_are_no_conflict(catalog: Catalog) -> None:
