@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,6 +21,7 @@ from tests.functional.cli import SETUP, TOKEN_IDL, Cli
 from tests.functional.svm_node import SvmNode, listening
 from tests.ports import free_port
 from tests.support.http_bridge import http_server
+from tests.support.loopback import Handler, serving
 
 KEY = "5f" * 32
 
@@ -31,45 +30,24 @@ KEY = "5f" * 32
 def round_robin(port: int, servers: list[str], seen: list[str]) -> Iterator[str]:
     """A proxy without any memory but whose turn it is; *seen* gets which server answered each request."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Proxy(Handler):
         def forward(self) -> None:
             target = servers[len(seen) % len(servers)]
             seen.append(target)
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
             connection = HTTPConnection(urlsplit(target).netloc, timeout=60)
-            connection.request(self.command, self.path, body, dict(self.headers))
+            connection.request(self.command, self.path, self.body(), dict(self.headers))
             answer = connection.getresponse()
             data = answer.read()
             connection.close()
-            self.send_response(answer.status)
-            for name, value in answer.getheaders():
-                if name.lower() not in (
-                    "content-length",
-                    "transfer-encoding",
-                    "connection",
-                ):
-                    self.send_header(name, value)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            own = ("content-type", "content-length", "transfer-encoding", "connection")
+            headers = {k: v for k, v in answer.getheaders() if k.lower() not in own}
+            kind = answer.getheader("content-type", "")
+            self.answer(data, answer.status, kind, headers)
 
         do_GET = do_POST = do_DELETE = forward
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Proxy, port) as url:
+        yield url
 
 
 @contextmanager

@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import os
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from mcpsol_py.client.keys import create_keystore
 from tests.functional.cli import Cli
 from tests.functional.svm_node import listening
 from tests.support.http_bridge import ask, http_server
+from tests.support.loopback import Handler, serving
 from tests.support.rpc_nodes import COUNTER, Node
 
 PASSPHRASE = "correct-horse-battery"
@@ -41,33 +40,21 @@ def collector() -> Iterator[tuple[str, list[dict[str, Any]], list[bytes]]]:
     spans: list[dict[str, Any]] = []
     raw: list[bytes] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Collector(Handler):
         def do_POST(self) -> None:
             import gzip
 
-            body = self.rfile.read(int(self.headers["content-length"]))
+            body = self.body()
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
             raw.append(body)
             for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
                 for scope in resource.scope_spans:
                     spans.extend(MessageToDict(span) for span in scope.spans)
-            self.send_response(200)
-            self.send_header("content-type", "application/x-protobuf")
-            self.end_headers()
+            self.answer(kind="application/x-protobuf")
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1/traces", spans, raw
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Collector) as url:
+        yield f"{url}/v1/traces", spans, raw
 
 
 def attributes(span: dict[str, Any]) -> dict[str, Any]:

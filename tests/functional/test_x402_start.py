@@ -15,6 +15,7 @@ from idl2mcp.local_cluster import wallet
 from tests.functional.cli import Cli
 from tests.ports import free_port
 from tests.support.http_bridge import http_server_at
+from tests.support.loopback import Handler, serving
 from tests.support.paid_bridge import CREATE
 
 CONFIG = """
@@ -122,32 +123,17 @@ def test_a_payee_without_an_account_on_the_cluster_stops_the_start(
 def test_facilitators_of_another_network_are_refused_in_plain_words(
     cli: Cli, live: str
 ) -> None:
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-    from threading import Thread
-
     mainnet = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
     kind = {"x402Version": 2, "scheme": "exact", "network": mainnet}
     kind["extra"] = {"feePayer": str(wallet("sponsor").pubkey())}
     body = json.dumps({"kinds": [kind], "extensions": [], "signers": {}}).encode()
 
-    class Elsewhere(BaseHTTPRequestHandler):
+    class Elsewhere(Handler):
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(body)
 
-        def log_message(self, *_: object) -> None:
-            """Silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{server.server_address[1]}"
+    with serving(Elsewhere) as url:
         ran = cli("serve", "--config", config(cli, live, url), "--transport", "http")
-    finally:
-        server.shutdown()
-        server.server_close()
     assert ran.code == 1
     assert (
         "no configured facilitator settles exact payments on solana:EtWTRABZ" in ran.err

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from mcpsol_py.x402.worker.webhooks import verify
 from tests.functional.cli import Cli
 from tests.functional.svm_node import SvmNode, listening
 from tests.ports import free_port
+from tests.support.loopback import Handler, serving
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World
 
 PASSPHRASE = "correct horse battery"
@@ -271,30 +271,18 @@ def test_an_alert_is_signed_and_sent_again_until_it_is_taken() -> None:
     got: list[tuple[dict[str, str], str]] = []
     taken = threading.Event()
 
-    class Receiver(BaseHTTPRequestHandler):
+    class Receiver(Handler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"])).decode()
-            got.append(({k.lower(): v for k, v in self.headers.items()}, body))
-            self.send_response(503 if len(got) == 1 else 204)
-            self.end_headers()
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            got.append((headers, self.body().decode()))
+            self.answer(status=503 if len(got) == 1 else 200)
             if len(got) == 2:
                 taken.set()
 
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    with HTTPServer(("127.0.0.1", 0), Receiver) as server:
-        thread = threading.Thread(
-            target=server.serve_forever, args=(0.02,), daemon=True
-        )
-        thread.start()
-        alert = webhook_alert(
-            f"http://127.0.0.1:{server.server_address[1]}/", secret, pauses=(0.01, 0.01)
-        )
+    with serving(Receiver) as url:
+        alert = webhook_alert(f"{url}/", secret, pauses=(0.01, 0.01))
         alert(str(USDC), 900, 1000, "day")
         assert taken.wait(20)
-        server.shutdown()
-        thread.join(5)
     assert len(got) == 2
     assert got[0][0]["webhook-id"] == got[1][0]["webhook-id"]
     for headers, body in got:

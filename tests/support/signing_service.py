@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
+
+from tests.support.loopback import Handler, serving
 
 __all__ = ["Answer", "service"]
 
@@ -20,9 +20,9 @@ def service(
 ) -> Iterator[str]:
     """A signing service; what it is sent is put into *seen*. *location*: where its redirects lead."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Service(Handler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            asked = json.loads(self.body())
             seen.append(
                 {
                     **asked,
@@ -32,27 +32,13 @@ def service(
             )
             status, body = answer(asked)
             text = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            if 300 <= status < 400:
-                self.send_header("location", location)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+            leads = {"location": location} if 300 <= status < 400 else {}
+            self.answer(text, status, headers=leads)
 
         def do_GET(self) -> None:
             """What a redirect may be followed with."""
             seen.append({"path": self.path})
-            self.send_error(404)
+            self.answer(status=404)
 
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/sign/SECRET-PATH"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(Service) as url:
+        yield f"{url}/sign/SECRET-PATH"

@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import functools
 import json
-import threading
 import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from mcpsol_py.client.subscriptions import account_changes
 from mcpsol_py.client.transport import run
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import TransportError
+from tests.support.loopback import Handler, serving
 
 KEY = Pubkey.from_bytes(bytes([7] * 32))
 MEGABYTE = 1 << 20
@@ -40,32 +40,19 @@ Reply = Callable[[BaseHTTPRequestHandler], None]
 def node(reply: Reply, asked: list[str] | None = None) -> Iterator[str]:
     """The URL of a node that answers every request with *reply*."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Node(Handler):
+        protocol_version = "HTTP/1.0"  # so that an answer ends with its connection
+
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.body()
             if asked is not None:
                 asked.append(self.headers["accept-encoding"])
             reply(self)
 
         do_GET = do_POST
 
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: Any) -> None:
-            """A client that hangs up is what a test wants."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(Node) as url:
+        yield url
 
 
 def body(content: bytes, coding: str = "", kind: str = "application/json") -> Reply:

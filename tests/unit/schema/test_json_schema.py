@@ -1,6 +1,5 @@
 import json
 import math
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -27,7 +26,6 @@ from mcpsol_py.schema.json_schema import (
     property_names,
     quoted,
 )
-from tests.models import real
 from tests.strategies import Values, programs
 
 EMPTY = ProgramModel("x")
@@ -331,15 +329,6 @@ def test_input_and_account_schemas_by_name() -> None:
         input_schema(model, "stop")
     with pytest.raises(UnknownName):
         account_schema(model, "Go")
-
-
-def test_account_schemas_of_real_programs_are_valid(shared_idl: Path) -> None:
-    model = real(shared_idl)
-    for account in model.accounts:
-        schema = account_schema(model, account)
-        Draft7Validator.check_schema(schema)
-        Draft202012Validator.check_schema(schema)
-        assert "$ref" not in json.dumps(schema)
 
 
 PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))

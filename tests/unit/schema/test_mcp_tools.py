@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft7Validator, Draft202012Validator
 
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model import program as p
@@ -313,6 +312,7 @@ def test_names_are_valid_and_unique_in_any_case(names: list[str]) -> None:
 def test_every_tool_of_every_real_program_is_valid_for_every_client(
     shared_idl: Path,
 ) -> None:
+    """That their schemas are valid is for Ajv to say, in tests/oracles."""
     model = real(shared_idl)
     default = tools(model)
     for profile in PROFILES:
@@ -323,8 +323,6 @@ def test_every_tool_of_every_real_program_is_valid_for_every_client(
             assert found.tools == default
             continue
         for tool in found.tools:
-            Draft7Validator.check_schema(tool["inputSchema"])
-            Draft202012Validator.check_schema(tool["inputSchema"])
             text = json.dumps(tool)
             assert "$ref" not in text
             assert "prefixItems" not in text

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import jwt
@@ -17,6 +15,7 @@ from jwt.algorithms import RSAAlgorithm
 from mcpsol_py.bridge.http.auth import Verifier
 from mcpsol_py.bridge.http.oauth import OAuth
 from mcpsol_py.errors import SourceError
+from tests.support.loopback import Handler, serving
 
 
 @pytest.mark.parametrize(
@@ -58,28 +57,14 @@ def issuer(
     """The URL of an issuer that gives every request this answer, and the paths that were asked."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Issuer(Handler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            self.send_response(status)
-            if location and self.path != location:
-                self.send_header("location", location)
-            self.send_header("content-length", str(len(keys)))
-            self.end_headers()
-            self.wfile.write(keys)
+            leads = {"location": location} if location not in ("", self.path) else {}
+            self.answer(keys, status, headers=leads)
 
-        def log_message(self, *_: Any) -> None:
-            """Silent."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(Issuer) as url:
+        yield url, asked
 
 
 def token(url: str, signer: Any, algorithm: str = "RS256") -> str:
