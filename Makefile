@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 export MCPSOL_CACHE ?= $(HOME)/.cache/mcpsol
+# Images of Python set it. Each of the thousand processes that tests start would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
