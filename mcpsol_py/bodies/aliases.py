@@ -13,8 +13,10 @@ from itertools import product
 from mcpsol_py.bodies.tree import (
     AccountArgument,
     AccountData,
+    AccountItem,
     CloseAccount,
     Function,
+    IsKind,
     SetField,
     StateArgument,
     StateField,
@@ -22,19 +24,21 @@ from mcpsol_py.bodies.tree import (
 )
 from mcpsol_py.model.program import Account, Instruction
 
-__all__ = ["must_differ"]
+__all__ = ["must_differ", "must_differ_from_items"]
 
 
+#: What reads one of the accounts after the named ones.
+_READS: tuple[
+    type[StateField | StateArgument | AccountData | AccountArgument | IsKind], ...
+] = (StateField, StateArgument, AccountData, AccountArgument, IsKind)
 #: The statements that change an account's state.
 _CHANGES: tuple[type[SetField | CloseAccount], ...] = (SetField, CloseAccount)
 
 
 def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     """Return the pairs of accounts that the handler of *ix* first checks to be different."""
-    given = list(find(function.body, StateArgument))
-    set_there = [node for node in given if node.type.writable]
-    written = _accounts(ix, [*find(function.body, _CHANGES), *set_there])
-    read = _accounts(ix, [*find(function.body, StateField), *given])
+    written = _written(ix, function)
+    read = _accounts(ix, find(function.body, (StateField, StateArgument)))
     arguments = find(function.body, AccountArgument)
     free = [each for each in arguments if each.type.name in ("Unchecked", "Signer")]
     read += [
@@ -47,6 +51,34 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
         for one, other in product(written, read)
         if not other.writable and other.rules.state in (None, one.rules.state)
     ]
+
+
+def must_differ_from_items(
+    ix: Instruction, function: Function
+) -> list[tuple[str, str]]:
+    """Return the accounts that must be none of the accounts after the named ones, each with the name of these."""
+    items = {
+        name: variable.type.state
+        for name, variable in function.locals.items()
+        if isinstance(variable.type, AccountItem)
+    }
+    read = {
+        items[node.account]
+        for node in find(function.body, _READS)
+        if node.account in items
+    }
+    return [
+        (one.name, each.name)
+        for one, each in product(_written(ix, function), ix.remaining)
+        if each.account("").rules.token is None and read & {None, one.rules.state}
+    ]
+
+
+def _written(ix: Instruction, function: Function) -> list[Account]:
+    """Return the accounts whose state the function writes."""
+    given = find(function.body, StateArgument)
+    set_there = [node for node in given if node.type.writable]
+    return _accounts(ix, [*find(function.body, _CHANGES), *set_there])
 
 
 def _accounts(

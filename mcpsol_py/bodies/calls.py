@@ -151,6 +151,10 @@ class Calls:
             case Word("is_on_curve"):
                 self.positional(node, 1)
                 return tree.IsOnCurve(self.expressions.typed(node.args[0], PUBKEY))
+            case Word("is_before"):
+                self.positional(node, 2)
+                left, right = (self.expressions.typed(x, PUBKEY) for x in node.args)
+                return tree.IsBefore(left, right)
             case Word("sha256"):
                 return self._hash(node)
             case Word("len"):
@@ -212,15 +216,18 @@ class Calls:
 
     # --- what a loop goes over
 
-    def iterated(self, node: ast.expr) -> tree.Range | tree.Extensions | tree.Items:
+    def iterated(
+        self, node: ast.expr
+    ) -> tree.Range | tree.Extensions | tree.Items | tree.Zip:
         """Return what a loop goes over. Raises Stopped."""
         sequence = self.expressions.sequence(node)
         if sequence is not None:
-            kind = sequence.type
-            return tree.Items(
-                sequence, kind.item if isinstance(kind, Array) else tree.ACCOUNT
-            )
+            return _items(sequence)
         match node:
+            case ast.Call(func, parts, named) if self.context.meaning(func) == Word(
+                "zip"
+            ):
+                return self._zip(node, parts, named)
             case ast.Call(func, [account], []) if self.context.meaning(func) == Word(
                 "extensions"
             ):
@@ -235,7 +242,25 @@ class Calls:
                 return self._range(node, start, stop)
         raise self.stopped(
             node,
-            "a loop goes over range(…) with one number or two, a list, or extensions(…)",
+            "a loop goes over range(…) with one number or two, a list, zip(…), or extensions(…)",
+        )
+
+    def _zip(
+        self, node: ast.Call, parts: list[ast.expr], named: list[ast.keyword]
+    ) -> tree.Zip:
+        """`zip(accounts, shares, strict=True)`."""
+        is_strict = [(each.arg, ast.unparse(each.value)) for each in named] == [
+            ("strict", "True")
+        ]
+        why = "write zip(…, strict=True): items without a partner would be left out"
+        self.need(is_strict, node, why)
+        self.need(len(parts) > 1, node, "zip takes two sequences or more")
+        found = [(part, self.expressions.sequence(part)) for part in parts]
+        for part, sequence in found:
+            why = f"expected a list or accounts to zip, got {ast.unparse(part)}"
+            self.need(sequence is not None, part, why)
+        return tree.Zip(
+            tuple(_items(sequence) for _, sequence in found if sequence is not None)
         )
 
     def numbered(self, node: ast.expr) -> ast.expr | None:
@@ -312,7 +337,8 @@ class Calls:
     def _listed(self, node: ast.expr) -> Expression | None:
         """Return a list of values; None for other expressions."""
         found = self.expressions.sequence(node)
-        return None if found is None or found.type is tree.ACCOUNTS else found
+        is_list = found is not None and isinstance(found.type, Array)
+        return found if is_list else None
 
     def _need_bytes(self, node: ast.expr, found: Expression) -> None:
         """Refuse a value whose bytes sha256 does not take."""
@@ -443,6 +469,8 @@ class Calls:
         self.need(
             can_write, node, f"{account.name} is written there: declare it as Mut[…]"
         )
+        if kind.writable:
+            self.context.need_named(node, account.name)
         return tree.StateArgument(account.name, kind)
 
     def _need_different_accounts(
@@ -718,6 +746,18 @@ class Calls:
                 node, f"{name} neither signs nor has seeds, so nobody can sign for it"
             )
         return name
+
+
+def _items(sequence: tree.Argument) -> tree.Items:
+    """Return the items of a list, or of the accounts after the named ones."""
+    kind = sequence.type
+    if isinstance(kind, tree.Accounts):
+        rules = kind.each.constraints
+        return tree.Items(
+            sequence, tree.AccountItem(None if rules is None else rules.state)
+        )
+    assert isinstance(kind, Array)
+    return tree.Items(sequence, kind.item)
 
 
 def _is_free(account: Account) -> bool:

@@ -27,7 +27,7 @@ from mcpsol_py.bodies.tree import (
 )
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
-from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.program import Account, Instruction
 from mcpsol_py.model.types import U64
 
 __all__ = ["check_bodies", "has_body"]
@@ -100,7 +100,7 @@ def _of_instruction(
     scope: ProgramScope, ix: Instruction, node: ast.FunctionDef, refusals: Refusals
 ) -> Context:
     arguments: dict[str, BodyType] = {**types_by_name(ix.args)}
-    arguments |= {each.name: tree.ACCOUNTS for each in ix.remaining}
+    arguments |= {each.name: tree.Accounts(each) for each in ix.remaining}
     accounts = scope.accounts_of(ix)
     own = {*arguments, *accounts}
     return Context(
@@ -285,8 +285,7 @@ class BodyChecker:
         if kind is LITERAL:
             shown = ast.unparse(node)
             kind = self.refuse(node, f"{shown} has no width: write u64({shown})").type
-        is_passing = kind in (tree.EXTENSION, tree.ACCOUNT)
-        if is_passing and value != tree.LocalName("", kind):
+        if kind is tree.EXTENSION and value != tree.LocalName("", kind):
             self.refuse(
                 node, f"{type_name(kind)} is not kept: keep what you read of it"
             )
@@ -317,6 +316,7 @@ class BodyChecker:
         field = self.expressions.attribute(target)
         can_be_written = isinstance(field, tree.StateField)
         self.need(can_be_written, target, f"{account}.{name} cannot be written")
+        self.context.need_named(target, account)
         if not self.context.accounts[account].writable:
             self.refuse(target, f"{account} is only read: declare it as Mut[…]")
         if value == field:
@@ -365,17 +365,26 @@ class BodyChecker:
         context = self.context
         items = self.calls.numbered(node.iter)
         over = self.calls.iterated(items or node.iter)
-        targets = self._loop_variables(node.target, is_numbered=items is not None)
+        values = over.parts if isinstance(over, tree.Zip) else (over,)
+        targets = self._loop_variables(
+            node.target, len(values), is_numbered=items is not None
+        )
         why = "a loop has no else: it would run if the loop does not break"
         self.need(not node.orelse, node.orelse[0] if node.orelse else node, why)
-        for target, kind in zip(targets, (over.type, tree.Counter(U64)), strict=False):
-            self._start(target, over, kind)
+        for target, each in zip(targets, values, strict=False):
+            self._start(target, each, each.type)
+        for target in targets[len(values) :]:
+            self._start(target, values[0], tree.Counter(U64))
         names = [target.id for target in targets]
+        passing = dict(_accounts_of(targets, values))
+        context.accounts |= passing
         before = context.assigned.difference(names)
         context.loops += 1
         with context.knowing(()):  # it may run no time at all
             body = self.block(node.body)
         context.loops -= 1
+        for name in passing:
+            del context.accounts[name]
         self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
         context.maybe_assigned.difference_update(names)
@@ -387,20 +396,21 @@ class BodyChecker:
             node,
             "a loop over extensions calls no program: it reads the account",
         )
-        yield tree.For(names[0], over, body, *names[1:])
+        count = len(values)
+        yield tree.For(tuple(names[:count]), over, body, *names[count:])
 
-    def _loop_variables(self, node: ast.expr, *, is_numbered: bool) -> list[ast.Name]:
-        """Return the variables of a loop: that of its values, then that of their numbers. Raises Stopped."""
-        match node:
-            case ast.Name() if not is_numbered:
-                return [node]
-            case ast.Tuple([ast.Name() as number, ast.Name() as value]) if is_numbered:
-                return [value, number]
-        why = (
-            "two names, as in `for i, item in enumerate(…)`"
-            if is_numbered
-            else "a name"
-        )
+    def _loop_variables(
+        self, node: ast.expr, count: int, *, is_numbered: bool
+    ) -> list[ast.Name]:
+        """Return the *count* variables of a loop's values, then that of their numbers. Raises Stopped."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        wanted = count + is_numbered
+        if len(names) == len(parts) == wanted:
+            return [*names[is_numbered:], *names[:is_numbered]]
+        example = "for i, item in enumerate(…)" if is_numbered else "for a, b in zip(…)"
+        shown = {1: "a name", 2: f"two names, as in `{example}`"}
+        why = shown.get(wanted, f"{wanted} names")
         raise self.stopped(node, f"the variable of a loop is {why}")
 
     def _start(self, target: ast.Name, over: Expression, kind: BodyType) -> None:
@@ -517,6 +527,16 @@ class BodyChecker:
             node, f"{self.context.name} returns nothing: declare the type with ->"
         )
         return tree.Return(None)
+
+
+def _accounts_of(
+    targets: Iterable[ast.Name], values: Iterable[Expression]
+) -> Iterator[tuple[str, Account]]:
+    """Return the variables of a loop that are accounts, with what these are."""
+    for target, over in zip(targets, values, strict=False):
+        kind = over.sequence.type if isinstance(over, tree.Items) else None
+        if isinstance(kind, tree.Accounts):
+            yield target.id, kind.each.account(target.id)
 
 
 def leaves(statements: Iterable[Statement]) -> bool:

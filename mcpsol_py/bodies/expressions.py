@@ -208,7 +208,7 @@ class Expressions:
         return tree.Argument(name, kind)
 
     def _is_sequence(self, kind: BodyType | None) -> bool:
-        return kind is tree.ACCOUNTS or self.context.scope.is_list(kind)
+        return isinstance(kind, tree.Accounts) or self.context.scope.is_list(kind)
 
     def sequence(self, node: ast.expr) -> tree.Argument | None:
         """Return the list, or the accounts after the named ones, that *node* names; None for other expressions."""
@@ -343,8 +343,6 @@ class Expressions:
             return tree.FieldOf(found, node.attr, fields[node.attr])
         if found.type is tree.EXTENSION and node.attr == "kind":
             return tree.ExtensionKind(found)
-        if found.type is tree.ACCOUNT and node.attr == "address":
-            return tree.ItemAddress(found)
         has_field = found.type is tree.CLOCK and node.attr in tree.CLOCK_FIELDS
         self.need(has_field, node, f"{type_name(found.type)} has no {node.attr!r}")
         return tree.ClockField(found, node.attr, tree.CLOCK_FIELDS[node.attr])

@@ -10,7 +10,7 @@ from typing import Literal
 
 from mcpsol_py.bodies.problems import Node, Refusals
 from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
-from mcpsol_py.bodies.tree import BodyType, LocalVariable, Unknown
+from mcpsol_py.bodies.tree import AccountItem, BodyType, LocalVariable, Unknown
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
@@ -71,6 +71,13 @@ class Context:
         """Record that *node* is refused, and go on with a value that fits everywhere."""
         self.refusals.add(node, why)
         return _UNKNOWN
+
+    def need_named(self, node: Node, account: str) -> None:
+        """Refuse *node*, which writes the state of an account, if that is one after the named ones. Raises Stopped."""
+        found = self.locals.get(account)
+        is_item = found is not None and isinstance(found.type, AccountItem)
+        why = "the state of the accounts after the named ones is only read"
+        self.need(not is_item, node, why)
 
     def need(self, condition: bool, node: Node, why: str) -> None:
         """Refuse *node*, and raise Stopped, unless *condition* holds."""

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.program import ProgramModel, RemainingAccounts
 from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Option, Type
 
 __all__ = [
-    "ACCOUNT",
-    "ACCOUNTS",
     "CALLS",
     "CLOCK",
     "CLOCK_FIELDS",
@@ -24,9 +22,11 @@ __all__ = [
     "TOKEN_FIELDS",
     "UNKNOWN",
     "AccountArgument",
+    "AccountItem",
     "AccountParameter",
     "AccountData",
     "AccountProgram",
+    "Accounts",
     "Address",
     "Argument",
     "Arithmetic",
@@ -58,12 +58,12 @@ __all__ = [
     "Hash",
     "HelperCall",
     "If",
+    "IsBefore",
     "IsKind",
     "IsNone",
     "IsOnCurve",
     "IsOwned",
     "IsZero",
-    "ItemAddress",
     "Items",
     "Jump",
     "LocalName",
@@ -90,6 +90,7 @@ __all__ = [
     "TransactionRead",
     "Unknown",
     "VariantValue",
+    "Zip",
     "bodies_of",
     "find",
     "walk",
@@ -113,9 +114,6 @@ UNKNOWN = Special("unknown")
 CLOCK = Special("ClockTime")
 #: The bytes of an account or an instruction, until the body calls another program.
 DATA = Special("Data")
-#: The accounts after the named ones, and one of them.
-ACCOUNTS = Special("the accounts after the named ones")
-ACCOUNT = Special("an account")
 #: What a helper without a result returns.
 NOTHING = Special("None")
 #: An extension of a Token-2022 mint or token account.
@@ -148,7 +146,31 @@ class Counter:
     name: str = "the number of a loop"
 
 
-BodyType: TypeAlias = Type | Special | StateParameter | AccountParameter | Counter
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The type of the accounts after the named ones. `each`: what they are."""
+
+    each: RemainingAccounts
+    name: str = "the accounts after the named ones"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountItem:
+    """The type of a loop's variable that is one of these accounts. `state`: what it holds, None without state."""
+
+    state: str | None
+    name: str = "an account"
+
+
+BodyType: TypeAlias = (
+    Type
+    | Special
+    | StateParameter
+    | AccountParameter
+    | Counter
+    | Accounts
+    | AccountItem
+)
 
 #: The fields of `Clock.get()`.
 CLOCK_FIELDS: dict[str, Int] = {
@@ -320,6 +342,15 @@ class IsOnCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class IsBefore:
+    """Whether an address comes before another one, compared byte by byte."""
+
+    left: Expression
+    right: Expression
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
 class IsNone:
     """Whether an optional value is not there."""
 
@@ -345,11 +376,10 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemAddress:
-    """The address of one of the accounts after the named ones."""
+class Zip:
+    """The items of several sequences, side by side. They must be of one length."""
 
-    account: Expression
-    type: BodyType = PUBKEY
+    parts: tuple[Items, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -578,11 +608,11 @@ Expression: TypeAlias = (
     | TokenField
     | IsKind
     | IsOwned
+    | IsBefore
     | IsNone
     | IsOnCurve
     | Range
     | Items
-    | ItemAddress
     | Extensions
     | ExtensionKind
     | IsZero
@@ -712,13 +742,14 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """The block runs once for each value of `over`: a range, the items of a list, or an account's extensions.
+    """The block runs once for each value of `over`: a range, items, or an account's extensions.
 
-    `index`: the variable that counts the items, None without one.
+    `names`: the variables, one for each sequence of a Zip, else one. `index`: the variable that counts the items, None
+    without one.
     """
 
-    name: str
-    over: Expression
+    names: tuple[str, ...]
+    over: Expression | Zip
     body: tuple[Statement, ...]
     index: str | None = None
 
@@ -801,7 +832,7 @@ def _nodes(value: object) -> Iterator[object]:
     if isinstance(value, tuple):
         for item in value:
             yield from _nodes(item)
-    elif isinstance(value, (Expression, Statement)):
+    elif isinstance(value, (Expression, Zip, Statement)):
         yield value
 
 

@@ -373,13 +373,21 @@ AccountItem: TypeAlias = Account | AccountGroup
 
 @dataclass(frozen=True, slots=True)
 class RemainingAccounts:
-    """Accounts after the named ones. Callers give them as a list under `name`."""
+    """Accounts after the named ones. Callers give them as a list under `name`.
+
+    `constraints`: the state that each of them holds, or whether each is a token account or a mint. Only specs set it.
+    """
 
     name: str
     writable: bool = False
     signer: bool | Literal["either"] = False
     optional: bool = True
     docs: tuple[str, ...] = ()
+    constraints: Constraints | None = None
+
+    def account(self, name: str) -> Account:
+        """Return one of them as an account with this name."""
+        return Account(name, self.writable, self.signer, constraints=self.constraints)
 
 
 @dataclass(frozen=True, slots=True)

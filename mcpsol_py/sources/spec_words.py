@@ -104,6 +104,7 @@ __all__ = [
     "init",
     "instruction",
     "is_mint",
+    "is_before",
     "is_on_curve",
     "is_owned",
     "is_token_account",
@@ -559,6 +560,11 @@ def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
     If its data is malformed, the last of them has the kind 65535.
     """
     return machine().extensions(account)
+
+
+def is_before(left: Pubkey, right: Pubkey, /) -> bool:
+    """Return whether an address comes before another one, compared byte by byte."""
+    return bytes(left) < bytes(right)
 
 
 def is_on_curve(address: Pubkey, /) -> bool:

@@ -101,10 +101,16 @@ def _allowed(account: Account) -> tuple[str, ...]:
     return account.rules.one_of or tuple(filter(None, [account.address]))
 
 
-def _loaded(accounts: dict[Pubkey, T], address: Pubkey) -> T:
-    if address not in accounts:
+def _loaded(ledger: Ledger, accounts: dict[Pubkey, T], address: Pubkey) -> T:
+    """Return a token account or a mint. Raises CheckFailure for an account that is something else."""
+    if address in accounts:
+        return accounts[address]
+    if not ledger.exists(address):
         raise CheckFailure("AccountNotInitialized")
-    return accounts[address]
+    is_of_tokens = ledger.token_data(address) is not None
+    raise CheckFailure(
+        "AccountDidNotDeserialize" if is_of_tokens else "AccountOwnedByWrongProgram"
+    )
 
 
 def _same(found: object, wanted: object, otherwise: str) -> None:
@@ -147,8 +153,12 @@ def all_sign(ix: Instruction) -> bool:
 
 
 def _remaining(given: Given) -> None:
-    if all_sign(given.ix) and not given.signers.issuperset(given.remaining):
-        raise CheckFailure("AccountNotSigner")
+    """Check each account after the named ones: that it signs, and what it is."""
+    for address in given.remaining:
+        for each in given.ix.remaining:
+            account = each.account(each.name)
+            for check in (_signer, _state, _token):
+                check(given, account, address, account.rules)
 
 
 def _duplicates(given: Given) -> None:
@@ -190,14 +200,14 @@ def _of_program(
 def _token_account(
     given: Given, a: Account, address: Pubkey, token: TokenConstraint
 ) -> None:
-    found = _loaded(given.ledger.tokens, address)
+    found = _loaded(given.ledger, given.ledger.tokens, address)
     _of_program(given, found, token)
     _same(found.mint, given.named(token.mint), "ConstraintTokenMint")
     _same(found.owner, given.named(token.authority), "ConstraintTokenOwner")
 
 
 def _mint(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
-    found = _loaded(given.ledger.mints, address)
+    found = _loaded(given.ledger, given.ledger.mints, address)
     _of_program(given, found, token)
     _same(found.authority, given.named(token.authority), "ConstraintMintMintAuthority")
     _same(int(found.decimals), token.decimals, "ConstraintMintDecimals")

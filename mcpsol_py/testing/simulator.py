@@ -20,7 +20,7 @@ from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
-from mcpsol_py.bodies.aliases import must_differ
+from mcpsol_py.bodies.aliases import must_differ, must_differ_from_items
 from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.extensions import Extension, read_extensions
 from mcpsol_py.bodies.hashing import encoded
@@ -102,6 +102,13 @@ class Simulator:
         #: By instruction, the pairs of accounts that must not be the same.
         self.different = {
             name: must_differ(self._instructions[name], body)
+            for name, body in self.bodies.items()
+        }
+        #: By instruction, the accounts that must be none of those after the named ones.
+        self.no_items = {
+            name: [
+                one for one, _ in must_differ_from_items(self._instructions[name], body)
+            ]
             for name, body in self.bodies.items()
         }
         self._classes = _classes_of(self.program)
@@ -421,6 +428,9 @@ class _Call:
         for one, other in self.simulator.different[self.ix.name]:
             if accounts[one] == accounts[other]:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
+        for one in self.simulator.no_items[self.ix.name]:
+            if accounts[one] in self.given.remaining:
+                raise CheckFailure("ConstraintDuplicateMutableAccount")
 
     def _close(self, address: Pubkey, constraints: Constraints) -> None:
         if constraints.close is not None:
@@ -443,28 +453,31 @@ class _Call:
             account.name: self._view(account, at)
             for account, at, _ in self.given.each()
         }
+        rest = [
+            self._view(each.account(each.name), at)
+            for each in self.ix.remaining
+            for at in self.given.remaining
+        ]
         token = running.running.set(self)
         try:
             with counted_turns(method.__globals__):
-                returned = follow(self._bound(method, views | self.given.arguments), {})
+                values = views | self.given.arguments
+                returned = follow(self._bound(method, values, rest), {})
         except TooManyTurns:
             why = f"its loops have more than {MOST_TURNS:,} turns, for which no transaction has the compute units"
             raise NotUsable("instruction", self.ix.name, why) from None
         finally:
             running.running.reset(token)
-            for view in views.values():
+            for view in (*views.values(), *rest):
                 vars(view).pop("address", None)
         return returned
 
     def _bound(
-        self, method: Callable[..., Any], values: dict[str, Any]
+        self, method: Callable[..., Any], values: dict[str, Any], rest: list[Any]
     ) -> Callable[..., Any]:
         """Return the method with its parameters. Those before the accounts of `*name` have no name then."""
         if not self.ix.remaining:
             return partial(method, **values)
-        rest = [
-            _View(at, self.ledger, self.simulator.reader) for at in self.given.remaining
-        ]
         named = inspect.signature(method).parameters.values()
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         before = [values.pop(each.name) for each in named if each.kind is kind]

@@ -1,10 +1,15 @@
-"""Ends loops that cannot run on a chain: the simulator counts no compute units, but it counts the turns of loops."""
+"""Loops as they run on a chain: too many turns end them, and a zip first compares the lengths of its sequences.
+
+The simulator counts no compute units, but it counts the turns of loops.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from mcpsol_py.testing.checks import CheckFailure
 
 __all__ = ["MOST_TURNS", "TooManyTurns", "counted_turns"]
 
@@ -29,9 +34,18 @@ def counted_turns(names: dict[str, Any]) -> Iterator[None]:
                 raise TooManyTurns
             yield number
 
-    assert "range" not in names
-    names["range"] = counted
+    words: dict[str, Any] = {"range": counted, "zip": _zipped}
+    assert not words.keys() & names.keys()
+    names |= words
     try:
         yield
     finally:
-        del names["range"]
+        for word in words:
+            del names[word]
+
+
+def _zipped(*parts: Sequence[Any], strict: bool) -> Iterator[tuple[Any, ...]]:
+    """Return the items of sequences of one length, side by side. Raises CheckFailure for other lengths."""
+    if len(set(map(len, parts))) > 1:
+        raise CheckFailure("InvalidArgument")
+    return zip(*parts, strict=strict)

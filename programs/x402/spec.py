@@ -42,6 +42,7 @@ from mcpsol_py.spec import (
     i64,
     init,
     instruction,
+    is_before,
     is_mint,
     is_owned,
     is_token_account,
@@ -85,6 +86,8 @@ PADDING = bytes(ACCOUNT_SIZE - MINT_SIZE)
 USABLE, NOT_A_TOKEN_ACCOUNT, NOT_INITIALIZED, OTHER_OWNER = u8(0), u8(1), u8(2), u8(3)
 REFUSED_EXTENSION, MALFORMED_EXTENSIONS = u8(4), u8(5)
 MAGIC = b"\x56\x01"
+#: No address comes before it.
+FIRST_ADDRESS = Pubkey(bytes(32))
 #: Slots within which a channel must be opened.
 WINDOW = u64(1_500)
 
@@ -1642,7 +1645,7 @@ class X402:
         ],
         delegate: Ref[Unchecked, seeds(b"delegate", "subscriber")],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
-        *ended_subscriptions: Unchecked,
+        *ended_subscriptions: Subscription,
     ) -> None:
         """Close a cancelled or expired subscription after its paid time, and return its rent. Anyone may call it. The
         program's allowance for it is taken back first.
@@ -1654,6 +1657,36 @@ class X402:
             source: The subscriber's associated token account.
             ended_subscriptions: Other ended subscriptions of this subscriber and mint, in the order of their addresses.
         """
+        need_mint_or_gone(mint, token_program)
+        now = Clock.get().unix_timestamp
+        own = left_of_ended(subscription, now)
+        total = own
+        last = FIRST_ADDRESS
+        for other in ended_subscriptions:
+            # ordered by address, so that none counts twice
+            is_next = (
+                is_before(last, other.address) and other.address != subscription.address
+            )
+            is_theirs = (
+                other.subscriber == subscriber.address and other.mint == mint.address
+            )
+            require(is_next and is_theirs, self.SubscriptionMismatch)
+            last = other.address
+            left = left_of_ended(other, now)
+            with overflow(self.Overflow):
+                total += left
+        allowed = u64(0)
+        if own > 0:
+            allowed = allowance_of(
+                source, subscriber.address, delegate.address, token_program
+            )
+        if allowed > 0:
+            # a delegate can only give up its whole allowance
+            if not is_token_account(source, token_program) or source.is_frozen:
+                raise self.AllowanceLeft
+            require(allowed <= total, self.AllowanceLeft)
+            token_program.revoke(source=source, authority=delegate)
+        emit(self.SubscriptionClosed(subscription=subscription.address))
 
     # --- views --------------------------------------------------------------------------------------------------------
 
@@ -2082,6 +2115,14 @@ def outstanding(subscription: X402.Subscription) -> u64:
     left = subscription.max_charges.saturating_sub(subscription.charges)
     with overflow(X402.Overflow):
         return subscription.price * u64(left)
+
+
+def left_of_ended(subscription: X402.Subscription, now: i64) -> u64:
+    """Tokens that the charges which are left of an ended subscription would take."""
+    state = state_of_subscription(subscription, now)
+    is_over = state == SubscriptionState.Cancelled and now >= subscription.due_at
+    require(is_over or state == SubscriptionState.Expired, X402.StillRunning)
+    return outstanding(subscription)
 
 
 def end(subscription: Mut[X402.Subscription, ...]) -> None:

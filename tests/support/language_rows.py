@@ -129,7 +129,17 @@ ROWS: dict[str, list[str]] = {
         r"in enumerate\(crowd\):",
         r"len\(crowd\)",
         r"item\d+\.address ",
+        r"item\d+\.(f_u64|owner)",
+        r"item\d+\.(amount|mint)",
+        r"item\d+\.(data|program)",
+        r"(total|held_by|may_take)\(item\d+",
+        r"destination=item\d+",
     ],
+    "go over several at once": [
+        rf" in zip\(({name}), numbers, strict=True\):"
+        for name in ("pairs|keys", "crowd")
+    ],
+    "order addresses": [r"is_before\("],
     "close an account with state": [r"\bclose\(spare, owner\)", r"\bclose\(spare, s\)"],
     "log an event": [r"emit\(self\.Ev\("],
     "record an event by a call": [r"emit_cpi\(self\.Ev\("],

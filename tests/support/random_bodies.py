@@ -183,6 +183,8 @@ class Bodies:
     lines: list[str] = field(default_factory=list)
     #: no program is called here
     quiet: bool = False
+    #: what the accounts after the named ones are
+    crowd: str = "Unchecked"
 
     # --- expressions
 
@@ -425,6 +427,7 @@ class Bodies:
                     "(not is_mint(any, token_program) or any.decimals == a_u8)",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                     f"is_on_curve({r.choice(ADDRESSES)})",
+                    f"is_before({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                 ]
             )
@@ -544,26 +547,69 @@ class Bodies:
                 ("pairs", f"{item}.left"),
                 ("numbers", item),
                 ("keys", f"(u64(1) if {item} == {r.choice(ADDRESSES)} else u64(2))"),
-                ("crowd", f"(u64(5) if {item}.address == who else u64(6))"),
-                (
-                    "crowd",
-                    f"(u64(3) if {item}.address != {r.choice(ADDRESSES)} else u64(4))",
-                ),
+                *[("crowd", self.of_crowd(item)) for _ in range(4)],
             ]
         )
-        first = f"{item} in {items}"
-        if r.random() < 0.5:
+        first, is_zipped = f"{item} in {items}", r.random() < 0.3
+        if is_zipped:
+            first = f"{item}, beside{self.made} in zip({items}, numbers, strict=True)"
+            value = f"beside{self.made} ^ {value}"
+        elif r.random() < 0.5:
             first, value = (
                 f"turn{self.made}, {item} in enumerate({items})",
                 f"u64(turn{self.made}) ^ {value}",
             )
         inner = dict(env) | {number: "u64"}
         lines = [f"{pad}for {first}:", f"{pad}    {number} = {value}"]
+        if items == "crowd":
+            lines += self.with_item(item, number, level + 1)
         lines += self.block(inner, r.randint(0, 2), level + 1)
         if r.random() < 0.3:
             lines += [f"{pad}    if {self.condition(inner, 1)}:"]
             lines += [f"{pad}        {r.choice(['break', 'continue'])}"]
         return [*lines, f"{pad}    s.f_u64 = s.f_u64.wrapping_add({number})"]
+
+    def of_crowd(self, item: str) -> str:
+        """A number that one of the accounts after the named ones gives."""
+        who = self.r.choice(ADDRESSES)
+        of_all = [
+            f"(u64(5) if {item}.address == who else u64(6))",
+            f"(u64(3) if {item}.address != {who} else u64(4))",
+            f"(u64(1) if is_before({item}.address, {who}) else u64(2))",
+        ]
+        of_kind = {
+            "Unchecked": [
+                f"held_by({item}, interface)",
+                f"u64(len({item}.data))",
+                f"(u64(7) if {item}.program == {who} else u64(8))",
+            ],
+            "Ref[S, ...]": [
+                f"{item}.f_u64",
+                f"total({item})",
+                f"(u64(9) if {item}.owner == {who} or {item}.open else total(s))",
+            ],
+            "Mut[TokenAccount, ...]": [
+                f"{item}.amount",
+                f"({item}.delegated_amount if {item}.mint == {who} else u64(1))",
+                f"may_take({item}, {who})",
+            ],
+        }[self.crowd]
+        return self.r.choice([*of_all, *of_kind, *of_kind])
+
+    def with_item(self, item: str, number: str, level: int) -> list[str]:
+        """What a loop does with one of the accounts after the named ones."""
+        pad = "    " * level
+        if self.crowd == "Unchecked" and self.r.random() < 0.5:
+            return [
+                f"{pad}if is_token_account({item}, token_program):",
+                f"{pad}    s.f_u64 ^= {item}.amount",
+            ]
+        if self.crowd == "Mut[TokenAccount, ...]" and not self.quiet:
+            amount = self.r.choice([number, "u64(0)", "purse.amount // 2"])
+            return [
+                f"{pad}token_program.transfer(source=purse, destination={item}, authority=owner, amount={amount})"
+            ]
+        return []
 
     def over_extensions(self, env: dict[str, str], level: int) -> list[str]:
         pad, number = "    " * level, f"v{self.made}"
@@ -707,8 +753,10 @@ ACCOUNTS = (
     " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
     " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
     " event_authority: Ref[Unchecked, seeds(b'event_authority')], this: Ref[ProgramAccount, address(ADDRESS)],"
-    " *crowd: Unchecked,"
+    " *crowd: {crowd},"
 )
+#: What the accounts after the named ones are.
+CROWDS = ["Unchecked", "Ref[S, ...]", "Mut[TokenAccount, ...]"]
 LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey],"
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
 #: The calls of token programs, and their accounts.
@@ -787,7 +835,7 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
     arguments = ", ".join(f"a_{kind}: {kind}" for kind in KINDS)
     lines += ["", *TAKES_EVENTS.splitlines()]
     for i in range(bodies):
-        made = Bodies(r, target)
+        made = Bodies(r, target, crowd=r.choice(CROWDS))
         env = {f"s.f_{kind}": kind for kind in KINDS} | {
             f"a_{kind}": kind for kind in KINDS
         }
@@ -801,7 +849,7 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
         lines += [
             "",
             "    @instruction",
-            f"    def f{i}({ACCOUNTS} {arguments}, {LISTS} {OTHERS}) -> u64:",
+            f"    def f{i}({ACCOUNTS.format(crowd=made.crowd)} {arguments}, {LISTS} {OTHERS}) -> u64:",
         ]
         lines += [
             '        """A random body."""',

@@ -163,10 +163,8 @@ class RandomScene:
             for _ in range(r.randint(1, 4))
         ]
         pair = pairs.pop()
-        args |= {
-            "pairs": pairs,
-            "numbers": [value(r, "u64") for _ in range(r.randint(0, 3))],
-        }
+        numbers = [value(r, "u64") for _ in range(r.randint(0, 3))]
+        args |= {"pairs": pairs, "numbers": numbers}
         args["keys"] = [
             r.choice([self.stranger, owner]) for _ in range(r.randint(0, 2))
         ]
@@ -176,10 +174,7 @@ class RandomScene:
             "flag": r.random() < 0.5,
         }
         accounts: dict[str, Any] = {
-            "crowd": [
-                r.choice([self.stranger, owner, self.other])
-                for _ in range(r.randint(0, 3))
-            ],
+            "crowd": self.crowd(name, len(numbers)),
             "s": self.state,
             "other": r.choice([self.state, self.spare])
             if r.random() < 0.05
@@ -206,6 +201,19 @@ class RandomScene:
         limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))
         before = (limit,) if r.random() < 0.8 else ()
         oracle.call(name, accounts, args, self.owner, before=before)
+
+    def crowd(self, name: str, near: int) -> list[Pubkey]:
+        """Accounts after the named ones: often *near* of them, and most often of the kind that the spec says."""
+        r = self.r
+        rules = self.oracle.program.instruction(name).model.remaining[0].constraints
+        tokens = [self.tokens, self.purse, self.stash, self.change]
+        fitting = [self.stranger, self.owner.pubkey(), self.other, *tokens]
+        if rules is not None:
+            fitting = [self.other, self.spare] if rules.state else tokens
+        if r.random() < 0.05:
+            fitting = [self.state, self.stranger, self.purse]
+        count = near if r.random() < 0.6 else r.randint(0, 3)
+        return [r.choice(fitting) for _ in range(count)]
 
     def put_blob(self) -> None:
         """Data of another program, of another length."""

@@ -76,6 +76,7 @@ class _AnchorCrate:
             variables=IdentifierPool("ctx", *arguments.values()),
             arguments=arguments | remaining,
             accounts=accounts,
+            kinds=self.states,
             states={name: _struct(state) for name, state in states.items()},
             types=self.types,
             seeds={

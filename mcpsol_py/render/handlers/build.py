@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mcpsol_py.bodies.aliases import must_differ
+from mcpsol_py.bodies.aliases import must_differ, must_differ_from_items
 from mcpsol_py.bodies.tree import (
     AccountParameter,
     BodyType,
@@ -112,6 +112,12 @@ def _handler(
         dialect.different(names.accounts[one], names.accounts[other])
         for one, other in must_differ(ix, function)
     ]
+    for one, items in must_differ_from_items(ix, function):
+        lines += [
+            f"for account in {names.arguments[items]}.iter() {{",
+            dialect.different(names.accounts[one], "account"),
+            "}",
+        ]
     lines += function_lines(function, names, dialect)
     text = "\n".join(lines)
     accounts, args, context = (

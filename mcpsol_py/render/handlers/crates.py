@@ -70,6 +70,7 @@ class _Crate:
             }
             | {each.name: "accounts.remaining" for each in ix.remaining},
             accounts={name: f"accounts.{slot}" for name, _, slot in alone},
+            kinds=self.states,
             states={
                 name: self.states[state]
                 for name, account, _ in alone

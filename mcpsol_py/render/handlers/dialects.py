@@ -242,12 +242,17 @@ class _Anchor(Dialect):
         return f"{account}.key()"
 
     def field(self, names: RustNames, account: str, name: str) -> str:
-        return f"{names.accounts[account]}.{names.states[account].fields[name]}"
+        return f"{self._state(names, account)}.{names.states[account].fields[name]}"
+
+    def _state(self, names: RustNames, account: str) -> str:
+        """The state of an account. That of an item of a loop is read inside the loop."""
+        held = names.borrowed if account in names.locals else names.accounts
+        return held[account]
 
     def state_argument(self, names: RustNames, account: str, *, writes: bool) -> str:
         if account in names.parameters:
             return names.accounts[account]
-        return f"{'&mut' if writes else '&'} {names.accounts[account]}"
+        return f"{'&mut' if writes else '&'} {self._state(names, account)}"
 
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         return f"{self.field(names, account, name)} = {value};"
@@ -268,7 +273,11 @@ class _Anchor(Dialect):
         return f"crate::tokens::Extensions::of(&{account}.to_account_info().try_borrow_data()?)"
 
     def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
-        return []
+        if account not in names.locals:
+            return []
+        kind = f"Account::<crate::state::{names.states[account].type}>"
+        item = names.accounts[account]
+        return [f"let {names.borrowed[account]} = {kind}::try_from({item})?;"]
 
     def give_back(self, names: RustNames, account: str) -> list[str]:
         return []

@@ -94,8 +94,6 @@ class Expressions:
         """A reference to an address."""
         if isinstance(node, tree.Address):
             return self.dialect.address_reference(self.names.accounts[node.account])
-        if isinstance(node, tree.ItemAddress):
-            return self.dialect.address_reference(self.code(node.account))
         if isinstance(node, _REFERENCES):
             return self.code(node).removeprefix("*")
         return f"&{self.text(node).at(Level.ATOM)}"
@@ -202,6 +200,13 @@ class Expressions:
         )
         return Text(self.dialect.ask("is_owned", account, program))
 
+    def is_before(self, node: tree.IsBefore) -> Text:
+        left, right = (
+            f"{self.reference(each).removeprefix('&')}.as_array()"
+            for each in (node.left, node.right)
+        )
+        return Text(f"{left} < {right}", Level.BINARY)
+
     def is_none(self, node: tree.IsNone) -> Text:
         return Text(f"{self.receiver(node.value)}.is_none()")
 
@@ -214,13 +219,17 @@ class Expressions:
 
     def items(self, node: tree.Items) -> Text:
         each = f"{self.names.arguments[node.sequence.name]}.iter()"
-        if node.type is tree.ACCOUNT:
+        if isinstance(node.type, tree.AccountItem):
             return Text(each)
         is_cloned = isinstance(node.type, Link) and bool(self.dialect.duplicate)
         return Text(f"{each}.{'cloned' if is_cloned else 'copied'}()")
 
-    def item_address(self, node: tree.ItemAddress) -> Text:
-        return _maybe_dereferenced(self.dialect.address(self.code(node.account)))
+    def zip(self, node: tree.Zip) -> str:
+        """The items of several sequences, side by side."""
+        *others, joined = map(self.code, node.parts)
+        for other in reversed(others):
+            joined = f"{other}.zip({joined})"
+        return joined
 
     def extensions(self, node: tree.Extensions) -> Text:
         return Text(self.dialect.extensions(self.names.accounts[node.account]))
@@ -433,11 +442,11 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.TokenField: Expressions.token_field,
     tree.IsKind: Expressions.is_kind,
     tree.IsOwned: Expressions.is_owned,
+    tree.IsBefore: Expressions.is_before,
     tree.IsNone: Expressions.is_none,
     tree.IsOnCurve: Expressions.is_on_curve,
     tree.Range: Expressions.range,
     tree.Items: Expressions.items,
-    tree.ItemAddress: Expressions.item_address,
     tree.Extensions: Expressions.extensions,
     tree.ExtensionKind: Expressions.extension_kind,
     tree.IsZero: Expressions.is_zero,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import filterfalse
 from typing import Protocol
 
-from mcpsol_py.bodies.tree import Function
+from mcpsol_py.bodies.tree import AccountItem, Function
 from mcpsol_py.model.program import Account, Instruction
 from mcpsol_py.render.account_lookup import flatten
 from mcpsol_py.render.rust import IdentifierPool
@@ -69,15 +69,21 @@ class RustNames:
     views: dict[str, str] = field(default_factory=dict)
     guards: dict[str, str] = field(default_factory=dict)
     borrowed: dict[str, str] = field(default_factory=dict)
+    #: the account types of the crate
+    kinds: dict[str, StructNames] = field(default_factory=dict)
     #: the accounts whose state is a parameter of the function
     parameters: frozenset[str] = frozenset()
 
     def add_variables(self, function: Function) -> None:
         """Give every local variable, and every account with state, a name of its own."""
+        for name, variable in function.locals.items():
+            self.locals[name] = self.variables.take(name)
+            if isinstance(variable.type, AccountItem):
+                self.accounts[name] = self.locals[name]
+                if variable.type.state is not None:
+                    self.states[name] = self.kinds[variable.type.state]
         for account in filterfalse(self.parameters.__contains__, self.states):
             stem = account.removeprefix("_") or account
             self.borrowed[account] = self.variables.take(f"{stem}_state")
             self.views[account] = self.variables.take(f"{stem}_view")
             self.guards[account] = self.variables.take(f"{stem}_data")
-        for name in function.locals:
-            self.locals[name] = self.variables.take(name)

@@ -40,8 +40,10 @@ def function_lines(function: Function, names: RustNames, dialect: Dialect) -> li
 
 
 def _used(nodes: Iterable[object]) -> set[str]:
-    """The accounts whose state these nodes read or write."""
-    return {node.account for node in find(nodes, _STATE)}
+    """The accounts whose state these nodes read or write, without those that their own loops go over."""
+    nodes = list(nodes)
+    passing = {name for loop in find(nodes, tree.For) for name in loop.names}
+    return {node.account for node in find(nodes, _STATE)} - passing
 
 
 def _written(nodes: Iterable[object]) -> set[str]:
@@ -91,7 +93,7 @@ def _declared_early(function: Function) -> set[str]:
         if path[: len(home)] != home:
             early.add(name)
     loops = list(find(function.body, tree.For))
-    return early - {name for loop in loops for name in (loop.name, loop.index)}
+    return early - {name for loop in loops for name in (*loop.names, loop.index)}
 
 
 def _assigned_in_loops(function: Function) -> set[str]:
@@ -252,6 +254,8 @@ class _Writer:
         """What an `if` or a loop evaluates first: its condition, or its range."""
         if isinstance(statement, tree.If):
             return self.expressions.code(statement.test)
+        if isinstance(statement.over, tree.Zip):
+            return self.expressions.zip(statement.over)
         return self.expressions.code(statement.over)
 
     def _compound(
@@ -267,12 +271,24 @@ class _Writer:
         return self._for(statement, head, held)
 
     def _for(self, statement: tree.For, bounds: str, held: frozenset[str]) -> list[str]:
-        name = self.names.locals[statement.name]
-        first = f"for {name} in {bounds} {{"
+        *others, pattern = (self.names.locals[name] for name in statement.names)
+        for name in reversed(others):
+            pattern = f"({name}, {pattern})"
         if statement.index is not None:
             number = self.names.locals[statement.index]
-            first = f"for ({number}, {name}) in (0_u64..).zip({bounds}) {{"
-        return [first, *self.block(statement.body, held), "}"]
+            pattern, bounds = f"({number}, {pattern})", f"(0_u64..).zip({bounds})"
+        first = f"for {pattern} in {bounds} {{"
+        body = self.block(statement.body, held)
+        return [*self._equal_lengths(statement), first, *body, "}"]
+
+    def _equal_lengths(self, statement: tree.For) -> Iterator[str]:
+        """The check that the sequences of a Zip are of one length."""
+        parts = statement.over.parts if isinstance(statement.over, tree.Zip) else ()
+        names = [self.names.arguments[each.sequence.name] for each in parts]
+        for other in names[1:]:
+            yield f"if {names[0]}.len() != {other}.len() {{"
+            yield "return Err(ProgramError::InvalidArgument.into());"
+            yield "}"
 
     def _result(self, statement: tree.Return | tree.Raise) -> str:
         if isinstance(statement, tree.Raise):
@@ -330,7 +346,7 @@ def _evaluated_before(statement: Statement) -> Iterator[Expression]:
     """The expressions that a statement with calls evaluates before the first of them."""
     if isinstance(statement, tree.If):
         yield statement.test
-    elif isinstance(statement, tree.For):
+    elif isinstance(statement, tree.For) and not isinstance(statement.over, tree.Zip):
         yield statement.over
     elif isinstance(statement, (tree.CallProgram, tree.EmitCall)):
         yield from (value for _, value in statement.values)

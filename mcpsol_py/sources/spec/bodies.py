@@ -42,7 +42,7 @@ __all__ = ["read_bodies"]
 
 #: The words that bodies use. Builtins keep their name unless the module has another meaning for it.
 _BUILTINS: dict[str, Meaning] = {
-    name: Word(name) for name in ("min", "max", "range", "len", "enumerate")
+    name: Word(name) for name in ("min", "max", "range", "len", "enumerate", "zip")
 }
 _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
@@ -55,6 +55,7 @@ _WORDS: dict[object, Meaning] = {
     words.is_token_account: Word("is_token_account"),
     words.is_mint: Word("is_mint"),
     words.is_owned: Word("is_owned"),
+    words.is_before: Word("is_before"),
     words.is_on_curve: Word("is_on_curve"),
     words.sha256: Word("sha256"),
     min: Word("min"),
@@ -62,6 +63,7 @@ _WORDS: dict[object, Meaning] = {
     range: Word("range"),
     len: Word("len"),
     enumerate: Word("enumerate"),
+    zip: Word("zip"),
     **{
         number: NumberName(node)
         for number, node in words.NUMBERS.items()

@@ -37,8 +37,14 @@ _ALWAYS_APART: tuple[tuple[type, type, str], ...] = (
     (words.realloc, words.close, "the account would be gone after the call"),
 )
 
-#: The words that an account after the named ones may have: Mut, Ref and signer.
-_FOR_REMAINING = (words.Signer, words.Payer, words.Unchecked)
+#: What the accounts after the named ones may be, besides state: their words are Mut, Ref and signer.
+_FOR_REMAINING = (
+    words.Signer,
+    words.Payer,
+    words.Unchecked,
+    words.TokenAccount,
+    words.Mint,
+)
 
 
 def refuse_ignored(p: AccountParameter) -> None:
@@ -59,10 +65,12 @@ def refuse_ignored_remaining(name: str, found: Unwrapped) -> None:
     known = all(
         isinstance(r, words.Access) or r in (words.signer, ...) for r in found.remarks
     )
-    if found.base not in _FOR_REMAINING or not known:
+    is_state = found.is_subclass_of(words.Account) and found.base is not words.Account
+    if not (found.base in _FOR_REMAINING or is_state) or not known:
         raise SourceError(
-            f"each account of *{name} is checked to sign and to be writable, and nothing else: annotate it with Signer,"
-            f" Payer or Unchecked, as in `*{name}: Signer` or `*{name}: Mut[Unchecked, ...]`."
+            f"each account of *{name} is checked for what it is, to sign and to be writable, and nothing else: annotate"
+            f" it with Signer, Payer, Unchecked, TokenAccount, Mint or an account type, as in `*{name}: Signer` or"
+            f" `*{name}: Mut[TokenAccount, ...]`."
         )
     if found.optional:
         raise SourceError(f"*{name} may be empty already: leave `| None` out.")

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from itertools import starmap
 from types import NoneType
-from typing import Any
+from typing import Any, Literal
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.items import names_of
@@ -15,8 +15,10 @@ from mcpsol_py.model.program import (
     Account,
     AccountGroup,
     AccountItem,
+    Constraints,
     Instruction,
     RemainingAccounts,
+    TokenConstraint,
 )
 from mcpsol_py.model.types import Default, Field, Type
 from mcpsol_py.names import snake
@@ -36,6 +38,11 @@ __all__ = ["SpecInstructionReader"]
 
 #: The largest integer that JSON readers keep exact; larger defaults are written as text.
 _MAX_EXACT = 2**53
+#: What the accounts after the named ones are, by the word of a spec.
+_TOKEN_KINDS: dict[type, Literal["account", "mint"]] = {
+    words.TokenAccount: "account",
+    words.Mint: "mint",
+}
 
 
 class SpecInstructionReader:
@@ -167,7 +174,23 @@ class SpecInstructionReader:
         refuse_ignored_remaining(name, found)
         docs = self.docs.lines_of(name)
         p = AccountParameter((name,), found.base, found.remarks, found.optional, docs)
-        self.remaining.append(RemainingAccounts(name, p.writable, p.signs, True, docs))
+        self.remaining.append(
+            RemainingAccounts(
+                name,
+                p.writable,
+                p.signs,
+                True,
+                docs,
+                self._held(p),
+            )
+        )
+
+    def _held(self, p: AccountParameter) -> Constraints | None:
+        """Return what each of the accounts after the named ones is."""
+        if p.is_state:
+            return Constraints(state=self.definitions.state(p.base).name)
+        kind = _TOKEN_KINDS.get(p.base)
+        return None if kind is None else Constraints(token=TokenConstraint(kind))
 
     def _add_group(self, name: str, found: Unwrapped) -> None:
         """Add the accounts of a Group class."""

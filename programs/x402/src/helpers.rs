@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [14c3c9296401b797]
+// Rendered by idl2mcp from spec.py; edit the source. [a2d5ba02f3af95c2]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -23,6 +23,62 @@ pub fn state_of_channel(status: u8) -> Result<crate::types::ChannelState, Progra
     } else {
         Err(X402Error::InvalidChannelStatus.into())
     }
+}
+
+pub fn left_of_ended(
+    now: i64,
+    subscription: &crate::state::Subscription,
+) -> Result<u64, ProgramError> {
+    let state: crate::types::SubscriptionState =
+        crate::helpers::state_of_subscription(now, subscription)?;
+    let is_over: bool =
+        (state == crate::types::SubscriptionState::Cancelled) && (now >= subscription.due_at.get());
+    checks::ensure(
+        is_over || (state == crate::types::SubscriptionState::Expired),
+        X402Error::StillRunning,
+    )?;
+    Ok(crate::helpers::outstanding(subscription)?)
+}
+
+pub fn outstanding(subscription: &crate::state::Subscription) -> Result<u64, ProgramError> {
+    let left: u32 = subscription
+        .max_charges
+        .get()
+        .saturating_sub(subscription.charges.get());
+    Ok(subscription
+        .price
+        .get()
+        .checked_mul(u64::from(left))
+        .ok_or(X402Error::Overflow)?)
+}
+
+pub fn state_of_subscription(
+    now: i64,
+    subscription: &crate::state::Subscription,
+) -> Result<crate::types::SubscriptionState, ProgramError> {
+    if subscription.cancelled_at.get() != 0 {
+        return Ok(crate::types::SubscriptionState::Cancelled);
+    }
+    if now < subscription.due_at.get() {
+        if subscription.paid_from.get() == 0 {
+            return Ok(crate::types::SubscriptionState::Pending);
+        }
+        return Ok(crate::types::SubscriptionState::Active);
+    }
+    if (subscription.charges.get() >= subscription.max_charges.get())
+        || (now >= crate::helpers::expires_at(subscription)?)
+    {
+        return Ok(crate::types::SubscriptionState::Expired);
+    }
+    Ok(crate::types::SubscriptionState::PastDue)
+}
+
+pub fn expires_at(subscription: &crate::state::Subscription) -> Result<i64, ProgramError> {
+    Ok(subscription
+        .due_at
+        .get()
+        .checked_add(i64::from(subscription.grace.get()))
+        .ok_or(X402Error::Overflow)?)
 }
 
 pub fn unused(now: i64, subscription: &crate::state::Subscription) -> Result<u64, ProgramError> {
@@ -195,35 +251,6 @@ pub fn need_mint_or_gone(
     Ok(())
 }
 
-pub fn state_of_subscription(
-    now: i64,
-    subscription: &crate::state::Subscription,
-) -> Result<crate::types::SubscriptionState, ProgramError> {
-    if subscription.cancelled_at.get() != 0 {
-        return Ok(crate::types::SubscriptionState::Cancelled);
-    }
-    if now < subscription.due_at.get() {
-        if subscription.paid_from.get() == 0 {
-            return Ok(crate::types::SubscriptionState::Pending);
-        }
-        return Ok(crate::types::SubscriptionState::Active);
-    }
-    if (subscription.charges.get() >= subscription.max_charges.get())
-        || (now >= crate::helpers::expires_at(subscription)?)
-    {
-        return Ok(crate::types::SubscriptionState::Expired);
-    }
-    Ok(crate::types::SubscriptionState::PastDue)
-}
-
-pub fn expires_at(subscription: &crate::state::Subscription) -> Result<i64, ProgramError> {
-    Ok(subscription
-        .due_at
-        .get()
-        .checked_add(i64::from(subscription.grace.get()))
-        .ok_or(X402Error::Overflow)?)
-}
-
 pub fn may_move(
     (source, to, authority, owner, amount): (&AccountView, &AccountView, Address, Address, u64),
 ) -> Result<u64, ProgramError> {
@@ -311,18 +338,6 @@ pub fn need_exact(to: &AccountView, before: u64, amount: u64) -> Result<(), Prog
         X402Error::FeeTaken,
     )?;
     Ok(())
-}
-
-pub fn outstanding(subscription: &crate::state::Subscription) -> Result<u64, ProgramError> {
-    let left: u32 = subscription
-        .max_charges
-        .get()
-        .saturating_sub(subscription.charges.get());
-    Ok(subscription
-        .price
-        .get()
-        .checked_mul(u64::from(left))
-        .ok_or(X402Error::Overflow)?)
 }
 
 pub fn count(

@@ -819,12 +819,81 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "helper that returns a list": ("x = all_of(gains)", "1:5", "list[u64]"),
     "hash of accounts": ("vault.mark = sha256(voters)", "1:21", "go over it"),
     "accounts as a value": ("x = voters", "1:5", "go over it"),
-    "account that is kept": ("for v in voters:\n    x = v", "2:9", "is not kept"),
-    "data of such an account": ("for v in voters:\n    x = v.data", "2:9", "no 'data'"),
-    "such an account in a call": (
-        "for v in voters:\n    token_program.revoke(source=source, authority=v)",
-        "2:51",
-        "one of the instruction's accounts",
+    "account that is kept": (
+        "for v in voters:\n    x = v",
+        "2:9",
+        "an account is not a value",
+    ),
+    "account that is assigned": (
+        "for v in voters:\n    v = amount",
+        "2:5",
+        "'v' is a parameter",
+    ),
+    "account after the loop": (
+        "for v in voters:\n    pass\nvault.authority = v.address",
+        "3:19",
+        "no value",
+    ),
+    "account in two loops at once": (
+        "for v in voters:\n    for v in voters:\n        pass",
+        "2:9",
+        "'v' is a parameter",
+    ),
+    "tokens of such an account": (
+        "for v in voters:\n    x = v.amount",
+        "2:9",
+        "v has no field 'amount'",
+    ),
+    "such an account that is not written": (
+        "for v in voters:\n    token_program.approve(source=v, delegate=v, owner=v, amount=amount)",
+        "2:34",
+        "source is written: declare v as Mut[…]",
+    ),
+    "such an account that is closed": (
+        "for v in voters:\n    close(v, wallet)",
+        "2:11",
+        "v is written: declare it as Mut[…]",
+    ),
+    "accounts that a helper takes": ("x = sum_of(voters)", "1:12", "list[u64]"),
+    "zip of different lengths": (
+        "for v, g in zip(voters, gains):\n    pass",
+        "1:13",
+        "write zip(…, strict=True)",
+    ),
+    "zip that is not strict": (
+        "for v, g in zip(voters, gains, strict=False):\n    pass",
+        "1:13",
+        "write zip(…, strict=True)",
+    ),
+    "zip of one": (
+        "for v in zip(voters, strict=True):\n    pass",
+        "1:10",
+        "two sequences or more",
+    ),
+    "zip of a number": (
+        "for v, g in zip(voters, amount, strict=True):\n    pass",
+        "1:25",
+        "expected a list or accounts to zip, got amount",
+    ),
+    "zip with one name": (
+        "for v in zip(voters, gains, strict=True):\n    pass",
+        "1:5",
+        "two names, as in `for a, b in zip(…)`",
+    ),
+    "zip outside of a loop": (
+        "x = zip(voters, gains, strict=True)",
+        "1:5",
+        "zip(…) is a statement of its own",
+    ),
+    "numbers of a zip": (
+        "for i, p in enumerate(zip(voters, gains, strict=True)):\n    pass",
+        "1:23",
+        "expected a list to enumerate",
+    ),
+    "order of a number and an address": (
+        "require(is_before(who, amount), self.Zero)",
+        "1:24",
+        "expected Pubkey, got u64",
     ),
     # helpers with accounts
     "helper with another kind": ("x = decimals_of(tokens)", "1:17", "expected a Mint"),
@@ -841,16 +910,20 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 
 
-def refusals(folder: Path, body: str) -> list[str]:
+def refusals(folder: Path, body: str, spec: str = SPEC) -> list[str]:
     """The refusals of a spec with *body*, each as "line:column: why", lines counted from the body's first."""
     file = folder / "spec.py"
-    text = SPEC + "".join(f"{INDENT}{line}\n" for line in body.splitlines())
-    file.write_text(text, encoding="utf-8")
+    file.write_text(spec_with(body, spec), encoding="utf-8")
     with pytest.raises(McpsolError) as caught:
         read_spec(file)
     error = caught.value
     found = error.findings if isinstance(error, InvalidProgram) else [error]
     return [_shown(item, file) for item in found]
+
+
+def spec_with(body: str, spec: str) -> str:
+    """The text of a spec that ends with *body*."""
+    return spec + "".join(f"{INDENT}{line}\n" for line in body.splitlines())
 
 
 def _shown(item: object, file: Path) -> str:
@@ -909,3 +982,68 @@ def test_numbers_that_are_written_out_are_counted(
 def test_columns_count_characters(tmp_path: Path) -> None:
     [found] = refusals(tmp_path, "require('ä' == 'ö', self.Zero); x = 5")[-1:]
     assert found.startswith("1:37: ")
+
+
+#: As REFUSED, with accounts after the named ones that hold state.
+REFUSED_STATE: dict[str, tuple[str, str, str]] = {
+    "state that is written": (
+        "for v in voters:\n    v.deposited = amount",
+        "2:5",
+        "is only read",
+    ),
+    "state that a helper writes": (
+        "for v in voters:\n    x = put(v, amount)",
+        "2:13",
+        "is only read",
+    ),
+    "state that is closed in a loop": (
+        "for v in voters:\n    close(v, wallet)",
+        "2:5",
+        "a loop cannot close an account",
+    ),
+    "another type of state": (
+        "for v in voters:\n    x = v.lines",
+        "2:9",
+        "v has no field 'lines'",
+    ),
+    "bytes of state": ("for v in voters:\n    x = v.data", "2:9", "no field 'data'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_STATE)
+def test_state_after_the_named_accounts_is_only_read(name: str, tmp_path: Path) -> None:
+    body, place, why = REFUSED_STATE[name]
+    text = SPEC.replace("*voters: Signer", "*voters: Mut[State, ...]")
+    (found,) = refusals(tmp_path, body, text)
+    assert found.startswith(f"{place}: ")
+    assert why in found
+
+
+def test_what_accounts_after_the_named_ones_are_they_are_in_a_loop(
+    tmp_path: Path,
+) -> None:
+    body = (
+        "for v, g in zip(voters, gains, strict=True):\n"
+        "    if is_before(vault.authority, v.address):\n"
+        "        vault.deposited += fee_sum(v) + v.deposited + g"
+    )
+    text = SPEC.replace("*voters: Signer", "*voters: State")
+    text = text.replace("class Mode", FEE_SUM + "class Mode", 1)
+    file = tmp_path / "spec.py"
+    file.write_text(spec_with(body, text), encoding="utf-8")
+    assert read_spec(file).instructions
+    body = (
+        "for v in voters:\n"
+        "    token_program.transfer(source=source, destination=v, authority=depositor, amount=v.amount)"
+    )
+    text = SPEC.replace("*voters: Signer", "*voters: Mut[TokenAccount, ...]")
+    file.write_text(spec_with(body, text), encoding="utf-8")
+    assert read_spec(file).instructions
+
+
+FEE_SUM = """\
+def fee_sum(state: "Vault.State") -> u64:
+    return u64(state.fee)
+
+
+"""

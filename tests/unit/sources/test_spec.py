@@ -533,9 +533,9 @@ MISTAKES = {
         "add the parameter `system_program: SystemProgram`",
     ),
     "many token accounts": (
-        "def go(self, *xs: TokenAccount): ...",
+        "def go(self, m: Mint, *xs: Ref[TokenAccount, token(mint='m')]): ...",
         "go.xs",
-        "is checked to sign and to be writable, and nothing else",
+        "to sign and to be writable, and nothing else",
     ),
     "many wallets": ("def go(self, *xs: Wallet): ...", "go.xs", "and nothing else"),
     "many with an owner": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,12 +64,14 @@ class AnchorAccounts:
     remaining_docs: tuple[Rust, ...] = ()
     #: conditions on each account after the named ones, with Anchor's error
     remaining_checks: tuple[Rust, ...] = ()
+    #: types as which each of them must be readable
+    remaining_kinds: tuple[Rust, ...] = ()
     #: what the checks leave open, in words
     unchecked: list[str] = field(default_factory=list)
 
     @property
     def uses_spl(self) -> bool:
-        return any("anchor_spl" in path for path in self.uses)
+        return any("anchor_spl" in path for path in (*self.uses, *self.remaining_kinds))
 
 
 class Scope:
@@ -108,8 +111,22 @@ class Scope:
             for path, account in flatten(ix.accounts)
         ]
         self.lookup = AccountLookup(ix, self.accounts)
+        self.view.remaining_kinds = tuple(map(code, self._remaining_kinds()))
         self._constants = IdentifierPool()
         self._used_arguments = 0
+
+    def _remaining_kinds(self) -> Iterator[str]:
+        """The types of the accounts after the named ones, if they have any."""
+        for each in self.ix.remaining:
+            a = NamedAccount((each.name,), each.account(each.name), code("account"))
+            if a.constraints.state is not None:
+                yield f"Account::<crate::state::{self.state(a).view.name}>"
+            if a.constraints.token is not None:
+                is_classic = self.is_classic_token(a)
+                of = "Account" if is_classic else "InterfaceAccount"
+                module = "token" if is_classic else "token_interface"
+                name = "Mint" if a.constraints.token_kind == "mint" else "TokenAccount"
+                yield f"{of}::<anchor_spl::{module}::{name}>"
 
     def refusal(self, a: NamedAccount, why: str) -> RenderError:
         """An error about the account."""

@@ -6,7 +6,10 @@ from itertools import combinations
 
 from mcpsol_py.render.account_lookup import NamedAccount, remaining_flags
 from mcpsol_py.render.faults import address_check, owner_check
+from mcpsol_py.render.rust import code
 from mcpsol_py.render.view.accounts.scope import Scope
+from mcpsol_py.render.view.accounts.state_checks import state_lines
+from mcpsol_py.render.view.accounts.token_checks import token_lines
 
 __all__ = ["add_checks"]
 
@@ -21,12 +24,15 @@ def add_checks(scope: Scope) -> None:
 
 
 def _remaining(scope: Scope) -> None:
-    """Checks the flags of the accounts after the named ones."""
+    """Checks the flags of the accounts after the named ones, and what each of them is."""
     flags = remaining_flags(scope.ix)
     for why in flags.unchecked:
         scope.not_checked(why)
-    if flags.each:
-        checks = [_REMAINING[flag] for flag in flags.each]
+    checks = [_REMAINING[flag] for flag in flags.each]
+    for each in scope.ix.remaining:
+        account = NamedAccount((each.name,), each.account("account"), code("account"))
+        checks += [*state_lines(scope, account), *token_lines(scope, account)]
+    if checks:
         for line in ("for account in rest.iter() {", *checks, "}"):
             scope.line(line)
 

@@ -12,7 +12,7 @@ from mcpsol_py.render.account_lookup import NamedAccount, Path
 from mcpsol_py.render.view.accounts.scope import Scope
 from mcpsol_py.render.view.state import StateView
 
-__all__ = ["add_state_checks"]
+__all__ = ["add_state_checks", "state_lines"]
 
 
 def add_state_checks(scope: Scope) -> None:
@@ -24,6 +24,15 @@ def add_state_checks(scope: Scope) -> None:
             and not account.constraints.is_always_created
         ):
             _check_state(scope, account, wanted.get(account.path, []))
+
+
+def state_lines(scope: Scope, a: NamedAccount) -> list[str]:
+    """The checks that an account holds state of its type; none if it has no type."""
+    if a.constraints.state is None:
+        return []
+    load = f"{scope.state(a).name}::load({scope.target.loaded})?;"
+    block = ["{", f"let data = {scope.target.borrow(a.name)};", load, "}"]
+    return [f"checks::state({a.name}, program_id)?;", *block]
 
 
 def _check_state(scope: Scope, a: NamedAccount, wanted: list[str]) -> None:

@@ -6,26 +6,28 @@ from mcpsol_py.model.program import TokenConstraint
 from mcpsol_py.render.account_lookup import NamedAccount
 from mcpsol_py.render.view.accounts.scope import Scope
 
-__all__ = ["add_token_checks"]
+__all__ = ["add_token_checks", "token_lines"]
 
 
 def add_token_checks(scope: Scope) -> None:
     """Adds the checks of each token account and mint that exists before the instruction."""
     for account in scope.accounts:
-        token = account.constraints.token
-        if token is not None and not account.constraints.is_always_created:
-            _check_token(scope, account, token)
+        if not account.constraints.is_always_created:
+            scope.check_existing(account, *token_lines(scope, account))
 
 
-def _check_token(scope: Scope, a: NamedAccount, token: TokenConstraint) -> None:
+def token_lines(scope: Scope, a: NamedAccount) -> list[str]:
+    """The check that an account is the token account or the mint that it should be; none if it should be neither."""
+    token = a.constraints.token
+    if token is None:
+        return []
     wanted = (
         _wanted_mint(scope, a, token)
         if token.kind == "mint"
         else _wanted(scope, a, token)
     )
     function = "mint_account" if token.kind == "mint" else "token_account"
-    lines = [f"checks::{function}({a.name}, {wanted}, {_token_program(scope, a)})?;"]
-    scope.check_existing(a, *lines)
+    return [f"checks::{function}({a.name}, {wanted}, {_token_program(scope, a)})?;"]
 
 
 def _wanted_mint(scope: Scope, a: NamedAccount, token: TokenConstraint) -> str:

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [308687113438188d]
+// Rendered by idl2mcp from spec.py; edit the source. [c7b44243cb4c1741]
 //! Close a cancelled or expired subscription after its paid time, and return its rent. Anyone
 //! may call it. The
 //! program's allowance for it is taken back first.
@@ -70,6 +70,13 @@ impl<'a> Accounts<'a> {
             &[&ids::TOKEN_PROGRAM, &ids::TOKEN_2022_PROGRAM],
             X402Error::WrongTokenProgram,
         )?;
+        for account in rest.iter() {
+            checks::state(account, program_id)?;
+            {
+                let data = checks::data(account)?;
+                Subscription::load(data)?;
+            }
+        }
         // subscription: its state, and what its fields must equal
         checks::state(subscription, program_id)?;
         {

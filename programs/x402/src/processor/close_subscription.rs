@@ -1,87 +1,79 @@
-//! Close a cancelled or expired subscription after its paid time, and return its rent. Anyone may
-//! call it.
+// Rendered by idl2mcp from spec.py; edit the source. [e9d0024d57a8a47e]
+//! Close a cancelled or expired subscription after its paid time, and return its rent. Anyone
+//! may call it. The
+//! program's allowance for it is taken back first.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{
-        checks::{self, ensure},
+        checks,
         error::X402Error,
-        events::SubscriptionClosed,
-        helpers,
+        events,
         instruction::close_subscription::{Accounts, Args},
-        processor::shared::now,
         state::Subscription,
-        types::SubscriptionState,
     },
-    pinocchio::{cpi::Signer, error::ProgramError, AccountView, ProgramResult},
-    pinocchio_token::instructions::Revoke,
+    pinocchio::{cpi::Signer, Address, ProgramResult},
 };
 
-/// What an ended subscription is still allowed.
-fn left(account: &AccountView, now: i64) -> Result<u64, ProgramError> {
-    let data = account.try_borrow()?;
-    let state = Subscription::load(&data)?;
-    let has_ended = match helpers::state_of_subscription(now, state)? {
-        SubscriptionState::Expired => true,
-        SubscriptionState::Cancelled => now >= state.due_at.get(),
-        _ => false,
-    };
-    ensure(has_ended, X402Error::StillRunning)?;
-    helpers::outstanding(state)
-}
-
-/// What the other ended subscriptions of the subscriber, which were given, are still allowed.
-fn left_of_others(accounts: &Accounts, now: i64) -> Result<u64, ProgramError> {
-    let (mut total, mut last) = (0_u64, [0; 32]);
-    for other in accounts.remaining.iter() {
-        // ordered by address, so that none counts twice
-        let address = other.address();
-        let is_next = address.as_array() > &last && address != accounts.subscription.address();
-        last = *address.as_array();
-        checks::state(other, accounts.program_id)?;
-        {
-            let data = other.try_borrow()?;
-            let state = Subscription::load(&data)?;
-            let is_theirs = &state.subscriber == accounts.subscriber.address()
-                && &state.mint == accounts.mint.address();
-            ensure(is_next && is_theirs, X402Error::SubscriptionMismatch)?;
-        }
-        total = total
-            .checked_add(left(other, now)?)
-            .ok_or(X402Error::Overflow)?;
-    }
-    Ok(total)
-}
-
-/// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
-    helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
-    let now = now()?;
-    let own = left(accounts.subscription, now)?;
-    let outstanding = own
-        .checked_add(left_of_others(accounts, now)?)
-        .ok_or(X402Error::Overflow)?;
-    let allowed = if own == 0 {
-        0
-    } else {
-        helpers::allowance_of(
+    crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
+    let now: i64 =
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp;
+    let subscription_data = accounts.subscription.try_borrow()?;
+    let subscription_state = Subscription::load(&subscription_data)?;
+    let own: u64 = crate::helpers::left_of_ended(now, subscription_state)?;
+    let mut total: u64 = own;
+    let mut last: Address = const {
+        Address::new_from_array([
+            0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+            0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+            0x00, 0x00, 0x00, 0x00,
+        ])
+    };
+    for other in accounts.remaining.iter() {
+        let is_next: bool = (last.as_array() < other.address().as_array())
+            && !pinocchio::address::address_eq(other.address(), accounts.subscription.address());
+        let other_data = other.try_borrow()?;
+        let other_state = Subscription::load(&other_data)?;
+        let is_theirs: bool =
+            pinocchio::address::address_eq(&other_state.subscriber, accounts.subscriber.address())
+                && pinocchio::address::address_eq(&other_state.mint, accounts.mint.address());
+        checks::ensure(is_next && is_theirs, X402Error::SubscriptionMismatch)?;
+        last = *other.address();
+        let left: u64 = crate::helpers::left_of_ended(now, other_state)?;
+        total = total.checked_add(left).ok_or(X402Error::Overflow)?;
+    }
+    let mut allowed: u64 = 0;
+    if own > 0 {
+        allowed = crate::helpers::allowance_of(
             accounts.source,
             *accounts.subscriber.address(),
             *accounts.delegate.address(),
             accounts.token_program,
-        )?
-    };
-    if allowed > 0 {
-        // a delegate can only give up its whole allowance
-        let can_give_up = allowed <= outstanding && !checks::token_is_frozen(accounts.source)?;
-        ensure(can_give_up, X402Error::AllowanceLeft)?;
+        )?;
+    }
+    let condition = allowed > 0;
+    drop(subscription_data);
+    if condition {
+        if !checks::is_token(accounts.source, accounts.token_program.address())?
+            || checks::token_is_frozen(accounts.source)?
+        {
+            return Err(X402Error::AllowanceLeft.into());
+        }
+        checks::ensure(allowed <= total, X402Error::AllowanceLeft)?;
         checks::revoke(
-            &Revoke::new(accounts.source, accounts.delegate),
+            &pinocchio_token::instructions::Revoke::new(accounts.source, accounts.delegate),
             &[Signer::from(&accounts.delegate_seeds())],
             accounts.token_program.address(),
         )?;
     }
-    SubscriptionClosed {
+    events::SubscriptionClosed {
         subscription: *accounts.subscription.address(),
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }
