@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Table, delete, func, insert, select, update
 
 from mcpsol_py.catalog.store.database import CatalogDatabase
 from mcpsol_py.catalog.store.schema import (
@@ -64,6 +66,7 @@ _SOURCES = (
     "registry",
     "file",
 )
+_ON_CHAIN = _SOURCES[:4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +115,20 @@ class VersionRow:
     @property
     def is_on_chain(self) -> bool:
         """Whether the version was read from a chain."""
-        return self.source in _SOURCES[:4]
+        return self.source in _ON_CHAIN
 
     @property
     def rank(self) -> tuple[int, int, int]:
         """Sorts the version that counts now first: the one on chain, of the last slot, of the best source."""
-        current = self.last_slot is None
-        place = (
-            _SOURCES.index(self.source) if self.source in _SOURCES else len(_SOURCES)
-        )
-        return (
-            0 if self.is_on_chain and current else 1,
-            -(self.first_slot or 0),
-            place,
-        )
+        return _rank(self.source, self.first_slot, self.last_slot)
+
+
+def _rank(
+    source: str, first_slot: int | None, last_slot: int | None
+) -> tuple[int, int, int]:
+    is_current = source in _ON_CHAIN and last_slot is None
+    place = _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
+    return (0 if is_current else 1, -(first_slot or 0), place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,23 +211,7 @@ class Records:
 
     def record_faults(self, found: dict[str, str]) -> None:
         """Record sources that cannot be read, with the reasons."""
-        if not found:
-            return
-
-        def work(connection: Connection) -> None:
-            names = [name[-400:] for name in found]
-            connection.execute(delete(faults).where(faults.c.origin.in_(names)))
-            values = [
-                {
-                    "origin": name[-400:],
-                    "why": clean_text(why, 1000),
-                    "seen_ms": now_ms(),
-                }
-                for name, why in found.items()
-            ]
-            connection.execute(insert(faults), values)
-
-        self._db.run(work, writes=True)
+        self._db.run(lambda connection: _set_faults(connection, found), writes=True)
 
     def record_reads(
         self, chain: str, reads: Sequence[ProgramRead]
@@ -233,19 +220,31 @@ class Records:
 
         Returns for each program how many versions are new, and the outcome: "read", "faulty" or "none".
         """
-        found = [_PreparedRead.of(one) for one in reads]
-        self.record_faults({one.address: one.why for one in found if one.why})
+        if not reads:
+            return []
+        known = self._lint_at([one.address for one in reads])
+        found = [_PreparedRead.of(one, known.get(one.address, {})) for one in reads]
+        rows = [row for one in found for row in one.rows]
 
-        def work(connection: Connection) -> list[int]:
-            added = [
-                len(_record_all(connection, one.rows).added) if one.rows else 0
-                for one in found
-            ]
+        def work(connection: Connection) -> list[bool]:
+            _set_faults(connection, {one.address: one.why for one in found})
             _set_deployments(connection, chain, found)
-            return added
+            return _record_rows(connection, rows)
 
-        added = self._db.run(work, writes=True) if found else []
-        return list(zip(added, (one.outcome for one in found), strict=True))
+        are_new = iter(self._db.run(work, writes=True))
+        return [(sum(islice(are_new, len(one.rows))), one.outcome) for one in found]
+
+    def _lint_at(self, addresses: Sequence[str]) -> dict[str, dict[str, str | None]]:
+        """Return the lint of the versions of each program, by their hashes."""
+        query = (
+            select(programs.c.key, versions.c.hash, versions.c.lint)
+            .join(versions, versions.c.program_id == programs.c.id)
+            .where(programs.c.key.in_(addresses))
+        )
+        found: dict[str, dict[str, str | None]] = {}
+        for row in self._db.run(lambda connection: connection.execute(query).all()):
+            found.setdefault(row.key, {})[row.hash] = row.lint
+        return found
 
     def read_slots(
         self, chain: str, addresses: Sequence[str] | None = None
@@ -399,9 +398,11 @@ class Records:
 def packed_model(model: ProgramModel) -> tuple[bytes, str]:
     """Return a model as bytes, and its hash."""
     form = model_to_json(model)
-    return zlib.compress(
-        json.dumps(form, separators=(",", ":")).encode(), 6
-    ), form_hash(form)
+    try:
+        text = orjson.dumps(form)
+    except TypeError:  # a number of more than 64 bits
+        text = json.dumps(form, separators=(",", ":")).encode()
+    return zlib.compress(text, 6), form_hash(form)
 
 
 def unpacked_model(packed: bytes) -> ProgramModel:
@@ -419,8 +420,13 @@ def unpacked_model(packed: bytes) -> ProgramModel:
 # --- one version --------------------------------------------------------------------------------------------------
 
 
-def _prepared(new: NewVersion) -> dict[str, Any]:
-    """Return the values of a version. Raises SourceError if it is too large."""
+def _prepared(
+    new: NewVersion, known: Mapping[str, str | None] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the values of a version. *known*: the lint of models by their hashes, which need none again.
+
+    Raises SourceError if the version is too large.
+    """
     model = new.model
     count = len(model.instructions)
     if count > MOST_INSTRUCTIONS:
@@ -430,6 +436,9 @@ def _prepared(new: NewVersion) -> dict[str, Any]:
     if new.address is not None and new.address != model.address:
         model = replace(model, address=new.address)
     packed, model_hash = packed_model(model)
+    lint = known.get(model_hash)
+    if lint is None and new.lint:
+        lint = json.dumps(_linted(model))
     now = now_ms()
     return {
         "address": model.address,
@@ -447,7 +456,7 @@ def _prepared(new: NewVersion) -> dict[str, Any]:
             "names": " ".join(
                 sorted({letters(ix.name)[:80] for ix in model.instructions})
             ),
-            "lint": json.dumps(_linted(model)) if new.lint else None,
+            "lint": lint,
             "build_hash": new.build_hash,
             "model": packed,
         },
@@ -464,11 +473,11 @@ class _PreparedRead:
     why: str
 
     @classmethod
-    def of(cls, read: ProgramRead) -> _PreparedRead:
+    def of(cls, read: ProgramRead, known: Mapping[str, str | None]) -> _PreparedRead:
         rows, why = [], read.why
         for one in read.versions:
             try:
-                rows.append(_prepared(one))
+                rows.append(_prepared(one, known))
             except SourceError as error:
                 why = why or str(error)
         return cls(read.address, read.slot, rows, why)
@@ -506,14 +515,33 @@ def _linted(model: ProgramModel) -> dict[str, Any]:
 
 def _record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> Recorded:
     done = Recorded()
-    revision = _revision(connection) + 1
-    for row in rows:
+    are_new = _record_rows(connection, rows)
+    for row, is_new in zip(rows, are_new, strict=True):
         label = row["values"]["origin"] or row["address"] or row["name"]
-        is_new = _record_one(connection, row, revision)
         (done.added if is_new else done.unchanged).append(label)
-    if done.added:
-        _set(connection, "revision", str(revision))
     return done
+
+
+def _record_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[bool]:
+    """Record versions, and return which are new."""
+    revision = _revision(connection) + 1
+    are_new = [_record_one(connection, row, revision) for row in rows]
+    if any(are_new):
+        _set(connection, "revision", str(revision))
+    return are_new
+
+
+def _set_faults(connection: Connection, found: Mapping[str, str]) -> None:
+    """Note why sources cannot be read; "" for one that can."""
+    names = [name[-400:] for name in found]
+    connection.execute(delete(faults).where(faults.c.origin.in_(names)))
+    values = [
+        {"origin": name[-400:], "why": clean_text(why, 1000), "seen_ms": now_ms()}
+        for name, why in found.items()
+        if why
+    ]
+    if values:
+        connection.execute(insert(faults), values)
 
 
 def _set_deployments(
@@ -541,57 +569,54 @@ def _record_one(connection: Connection, row: dict[str, Any], revision: int) -> b
     """Record a version and return whether it is new."""
     values = row["values"]
     key = row["address"] or f"source:{values['hash'][:32]}"
-    found = connection.execute(
-        select(programs.c.id).where(programs.c.key == key)
-    ).first()
-    program = (
-        _add_program(connection, key, row, revision) if found is None else found.id
-    )
-    same = (
-        (versions.c.program_id == program)
-        & (versions.c.source == values["source"])
-        & (versions.c.hash == values["hash"])
-    )
-    known = connection.execute(
-        select(versions.c.id, versions.c.first_slot).where(same)
-    ).first()
-    if known is not None:
-        connection.execute(
-            update(versions).where(same).values(checked_ms=values["checked_ms"])
-        )
-        return False
-    first = values["first_slot"]
-    if first is not None:
-        _end_older(connection, program, values["source"], first)
+    found = _programs(connection, programs.c.key == key)
+    program = found[0].id if found else _add_program(connection, key, row, revision)
+    recorded = found[0].versions if found else ()
+    for one in recorded:
+        if (one.source, one.hash) == (values["source"], values["hash"]):
+            checked = {"checked_ms": values["checked_ms"]}
+            _update(connection, versions, [one.id], checked)
+            return False
+    older = [one for one in recorded if _ends(one, values)]
+    if older:
+        ended = {"last_slot": values["first_slot"] - 1}
+        _update(connection, versions, [one.id for one in older], ended)
     connection.execute(insert(versions).values(program_id=program, **values))
-    changed: dict[str, Any] = {"revision": revision}
-    # Others do not name the program.
-    if _current_hash(connection, program) == values["hash"]:
-        changed |= {"name": row["name"], "letters": letters(row["name"])[:200]}
-    connection.execute(update(programs).where(programs.c.id == program).values(changed))
+    if found:
+        others = [one for one in recorded if one not in older]
+        changed: dict[str, Any] = {"revision": revision}
+        rank = _rank(values["source"], values["first_slot"], values["last_slot"])
+        if all(rank < one.rank for one in others):
+            changed |= {"name": row["name"], "letters": _name_letters(row)}
+        _update(connection, programs, [program], changed)
     return True
 
 
-def _current_hash(connection: Connection, program: int) -> str:
-    (row,) = _programs(connection, programs.c.id == program)
-    return row.current.hash
-
-
-def _end_older(connection: Connection, program: int, source: str, first: int) -> None:
-    """End the versions of one source that were deployed before the slot *first*."""
-    older = (
-        (versions.c.program_id == program)
-        & (versions.c.source == source)
-        & versions.c.last_slot.is_(None)
-        & (versions.c.first_slot < first)
+def _ends(one: VersionRow, values: Mapping[str, Any]) -> bool:
+    """Return whether a new version ends *one*: of its source, and deployed before."""
+    return (
+        one.source == values["source"]
+        and one.last_slot is None
+        and one.first_slot is not None
+        and values["first_slot"] is not None
+        and one.first_slot < values["first_slot"]
     )
-    connection.execute(update(versions).where(older).values(last_slot=first - 1))
+
+
+def _name_letters(row: Mapping[str, Any]) -> str:
+    return letters(row["name"])[:200]
+
+
+def _update(
+    connection: Connection, table: Table, ids: Sequence[int], values: dict[str, Any]
+) -> None:
+    connection.execute(update(table).where(table.c.id.in_(ids)).values(values))
 
 
 def _add_program(
     connection: Connection, key: str, row: dict[str, Any], revision: int
 ) -> int:
-    name_letters = letters(row["name"])[:200]
+    name_letters = _name_letters(row)
     mine = frozenset(row["values"]["names"].split())
     namesakes = list(_namesakes(connection, name_letters, mine))
     family = f"{key}"
@@ -614,11 +639,9 @@ def _add_program(
     if row["address"] is not None:
         # IDLs without an address that were there before are versions of this program.
         loose = [one.id for one in namesakes if one.family.startswith("source:")]
-        connection.execute(
-            update(programs)
-            .where(programs.c.id.in_(loose))
-            .values(family=family, revision=revision)
-        )
+        if loose:
+            joined = {"family": family, "revision": revision}
+            _update(connection, programs, loose, joined)
     return int(number)
 
 

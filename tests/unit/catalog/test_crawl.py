@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -230,3 +232,76 @@ def test_the_estimate_counts_what_all_workers_do() -> None:
     progress.started -= 4.0
     assert progress.seconds_left == pytest.approx(4.0 / 40 * 70, rel=0.1)
     assert "60 waiting for a worker" in progress.text()
+
+
+async def test_a_deployment_without_another_schema_is_not_linted_again(
+    catalog: Catalog, node: ManyPrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with listening(node) as url:
+        await crawled(catalog, url)
+
+        def linted(_: object) -> None:
+            raise AssertionError("this schema was linted before")
+
+        monkeypatch.setattr("mcpsol_py.schema.lint.lint", linted)
+        node.deploy(node.addresses[5], 900, idl("shop5"))
+        progress = await crawled(catalog, url)
+    assert (progress.read, progress.new_versions) == (1, 0)
+
+
+async def test_a_program_that_can_be_read_again_is_no_fault_any_more(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    address = node.addresses[0]
+    with listening(node) as url:
+        node.deploy(address, 500, {"instructions": "none"})
+        await crawled(catalog, url)
+        assert list(catalog.faults) == [str(address)]
+        node.deploy(address, 501, idl("shop0"))
+        await crawled(catalog, url)
+    assert catalog.faults == {}
+
+
+async def test_programs_that_are_read_together_take_few_requests(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    """One for the IDL accounts of all, one for their deployments, and one to each for its list_tools."""
+    with listening(node) as url:
+        crawl = Crawl(catalog, url, at_once=20)
+        await crawl.run()
+        await crawl.close()
+    assert node.asked["getMultipleAccounts"] == 2 * COUNT / 20
+    assert node.asked["simulateTransaction"] == COUNT
+
+
+async def test_a_program_that_is_deployed_while_it_is_read_is_read_again(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    """The others that were read together with it are not."""
+    address = node.addresses[1]
+
+    def deployed_meanwhile(*_: object) -> object:
+        node.do_simulateTransaction = ManyPrograms.do_simulateTransaction.__get__(node)  # type: ignore[method-assign]
+        node.deploy(address, 900, idl("shop1", version="2"))
+        return node.do_simulateTransaction()
+
+    node.do_simulateTransaction = deployed_meanwhile  # type: ignore[method-assign]
+    with listening(node) as url:
+        await crawled(catalog, url)
+    (only,) = catalog.records.program(str(address)).versions
+    assert (only.first_slot, only.version) == (900, "2")
+    assert node.idls_read == Counter({str(key): 1 for key in node.addresses}) + Counter(
+        [str(address)]
+    )
+
+
+async def test_large_idl_accounts_are_read_on_their_own(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    """A hundred of the largest accounts would be more than an answer may have."""
+    large, address = random.Random(1).randbytes(700_000).hex(), node.addresses[0]
+    node.deploy(address, 900, {**idl("shop0"), "docs": [large]})
+    with listening(node) as url:
+        progress = await crawled(catalog, url)
+    assert progress.read == COUNT
+    assert [key for key, times in node.idls_read.items() if times > 1] == [str(address)]
