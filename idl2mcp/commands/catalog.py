@@ -14,9 +14,16 @@ from mcpsol_py.utc import time_of
 
 if TYPE_CHECKING:
     from mcpsol_py.catalog import Catalog, Hit
-    from mcpsol_py.catalog.records import NewVersion, ProgramRow, Recorded, VersionRow
+    from mcpsol_py.catalog.records import (
+        Conflict,
+        NewVersion,
+        ProgramRow,
+        Recorded,
+        VersionRow,
+    )
 
 _FAULTS_SHOWN = 20
+_PATHS_SHOWN = 3
 
 
 @click.group("catalog")
@@ -261,23 +268,18 @@ def search(words: tuple[str, ...], limit: int, place: str, as_json: bool) -> Non
 def show(program: str, place: str, as_json: bool) -> None:
     """Show PROGRAM (an address, a key or a name): its versions, their lint, and conflicts between sources."""
     from mcpsol_py.catalog import Catalog
-    from mcpsol_py.catalog.records import conflicts
 
     with Catalog.open(place) as catalog:
         row = catalog.records.program(program)
-    pairs = conflicts(row)
+        found = catalog.records.conflicts(row)
     document = {
         **_program_facts(row),
         "versions": list(map(dataclasses.asdict, row.versions)),
-        "conflicts": [[one.id, other.id] for one, other in pairs],
+        "conflicts": [[one.preferred.id, one.other.id] for one in found],
     }
     callable_at = row.address or "no address is known, so it cannot be called"
     lines = [f"{row.name} ({callable_at})", *map(_version_line, row.versions)]
-    lines += [
-        f"conflict: {one.source} ({one.hash[:12]}) and {other.source} ({other.hash[:12]}) differ at "
-        f"the same time; {one.source} counts"
-        for one, other in pairs
-    ]
+    lines += list(map(_conflict_line, found))
     report.emit(document, lines, as_json=as_json)
 
 
@@ -362,6 +364,15 @@ def _version_line(row: VersionRow) -> str:
     return (
         f"  {row.hash[:12]}  {row.source}  slots {first} to {last}  {row.instructions} instructions  "
         f"lint: {problems}  seen {time_of(row.seen_ms)}  {row.origin}"
+    )
+
+
+def _conflict_line(conflict: Conflict) -> str:
+    one, other = conflict.preferred, conflict.other
+    places = ", ".join(conflict.paths[:_PATHS_SHOWN])
+    return (
+        f"conflict: {one.source} ({one.hash[:12]}) and {other.source} ({other.hash[:12]}) differ at "
+        f"the same time in {places}; {one.source} counts"
     )
 
 

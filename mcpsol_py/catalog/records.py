@@ -10,7 +10,8 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import lru_cache
+from itertools import combinations, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from mcpsol_py.model.identity import form_hash
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.serial import model_from_json, model_to_json
 from mcpsol_py.names import clean_text, letters
+from mcpsol_py.schema.comparison.agreement import contradictions
 from mcpsol_py.utc import now_ms
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_INSTRUCTIONS",
+    "Conflict",
     "NewVersion",
     "ProgramRead",
     "ProgramRow",
@@ -44,7 +47,6 @@ __all__ = [
     "Records",
     "SEED",
     "VersionRow",
-    "conflicts",
 ]
 
 #: A program with more instructions is refused: no real one has a tenth of it, and reading it costs everyone.
@@ -54,11 +56,14 @@ _MOST_BYTES = 64 * 1024 * 1024
 _FINDINGS_KEPT = 20
 #: Versions of a program have this share of the smaller one's instructions in common.
 _COMMON = 0.6
+#: Pairs of versions whose comparison is kept.
+_COMPARED = 4096
 #: The kind of source of programs that come with this package.
 SEED = "seed"
 #: Kinds of source, the most trustworthy first.
+_TOOLS = "list_tools"
 _SOURCES = (
-    "list_tools",
+    _TOOLS,
     "Program Metadata",
     "Program Metadata (Foundation)",
     "Anchor IDL account",
@@ -174,18 +179,24 @@ class Recorded:
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def conflicts(program: ProgramRow) -> list[tuple[VersionRow, VersionRow]]:
-    """Return pairs of versions of one time that disagree, the preferred one first.
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two versions of one time that contradict each other. `paths`: where, as far as it is known."""
+
+    preferred: VersionRow
+    other: VersionRow
+    paths: tuple[str, ...]
+
+
+def _of_one_time(program: ProgramRow) -> Iterator[tuple[VersionRow, VersionRow]]:
+    """Yield pairs of versions of one time, the preferred one first.
 
     Versions whose time is not known are in no pair: they may be of different times.
     """
     dated = [one for one in program.versions if one.first_slot is not None]
-    return [
-        (one, other)
-        for place, one in enumerate(dated)
-        for other in dated[place + 1 :]
-        if one.hash != other.hash and _overlap(one, other)
-    ]
+    for one, other in combinations(dated, 2):
+        if one.hash != other.hash and _overlap(one, other):
+            yield one, other
 
 
 def _overlap(one: VersionRow, other: VersionRow) -> bool:
@@ -199,6 +210,8 @@ class Records:
 
     def __init__(self, database: CatalogDatabase) -> None:
         self._db = database
+        # The contradictions of two versions by their ids: a recorded version stays as it is.
+        self._compared = lru_cache(_COMPARED)(self._compare)
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
@@ -380,13 +393,32 @@ class Records:
 
     def model(self, version: VersionRow) -> ProgramModel:
         """Return the model of a version. Raises SourceError if it was written by a newer release."""
-        query = select(versions.c.model).where(versions.c.id == version.id)
-        packed = self._db.run(lambda connection: connection.execute(query).scalar_one())
-        return unpacked_model(packed)
+        return unpacked_model(self.packed(version))
+
+    def conflicts(self, program: ProgramRow) -> list[Conflict]:
+        """Return the versions of one time that contradict each other in what both say."""
+        found = []
+        for one, other in _of_one_time(program):
+            tools = (one.source == _TOOLS, other.source == _TOOLS)
+            if paths := self._compared(one.id, other.id, tools):
+                found.append(Conflict(one, other, paths))
+        return found
+
+    def _compare(
+        self, one: int, other: int, lists_of_tools: tuple[bool, bool]
+    ) -> tuple[str, ...]:
+        try:
+            models = map(unpacked_model, map(self._packed, (one, other)))
+            return tuple(contradictions(*models, lists_of_tools=lists_of_tools))
+        except McpsolError as error:
+            return (f"they cannot be compared: {error}",)
 
     def packed(self, version: VersionRow) -> bytes:
         """Return the packed model of a version, as `packed_model` makes it."""
-        query = select(versions.c.model).where(versions.c.id == version.id)
+        return self._packed(version.id)
+
+    def _packed(self, number: int) -> bytes:
+        query = select(versions.c.model).where(versions.c.id == number)
         return bytes(
             self._db.run(lambda connection: connection.execute(query).scalar_one())
         )

@@ -19,7 +19,7 @@ from mcpsol_py.bridge.explorer.content import (
     TableBlock,
 )
 from mcpsol_py.catalog.catalog import Catalog
-from mcpsol_py.catalog.records import ProgramRow, VersionRow, conflicts
+from mcpsol_py.catalog.records import Conflict, ProgramRow, VersionRow
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.model.program import (
     Account,
@@ -39,6 +39,8 @@ __all__ = ["CataloguePage"]
 _PAGE, _MOST_ROWS = 100, 300
 _LONGEST_DOCS, _LONGEST_LINE = 400, 600
 _HASH = 12
+#: Places of a conflict that are named.
+_PATHS = 3
 _TOP = (("/catalogue", "Catalogue"),)
 
 
@@ -104,7 +106,7 @@ def _list_page(catalog: Catalog, query: Mapping[str, str]) -> PageContent:
     table = TableBlock(
         "",
         ("Program", "Address", "Categories", "Versions", "Source", "Notes"),
-        [_list_row(row, categories) for row, categories in shown],
+        [_list_row(catalog, row, categories) for row, categories in shown],
         empty="No program fits.",
     )
     blocks: list[Block] = [table]
@@ -133,7 +135,9 @@ def _list_page(catalog: Catalog, query: Mapping[str, str]) -> PageContent:
     )
 
 
-def _list_row(row: ProgramRow, categories: Sequence[str]) -> Sequence[Cell]:
+def _list_row(
+    catalog: Catalog, row: ProgramRow, categories: Sequence[str]
+) -> Sequence[Cell]:
     name = Cell(clean_text(row.name, 80) or "no name", href=_program_path(row.key))
     return (
         name,
@@ -141,7 +145,7 @@ def _list_row(row: ProgramRow, categories: Sequence[str]) -> Sequence[Cell]:
         Cell(", ".join(categories)),
         Cell(str(len(row.versions)), "number"),
         Cell(row.current.source),
-        _state(row),
+        _state(catalog, row),
     )
 
 
@@ -149,9 +153,9 @@ def _address(row: ProgramRow) -> Cell:
     return Cell("none known") if row.address is None else Cell(row.address, "code")
 
 
-def _state(row: ProgramRow) -> Cell:
+def _state(catalog: Catalog, row: ProgramRow) -> Cell:
     """Return the worst that is known of a program."""
-    if conflicts(row):
+    if catalog.records.conflicts(row):
         return Cell("sources differ", "bad")
     errors = (row.current.lint or {}).get("errors", 0)
     return Cell(f"{errors} lint errors", "bad") if errors else Cell("")
@@ -174,7 +178,11 @@ def _program_page(
         ),
         ("First seen", Cell(time_of(row.seen_ms))),
     ]
-    blocks: list[Block] = [FactsBlock("", rows), _versions(row), *_conflicts(row)]
+    blocks: list[Block] = [
+        FactsBlock("", rows),
+        _versions(row),
+        *_conflicts(catalog, row),
+    ]
     older = (
         _version_with(row, query.get("older", ""))
         or row.versions[min(1, len(row.versions) - 1)]
@@ -253,17 +261,19 @@ def _lint(version: VersionRow) -> Cell:
     return Cell(text, "bad") if errors else Cell(text)
 
 
-def _conflicts(row: ProgramRow) -> list[Block]:
-    rows = [
-        (
-            Cell(_version_name(one)),
-            Cell(_version_name(other)),
-            Cell(f"{one.source} counts"),
-        )
-        for one, other in conflicts(row)
-    ]
-    columns = ("One source", "Another at the same time", "What counts")
+def _conflicts(catalog: Catalog, row: ProgramRow) -> list[Block]:
+    rows = list(map(_conflict_row, catalog.records.conflicts(row)))
+    columns = ("One source", "Another at the same time", "Where", "What counts")
     return [TableBlock("Conflicts", columns, rows)] if rows else []
+
+
+def _conflict_row(conflict: Conflict) -> Sequence[Cell]:
+    return (
+        Cell(_version_name(conflict.preferred)),
+        Cell(_version_name(conflict.other)),
+        Cell(_short(", ".join(conflict.paths[:_PATHS]))),
+        Cell(f"{conflict.preferred.source} counts"),
+    )
 
 
 def _difference(catalog: Catalog, older: VersionRow, newer: VersionRow) -> TableBlock:

@@ -51,7 +51,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.model.visit import children, map_children
 from mcpsol_py.names import snake
 
-__all__ = ["comparable", "facts"]
+__all__ = ["comparable", "exact_type", "facts", "flat_accounts", "seeds_text"]
 
 _Facts = Iterator[tuple[str, str]]
 
@@ -112,19 +112,19 @@ def _arguments(resolver: Resolver, at: str, instruction: Instruction) -> _Facts:
             value = _json(write_value(arg.default.value))
             yield (
                 f"{at}.constant.{snake(arg.name)}",
-                f"{_exact(resolver, arg.type)} {value}",
+                f"{exact_type(resolver, arg.type)} {value}",
             )
     for name, source in instruction.arg_values:
         yield f"{at}.args.{snake(name)}.default", _json(to_json(source))
 
 
 def _accounts(at: str, instruction: Instruction) -> _Facts:
-    accounts = list(_flat(instruction.accounts))
+    accounts = list(flat_accounts(instruction.accounts))
     yield f"{at}.accounts", ", ".join(name for name, _ in accounts)
     for name, account in accounts:
         yield f"{at}.accounts.{name}", _flags(account)
         if account.pda is not None:
-            yield f"{at}.accounts.{name}.seeds", _seeds(account.pda)
+            yield f"{at}.accounts.{name}.seeds", seeds_text(account.pda)
         if account.default is not None:
             yield f"{at}.accounts.{name}.default", _default(account.default)
         yield from _docs(f"{at}.accounts.{name}", account.docs)
@@ -134,14 +134,14 @@ def _accounts(at: str, instruction: Instruction) -> _Facts:
         yield f"{at}.optional_accounts", instruction.optional_accounts
 
 
-def _flat(
+def flat_accounts(
     items: Iterable[Account | AccountGroup], group: str = ""
 ) -> Iterator[tuple[str, Account]]:
     """Yield accounts with their names; those of a group are named "group.name"."""
     for item in items:
         name = f"{group}{snake(item.name)}"
         if isinstance(item, AccountGroup):
-            yield from _flat(item.accounts, f"{name}.")
+            yield from flat_accounts(item.accounts, f"{name}.")
         else:
             yield name, item
 
@@ -196,13 +196,15 @@ def _flags(account: Account | RemainingAccounts) -> str:
 
 def _default(value: Value) -> str:
     """Describe the value that a call fills in for an account: a derived address in the words of seeds."""
-    return _seeds(value.pda) if isinstance(value, PdaValue) else _json(to_json(value))
+    return (
+        seeds_text(value.pda) if isinstance(value, PdaValue) else _json(to_json(value))
+    )
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------
 
 
-def _seeds(pda: Pda) -> str:
+def seeds_text(pda: Pda) -> str:
     """Describe how an address is derived, in the same words for every dialect."""
     program = f" of {_program(pda.program)}" if pda.program is not None else ""
     return ", ".join(_seed(seed) for seed in pda.seeds) + program
@@ -257,10 +259,10 @@ def _path(parts: Iterable[str]) -> str:
 def _type(resolver: Resolver, at: str, node: Type) -> _Facts:
     """Yield a type's text for people, and its whole form."""
     yield at, type_text(_expanded(resolver, node, (), _as_struct))
-    yield f"{at} (bytes)", _exact(resolver, node)
+    yield f"{at} (bytes)", exact_type(resolver, node)
 
 
-def _exact(resolver: Resolver, node: Type) -> str:
+def exact_type(resolver: Resolver, node: Type) -> str:
     """Return the whole form of a type: the JSON form of the model, and the layouts of C types in it."""
     layouts = [f"{each.layout} {each.align}" for each in _definitions(resolver, node)]
     special = [text for text in layouts if text != "borsh None"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from sqlalchemy import inspect
 
 from mcpsol_py.catalog import Catalog
 from mcpsol_py.catalog.exchange import export, import_file
-from mcpsol_py.catalog.records import MOST_INSTRUCTIONS, NewVersion, conflicts
+from mcpsol_py.catalog.records import MOST_INSTRUCTIONS, NewVersion
 from mcpsol_py.catalog.store.database import CatalogDatabase
 from mcpsol_py.catalog.store.schema import metadata
 from mcpsol_py.errors import SourceError, StorageError, UnknownName
 from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.program import Program
+from mcpsol_py.schema.pages import write_pages
 from mcpsol_py.sources.detect import read
 from tests.unit.catalog.shops import ADDRESS, OTHER, idl
 
@@ -28,6 +31,14 @@ def model(*args: Any, **changes: Any) -> ProgramModel:
 
 def new(version: str, source: str, first_slot: int | None = None) -> NewVersion:
     return NewVersion(model(version=version), source, f"{source} {version}", first_slot)
+
+
+def wide(version: str, first_slot: int | None = None) -> NewVersion:
+    """A file whose buyProduct takes another type than that of the others."""
+    buy, *others = idl()["instructions"]
+    changed = {**buy, "args": [{"name": "amount", "type": "u128"}]}
+    of_file = model(version=version, instructions=[changed, *others])
+    return NewVersion(of_file, "file", f"file {version}", first_slot)
 
 
 @pytest.fixture
@@ -103,13 +114,14 @@ def test_a_changed_schema_ends_the_version_before_it(catalog: Catalog) -> None:
 def test_sources_of_one_time_that_disagree_are_a_conflict_and_the_chain_counts(
     catalog: Catalog,
 ) -> None:
-    catalog.record(
-        [new("of the file", "file", 10), new("of the chain", "Anchor IDL account", 10)]
-    )
+    of_the_chain = new("of the chain", "Anchor IDL account", 10)
+    catalog.record([wide("of the file", 10), of_the_chain])
     row = catalog.records.program(ADDRESS)
     assert row.current.source == "Anchor IDL account"
-    ((preferred, other),) = conflicts(row)
-    assert (preferred.source, other.source) == ("Anchor IDL account", "file")
+    (conflict,) = catalog.records.conflicts(row)
+    assert conflict.preferred.source == "Anchor IDL account"
+    assert conflict.other.source == "file"
+    assert conflict.paths == ("buy_product.args.amount",)
     assert catalog.program(ADDRESS).model.version == "of the chain"
 
 
@@ -135,11 +147,25 @@ def test_the_more_trustworthy_source_counts(
     assert catalog.records.program(ADDRESS).current.source == better
 
 
+def test_sources_of_one_time_that_agree_in_what_both_say_are_no_conflict(
+    catalog: Catalog,
+) -> None:
+    """A list of tools has no version, and less than an IDL."""
+    full = model("of the file")
+    tools = replace(Program.from_pages(write_pages(full)).model, address=ADDRESS)
+    catalog.record(
+        [NewVersion(full, "file", "", 10), NewVersion(tools, "list_tools", "", 10)]
+    )
+    row = catalog.records.program(ADDRESS)
+    assert len({one.hash for one in row.versions}) == 2
+    assert catalog.records.conflicts(row) == []
+
+
 def test_versions_of_unknown_time_are_no_conflict(catalog: Catalog) -> None:
-    catalog.record([new("1", "file"), new("2", "file")])
+    catalog.record([new("1", "file"), wide("2")])
     row = catalog.records.program(ADDRESS)
     assert len(row.versions) == 2
-    assert conflicts(row) == []
+    assert catalog.records.conflicts(row) == []
 
 
 def test_an_idl_without_an_address_has_a_key_and_joins_its_program_in_search(

@@ -13,7 +13,6 @@ import pytest
 
 from mcpsol_py.catalog import Catalog
 from mcpsol_py.catalog.crawl import Crawl, Progress
-from mcpsol_py.catalog.records import conflicts
 from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.errors import SourceError
 from tests.functional.idl_accounts import metadata_account, packed
@@ -213,7 +212,7 @@ async def test_sources_of_one_program_that_differ_are_a_conflict(
 ) -> None:
     """Both IDL accounts are read, and lint is recorded with each."""
     address = node.addresses[0]
-    content = packed(idl("shop0", version="other"))
+    content = packed(idl("shop0", instructions=idl()["instructions"][:2]))
     node.accounts[str(metadata_address(address))] = metadata_account(address, content)
     with listening(node) as url:
         done = await crawled(catalog, url)
@@ -223,7 +222,8 @@ async def test_sources_of_one_program_that_differ_are_a_conflict(
         "Program Metadata",
         "Anchor IDL account",
     ]
-    assert len(conflicts(row)) == 1
+    (conflict,) = catalog.records.conflicts(row)
+    assert conflict.paths == ("close_shop",)
     assert all(one.lint is not None for one in row.versions)
 
 
