@@ -5,6 +5,7 @@
   connection for long.
 - An idle connection is kept for 75 seconds. Clients and proxies keep theirs for 5 to 60 seconds, so
   they do not send a request into a connection that the server is closing.
+- A response's head and body leave in one write, so that the client wakes up once for them.
 - X-Forwarded-For is believed only from the configured proxies. Otherwise a client could choose the
   address that it is counted as.
 """
@@ -37,6 +38,8 @@ _GRACE = {signal.SIGINT: 1, signal.SIGTERM: 30}
 _CUT_OFF = "ASGI callable returned without completing response."
 #: Connections that may wait to be accepted, as uvicorn's own default.
 _BACKLOG = 2_048
+#: Bytes of a response that wait for the rest of it at most.
+_GATHERED = 64 * 1024
 #: The limit of open files is raised to this if the system allows it: each client needs one.
 _OPEN_FILES = 65_536
 _TIMEOUT_RESPONSE = (
@@ -176,8 +179,48 @@ def _raise_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+class _Gathering:
+    """A transport that writes at once what is given to it in one turn of the event loop.
+
+    uvicorn writes a response's head, its body and its end one after the other.
+    """
+
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Write *data* when this turn ends, or now if much has gathered."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= _GATHERED:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what has gathered, then close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._parts:
+            whole = b"".join(self._parts)
+            self._parts, self._size = [], 0
+            self._transport.write(whole)
+
+
 def _protocol() -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP/1.1 protocol with timeouts. The original waits forever for a head."""
+    """Return uvicorn's HTTP/1.1 protocol with timeouts, and one write for a response.
+
+    The original waits forever for a head.
+    """
     from uvicorn.protocols.http import h11_impl
 
     idle, body = h11_impl.h11.IDLE, h11_impl.h11.SEND_BODY  # type: ignore[attr-defined]  # uvicorn's own dependency
@@ -194,7 +237,8 @@ def _protocol() -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
             """Start to wait for the first request."""
-            super().connection_made(transport)
+            gathering: Any = _Gathering(transport, self.loop)
+            super().connection_made(gathering)
             self._update_timer()
 
         def handle_events(self) -> None:
