@@ -33,6 +33,7 @@ from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, error_reply
 from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, PolicyError
 from mcpsol_py.items import picked, without_nulls
@@ -250,6 +251,16 @@ class Bridge:
         except McpsolError as error:
             return error_reply(error, self._book_of(name, arguments))
         return None
+
+    def waits_for_nothing(self, name: str) -> bool:
+        """Return True if a call of this tool asks no node, nobody for confirmation, and takes no payment."""
+        tool = self.box.tools.get(name)
+        if tool is None or tool.served is None or tool.kind != "instruction":
+            return False
+        chain = tool.served.transport
+        is_here = chain is None or isinstance(chain, SvmTransport)
+        waits = self.catalog is not None or tool.sends_in(self.mode)
+        return is_here and not waits and self.price(name) is None
 
     def _book_of(self, name: str, arguments: Mapping[str, Any] | None) -> AddressBook:
         """Return the names on the chain of the tool that a call means, or of the only chain."""

@@ -27,6 +27,7 @@ from mcpsol_py.bridge.explorer.site import PlaySender
 from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, bearer_token, peer_of
 from mcpsol_py.bridge.http.auth import Tokens, Verifier
 from mcpsol_py.bridge.http.connections import serve_app
+from mcpsol_py.bridge.http.immediate_answers import answer_immediately
 from mcpsol_py.bridge.http.oauth import OAuth
 from mcpsol_py.bridge.http.operations import (
     OperatorPages,
@@ -68,6 +69,7 @@ def http_app(
     operators = Operators(settings, verifier)
     clients = None if settings.public else verifier
     app: App = _mcp_endpoint(server, settings, clients)
+    answer_immediately(server.session_manager, bridge)
     server.middleware.append(count_running_calls)
     if clients is not None:
         server.middleware.append(ScopeMiddleware(bridge))
