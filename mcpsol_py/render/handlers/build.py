@@ -18,6 +18,7 @@ from mcpsol_py.bodies.tree import (
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions, is_bundled
+from mcpsol_py.render.handlers.lints import allowed_lints
 from mcpsol_py.render.handlers.names import RustNames, StructNames
 from mcpsol_py.render.handlers.statements import function_lines
 from mcpsol_py.render.rust import IdentifierPool, Rust, code
@@ -108,7 +109,8 @@ def program_handlers(
 def _handler(
     ix: Instruction, function: Function, names: RustNames, dialect: Dialect
 ) -> HandlerView:
-    lines = [
+    lines = allowed_lints(function)
+    lines += [
         dialect.different(names.accounts[one], names.accounts[other])
         for one, other in must_differ(ix, function)
     ]
@@ -166,11 +168,12 @@ def _helper(
     if is_bundled(kind for _, kind in ordered):
         listed = ", ".join(shown[name] for name, _ in ordered)
         parameters = [f"({listed}): ({', '.join(kinds)})"]
+    lines = allowed_lints(function) + function_lines(function, names, crate.dialect)
     return HelperView(
         name=code(helpers[function.name]),
         parameters=code(", ".join(parameters)),
         result=code("()" if function.returns is None else types.type(function.returns)),
-        lines=tuple(map(code, function_lines(function, names, crate.dialect))),
+        lines=tuple(map(code, lines)),
     )
 
 
