@@ -16,10 +16,14 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import connect, connect_sync, load
+from mcpsol_py.model.usable import for_callers
+from mcpsol_py.schema.anchor_idl import to_anchor
+from mcpsol_py.sources.spec import read_spec
 
 PROGRAM = Pubkey.new_unique()
 #: Files that anchorpy's reader refuses: an instruction without the key `args`.
 UNREAD = {"legacy__candy_machine_core"}
+UNREADABLE = "did not match any variant|invalid type|missing field|unknown variant"
 IDL: dict[str, Any] = {
     "version": "0.1.0",
     "name": "bank",
@@ -123,3 +127,33 @@ def test_every_shared_idl_that_anchorpy_reads_gives_the_same_model(
         ]
         read += 1
     assert read >= 15
+
+
+def test_anchorpy_reads_no_idl_of_anchor_0_30_and_later(
+    shared_idls: Path, repo: Path
+) -> None:
+    """Neither Anchor's own documents nor ours: it knows the form before 0.30 only, which has no discriminators.
+
+    That form cannot say that x402's are one byte long, so anchorpy cannot call x402 by any IDL.
+    """
+    ours, losses = to_anchor(read_spec(repo / "programs/x402/spec.py"))
+    lost = " ".join(loss.message for loss in losses)
+    assert "discriminator" not in lost
+    assert {len(ix["discriminator"]) for ix in ours["instructions"]} == {1}
+    theirs = [path.read_text() for path in sorted(shared_idls.glob("anchor__*.json"))]
+    assert len(theirs) >= 20
+    for document in [json.dumps(ours), *theirs]:
+        with pytest.raises(Exception, match=UNREADABLE):  # of a class without a place
+            Idl.from_json(document)
+
+
+def test_beside_anchorpy_the_idl_of_x402_is_ours_to_read(repo: Path) -> None:
+    spec = repo / "programs/x402/spec.py"
+    document, _ = to_anchor(read_spec(spec))
+    model, again = for_callers(read_spec(spec)), load(document).model
+    assert [(ix.name, ix.args, ix.discriminator) for ix in again.instructions] == [
+        (ix.name, ix.args, ix.discriminator) for ix in model.instructions
+    ]
+    assert [account.name for account in again.accounts] == [
+        account.name for account in model.accounts
+    ]
