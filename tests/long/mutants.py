@@ -28,7 +28,7 @@ from tests.support.random_bodies import spec_text
 
 SEED, BODIES = 101, 30
 #: How many bodies of each mutant run, and the calls of each.
-TAKEN, CALLS = 6, 400
+TAKEN, CALLS = 8, 150
 #: How many handlers share a crate. The compiler's time grows faster than their number.
 PER_CRATE = 60
 #: The part of the mutants that must be noticed.
@@ -146,6 +146,35 @@ def _without_head(text: str) -> str:
     return text.partition("\n")[2]
 
 
+def _changes(base: dict[str, str], sources: dict[str, str]) -> dict[str, int]:
+    """By handler that differs: its lines that do, and its calls of helpers that do."""
+    helpers = _functions(sources["helpers"])
+    changed = {
+        name
+        for name, text in helpers.items()
+        if text != _functions(base["helpers"]).get(name)
+    }
+    for _ in helpers:  # what calls such a helper is another one, too
+        changed |= {name for name in helpers if _calls(helpers[name], changed)}
+    found = {
+        name: len(set(text.splitlines()) - set(base[name].splitlines()))
+        + _calls(text, changed)
+        for name, text in sources.items()
+        if name != "helpers"
+    }
+    return {name: count for name, count in found.items() if count}
+
+
+def _functions(helpers: str) -> dict[str, str]:
+    """The functions of the file of helpers, by name."""
+    parts = re.split(r"^pub fn (\w+)", helpers, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _calls(text: str, functions: set[str]) -> int:
+    return sum(name in functions for name in re.findall(r"\b(\w+)\(", text))
+
+
 @dataclass
 class _Crate:
     """One crate with handlers of many mutants, each beside its own copy of the helpers."""
@@ -162,14 +191,15 @@ class _Crate:
         return sum(map(len, self.mutants.values())) >= PER_CRATE
 
     def add(self, number: int, sources: dict[str, str]) -> bool:
-        """Take a few of a mutant's handlers that differ. Returns whether any does."""
-        changed = [name for name in sources if sources[name] != self.base[name]]
-        if "helpers" in changed:
-            changed += [
-                name for name, text in sources.items() if "crate::helpers::" in text
-            ]
-        handlers = sorted(set(changed) - {"helpers"}, key=lambda name: int(name[1:]))
-        few = random.Random(number).sample(handlers, min(TAKEN, len(handlers)))
+        """Take those of a mutant's handlers that differ most, and as many others. Returns whether any differs."""
+        changes = _changes(self.base, sources)
+        handlers = sorted(changes, key=lambda name: int(name[1:]))
+        most = sorted(handlers, key=changes.__getitem__, reverse=True)[: TAKEN // 2]
+        others = [name for name in handlers if name not in most]
+        few = [
+            *most,
+            *random.Random(number).sample(others, min(TAKEN - len(most), len(others))),
+        ]
         if few:
             self.mutants[number] = {name: sources[name] for name in [*few, "helpers"]}
         return bool(few)

@@ -1,4 +1,14 @@
-"""The rows of the language table in docs/bodies.md, and how each is known in the text of a body."""
+"""The rows of the language table in docs/bodies.md, and how each is known in the text of a body.
+
+A new row of the table takes three steps, and `tests/functional/test_bodies_random.py` fails until they are done:
+
+1. tests/support/random_bodies.py writes it: `special` for a new number, `condition` for a new condition, `statement`
+   for a new statement, ACCOUNTS and OTHERS for what a body takes, HEAD for a helper.
+2. ROWS has its first column, and a pattern for each form that the row shows.
+3. If it reads something, `RandomScene` in tests/support/random_programs.py gives it values that make a difference.
+
+`nice python -m tests.long bodies TARGET --bodies 40` then compares forty bodies with it in Python and in an SVM.
+"""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def sum_of(data: Data, at: u64, who: Pubkey) -> u64:
 def mixed(one: Data, other: Data, at: u64, wide: u128, who: Pubkey) -> u64:
     part = one[2:at]
     same = part[0:2] == other[0:2] or who == other.pubkey(at)
-    return at if same else u64(wide)
+    return at ^ u64(len(part)) if same else u64(wide)
 
 
 def total(s: "Random.S") -> u64:
@@ -200,7 +200,8 @@ class Bodies:
             high(kind) - 1,
             low(kind) if kind[0] == "u" else -1,
         ]
-        return str(self.r.choice([*near, self.r.randint(0, min(high(kind), 1000))]))
+        some = self.r.choice([1, 2, 5, self.r.randint(0, min(high(kind), 100))])
+        return str(self.r.choice(near) if self.r.random() < 0.5 else some)
 
     def atom(self, kind: str, env: dict[str, str]) -> str:
         have = [name for name, found in env.items() if found == kind]
@@ -247,7 +248,7 @@ class Bodies:
 
     def conversion(self, kind: str, env: dict[str, str], depth: int) -> str:
         fits = [k for k in KINDS if low(kind) <= low(k) and high(k) <= high(kind)]
-        other = self.r.choice(fits if self.r.random() < 0.8 else KINDS)
+        other = self.r.choice(fits if self.r.random() < 0.7 else KINDS)
         return f"{kind}({self.number(other, env, depth)})"
 
     def end(self, kind: str, env: dict[str, str], depth: int) -> str:
@@ -278,9 +279,8 @@ class Bodies:
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             held += [self.data_number(kind, env), self.data_sum(env)]
             held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
-            held += [
-                f"u64(len({self.r.choice(['pairs', 'numbers', 'keys', 'crowd'])}))"
-            ]
+            lists = self.r.sample(["pairs", "numbers", "keys", "crowd"], 2)
+            held += [f"u64(len({items}))" for items in lists]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
         if kind == "i64":
             larger = f"larger({self.atom(kind, env)}, {self.number(kind, env, depth)})"
@@ -305,9 +305,12 @@ class Bodies:
         )
 
     def data(self) -> str:
-        return self.r.choice(
-            ["blob.data", "blob.data", "wallet.data", "sysvar.data_at(0)"]
-        )
+        """Data that is most often there: a wallet has none, and an instruction may have little."""
+        if self.r.random() < 0.1:
+            return self.r.choice(
+                ["wallet.data", "sysvar.data_at(0)", "sysvar.data_at(0)"]
+            )
+        return "blob.data"
 
     def data_number(self, kind: str, env: dict[str, str]) -> str:
         data, at = self.data(), self.offset(env)
@@ -319,7 +322,8 @@ class Bodies:
     def data_sum(self, env: dict[str, str]) -> str:
         data, at, who = self.data(), self.offset(env), self.r.choice(ADDRESSES)
         at = f"u64({at})" if at.isdigit() else at
-        wide = f"mixed({data}, {self.data()}, {at}, {self.atom('u128', env)}, {who})"
+        far = self.r.choice(["u64(2)", "u64(7)", "u64(40)", at])
+        wide = f"mixed({data}, {self.data()}, {far}, {self.atom('u128', env)}, {who})"
         return self.r.choice([f"sum_of({data}, {at}, {who})", wide])
 
     def data_condition(self, env: dict[str, str]) -> str:
@@ -333,7 +337,7 @@ class Bodies:
             [
                 f"{r.choice(['blob', 'wallet', 'tokens'])}.program {equal} {who}",
                 f"{data}.pubkey({self.offset(env)}) {equal} {who}",
-                f"sysvar.program_at({r.choice(['0', '0', '1'])}) {equal} {who}",
+                f"sysvar.program_at({r.choice(['0', '0', '0', '1'])}) {equal} {who}",
                 f"len({data}) {order} {r.choice([0, 5, 40, 41])}",
                 f"{data}[{r.choice(['0:2', ':2', '3:5'])}] {equal} {r.choice(PAIRS)}",
                 f"{data}[8:40] {equal} {r.choice(KEYS)}",
@@ -344,14 +348,18 @@ class Bodies:
     def data_lines(self, env: dict[str, str], level: int) -> list[str]:
         """A variable that holds data, and what is read of it before another program is called."""
         pad, held, found = "    " * level, f"d{self.made + 1}", f"v{self.made + 2}"
-        self.made += 2
+        size = f"v{self.made + 3}"
+        self.made += 3
         stop = f"min({self.atom('u64', env)}, u64(30))"
         part = self.r.choice([f"[{self.offset(env)}:]", f"[1:{stop}]", "", ""])
         kind = self.r.choice(KINDS)
-        lines = [f"{pad}{held} = {self.data()}{part}"]
+        lines = [
+            f"{pad}{held} = {self.data()}{part}",
+            f"{pad}{size} = u64(len({held}))",
+        ]
         lines += [f"{pad}if len({held}) > 20:", f"{pad}    {found} = {held}.{kind}(4)"]
         lines += [f"{pad}else:", f"{pad}    {found} = {self.atom(kind, env)}"]
-        env[found] = kind
+        env |= {found: kind, size: "u64"}
         return lines
 
     def hash(self, env: dict[str, str]) -> str:
@@ -413,12 +421,15 @@ class Bodies:
                     *(
                         "s.open",
                         "flag",
+                        "not flag",
+                        "not s.open",
                         "(s.open == flag)",
                         "True",
                         "(flag != (s.open and flag))",
                     ),
                     *(
                         "coins.is_frozen",
+                        "not coins.is_frozen",
                         "coins.delegate is None",
                         "purse.delegate is not None",
                     ),
@@ -445,15 +456,29 @@ class Bodies:
     def block(self, env: dict[str, str], count: int, level: int) -> list[str]:
         out: list[str] = []
         for _ in range(count):
-            out += self.statement(env, level)
+            known = len(env)
+            lines = self.statement(env, level)
+            is_free = level == 2 and len(env) == known
+            out += self.sometimes(lines) if is_free else lines
         return out or [f"{'    ' * level}pass"]
+
+    def sometimes(self, lines: list[str]) -> list[str]:
+        """Lines of a body that run in some calls only, so that what fails in them does not hide what follows."""
+        if not lines or self.r.random() < 0.3:
+            return lines
+        return [
+            f"        if {self.r.choice(SOMETIMES)}:",
+            *(f"    {line}" for line in lines),
+        ]
 
     def statement(self, env: dict[str, str], level: int) -> list[str]:
         r, pad, kind = self.r, "    " * level, self.r.choice(KINDS)
         which = r.random()
+        if which < 0.03:
+            return r.choice([self.match, self.data_lines, self.data_lines])(env, level)
         if which < 0.16:
             self.made += 1
-            name, value = f"v{self.made}", self.number(kind, env, 3)
+            name, value = f"v{self.made}", self.number(kind, env, 2)
             env[name] = kind
             return [f"{pad}{name}{r.choice(['', f': {kind}'])} = {value}"]
         if which < 0.34:
@@ -728,7 +753,7 @@ class Bodies:
             given = f"decimals={self.r.choice(['coin.decimals', 'u8(6)', 'u8(6)', 'a_u8'])}, {given}"
         who, authority = (
             self.r.choice(["s", "owner", "other"]),
-            self.r.choice(["owner", "s", "s"]),
+            self.r.choice(["owner"] * 5 + ["s"]),
         )
         return f"{call}({given.format(who=who, authority=authority)})"
 
@@ -794,6 +819,10 @@ TAKES_EVENTS = """\
         return
 """
 MODES = ["Slow", "Fast", "Off"]
+#: Conditions that hold in about a third of all calls, for different ones.
+SOMETIMES = ["flag", "s.open", *(f"mode == Mode.{mode}" for mode in MODES)]
+SOMETIMES += ["other.open and flag", *(f"s.f_{kind} > 2" for kind in KINDS)]
+SOMETIMES += [f"a_{kind} & 3 < 2" for kind in KINDS]
 PAIRS = ['b"\\x02\\x00"', 'b"\\x00\\x00"', "TWO"]
 KEYS = ["s.mark", "other.mark", "mark"]
 ADDRESSES = [

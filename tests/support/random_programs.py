@@ -61,10 +61,10 @@ def make_workspace(crate: Path, target: str) -> None:
 def value(r: random.Random, kind: str) -> int:
     """A number of the type, most often near zero or near an end."""
     which = r.random()
-    if which < 0.5:
+    if which < 0.7:
         near = r.choice([0, 1, 2, 3, 5, 7, 10, 100, -1, -2])
         return max(low(kind), min(high(kind), near))
-    if which < 0.75:
+    if which < 0.85:
         ends = [
             high(kind),
             high(kind) - 1,
@@ -81,9 +81,9 @@ def listed(r: random.Random) -> bytes:
     made = b""
     for _ in range(r.randint(0, 3)):
         kind, length = r.choice([1, 2, 3, 14, 18, 0xFFFF, 0]), r.choice([0, 1, 4, 40])
-        data = (
-            bytes(length) if r.random() < 0.6 else bytes([r.randint(0, 255)]) * length
-        )
+        begins = r.choice([0, 0, 0, 1, 2, 3])  # what is not zero
+        data = (bytes([r.randint(0, 255)]) * begins + bytes(length))[:length]
+        data = data[::-1] if r.random() < 0.3 else data
         made += kind.to_bytes(2, "little") + length.to_bytes(2, "little") + data
     return made + r.choice(
         [b"", b"", b"\0", b"\1", b"\5\0\x09", b"\1\0\x20\0\0", bytes(9)]
@@ -170,19 +170,19 @@ class RandomScene:
         ]
         args |= {
             "pair": pair,
-            "who": r.choice([self.stranger, self.owner.pubkey()]),
+            "who": r.choice([self.stranger, self.owner.pubkey(), oracle.address]),
             "flag": r.random() < 0.5,
         }
         accounts: dict[str, Any] = {
             "crowd": self.crowd(name, len(numbers)),
             "s": self.state,
             "other": r.choice([self.state, self.spare])
-            if r.random() < 0.05
+            if r.random() < 0.02
             else self.other,
             "spare": self.spare,
             "tokens": self.tokens,
             "purse": self.purse,
-            "stash": self.purse if r.random() < 0.03 else self.stash,
+            "stash": self.purse if r.random() < 0.02 else self.stash,
             "mint": self.mint,
             "owner": self.owner.pubkey(),
             "interface": interface,
@@ -191,7 +191,7 @@ class RandomScene:
             "coins": coins,
             "change": self.change,
             "any": r.choice(self.any),
-            "blob": self.state if r.random() < 0.05 else self.blob,
+            "blob": self.state if r.random() < 0.02 else self.blob,
             "wallet": self.wallet,
             "sysvar": INSTRUCTIONS_SYSVAR,
             "event_authority": self.event_authority,
@@ -199,7 +199,7 @@ class RandomScene:
         }
         self.put_blob()
         limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))
-        before = (limit,) if r.random() < 0.8 else ()
+        before = (limit,) if r.random() < 0.5 else ()
         oracle.call(name, accounts, args, self.owner, before=before)
 
     def crowd(self, name: str, near: int) -> list[Pubkey]:
@@ -224,8 +224,8 @@ class RandomScene:
             + r.randbytes(6)
             + r.choice([who, *KEYS])
         )
-        data += r.randbytes(100)
-        size = r.choice([0, 1, 9, 40, 41, 140])
+        data += r.randbytes(120)
+        size = r.choice([0, 9, 40, 41]) if r.random() < 0.15 else len(data)
         self.oracle.put_data(
             self.blob, r.choice([self.stranger, TOKEN_2022_PROGRAM]), data[:size]
         )
@@ -254,7 +254,7 @@ class RandomScene:
     def put(self, key: Pubkey) -> None:
         """State with other numbers."""
         fields: dict[str, object] = {f"f_{kind}": value(self.r, kind) for kind in KINDS}
-        owner = self.r.choice([self.stranger, self.owner.pubkey()])
+        owner = self.r.choice([self.stranger, self.owner.pubkey(), self.oracle.address])
         fields["mark"] = self.r.choice(KEYS)
         self.oracle.put_state(
             key, "S", owner=owner, open=self.r.random() < 0.5, **fields
