@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 #: Increase it when tables or words change: an older index is made anew.
-FORMAT = 8
+FORMAT = 9
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL);

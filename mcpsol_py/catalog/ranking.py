@@ -35,13 +35,13 @@ _MATCHED = 0.35
 #: The share of a score that does not depend on the coverage of the question, and on that of the name.
 _UNCOVERED, _IMPRECISE = 0.35, 0.5
 #: The factor of a score whose instruction is not near to the question in meaning; nearness adds up to 1.
-_FAR = 0.1
+_FAR = 0.3
 #: What is left of the score of a program that a question does not name, if it names one.
 _UNNAMED = 0.2
 #: So much faster than a strength does its program's score fall.
 _SHARP = 2.0
 #: A well-known program before strangers, each copy of an instruction after the first, and "swapV2" after "swap".
-_WELL_KNOWN, _COPY, _VERSION = 1.12, 0.88, 0.6
+_WELL_KNOWN, _COPY, _VERSION = 1.12, 0.75, 0.6
 #: Words in names and accounts of instructions that most people do not look for, and what they take from a score.
 _OPERATORS = frozenset(
     map(

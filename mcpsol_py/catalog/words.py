@@ -29,7 +29,7 @@ MAX_TEXT = 4000
 #: The longest word, which is an address, and the longest identifier that is split into words.
 _MAX_WORD, _MAX_NAME = 44, 200
 _TOKEN = re.compile(r"[0-9A-Za-z_\u0080-\uffff]+")
-_VERSION = re.compile(r"v?\d+")
+_VERSION = re.compile(r"v?\d{1,3}")
 #: Words with hyphens or dots between them, and the version at the end of one.
 _GLUED = re.compile(r"[0-9A-Za-z]+(?:[-_.][0-9A-Za-z]+)*")
 _END_VERSION = re.compile(r"(?<=[a-z]{3})v\d+$")
