@@ -438,6 +438,7 @@ class Bodies:
                     "(not is_mint(any, token_program) or any.decimals == a_u8)",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                     f"is_on_curve({r.choice(ADDRESSES)})",
+                    f"is_on_curve({r.choice(ADDRESSES)})",
                     f"is_before({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})",
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                 ]
