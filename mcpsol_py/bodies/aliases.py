@@ -7,7 +7,7 @@ checks. Token accounts and mints are state of another program, so they need no s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 from mcpsol_py.bodies.tree import (
@@ -17,11 +17,13 @@ from mcpsol_py.bodies.tree import (
     CloseAccount,
     Function,
     IsKind,
+    OpenState,
     SetField,
     StateArgument,
     StateField,
     find,
 )
+from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Account, Instruction
 
 __all__ = ["must_differ", "must_differ_from_items"]
@@ -41,16 +43,37 @@ def must_differ(ix: Instruction, function: Function) -> list[tuple[str, str]]:
     read = _accounts(ix, find(function.body, (StateField, StateArgument)))
     arguments = find(function.body, AccountArgument)
     free = [each for each in arguments if each.type.name in ("Unchecked", "Signer")]
-    read += [
-        account
-        for account in _accounts(ix, [*find(function.body, AccountData), *free])
-        if account.rules.token is None
-    ]
-    return [
+    data, kinds = find(function.body, AccountData), find(function.body, IsKind)
+    reads: list[AccountData | IsKind | AccountArgument] = [*data, *kinds, *free]
+    looked_at = [each for each in _accounts(ix, reads) if each.rules.token is None]
+    pairs = [
         (one.name, other.name)
-        for one, other in product(written, read)
-        if not other.writable and other.rules.state in (None, one.rules.state)
+        for one, other in product(written, [*read, *looked_at])
+        if not _is_compared(other) and other.rules.state in (None, one.rules.state)
     ]
+    opened = {node.account: node.state for node in find(function.body, OpenState)}
+    return [*pairs, *_beside_opened(ix, opened, names_of(looked_at))]
+
+
+def _is_compared(account: Account) -> bool:
+    """Return whether the generated checks compare an account with other accounts that are written."""
+    return account.writable and account.rules.has_known_data
+
+
+def _beside_opened(
+    ix: Instruction, opened: dict[str, str], looked_at: list[str]
+) -> Iterator[tuple[str, str]]:
+    """Return the accounts whose state a body opens, each with those that may hold the same state or that it reads."""
+    for account, state in opened.items():
+        same = [
+            item.name
+            for item in ix.accounts
+            if isinstance(item, Account) and item.rules.state == state
+        ]
+        others = [name for name, kind in opened.items() if kind == state]
+        later = others[others.index(account) + 1 :]
+        rivals = dict.fromkeys([*same, *later, *looked_at])
+        yield from ((account, rival) for rival in rivals if rival != account)
 
 
 def must_differ_from_items(
@@ -90,6 +113,7 @@ def _accounts(
         | CloseAccount
         | AccountData
         | AccountArgument
+        | IsKind
     ],
 ) -> list[Account]:
     """Return the accounts of *ix* whose state these nodes write or read."""

@@ -12,6 +12,7 @@ from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.data_reads import DATA_METHODS, TRANSACTION_METHODS
 from mcpsol_py.bodies.expressions import Expressions, bounds
 from mcpsol_py.bodies.function import Context, Stopped
+from mcpsol_py.bodies.opening import Opening, is_free
 from mcpsol_py.bodies.scope import (
     ErrorName,
     EventName,
@@ -20,6 +21,7 @@ from mcpsol_py.bodies.scope import (
     Signature,
     TypeName,
     Word,
+    is_bytes,
     is_usable,
     type_name,
 )
@@ -112,6 +114,8 @@ _HOW: dict[
 
 #: The expressions that are an int in Python.
 _COUNTED = (tree.LocalName, tree.DataLength)
+#: The most bytes of return data.
+_MOST_CARRIED = 1024
 #: In place of an account that is not there.
 _NO_ACCOUNT = Account("")
 
@@ -129,6 +133,7 @@ class Calls:
             context.stopped,
         )
         self.expressions = Expressions(context, self.value)
+        self.opening = Opening(context)
 
     # --- calls that have a value
 
@@ -148,6 +153,15 @@ class Calls:
                 return self._is_kind(node, _KIND_WORDS[name])
             case Word("is_owned"):
                 return self._is_owned(node)
+            case Word("is_new"):
+                self.positional(node, 1)
+                return tree.IsNew(self._always_there(node.args[0]))
+            case Word("create" | "load" as name):
+                why = f"{name}(…) opens state: give it a name, as in state = {name}(…)"
+                raise self.stopped(node, why)
+            case Word("Data"):
+                why = "bytes become data to be read at once, as in Data(x).u64(0)"
+                raise self.stopped(node, why)
             case Word("is_on_curve"):
                 self.positional(node, 1)
                 return tree.IsOnCurve(self.expressions.typed(node.args[0], PUBKEY))
@@ -303,6 +317,7 @@ class Calls:
         """`is_token_account(account, token_program)` or `is_mint(…)`."""
         self.positional(node, 2)
         account, program = map(self._always_there, node.args)
+        self.context.need_closed(node.args[0], account)
         is_program = self._is_token_program(self.context.accounts[program])
         self.need(is_program, node.args[1], f"{program} is no token program")
         return tree.IsKind(account, kind, program)
@@ -449,6 +464,7 @@ class Calls:
         self.need(
             account.rules.state is None, node, f"{name} holds state of the program"
         )
+        self.context.need_closed(node, name)
         return tree.AccountArgument(name, kind)
 
     def _state(self, node: ast.expr, kind: tree.StateParameter) -> Expression:
@@ -500,6 +516,8 @@ class Calls:
     def statement(self, node: ast.Call) -> Statement:
         """Return the tree of a call that is a statement. Raises Stopped if it is refused."""
         match self.context.meaning(node.func):
+            case Word("create"):
+                return self.opening.statement(node, None)
             case Word(name) if name in _STATEMENTS:
                 return _STATEMENTS[name](self, node)
             case Word(name):
@@ -533,6 +551,31 @@ class Calls:
             return found.name
         self._refuse_name(node, "error", self.context.scope.model.errors)
         return ""
+
+    def failure(self, node: ast.expr) -> tree.Raise:
+        """Return what `raise error` and `raise error.carrying(…)` do."""
+        match node:
+            case ast.Call(ast.Attribute(error, "carrying"), [carried], []):
+                return tree.Raise(self.error(error), self._carried(carried))
+        return tree.Raise(self.error(node))
+
+    def _carried(self, node: ast.expr) -> Expression:
+        """Return the bytes that an error carries: state that the body opened, or bytes of a fixed length."""
+        name, context = ast.unparse(node), self.context
+        if name in context.opened and name in context.accounts:
+            state = context.accounts[name].rules.state or ""
+            kind = Array(U8, context.scope.size_of(state))
+            found: Expression = tree.StateBytes(name, kind)
+        else:
+            found = self.expressions.value(node)
+            self.expressions.known(found)
+        why = f"an error carries opened state or bytes of a fixed length, not {name}"
+        self.need(is_bytes(found.type), node, why)
+        assert isinstance(found.type, Array)
+        count = found.type.count
+        is_short = isinstance(count, int) and count <= _MOST_CARRIED
+        self.need(is_short, node, f"an error carries at most {_MOST_CARRIED} bytes")
+        return found
 
     def _refuse_name(
         self, node: ast.expr, kind: str, declared: Iterable[ErrorCode | Event]
@@ -654,6 +697,8 @@ class Calls:
         by_constraint = (account.rules.init, account.rules.close) != (None, None)
         why = f"a constraint of {source} creates or closes it already"
         self.need(not by_constraint, node.args[0], why)
+        why = f"{source} was opened here: an account that is closed has its state in the signature"
+        self.need(source not in self.context.opened, node.args[0], why)
         self.need(self.context.is_method, node, "only a method closes accounts")
         self.need(source != to, node.args[1], "an account cannot get its own lamports")
         self.need(
@@ -728,9 +773,7 @@ class Calls:
         wanted = call.others.get(role, _READ)
         is_writable = account.writable >= wanted.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
-        fits = wanted.kind in (None, kind_of(self.context, account)) or _is_free(
-            account
-        )
+        fits = wanted.kind in (None, kind_of(self.context, account)) or is_free(account)
         self.need(
             fits, node, f"{role} is a {_KIND_NAMES[wanted.kind]}, which {name} is not"
         )
@@ -758,13 +801,6 @@ def _items(sequence: tree.Argument) -> tree.Items:
         )
     assert isinstance(kind, Array)
     return tree.Items(sequence, kind.item)
-
-
-def _is_free(account: Account) -> bool:
-    """Return whether an account may be anything: then the program that is called looks what it is."""
-    rules = account.rules
-    held = (rules.state, rules.token, rules.owner, rules.sysvar, account.address)
-    return not any((*held, account.signer, rules.executable, rules.one_of))
 
 
 _STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement]] = {

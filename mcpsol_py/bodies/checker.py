@@ -226,6 +226,12 @@ class BodyChecker:
             self._assume_assigned(node)
             return
         target = node.targets[0]
+        if isinstance(node.value, ast.Call) and self.calls.opening.word(node.value):
+            why = "the state that is opened gets a name of its own"
+            self.need(isinstance(target, ast.Name), target, why)
+            assert isinstance(target, ast.Name)
+            yield self.calls.opening.statement(node.value, target)
+            return
         of = (
             self.calls.whole_value
             if isinstance(target, ast.Name)
@@ -275,7 +281,7 @@ class BodyChecker:
         self, target: ast.Name, name: str, value: Expression, node: ast.expr
     ) -> Statement:
         context = self.context
-        is_parameter = name in {"self", *context.accounts, *context.arguments}
+        is_parameter = name in {"self", *context.declared, *context.arguments}
         why = f"{name!r} is a parameter: give the new value another name"
         self.need(not is_parameter, target, why)
         self.need(
@@ -289,6 +295,10 @@ class BodyChecker:
             self.refuse(
                 node, f"{type_name(kind)} is not kept: keep what you read of it"
             )
+        is_state = name in context.opened
+        self.need(
+            not is_state, target, f"{name!r} is state: give the value another name"
+        )
         if not name.isascii():
             self.refuse(target, "a name in a body has only ASCII characters")
         variable = context.locals.setdefault(name, LocalVariable(kind))
@@ -344,13 +354,19 @@ class BodyChecker:
         context = self.context
         test = self.expressions.condition(node.test)
         before, maybe = set(context.assigned), set(context.maybe_assigned)
+        open_before = set(context.open_accounts)
         with context.knowing(learned(test, True)):
             then = self.block(node.body)
         after_then, maybe_then = context.assigned, context.maybe_assigned
+        open_then, context.open_accounts = context.open_accounts, open_before
         context.assigned, context.maybe_assigned = set(before), set(maybe)
         with context.knowing(learned(test, False)):
             other = self.block(node.orelse)
         context.maybe_assigned |= maybe_then
+        if leaves(other):
+            context.open_accounts = open_then
+        elif not leaves(then):
+            context.open_accounts |= open_then
         if leaves(other):
             context.assigned = after_then
             context.known_kinds |= dict(learned(test, True))
@@ -377,14 +393,14 @@ class BodyChecker:
             self._start(target, values[0], tree.Counter(U64))
         names = [target.id for target in targets]
         passing = dict(_accounts_of(targets, values))
-        context.accounts |= passing
+        context.declared |= passing
         before = context.assigned.difference(names)
         context.loops += 1
         with context.knowing(()):  # it may run no time at all
             body = self.block(node.body)
         context.loops -= 1
         for name in passing:
-            del context.accounts[name]
+            del context.declared[name]
         self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
         context.maybe_assigned.difference_update(names)
@@ -504,7 +520,7 @@ class BodyChecker:
         if node.exc is None or node.cause is not None:
             self.refuse(node, "expected `raise error`")
             return
-        yield tree.Raise(self.calls.error(node.exc))
+        yield self.calls.failure(node.exc)
 
     def leave(self, node: ast.Return) -> Iterator[Statement]:
         match node.value:

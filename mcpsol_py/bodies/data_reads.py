@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.data import READS
+from mcpsol_py.bodies.scope import Word, is_bytes, type_name
 from mcpsol_py.bodies.tree import DATA, BodyType, Expression, Statement, find
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import INTS, PUBKEY, U8, U64, Array, Type
@@ -63,6 +64,7 @@ class DataReads:
         self.need(not is_known, node, why)
         if node.attr == "program":
             return tree.AccountProgram(name)
+        self.context.need_closed(node, name)
         is_signer = account.signer and not self.context.is_method
         self.need(not is_signer, node, f"{name} only signs here: take it as Unchecked")
         return tree.AccountData(name)
@@ -92,6 +94,9 @@ class DataReads:
 
     def _data(self, node: ast.expr) -> Expression:
         """Return the tree of an expression that is data. Raises Stopped."""
+        match node:
+            case ast.Call(func, [_], []) if self.context.meaning(func) == Word("Data"):
+                return self._bytes(node.args[0])
         found = self.expressions.value(node)
         self.expressions.known(found)
         self.need(
@@ -101,11 +106,27 @@ class DataReads:
         )
         return found
 
+    def _bytes(self, node: ast.expr) -> Expression:
+        """`Data(bytes)`, which is read at once: it is no value of its own. Raises Stopped."""
+        found = self.expressions.value(node)
+        self.expressions.known(found)
+        why = f"expected bytes of a fixed length, got {type_name(found.type)}"
+        self.need(is_bytes(found.type), node, why)
+        return tree.BytesData(found)
+
     def method(self, node: ast.Call, receiver: ast.expr, name: str) -> Expression:
-        """`data.u64(at)`."""
-        data = self._data(receiver)
+        """`data.u64(at)`, `data.u64(at, big_endian=True)`."""
+        data, kind = self._data(receiver), DATA_METHODS[name]
+        match node.keywords:
+            case [ast.keyword("big_endian", ast.Constant(bool(value)))] if (
+                kind != PUBKEY
+            ):
+                is_big = value
+                node = ast.copy_location(ast.Call(node.func, node.args, []), node)
+            case _:
+                is_big = False
         self._positional(node)
-        return tree.DataRead(data, self._offset(node.args[0]), DATA_METHODS[name])
+        return tree.DataRead(data, self._offset(node.args[0]), kind, is_big)
 
     def length(self, node: ast.Call) -> Expression:
         """`len(data)` and `len(items)`."""
@@ -130,12 +151,16 @@ class DataReads:
             raise self.stopped(part.step, "a part of data has no step")
         zero = ast.copy_location(ast.Constant(0), node)
         start = self._offset(part.lower or zero)
+        is_data = not isinstance(data, tree.BytesData)
+        why = "a part of bytes has two written bounds, as in Data(x)[0:8]"
         if part.upper is None:
+            self.need(is_data, node, why)
             return tree.DataPart(data, start, None)
         stop = self._offset(part.upper)
         if not isinstance(start, tree.NumberValue) or not isinstance(
             stop, tree.NumberValue
         ):
+            self.need(is_data, node, why)
             return tree.DataPart(data, start, stop)
         count = stop.value - start.value
         self.need(count > 0, node, f"{ast.unparse(node)} has no bytes")

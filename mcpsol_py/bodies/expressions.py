@@ -306,6 +306,8 @@ class Expressions:
         read = self.data.of_account(node, name, account)
         if read is not None:
             return read
+        if node.attr == "bump" and self.context.is_method and _has_bump(account):
+            return tree.Bump(name)
         if node.attr == "address":
             why = "a helper knows no address of state: give it one as an argument"
             self.need(self.context.is_method or account.rules.state is None, node, why)
@@ -503,6 +505,12 @@ class Expressions:
             found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value"
         )
         return found
+
+
+def _has_bump(account: Account) -> bool:
+    """Return whether an account's address is derived from seeds of this program, and no state stores its bump."""
+    pda = account.pda
+    return pda is not None and pda.program is None and account.rules.state is None
 
 
 _SIMPLE = (

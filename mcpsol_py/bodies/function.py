@@ -36,7 +36,8 @@ class Context:
     refusals: Refusals
     name: str
     is_method: bool
-    accounts: dict[str, Account]
+    #: the accounts of the signature
+    declared: dict[str, Account]
     arguments: dict[str, BodyType]
     returns: Type | None
     local_names: frozenset[str]
@@ -50,12 +51,27 @@ class Context:
     loops: int = 0
     #: the variables that loops over items give a value
     items: set[str] = field(default_factory=set)
+    #: the state that it opens, by the names that it gives to it, each with the account and as an account
+    opened: dict[str, tuple[str, Account]] = field(default_factory=dict)
+    #: the accounts of which some path to here has opened the state
+    open_accounts: set[str] = field(default_factory=set)
     #: the accounts that it has closed
     closed: set[str] = field(default_factory=set)
     #: the accounts that a condition has shown to be token accounts or mints
     known_kinds: dict[str, Literal["account", "mint"]] = field(default_factory=dict)
     #: the helpers that it calls, each with one of the calls
     called: dict[str, ast.Call] = field(default_factory=dict)
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """The accounts of the signature, and the state that every path to here has opened."""
+        held = {n: state for n, (_, state) in self.opened.items() if n in self.assigned}
+        return self.declared | held
+
+    def need_closed(self, node: Node, account: str) -> None:
+        """Refuse *node*, and raise Stopped, if a path to here has opened state in this account."""
+        why = f"the state of {account} is open: use the name that it has"
+        self.need(account not in self.open_accounts, node, why)
 
     @contextmanager
     def knowing(

@@ -47,6 +47,18 @@ class Machine(Protocol):
     def emit(self, event: object) -> None:
         """Log *event*."""
 
+    def create(self, kind: type, account: object, payer: object) -> None:
+        """Create an account with state of this type."""
+
+    def load(self, kind: type, account: object) -> object:
+        """Return the state of this type that an account holds."""
+
+    def carry(self, data: object) -> None:
+        """Give the caller these bytes, or those of state, with the error that is raised next."""
+
+    def is_new(self, account: object) -> bool:
+        """Return whether an account does not exist yet."""
+
     def close(self, account: object, to: object) -> None:
         """Close an account with state."""
 

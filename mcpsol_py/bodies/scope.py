@@ -43,6 +43,7 @@ __all__ = [
     "ProgramName",
     "ProgramScope",
     "Signature",
+    "StateName",
     "TypeName",
     "Word",
     "is_bytes",
@@ -70,6 +71,10 @@ class EventName(_Named):
 
 class HelperName(_Named):
     """A function of the spec's module."""
+
+
+class StateName(_Named):
+    """One of the program's account types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,7 @@ Meaning: TypeAlias = (
     | ErrorName
     | EventName
     | TypeName
+    | StateName
     | HelperName
     | ProgramName
 )
@@ -193,13 +199,20 @@ class ProgramScope:
 
     def state_fields(self, account: Account) -> dict[str, Type] | None:
         """Return the fields of an account's state, None if it holds none of a fixed size."""
-        name = account.rules.state
-        if name is None:
-            return None
+        return (
+            None if account.rules.state is None else self.fields_of(account.rules.state)
+        )
+
+    def fields_of(self, name: str) -> dict[str, Type] | None:
+        """Return the fields of state of this name, None if it has no fixed size."""
         state = items_by_name(self.model.accounts)[name]
         if fixed_size(self.resolver, state.type) is None:
             return None
         return self._fields(state.type)
+
+    def size_of(self, name: str) -> int:
+        """Return the bytes of state of this name, its discriminator included."""
+        return items_by_name(self.model.accounts)[name].size or 0
 
     def event_fields(self, name: str) -> dict[str, Type]:
         """Return the fields of an event."""

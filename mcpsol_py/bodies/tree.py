@@ -33,6 +33,8 @@ __all__ = [
     "Assign",
     "Bits",
     "BodyType",
+    "Bump",
+    "BytesData",
     "CallProgram",
     "Choice",
     "ClockField",
@@ -60,6 +62,7 @@ __all__ = [
     "If",
     "IsBefore",
     "IsKind",
+    "IsNew",
     "IsNone",
     "IsOnCurve",
     "IsOwned",
@@ -74,6 +77,7 @@ __all__ = [
     "Negate",
     "Not",
     "NumberValue",
+    "OpenState",
     "Perform",
     "ProgramBodies",
     "Raise",
@@ -83,6 +87,7 @@ __all__ = [
     "SetField",
     "Special",
     "StateArgument",
+    "StateBytes",
     "StateField",
     "StateParameter",
     "Statement",
@@ -334,6 +339,22 @@ class IsOwned:
 
 
 @dataclass(frozen=True, slots=True)
+class IsNew:
+    """Whether an account does not exist yet. It may have lamports."""
+
+    account: str
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Bump:
+    """The bump of an account's address, which is derived from seeds."""
+
+    account: str
+    type: BodyType = U8
+
+
+@dataclass(frozen=True, slots=True)
 class IsOnCurve:
     """Whether an address is an Ed25519 public key. An address that is derived from seeds is not."""
 
@@ -529,6 +550,22 @@ class AccountData:
 
 
 @dataclass(frozen=True, slots=True)
+class BytesData:
+    """Bytes of a fixed length, as data that is read at once."""
+
+    value: Expression
+    type: BodyType = DATA
+
+
+@dataclass(frozen=True, slots=True)
+class StateBytes:
+    """The bytes of state that the body opened: its discriminator and all fields."""
+
+    account: str
+    type: BodyType
+
+
+@dataclass(frozen=True, slots=True)
 class AccountProgram:
     """The address of the program that owns an account."""
 
@@ -538,11 +575,12 @@ class AccountProgram:
 
 @dataclass(frozen=True, slots=True)
 class DataRead:
-    """A value in data from the offset *at* on: a little-endian number, an address, or bytes of a fixed length."""
+    """A value in data from the offset *at* on: a number, an address, or bytes of a fixed length."""
 
     data: Expression
     at: Expression
     type: BodyType
+    big_endian: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,6 +647,8 @@ Expression: TypeAlias = (
     | IsKind
     | IsOwned
     | IsBefore
+    | IsNew
+    | Bump
     | IsNone
     | IsOnCurve
     | Range
@@ -628,6 +668,8 @@ Expression: TypeAlias = (
     | ClockNow
     | ClockField
     | FixedBytes
+    | BytesData
+    | StateBytes
     | AccountData
     | AccountProgram
     | DataRead
@@ -669,9 +711,10 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """The call fails with `error`."""
+    """The call fails with `error`. `carried`: the bytes that its caller gets with it, None for none."""
 
     error: str
+    carried: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -707,6 +750,20 @@ class CallProgram:
     values: tuple[tuple[str, Expression], ...]
     signer: str | None
     by_interface: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenState:
+    """An account gets state or has it, and the body uses the state as `name`; None if it does not.
+
+    `state`: the type. `account`: of the instruction, without state in its signature. `payer`: the account that pays
+    for new state; None if the state exists. Assignments in several branches may open one account under one name.
+    """
+
+    name: str | None
+    state: str
+    account: str
+    payer: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -769,6 +826,7 @@ Statement: TypeAlias = (
     | Emit
     | EmitCall
     | CallProgram
+    | OpenState
     | CloseAccount
     | Perform
     | Return
@@ -778,10 +836,11 @@ Statement: TypeAlias = (
 )
 
 
-#: The statements that call a program: what a body read of an account's data may be old then.
-CALLS: tuple[type[CallProgram | EmitCall | CloseAccount], ...] = (
+#: The statements that call a program or open state: what a body read of an account's data may be old then.
+CALLS: tuple[type[CallProgram | EmitCall | OpenState | CloseAccount], ...] = (
     CallProgram,
     EmitCall,
+    OpenState,
     CloseAccount,
 )
 

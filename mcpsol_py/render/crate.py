@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bodies.calls import PROGRAM_CALLS
-from mcpsol_py.bodies.tree import CallProgram, EmitCall, Hash, bodies_of, find
+from mcpsol_py.bodies.tree import (
+    Bump,
+    CallProgram,
+    EmitCall,
+    Hash,
+    OpenState,
+    bodies_of,
+    find,
+)
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.origins import origin_of, path_of
@@ -151,6 +159,8 @@ def _called(model: ProgramModel) -> list[str]:
         call.signer for call in find(statements, CallProgram) if call.signer is not None
     ]
     signing += [call.authority for call in find(statements, EmitCall)]
+    signing += [node.account for node in find(statements, OpenState) if node.payer]
+    signing += [node.account for node in find(statements, Bump)]
     hashes = ["encode"] if any(find(statements, Hash)) else []
     return [*(f"{snake(account)}_seeds" for account in signing), *hashes]
 

@@ -87,6 +87,7 @@ __all__ = [
     "associated",
     "close",
     "constant",
+    "create",
     "emit",
     "emit_cpi",
     "error",
@@ -105,9 +106,11 @@ __all__ = [
     "instruction",
     "is_mint",
     "is_before",
+    "is_new",
     "is_on_curve",
     "is_owned",
     "is_token_account",
+    "load",
     "mint",
     "otherwise",
     "overflow",
@@ -271,6 +274,9 @@ class Account(Struct):
         cls.mcpsol_discriminator = discriminator
 
 
+_State = TypeVar("_State", bound=Account)
+
+
 class Event(Struct):
     """Data that the program logs, after its discriminator.
 
@@ -352,6 +358,10 @@ class Kind:
         @property
         def address(self) -> Pubkey:
             """The account's address."""
+
+        @property
+        def bump(self) -> u8:
+            """The bump of the account's address, which is derived from seeds."""
 
         @property
         def data(self) -> Data:
@@ -554,6 +564,25 @@ def is_owned(account: Kind, program: Pubkey, /) -> bool:
     return machine().is_owned(account, program)
 
 
+def is_new(account: Kind, /) -> bool:
+    """Return whether an account does not exist yet. It may have lamports already."""
+    return machine().is_new(account)
+
+
+def create(kind: type[_State], account: Unchecked, /, *, payer: Kind) -> _State:
+    """Create an account with state at an address with seeds, and return the state. Every field is zero.
+
+    The payer pays the rent. The call fails with AccountDiscriminatorAlreadySet if the account exists.
+    """
+    machine().create(kind, account, payer)
+    return load(kind, account)
+
+
+def load(kind: type[_State], account: Unchecked, /) -> _State:
+    """Return the state that an account holds. The call fails if it holds no state of this type."""
+    return machine().load(kind, account)  # type: ignore[return-value]  # the machine returns state of this type
+
+
 def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
     """Return the extensions of a Token-2022 mint or token account; others have none.
 
@@ -649,6 +678,14 @@ class error(Exception):
 
     message: str
     code: int | None = None
+
+    def carrying(self, data: Account | Data | bytes | u8, /) -> error:
+        """Return this error with data that the caller gets: state that the body opened, or bytes of a fixed length.
+
+        Bodies raise it: `raise self.AlreadyPaid.carrying(receipt)`.
+        """
+        machine().carry(data)
+        return self
 
 
 _Error: TypeAlias = error  # constraints have a field with the same name

@@ -28,9 +28,17 @@ from mcpsol_py.model.program import (
     TokenConstraint,
 )
 from mcpsol_py.render.faults import address_check, seeds_check
+from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
-__all__ = ["CheckFailure", "Given", "all_sign", "check_accounts", "derived"]
+__all__ = [
+    "CheckFailure",
+    "Given",
+    "all_sign",
+    "check_accounts",
+    "derived",
+    "held_state",
+]
 
 T = TypeVar("T")
 
@@ -172,17 +180,23 @@ def _duplicates(given: Given) -> None:
 def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
     if constraints.state is None or constraints.is_always_created:
         return
-    state = given.ledger.states.get(address)
-    if state is None:
-        is_other = given.ledger.exists(address)
-        raise CheckFailure(
-            "AccountOwnedByWrongProgram" if is_other else "AccountNotInitialized"
-        )
-    if type(state).__name__ != constraints.state:
-        raise CheckFailure("AccountDiscriminatorMismatch")
+    state = held_state(given.ledger, address, constraints.state)
     for name, account in constraints.has_one:
         fits = getattr(state, name) == given.accounts[account]
         _ensure(fits, constraints, f"has_one:{name}", "ConstraintHasOne")
+
+
+def held_state(ledger: Ledger, address: Pubkey, name: str) -> words.Account:
+    """Return the state of type *name* at an address. Raises CheckFailure."""
+    state = ledger.states.get(address)
+    if state is None:
+        is_other = ledger.exists(address)
+        raise CheckFailure(
+            "AccountOwnedByWrongProgram" if is_other else "AccountNotInitialized"
+        )
+    if type(state).__name__ != name:
+        raise CheckFailure("AccountDiscriminatorMismatch")
+    return state
 
 
 def _token(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
@@ -277,6 +291,6 @@ def _seed_bytes(given: Given, seed: Seed) -> bytes:
 
 
 def _value_bytes(given: Given, value: object) -> bytes:
-    if isinstance(value, (Number, Pubkey)):
+    if isinstance(value, (Number, Pubkey, bytes)):
         return encoded(value)
     raise _cannot(given.ix, "one of its seeds")

@@ -21,9 +21,15 @@ from mcpsol_py.solana.tokens import (
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
-__all__ = ["AccountReader", "OtherInstruction", "TransactionView", "json_form"]
+__all__ = [
+    "SYSTEM_PROGRAM",
+    "AccountReader",
+    "OtherInstruction",
+    "TransactionView",
+    "json_form",
+]
 
-_SYSTEM_PROGRAM = Pubkey(ids.SYSTEM_PROGRAM)
+SYSTEM_PROGRAM = Pubkey(ids.SYSTEM_PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ class AccountReader:
         held = ledger.token_data(at)
         if held is not None:
             return held.program
-        return self.program if at in ledger.states else _SYSTEM_PROGRAM
+        return self.program if at in ledger.states else SYSTEM_PROGRAM
 
 
 def json_form(value: Any) -> Any:

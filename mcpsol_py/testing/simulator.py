@@ -27,7 +27,7 @@ from mcpsol_py.bodies.hashing import encoded
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.scope import is_bytes, type_name
-from mcpsol_py.bodies.tree import bodies_of
+from mcpsol_py.bodies.tree import Bump, bodies_of, find
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
@@ -46,6 +46,7 @@ from mcpsol_py.testing.checks import (
     all_sign,
     check_accounts,
     derived,
+    held_state,
 )
 from mcpsol_py.testing.ledger import (
     TOKEN_PROGRAM,
@@ -56,6 +57,7 @@ from mcpsol_py.testing.ledger import (
     rent,
 )
 from mcpsol_py.testing.raw_accounts import (
+    SYSTEM_PROGRAM,
     AccountReader,
     OtherInstruction,
     TransactionView,
@@ -76,12 +78,14 @@ _TOKEN_ACCOUNT_SIZE = 165
 class Outcome:
     """How a call ended. `error`: the name of the error that refused it, "" if it succeeded.
 
-    A refused call has no events and returns nothing, and nothing that it did remains.
+    A refused call has no events and returns nothing, and nothing that it did remains. `carried`: the bytes that come
+    with its error.
     """
 
     error: str = ""
     events: tuple[Any, ...] = ()
     returned: Any = None
+    carried: bytes = b""
 
 
 class Simulator:
@@ -109,6 +113,11 @@ class Simulator:
             name: [
                 one for one, _ in must_differ_from_items(self._instructions[name], body)
             ]
+            for name, body in self.bodies.items()
+        }
+        #: By instruction, the accounts whose bump the body reads.
+        self.bumps = {
+            name: {node.account for node in find(body.body, Bump)}
             for name, body in self.bodies.items()
         }
         self._classes = _classes_of(self.program)
@@ -344,6 +353,10 @@ class _Call:
     given: Given
     before: tuple[OtherInstruction, ...] = ()
     events: list[Any] = field(default_factory=list)
+    #: what comes with the error
+    carried: bytes = b""
+    #: the state that the body opened
+    opened: list[words.Account] = field(default_factory=list)
 
     @property
     def ledger(self) -> Ledger:
@@ -368,7 +381,7 @@ class _Call:
         except words.error as failure:
             name = self._error_name(failure)
             failure.__traceback__ = failure.__context__ = None
-            return Outcome(name)
+            return Outcome(name, carried=self.carried)
         self.simulator.ledger = self.ledger
         return Outcome("", tuple(self.events), returned)
 
@@ -436,6 +449,23 @@ class _Call:
         if constraints.close is not None:
             self._give_back(address, self.given.accounts[constraints.close])
 
+    def create(self, kind: type, account: Any, payer: Any) -> None:
+        name, address = kind.__name__, account.address
+        if not self.is_new(account):
+            raise CheckFailure("AccountDiscriminatorAlreadySet")
+        self._pay_rent(payer.address, address, self.simulator.size_of(name))
+        self.ledger.raw.pop(address, None)
+        self.ledger.states[address] = self.simulator.new_state(name)
+
+    def load(self, kind: type, account: Any) -> object:
+        state = held_state(self.ledger, account.address, kind.__name__)
+        self.opened.append(state)
+        return _placed(state, account.address)
+
+    def carry(self, data: Any) -> None:
+        is_state = isinstance(data, words.Account)
+        self.carried = self.simulator.reader.encode(data) if is_state else bytes(data)
+
     def close(self, account: Any, to: Any) -> None:
         self._give_back(account.address, to.address)
 
@@ -458,6 +488,9 @@ class _Call:
             for each in self.ix.remaining
             for at in self.given.remaining
         ]
+        for account, _, _ in self.given.each():
+            if account.name in self.simulator.bumps[self.ix.name]:
+                vars(views[account.name])["bump"] = u8(derived(self.given, account)[1])
         token = running.running.set(self)
         try:
             with counted_turns(method.__globals__):
@@ -468,7 +501,7 @@ class _Call:
             raise NotUsable("instruction", self.ix.name, why) from None
         finally:
             running.running.reset(token)
-            for view in (*views.values(), *rest):
+            for view in (*views.values(), *rest, *self.opened):
                 vars(view).pop("address", None)
         return returned
 
@@ -530,6 +563,10 @@ class _Call:
         found = self.ledger.token_data(account.address)
         wanted = TokenState if kind == "account" else MintState
         return isinstance(found, wanted) and found.program == program.address
+
+    def is_new(self, account: Any) -> bool:
+        has_data = len(self.simulator.reader.data(self.ledger, account.address))
+        return not has_data and self.is_owned(account, SYSTEM_PROGRAM)
 
     def is_owned(self, account: Any, program: Pubkey) -> bool:
         is_known = account.address not in self._programs()

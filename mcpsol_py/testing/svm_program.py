@@ -48,7 +48,8 @@ class Event:
 class SvmOutcome:
     """How a call ended in the SVM. `error`: the name of the error that refused it, "" if it succeeded.
 
-    `units`: the compute units of the whole transaction. A refused call has no events and returns nothing.
+    `units`: the compute units of the whole transaction. A refused call has no events and returns nothing. `carried`:
+    the bytes that come with the program's error.
     """
 
     error: str
@@ -57,6 +58,7 @@ class SvmOutcome:
     units: int
     logs: tuple[str, ...]
     accounts: dict[str, Pubkey | None]
+    carried: bytes = b""
 
 
 class SvmProgram:
@@ -224,9 +226,10 @@ class SvmProgram:
             meta = result.meta()
             logs = tuple(meta.logs())
             error = failure_name(self.program, result.err(), logs)
-            return SvmOutcome(
-                error, (), None, meta.compute_units_consumed(), logs, accounts
-            )
+            units, data = meta.compute_units_consumed(), meta.return_data()
+            is_own = data.program_id == self.program_id
+            carried = bytes(data.data) if is_own else b""
+            return SvmOutcome(error, (), None, units, logs, accounts, carried)
         logs = tuple(result.logs())
         events = tuple(self._event(line) for line in logs if line.startswith(_EVENT))
         returned = _returned(known, result)

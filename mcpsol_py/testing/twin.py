@@ -37,13 +37,15 @@ class Difference(AssertionError):
 class CallOutcome:
     """How a call ended. `error`: the name of the error that refused it, "" if it succeeded.
 
-    `accounts` has the accounts of the call by name, also those that were filled in; absent ones are left out.
+    `carried`: the bytes that come with the error. `accounts` has the accounts of the call by name, also those that were
+    filled in; absent ones are left out.
     """
 
     error: str
     events: tuple[Event, ...]
     returned: Any
     accounts: dict[str, Pubkey]
+    carried: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,9 @@ class TwinProgram:
         here = self.simulator.call(
             instruction, accounts=known, args=values, signers=signing
         )
-        mine = CallOutcome(here.error, _events(here), plain(here.returned), known)
+        mine = CallOutcome(
+            here.error, _events(here), plain(here.returned), known, here.carried
+        )
         if self.svm is not None:
             shown = plain(values)
             there = self.svm.call(
@@ -271,6 +275,7 @@ def _compare(what: str, here: CallOutcome, there: SvmOutcome) -> None:
         "ends with": (here.error, there.error),
         "logs": (here.events, _plain_events(there.events)),
         "returns": (here.returned, plain(there.returned)),
+        "carries": (here.carried, there.carried),
     }
     for verb, (mine, other) in pairs.items():
         if mine != other:

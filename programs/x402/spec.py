@@ -35,6 +35,7 @@ from mcpsol_py.spec import (
     associated,
     close,
     constant,
+    create,
     emit,
     error,
     extensions,
@@ -44,8 +45,10 @@ from mcpsol_py.spec import (
     instruction,
     is_before,
     is_mint,
+    is_new,
     is_owned,
     is_token_account,
+    load,
     mint,
     otherwise,
     overflow,
@@ -1143,6 +1146,54 @@ class X402:
             amount (base units): Number of tokens.
             expires_at (seconds since 1970): The time from which the payment is refused; at most 30 days away.
         """
+        if not is_new(receipt):
+            first = load(self.Receipt, receipt)
+            if first.amount != amount or first.call_hash != call_hash:
+                raise self.PaymentIdReused.carrying(first)
+            raise self.AlreadyPaid.carrying(first)
+        clock = Clock.get()
+        now = clock.unix_timestamp
+        require(amount > 0, self.ZeroAmount)
+        require(payer.address != payee.address, self.SelfPayment)
+        expiry = Data(payment_id).i64(0, big_endian=True)
+        require(expiry == expires_at, self.PaymentIdWithoutExpiry)
+        require(now < expires_at, self.PaymentExpired)
+        with overflow(self.ExpiryTooFar):
+            require(expires_at - now <= self.MAX_PAYMENT_TIME, self.ExpiryTooFar)
+        need_to_pass(mint)
+        new = create(self.Receipt, receipt, payer=rent_payer)
+        new.bump = receipt.bump
+        new.payer = payer.address
+        new.payee = payee.address
+        new.mint = mint.address
+        new.rent_payer = rent_payer.address
+        new.payment_id = payment_id
+        new.call_hash = call_hash
+        new.amount = amount
+        new.paid_at = now
+        new.paid_slot = clock.slot
+        new.expires_at = expires_at
+        before = may_move(source, destination, authority.address, payer.address, amount)
+        token_program.transfer_checked(
+            source=source,
+            mint=mint,
+            destination=destination,
+            authority=authority,
+            amount=amount,
+            decimals=mint.decimals,
+        )
+        need_exact(destination, before, amount)
+        emit(
+            self.Paid(
+                receipt=receipt.address,
+                payer=payer.address,
+                payee=payee.address,
+                mint=mint.address,
+                amount=amount,
+                payment_id=payment_id,
+                call_hash=call_hash,
+            )
+        )
 
     @instruction(discriminator=b"\x11")
     def close_receipt(

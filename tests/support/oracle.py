@@ -251,6 +251,8 @@ class Oracle:
             )
         assert mine == events, f"{what}: {mine} in Python, {events} on chain"
         returned = bytes(meta.return_data().data)
+        if error and meta.return_data().program_id == self.address:
+            assert here.carried == returned, f"{what}: {here.carried!r}, {returned!r}"
         if not error and isinstance(here.returned, Number):
             size = type(here.returned).bits // 8  # type: ignore[attr-defined]  # at run time
             signed = type(here.returned).signed  # type: ignore[attr-defined]

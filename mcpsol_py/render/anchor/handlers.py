@@ -84,6 +84,8 @@ class _AnchorCrate:
                 for name, account, field in alone
                 if account.pda is not None
             },
+            bumps={name: f"ctx.bumps.{field}" for name, _, field in alone},
+            program="ctx.program_id",
             events=self._events(),
         )
 

@@ -12,8 +12,10 @@ from mcpsol_py.bodies.tree import (
     AccountParameter,
     BodyType,
     Function,
+    OpenState,
     ProgramBodies,
     StateParameter,
+    find,
 )
 from mcpsol_py.model.program import Instruction
 from mcpsol_py.render.handlers.dialects import Dialect
@@ -96,9 +98,7 @@ def program_handlers(
     pool = IdentifierPool()
     helpers = {name: str(pool.take(name)) for name in bodies.helpers}
     handlers = {
-        ix.name: _handler(
-            ix, bodies.instructions[ix.name], crate.names(ix, helpers), crate.dialect
-        )
+        ix.name: _handler(ix, bodies.instructions[ix.name], crate, helpers)
         for ix in instructions
         if ix.name in bodies.instructions
     }
@@ -107,8 +107,11 @@ def program_handlers(
 
 
 def _handler(
-    ix: Instruction, function: Function, names: RustNames, dialect: Dialect
+    ix: Instruction, function: Function, crate: CrateNames, helpers: dict[str, str]
 ) -> HandlerView:
+    names, dialect = crate.names(ix, helpers), crate.dialect
+    for node in find(function.body, OpenState):
+        names.open(node, crate.states[node.state])
     lines = allowed_lints(function)
     lines += [
         dialect.different(names.accounts[one], names.accounts[other])

@@ -59,6 +59,10 @@ class _Crate:
             str(seeds.account): f"accounts.{seeds.name}()"
             for seeds in shown.accounts.seeds
         }
+        bumps = {
+            str(seeds.account): f"accounts.{seeds.bump}"
+            for seeds in shown.accounts.seeds
+        }
         alone = accounts_alone(ix, shown.accounts.slots)
         return RustNames(
             errors=self.errors,
@@ -77,6 +81,8 @@ class _Crate:
                 if (state := account.rules.state) in self.states
             },
             seeds={name: by_slot[slot] for name, _, slot in alone if slot in by_slot},
+            bumps={name: bumps[slot] for name, _, slot in alone if slot in bumps},
+            program="accounts.program_id",
             events=self._events(),
             types=self.types,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcpsol_py.bodies.calls import PROGRAM_CALLS
-from mcpsol_py.bodies.tree import CallProgram, EmitCall
+from mcpsol_py.bodies.tree import CallProgram, EmitCall, OpenState
 from mcpsol_py.errors import RenderError
 from mcpsol_py.names import pascal
 from mcpsol_py.render.handlers.names import RustNames, StructNames
@@ -35,6 +35,8 @@ class Dialect:
     account_type: str = "&AccountView"
     #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
     copies: bool = False
+    #: the function that sets return data
+    return_data: str = "crate::log::return_data"
     #: the value that an error equals after an overflow
     overflow: str = "ProgramError::ArithmeticOverflow"
 
@@ -75,6 +77,10 @@ class Dialect:
     def ask(self, function: str, *given: str) -> str:
         """A call of a function about an account."""
         return f"checks::{function}({', '.join(given)})"
+
+    def is_new(self, account: str) -> str:
+        """A condition: an account does not exist yet."""
+        return f"checks::is_new({account})"
 
     def list_bytes(self, items: str, put: str) -> str:
         """The bytes of a list, as they are in an instruction's data. `put`: writes one `item` to `w`."""
@@ -118,6 +124,39 @@ class Dialect:
     def close(self, account: str, destination: str) -> str:
         """A statement that closes an account."""
         return f"checks::close({account}, {destination})?;"
+
+    def open(self, names: RustNames, node: OpenState) -> list[str]:
+        """Statements after which an account holds state of the program, or that fail."""
+        view, state = names.accounts[node.account], names.opened_states[node.state].type
+        if node.payer is None:
+            return [
+                f"checks::state({view}, {names.program})?;",
+                f"{state}::load(&{self.read.format(x=view)}?)?;",
+            ]
+        return self._create(names, node, view, state)
+
+    def _create(
+        self, names: RustNames, node: OpenState, view: str, state: str
+    ) -> list[str]:
+        lines, account = [], view
+        if self.copies:  # its seeds borrow the accounts
+            copied = names.variables.take("new_view")
+            lines.append(f"let mut {copied} = *{view};")
+            view, account = copied, f"&mut {copied}"
+        payer = names.accounts[node.payer or ""]
+        signers = f"&[{self.signed(names, node.account)}]"
+        made = f"account: {account}, payer: {payer}, space: {state}::LEN"
+        made = f"{made}, owner: {names.program}, signers: {signers}"
+        return [
+            *lines,
+            f"checks::Create {{ {made} }}.invoke()?;",
+            f"{state}::create(&mut {self.write.format(x=view)}?)?;",
+        ]
+
+    def state_bytes(self, names: RustNames, account: str) -> str:
+        """The bytes of state that the body opened."""
+        state = names.states[account].type
+        return f"{names.guards[account]}.get(..{state}::LEN).unwrap_or_default()"
 
     def emit(self, event: StructNames, parts: list[str]) -> str:
         """A statement that logs an event."""
@@ -233,7 +272,10 @@ _ANCHOR_ROLES: dict[str, dict[str, str]] = {
 
 
 class _Anchor(Dialect):
-    """Anchor reads accounts before the handler and writes them after it, so nothing is borrowed here."""
+    """Anchor reads accounts before the handler and writes them after it, so nothing of them is borrowed here.
+
+    State that the body opens is read where it is used, and written where it is given back.
+    """
 
     def info(self, account: str) -> str:
         return f"&{account}.to_account_info()"  # large accounts are boxed
@@ -245,8 +287,9 @@ class _Anchor(Dialect):
         return f"{self._state(names, account)}.{names.states[account].fields[name]}"
 
     def _state(self, names: RustNames, account: str) -> str:
-        """The state of an account. That of an item of a loop is read inside the loop."""
-        held = names.borrowed if account in names.locals else names.accounts
+        """The state of an account. That of an item of a loop, or that the body opened, is a variable."""
+        is_held = account in names.locals or account in names.opened
+        held = names.borrowed if is_held else names.accounts
         return held[account]
 
     def state_argument(self, names: RustNames, account: str, *, writes: bool) -> str:
@@ -269,18 +312,44 @@ class _Anchor(Dialect):
         parts = ", ".join([f"&{account}.to_account_info()", *others])
         return f"crate::tokens::{function}({parts})"
 
+    def is_new(self, account: str) -> str:
+        return f"crate::opened::is_new({self.info(account)})"
+
     def extensions(self, account: str) -> str:
         return f"crate::tokens::Extensions::of(&{account}.to_account_info().try_borrow_data()?)"
 
     def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
+        if account in names.opened:
+            return self._open(names, account, writes=writes)
         if account not in names.locals:
             return []
         kind = f"Account::<crate::state::{names.states[account].type}>"
         item = names.accounts[account]
         return [f"let {names.borrowed[account]} = {kind}::try_from({item})?;"]
 
+    def _open(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
+        """Statements that read state that the body opened."""
+        held, state = names.borrowed[account], names.states[account].type
+        info = self.info(names.accounts[account])
+        word, how = ("let mut", "written") if writes else ("let", "read")
+        made = f"crate::opened::{how}::<crate::state::{state}>({info})?"
+        return [f"{word} {held} = {made};"]
+
     def give_back(self, names: RustNames, account: str) -> list[str]:
-        return []
+        return [f"drop({names.borrowed[account]});"] if account in names.opened else []
+
+    def open(self, names: RustNames, node: OpenState) -> list[str]:
+        info = self.info(names.accounts[node.account])
+        state = f"crate::state::{names.opened_states[node.state].type}"
+        if node.payer is None:
+            return [f"crate::opened::check::<{state}>({info})?;"]
+        payer = self.info(names.accounts[node.payer])
+        seeds = f"&[{self.signed(names, node.account)}]"
+        given = f"{info}, {payer}, {state}::LEN, {seeds}"
+        return [f"crate::opened::create::<{state}>({given})?;"]
+
+    def state_bytes(self, names: RustNames, account: str) -> str:
+        return f"&{names.borrowed[account]}.bytes()?"
 
     def require(self, condition: str, error: str) -> str:
         return f"require!({condition}, {error});"
@@ -341,5 +410,6 @@ ANCHOR = _Anchor(
     duplicate=".clone()",
     address_type="Pubkey",
     account_type="&AccountInfo",
+    return_data="anchor_lang::solana_program::program::set_return_data",
     overflow="anchor_lang::error::Error::from(ProgramError::ArithmeticOverflow)",
 )

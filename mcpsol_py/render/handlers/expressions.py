@@ -207,6 +207,12 @@ class Expressions:
         )
         return Text(f"{left} < {right}", Level.BINARY)
 
+    def is_new(self, node: tree.IsNew) -> Text:
+        return Text(self.dialect.is_new(self.names.accounts[node.account]))
+
+    def bump(self, node: tree.Bump) -> Text:
+        return Text(self.names.bumps[node.account])
+
     def is_none(self, node: tree.IsNone) -> Text:
         return Text(f"{self.receiver(node.value)}.is_none()")
 
@@ -333,6 +339,12 @@ class Expressions:
     def fixed_bytes(self, node: tree.FixedBytes) -> Text:
         return Text(byte_array(node.value))
 
+    def bytes_data(self, node: tree.BytesData) -> Text:
+        return Text(f"&{self.text(node.value).at(Level.ATOM)}[..]", Level.UNARY)
+
+    def state_bytes(self, node: tree.StateBytes) -> Text:
+        return Text(self.dialect.state_bytes(self.names, node.account))
+
     def account_data(self, node: tree.AccountData) -> Text:
         return Text(f"crate::bytes::of({self._info(node.account)})?")
 
@@ -348,7 +360,9 @@ class Expressions:
             return Text(f"*crate::bytes::address{place}", Level.UNARY)
         if isinstance(node.type, Array):
             return Text(f"crate::bytes::read::<{node.type.count}>{place}")
-        return Text(f"{type_name(node.type)}::from_le_bytes(crate::bytes::read{place})")
+        order = "be" if node.big_endian else "le"
+        read = f"crate::bytes::read{place}"
+        return Text(f"{type_name(node.type)}::from_{order}_bytes({read})")
 
     def data_part(self, node: tree.DataPart) -> Text:
         data, start = self.code(node.data), self.code(node.start)
@@ -443,6 +457,8 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.IsKind: Expressions.is_kind,
     tree.IsOwned: Expressions.is_owned,
     tree.IsBefore: Expressions.is_before,
+    tree.IsNew: Expressions.is_new,
+    tree.Bump: Expressions.bump,
     tree.IsNone: Expressions.is_none,
     tree.IsOnCurve: Expressions.is_on_curve,
     tree.Range: Expressions.range,
@@ -462,6 +478,8 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.Not: Expressions.negation,
     tree.Choice: Expressions.choice,
     tree.FixedBytes: Expressions.fixed_bytes,
+    tree.BytesData: Expressions.bytes_data,
+    tree.StateBytes: Expressions.state_bytes,
     tree.AccountData: Expressions.account_data,
     tree.AccountProgram: Expressions.account_program,
     tree.DataRead: Expressions.data_read,

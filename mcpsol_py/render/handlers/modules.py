@@ -1,4 +1,6 @@
-"""The modules of a crate for its handlers: `bytes` reads data, `hash` hashes, `items` counts, `own` emits by calls."""
+"""The modules of a crate for its handlers: `bytes` reads data, `hash` hashes, `items` counts, `opened` holds state,
+`own` emits by calls.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from mcpsol_py.render.rust import Rust, code
 
 __all__ = ["used_modules"]
 
-_MODULES = ("bytes", "hash", "items", "own")
+_MODULES = ("bytes", "hash", "items", "opened", "own")
 _PLAIN = {"fails": code(", ProgramError")}
 _INFO = {
     "account": code("&AccountInfo<'info>"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import filterfalse
 from typing import Protocol
 
-from mcpsol_py.bodies.tree import AccountItem, Function
+from mcpsol_py.bodies.tree import AccountItem, Function, OpenState
 from mcpsol_py.model.program import Account, Instruction
 from mcpsol_py.render.account_lookup import flatten
 from mcpsol_py.render.rust import IdentifierPool
@@ -71,8 +71,23 @@ class RustNames:
     borrowed: dict[str, str] = field(default_factory=dict)
     #: the account types of the crate
     kinds: dict[str, StructNames] = field(default_factory=dict)
+    #: the address at which the program runs, as a reference
+    program: str = ""
+    #: the fields with the bumps of addresses
+    bumps: dict[str, str] = field(default_factory=dict)
+    #: the state that the body opens, by its own names, and the types of it
+    opened: set[str] = field(default_factory=set)
+    opened_states: dict[str, StructNames] = field(default_factory=dict)
     #: the accounts whose state is a parameter of the function
     parameters: frozenset[str] = frozenset()
+
+    def open(self, node: OpenState, state: StructNames) -> None:
+        """Let the body use the state that it opens by a name of its own."""
+        self.opened_states[node.state] = state
+        if node.name is not None:
+            self.accounts[node.name] = self.accounts[node.account]
+            self.states[node.name] = state
+            self.opened.add(node.name)
 
     def add_variables(self, function: Function) -> None:
         """Give every local variable, and every account with state, a name of its own."""

@@ -21,9 +21,12 @@ from mcpsol_py.render.handlers.names import RustNames, StructNames
 __all__ = ["function_lines"]
 
 #: The nodes that use an account's state, and those that use a local variable.
-_STATE: tuple[type[tree.StateField | tree.StateArgument | tree.SetField], ...] = (
+_STATE: tuple[
+    type[tree.StateField | tree.StateArgument | tree.StateBytes | tree.SetField], ...
+] = (
     tree.StateField,
     tree.StateArgument,
+    tree.StateBytes,
     tree.SetField,
 )
 _LOCALS: tuple[type[tree.LocalName | tree.Assign], ...] = (tree.LocalName, tree.Assign)
@@ -187,6 +190,8 @@ class _Writer:
             accounts = self.names.accounts
             closing = accounts[statement.account], accounts[statement.destination]
             return [*give_back, self.dialect.close(*closing)]
+        if isinstance(statement, tree.OpenState):
+            return [*give_back, *self.dialect.open(self.names, statement)]
         if isinstance(statement, tree.EmitCall):
             return self._emit_call(statement, give_back)
         assert isinstance(statement, tree.CallProgram)
@@ -235,8 +240,18 @@ class _Writer:
             )
         if isinstance(statement, (tree.Return, tree.Raise)):
             result = self._result(statement)
-            return [result if is_tail else f"return {result};"]
+            end = result if is_tail else f"return {result};"
+            return [*self._carried(statement), end]
         return [_WRITERS[type(statement)](self, statement)]
+
+    def _carried(self, statement: tree.Return | tree.Raise) -> list[str]:
+        """What gives the caller the bytes that an error carries."""
+        if isinstance(statement, tree.Return) or statement.carried is None:
+            return []
+        carried = self.expressions.text(statement.carried)
+        is_state = isinstance(statement.carried, tree.StateBytes)
+        given = carried.code if is_state else f"&{carried.at(Level.ATOM)}"
+        return [f"{self.dialect.return_data}({given});"]
 
     def _if(
         self, statement: tree.If, test: str, held: frozenset[str], is_tail: bool

@@ -19,6 +19,7 @@ from mcpsol_py.bodies.scope import (
     ProgramName,
     ProgramScope,
     Signature,
+    StateName,
     TypeName,
     Word,
     type_name,
@@ -49,6 +50,8 @@ _WORDS: dict[object, Meaning] = {
     words.emit: Word("emit"),
     words.emit_cpi: Word("emit_cpi"),
     words.overflow: Word("overflow"),
+    words.create: Word("create"),
+    words.load: Word("load"),
     words.close: Word("close"),
     words.Clock: Word("Clock"),
     words.extensions: Word("extensions"),
@@ -56,6 +59,8 @@ _WORDS: dict[object, Meaning] = {
     words.is_mint: Word("is_mint"),
     words.is_owned: Word("is_owned"),
     words.is_before: Word("is_before"),
+    words.is_new: Word("is_new"),
+    words.Data: Word("Data"),
     words.is_on_curve: Word("is_on_curve"),
     words.sha256: Word("sha256"),
     min: Word("min"),
@@ -173,7 +178,7 @@ class _BodiesReader:
 
     def _members(self) -> Iterator[tuple[str, Meaning]]:
         """Return the attributes of the program class that bodies use."""
-        events = {event.name for event in self.model.events}
+        events, states = names_of(self.model.events), names_of(self.model.accounts)
         for name, value in vars(self.cls).items():
             if isinstance(value, words.error):
                 yield name, ErrorName(name)
@@ -183,6 +188,8 @@ class _BodiesReader:
                     yield name, found
             elif isinstance(value, type) and value.__name__ in events:
                 yield name, EventName(value.__name__)
+            elif isinstance(value, type) and value.__name__ in states:
+                yield name, StateName(value.__name__)
             elif _is_type(value):
                 yield name, TypeName(Link(value.__name__))
 

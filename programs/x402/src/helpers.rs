@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a2d5ba02f3af95c2]
+// Rendered by idl2mcp from spec.py; edit the source. [d4ceb275efb3bcfc]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -251,40 +251,6 @@ pub fn need_mint_or_gone(
     Ok(())
 }
 
-pub fn may_move(
-    (source, to, authority, owner, amount): (&AccountView, &AccountView, Address, Address, u64),
-) -> Result<u64, ProgramError> {
-    crate::helpers::need_thawed(source, to)?;
-    if !pinocchio::address::address_eq(&authority, &owner) {
-        checks::ensure(
-            checks::token_delegate(source)?
-                .is_some_and(|it| pinocchio::address::address_eq(&it, &authority)),
-            X402Error::NotOwnerNorDelegate,
-        )?;
-        checks::ensure(
-            checks::token_delegated_amount(source)? >= amount,
-            X402Error::AllowanceTooSmall,
-        )?;
-    }
-    Ok(crate::helpers::may_take(source, to, amount)?)
-}
-
-pub fn may_take(source: &AccountView, to: &AccountView, amount: u64) -> Result<u64, ProgramError> {
-    checks::ensure(
-        checks::token_amount(source)? >= amount,
-        X402Error::BalanceTooSmall,
-    )?;
-    Ok(checks::token_amount(to)?)
-}
-
-pub fn need_thawed(source: &AccountView, to: &AccountView) -> Result<(), ProgramError> {
-    checks::ensure(
-        !checks::token_is_frozen(source)? && !checks::token_is_frozen(to)?,
-        X402Error::AccountFrozen,
-    )?;
-    Ok(())
-}
-
 pub fn current_period(
     now: i64,
     subscription: &crate::state::Subscription,
@@ -332,10 +298,18 @@ pub fn changed_allowance(
         .ok_or(X402Error::Overflow)?)
 }
 
-pub fn need_exact(to: &AccountView, before: u64, amount: u64) -> Result<(), ProgramError> {
+pub fn may_take(source: &AccountView, to: &AccountView, amount: u64) -> Result<u64, ProgramError> {
     checks::ensure(
-        checks::token_amount(to)?.saturating_sub(before) == amount,
-        X402Error::FeeTaken,
+        checks::token_amount(source)? >= amount,
+        X402Error::BalanceTooSmall,
+    )?;
+    Ok(checks::token_amount(to)?)
+}
+
+pub fn need_thawed(source: &AccountView, to: &AccountView) -> Result<(), ProgramError> {
+    checks::ensure(
+        !checks::token_is_frozen(source)? && !checks::token_is_frozen(to)?,
+        X402Error::AccountFrozen,
     )?;
     Ok(())
 }
@@ -373,6 +347,32 @@ pub fn agree(
         X402Error::TooManyPeriods,
     )?;
     Ok(())
+}
+
+pub fn need_exact(to: &AccountView, before: u64, amount: u64) -> Result<(), ProgramError> {
+    checks::ensure(
+        checks::token_amount(to)?.saturating_sub(before) == amount,
+        X402Error::FeeTaken,
+    )?;
+    Ok(())
+}
+
+pub fn may_move(
+    (source, to, authority, owner, amount): (&AccountView, &AccountView, Address, Address, u64),
+) -> Result<u64, ProgramError> {
+    crate::helpers::need_thawed(source, to)?;
+    if !pinocchio::address::address_eq(&authority, &owner) {
+        checks::ensure(
+            checks::token_delegate(source)?
+                .is_some_and(|it| pinocchio::address::address_eq(&it, &authority)),
+            X402Error::NotOwnerNorDelegate,
+        )?;
+        checks::ensure(
+            checks::token_delegated_amount(source)? >= amount,
+            X402Error::AllowanceTooSmall,
+        )?;
+    }
+    Ok(crate::helpers::may_take(source, to, amount)?)
 }
 
 pub fn need_to_pass(mint: &AccountView) -> Result<(), ProgramError> {

@@ -165,6 +165,9 @@ class Vault:
         token_2022: Token2022Program,
         sysvar: Instructions,
         keeper: Ref[Unchecked, seeds(b"keeper")],
+        fresh: Mut[Unchecked, seeds(b"fresh", "who")],
+        loose: Mut[Unchecked, ...],
+        system_program: SystemProgram,
         this: Ref[ProgramAccount, address("J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK")],
         *voters: Signer,
         amount: u64,
@@ -240,6 +243,165 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "for x in range(amount):\n    close(vault, wallet)",
         "2:5",
         "closed once",
+    ),
+    # accounts that a body opens
+    "create without a name": (
+        "emit(self.Deposited(vault=who, amount=create(self.State, fresh, payer=wallet)))",
+        "1:39",
+        "opens state",
+    ),
+    "load without a name": ("load(self.State, fresh)", "1:1", "load(…) is not used"),
+    "create of no state": (
+        "x = create(self.Zero, fresh, payer=wallet)",
+        "1:12",
+        "no state",
+    ),
+    "create of a struct": ("x = create(Pair, fresh, payer=wallet)", "1:12", "no state"),
+    "load of state without a size": ("x = load(Notes, loose)", "1:10", "no state"),
+    "create in declared state": (
+        "x = create(self.State, vault, payer=wallet)",
+        "1:24",
+        "expected an Unchecked account",
+    ),
+    "load of a token account": ("x = load(self.State, tokens)", "1:22", "Unchecked"),
+    "create without seeds": (
+        "x = create(self.State, loose, payer=wallet)",
+        "1:24",
+        "no seeds of this program",
+    ),
+    "create in what is read": (
+        "x = create(self.State, keeper, payer=wallet)",
+        "1:24",
+        "declare it as Mut",
+    ),
+    "payer that does not sign": (
+        "x = create(self.State, fresh, payer=wallet)",
+        "1:37",
+        "signs and is written",
+    ),
+    "create without a payer": (
+        "x = create(self.State, fresh)",
+        "1:5",
+        "payer= by name",
+    ),
+    "load with a payer": (
+        "x = load(self.State, loose, payer=wallet)",
+        "1:5",
+        "by position",
+    ),
+    "open twice": (
+        "x = load(self.State, loose)\ny = load(self.State, loose)\nx.fee = u32(1)",
+        "2:22",
+        "is open",
+    ),
+    "open in a loop": (
+        "for i in range(amount):\n    x = load(self.State, loose)",
+        "2:9",
+        "opened once",
+    ),
+    "open in one branch": (
+        "if flag:\n    x = load(self.State, loose)\nx.fee = u32(1)",
+        "3:1",
+        "assign to a name, or to account.field",
+    ),
+    "read of what one branch opened": (
+        "if flag:\n    x = load(self.State, loose)\nvault.fee = x.fee",
+        "3:13",
+        "every path",
+    ),
+    "one name for two accounts": (
+        "if flag:\n    x = load(self.State, loose)\nelse:\n    x = load(self.State, fresh)",
+        "4:5",
+        "is State in loose",
+    ),
+    "name of an account for state": (
+        "vault = load(self.State, loose)",
+        "1:1",
+        "has a value",
+    ),
+    "name of a value for state": (
+        "x = amount\nx = load(self.State, loose)",
+        "2:1",
+        "has a value",
+    ),
+    "name of state for a value": (
+        "x = load(self.State, loose)\nx = amount",
+        "2:1",
+        "is state",
+    ),
+    "state into a field": (
+        "vault.fee = load(self.State, loose)",
+        "1:1",
+        "a name of its own",
+    ),
+    "write of state in what is read": (
+        "x = load(self.State, keeper)\nx.fee = u32(1)",
+        "2:1",
+        "declare it as Mut",
+    ),
+    "data of an open account": (
+        "x = load(self.State, loose)\nx.fee = u32(loose.data[0])",
+        "2:13",
+        "is open",
+    ),
+    "data from before an account was opened": (
+        "d = loose.data\nx = load(self.State, loose)\nx.fee = u32(d[0])",
+        "3:13",
+        "again after a call",
+    ),
+    "kind of an open account": (
+        "x = load(self.State, loose)\nrequire(is_mint(loose, token_program), self.Zero)\nx.fee = u32(1)",
+        "2:17",
+        "is open",
+    ),
+    "close of an open account": (
+        "x = load(self.State, loose)\nclose(x, wallet)",
+        "2:7",
+        "in the signature",
+    ),
+    "open account as a value": (
+        "x = load(self.State, loose)\ny = x",
+        "2:5",
+        "an account is not a value",
+    ),
+    "bump of an address without seeds": (
+        "x = u64(loose.bump)",
+        "1:9",
+        "no field 'bump'",
+    ),
+    "bump of a declared state": ("x = u64(token_2022.bump)", "1:9", "no field 'bump'"),
+    "carrying a number": (
+        "raise self.Zero.carrying(amount)",
+        "1:26",
+        "opened state or bytes",
+    ),
+    "carrying declared state": (
+        "raise self.Zero.carrying(vault)",
+        "1:26",
+        "not a value",
+    ),
+    "carrying data": (
+        "raise self.Zero.carrying(loose.data)",
+        "1:26",
+        "opened state or bytes",
+    ),
+    "carrying too much": (
+        "raise self.Zero.carrying(loose.data[0:1025])",
+        "1:26",
+        "at most 1024 bytes",
+    ),
+    "carrying in require": (
+        "require(flag, self.Zero.carrying(mark))",
+        "1:15",
+        "not an error",
+    ),
+    "bytes as data that stay": ("d = Data(mark)", "1:5", "read at once"),
+    "part of bytes without an end": ("x = Data(mark)[1:]", "1:5", "two written bounds"),
+    "data of a number": ("x = Data(amount).u64(0)", "1:10", "bytes of a fixed length"),
+    "big-endian address": (
+        "x = Data(mark).pubkey(0, big_endian=True)",
+        "1:5",
+        "by position",
     ),
     # match
     "match of a sum": (

@@ -114,6 +114,7 @@ def _keep_seeds(
             account=a.name,
             count=code(str(len(items))),
             items=tuple(code(scope.target.seed_of(item)) for item in items),
+            bump=code(bump),
         )
     )
 

@@ -33,6 +33,8 @@ class SeedsView:
     account: Rust
     count: Rust
     items: tuple[Rust, ...]
+    #: the field with the bump of the account's address
+    bump: Rust
 
 
 @dataclass(frozen=True, slots=True)

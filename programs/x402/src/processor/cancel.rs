@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [558f1a53e7113d40]
+// Rendered by idl2mcp from spec.py; edit the source. [5bf76d97d961a852]
 //! Cancel a subscription as its subscriber, at any time. Nothing more is charged, and nothing
 //! is refunded.
 
@@ -20,6 +20,7 @@ use {
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     checks::different(accounts.subscription, accounts.mint)?;
+    checks::different(accounts.subscription, accounts.source)?;
     crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;
     let mut subscription_view = *accounts.subscription;
     let mut subscription_data = subscription_view.try_borrow_mut()?;

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b2304ac08a4774d0]
+// Rendered by idl2mcp from spec.py; edit the source. [b8530a32d9a26fcc]
 //! Cancel a subscription as its merchant, and refund the unused part of the paid period. If
 //! the subscriber's
 //! account cannot take a refund, the subscriber keeps the paid time instead.
@@ -21,6 +21,8 @@ use {
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     checks::different(accounts.subscription, accounts.mint)?;
+    checks::different(accounts.subscription, accounts.source)?;
+    checks::different(accounts.subscription, accounts.destination)?;
     let now: i64 =
         <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?.unix_timestamp;
     crate::helpers::need_mint_or_gone(accounts.mint, accounts.token_program)?;

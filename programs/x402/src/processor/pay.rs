@@ -1,115 +1,113 @@
+// Rendered by idl2mcp from spec.py; edit the source. [23b79635cbb25a28]
 //! Pay for one call and leave a receipt. A payment id is never paid twice.
 //!
-//! The first 8 bytes of a payment id are its expiry, and its receipt exists for longer. So an id can
-//! never be paid again, and the rent of a receipt is not lost.
+//! When to use: For one payment of a known amount. Put it into the transaction of the call
+//! that it pays for, or show the receipt. A repeated call fails with AlreadyPaid and moves no
+//! tokens.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{
-        checks::{self, ensure},
-        constants::MAX_PAYMENT_TIME,
+        checks,
         error::X402Error,
-        events::Paid,
-        helpers,
+        events,
         instruction::pay::{Accounts, Args},
-        log::return_data,
         state::Receipt,
     },
-    pinocchio::{
-        cpi::{Seed, Signer},
-        sysvars::{clock::Clock, Sysvar},
-        ProgramResult,
-    },
-    pinocchio_token::instructions::TransferChecked,
+    pinocchio::{cpi::Signer, ProgramResult},
 };
-
-/// A retry: moves no tokens, returns the first receipt, and says whether it is for the same payment.
-#[inline(never)]
-fn paid_before(accounts: &Accounts, args: &Args) -> ProgramResult {
-    checks::state(accounts.receipt, accounts.program_id)?;
-    let data = accounts.receipt.try_borrow()?;
-    let receipt = Receipt::load(&data)?;
-    return_data(&data);
-    let is_same = receipt.amount.get() == args.amount && &receipt.call_hash == args.call_hash;
-    ensure(is_same, X402Error::PaymentIdReused)?;
-    Err(X402Error::AlreadyPaid.into())
-}
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     if !checks::is_new(accounts.receipt) {
-        return paid_before(accounts, args);
+        checks::state(accounts.receipt, accounts.program_id)?;
+        Receipt::load(&accounts.receipt.try_borrow()?)?;
+        let first_data = accounts.receipt.try_borrow()?;
+        let first_state = Receipt::load(&first_data)?;
+        if (first_state.amount.get() != args.amount) || (first_state.call_hash != *args.call_hash) {
+            crate::log::return_data(first_data.get(..Receipt::LEN).unwrap_or_default());
+            return Err(X402Error::PaymentIdReused.into());
+        }
+        crate::log::return_data(first_data.get(..Receipt::LEN).unwrap_or_default());
+        return Err(X402Error::AlreadyPaid.into());
     }
-    let (payer, payee) = (*accounts.payer.address(), *accounts.payee.address());
-    let clock = Clock::get()?;
-    let now = clock.unix_timestamp;
-    ensure(args.amount > 0, X402Error::ZeroAmount)?;
-    ensure(payer != payee, X402Error::SelfPayment)?;
-    ensure(
-        args.payment_id.first_chunk() == Some(&args.expires_at.to_be_bytes()),
-        X402Error::PaymentIdWithoutExpiry,
+    let clock: pinocchio::sysvars::clock::Clock =
+        <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?;
+    let now: i64 = clock.unix_timestamp;
+    checks::ensure(args.amount > 0, X402Error::ZeroAmount)?;
+    checks::ensure(
+        !pinocchio::address::address_eq(accounts.payer.address(), accounts.payee.address()),
+        X402Error::SelfPayment,
     )?;
-    ensure(now < args.expires_at, X402Error::PaymentExpired)?;
-    ensure(
+    let expiry: i64 = i64::from_be_bytes(crate::bytes::read(&(*args.payment_id)[..], 0)?);
+    checks::ensure(expiry == args.expires_at, X402Error::PaymentIdWithoutExpiry)?;
+    checks::ensure(now < args.expires_at, X402Error::PaymentExpired)?;
+    checks::ensure(
         args.expires_at
             .checked_sub(now)
-            .is_some_and(|time| time <= MAX_PAYMENT_TIME),
+            .ok_or(X402Error::ExpiryTooFar)?
+            <= 2_592_000,
         X402Error::ExpiryTooFar,
     )?;
-    helpers::need_to_pass(accounts.mint)?;
-
+    crate::helpers::need_to_pass(accounts.mint)?;
+    let mut new_view_2 = *accounts.receipt;
     checks::Create {
-        account: accounts.receipt,
+        account: &mut new_view_2,
         payer: accounts.rent_payer,
         space: Receipt::LEN,
         owner: accounts.program_id,
-        signers: &[Signer::from(&[
-            Seed::from(b"receipt".as_slice()),
-            Seed::from(payer.as_ref()),
-            Seed::from(payee.as_ref()),
-            Seed::from(accounts.mint.address().as_ref()),
-            Seed::from(args.payment_id.as_slice()),
-            Seed::from(core::slice::from_ref(&accounts.receipt_bump)),
-        ])],
+        signers: &[Signer::from(&accounts.receipt_seeds())],
     }
     .invoke()?;
-    {
-        let mut data = accounts.receipt.try_borrow_mut()?;
-        let receipt = Receipt::create(&mut data)?;
-        receipt.bump = accounts.receipt_bump;
-        receipt.payer = payer;
-        receipt.payee = payee;
-        receipt.mint = *accounts.mint.address();
-        receipt.rent_payer = *accounts.rent_payer.address();
-        receipt.payment_id = *args.payment_id;
-        receipt.call_hash = *args.call_hash;
-        receipt.amount.set(args.amount);
-        receipt.paid_at.set(now);
-        receipt.paid_slot.set(clock.slot);
-        receipt.expires_at.set(args.expires_at);
-    }
-    let (source, destination) = (&*accounts.source, &*accounts.destination);
-    let authority = *accounts.authority.address();
-    let before = helpers::may_move((source, destination, authority, payer, args.amount))?;
+    Receipt::create(&mut new_view_2.try_borrow_mut()?)?;
+    let mut new_view = *accounts.receipt;
+    let mut new_data = new_view.try_borrow_mut()?;
+    let new_state = Receipt::load_mut(&mut new_data)?;
+    new_state.bump = accounts.receipt_bump;
+    new_state.payer = *accounts.payer.address();
+    new_state.payee = *accounts.payee.address();
+    new_state.mint = *accounts.mint.address();
+    new_state.rent_payer = *accounts.rent_payer.address();
+    new_state.payment_id = *args.payment_id;
+    new_state.call_hash = *args.call_hash;
+    new_state.amount.set(args.amount);
+    new_state.paid_at.set(now);
+    new_state.paid_slot.set(clock.slot);
+    new_state.expires_at.set(args.expires_at);
+    let before: u64 = crate::helpers::may_move((
+        accounts.source,
+        accounts.destination,
+        *accounts.authority.address(),
+        *accounts.payer.address(),
+        args.amount,
+    ))?;
+    let decimals = checks::mint_decimals(accounts.mint)?;
+    drop(new_data);
     checks::transfer_checked(
-        &TransferChecked::new(
-            source,
+        &pinocchio_token::instructions::TransferChecked::new(
+            accounts.source,
             accounts.mint,
-            destination,
+            accounts.destination,
             accounts.authority,
             args.amount,
-            checks::mint_decimals(accounts.mint)?,
+            decimals,
         ),
         &[],
         accounts.token_program.address(),
     )?;
-    helpers::need_exact(destination, before, args.amount)?;
-    Paid {
+    crate::helpers::need_exact(accounts.destination, before, args.amount)?;
+    events::Paid {
         receipt: *accounts.receipt.address(),
-        payer,
-        payee,
+        payer: *accounts.payer.address(),
+        payee: *accounts.payee.address(),
         mint: *accounts.mint.address(),
         amount: args.amount,
-        payment_id: args.payment_id,
-        call_hash: args.call_hash,
+        payment_id: &*args.payment_id,
+        call_hash: &*args.call_hash,
     }
-    .emit()
+    .emit()?;
+    Ok(())
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f29974748aff4824]
+// Rendered by idl2mcp from spec.py; edit the source. [6137e80e155c3478]
 //! Put more tokens into an open channel.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -18,6 +18,8 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    checks::different(accounts.channel, accounts.payer_token_account)?;
+    checks::different(accounts.channel, accounts.channel_token_account)?;
     checks::different(accounts.channel, accounts.mint)?;
     checks::ensure(args.amount > 0, X402Error::DepositMustBeNonZero)?;
     let mut channel_view = *accounts.channel;

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8f1c4d545b1158be]
+// Rendered by idl2mcp from spec.py; edit the source. [5446bf71ef3460b6]
 //! Take the rest out of a sealed channel as its payer, once: the tokens that no voucher proved.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -18,6 +18,8 @@ use {
 };
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
+    checks::different(accounts.channel, accounts.channel_token_account)?;
+    checks::different(accounts.channel, accounts.payer_token_account)?;
     checks::different(accounts.channel, accounts.mint)?;
     let mut channel_view = *accounts.channel;
     let mut channel_data = channel_view.try_borrow_mut()?;
