@@ -64,6 +64,18 @@ class AnchorInstruction:
     handler_uses: tuple[Rust, ...]
     account_arguments: Rust
 
+    @property
+    def life(self) -> Rust:
+        """The lifetime that its functions name if it takes accounts after the named ones: one call can use both."""
+        has_both = bool(self.accounts.remaining_docs and self.accounts.fields)
+        return code("<'info>" if has_both else "")
+
+    @property
+    def context(self) -> Rust:
+        """The type of the context that its functions take."""
+        first = "'info, " if self.life else ""
+        return code(f"Context<{first}{self.struct}{self.life}>")
+
 
 def instruction_view(ix: Instruction, context: AnchorContext) -> AnchorInstruction:
     """The view of *ix*. Raises RenderError if it has no form in Anchor."""
