@@ -297,7 +297,7 @@ def test_lists_are_gone_over_in_place(
     split = " ".join((source / "processor/split.rs").read_text().split())
     assert f"for (i, other) in (0_u64..).zip({accounts}.iter()) {{" in split
     if target == "anchor":  # so that one call can use both kinds of accounts
-        assert "fn process<'info>( ctx: Context<'info, Split<'info>>," in split
+        assert "Context<'info, Split<'info>>" in split
     assert f"crate::items::count({parts}.iter())" in split
     assert f"crate::helpers::largest(&{parts}[..])?" in split
     helpers = (source / "helpers.rs").read_text()
