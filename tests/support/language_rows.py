@@ -56,6 +56,7 @@ ROWS: dict[str, list[str]] = {
     ],
     "check": [r"require\("],
     "fail": [r"raise self\.E"],
+    "fail with bytes for the caller": [r"raise self\.E\d\.carrying\(n\)"],
     "branch": [r"\bif .+:$", r"\belif .+:$", r"\belse:$"],
     "branch by a value": [
         r"match mode:",
@@ -150,6 +151,12 @@ ROWS: dict[str, list[str]] = {
         for name in ("pairs|keys", "crowd")
     ],
     "order addresses": [r"is_before\("],
+    "read a big-endian number": [r"big_endian=True"],
+    "read bytes of a fixed length": [r"Data\(mark\)\.u64\("],
+    "ask whether an account exists": [r"is_new\(fresh\)"],
+    "create an account with state": [r"n = create\(self\.S, fresh, payer=owner\)"],
+    "use state that an account may have": [r"n = load\(self\.S, fresh\)"],
+    "use the bump of an address with seeds": [r"fresh\.bump"],
     "close an account with state": [r"\bclose\(spare, owner\)", r"\bclose\(spare, s\)"],
     "log an event": [r"emit\(self\.Ev\("],
     "record an event by a call": [r"emit_cpi\(self\.Ev\("],

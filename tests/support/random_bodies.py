@@ -758,6 +758,17 @@ class Bodies:
         )
         return f"{call}({given.format(who=who, authority=authority)})"
 
+    def opening(self) -> list[str]:
+        """State that the body makes, or has."""
+        if self.r.random() < 0.7:
+            return []
+        lines = ["if is_new(fresh):", "    n = create(self.S, fresh, payer=owner)"]
+        lines += ["else:", "    n = load(self.S, fresh)", "n.f_u8 = fresh.bump"]
+        lines += ["n.f_u64 ^= Data(mark).u64(0, big_endian=True)"]
+        error = f"self.E{self.r.randrange(ERRORS)}"
+        lines += ["if flag and not s.open:", f"    raise {error}.carrying(n)"]
+        return [f"        {line}" for line in lines]
+
     def ending(self, env: dict[str, str]) -> list[str]:
         """Close an account with state, whose fields have no values from then on. It is closed once at most."""
         if self.r.random() < 0.7:
@@ -779,6 +790,7 @@ ACCOUNTS = (
     " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
     " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
     " event_authority: Ref[Unchecked, seeds(b'event_authority')], this: Ref[ProgramAccount, address(ADDRESS)],"
+    " fresh: Mut[Unchecked, seeds(b'fresh')], system_program: SystemProgram,"
     " *crowd: {crowd},"
 )
 #: What the accounts after the named ones are.
@@ -872,7 +884,8 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
         env |= {
             f"{name}.f_{kind}": kind for kind in KINDS for name in ("other", "spare")
         }
-        body = [*made.block(env, r.randint(5, 9), 2), *made.ending(env)]
+        body = [*made.opening(), *made.block(env, r.randint(5, 9), 2)]
+        body += made.ending(env)
         env = {
             name: kind for name, kind in env.items() if not name.startswith("spare.")
         }

@@ -196,6 +196,8 @@ class RandomScene:
             "sysvar": INSTRUCTIONS_SYSVAR,
             "event_authority": self.event_authority,
             "this": oracle.address,
+            "fresh": Pubkey.find_program_address([b"fresh"], oracle.address)[0],
+            "system_program": Pubkey.default(),
         }
         self.put_blob()
         limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))
