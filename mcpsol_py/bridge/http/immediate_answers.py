@@ -30,10 +30,12 @@ _ASKING = {"progressToken", LOG_LEVEL_META_KEY}
 def answer_immediately(manager: StreamableHTTPSessionManager, bridge: Bridge) -> None:
     """Let *manager* answer the calls that wait for nothing in the task of their request.
 
-    Its limit on bodies stays in front: it has read a body whole before anything looks at it.
+    Its limit on bodies stays in front: it has read a body whole before anything looks at it. A manager of another SDK
+    version, which has other parts, answers them in its own way.
     """
-    limit = manager.asgi_app
-    limit.app = _ImmediateAnswers(manager, bridge)
+    limit: Any = getattr(manager, "asgi_app", None)
+    if hasattr(limit, "app") and hasattr(manager, "_handle_request"):
+        limit.app = _ImmediateAnswers(manager, bridge)
 
 
 class _ImmediateAnswers:

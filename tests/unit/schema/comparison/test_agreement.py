@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,9 +41,10 @@ def with_deposit(changed: Instruction) -> ProgramModel:
     return replace(MODEL, instructions=(changed, CLOSE))
 
 
-def first_account(**changes: object) -> Instruction:
+def first_account(**changes: Any) -> Instruction:
     owner, vault = DEPOSIT.accounts
-    return replace(DEPOSIT, accounts=(replace(owner, **changes), vault))  # type: ignore[type-var]
+    assert isinstance(owner, Account)
+    return replace(DEPOSIT, accounts=(replace(owner, **changes), vault))
 
 
 SAME: dict[str, ProgramModel] = {
