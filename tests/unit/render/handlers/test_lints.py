@@ -9,7 +9,8 @@ import pytest
 from mcpsol_py.build.toolchain import CARGO
 from mcpsol_py.render import render
 from mcpsol_py.sources.spec import read_spec
-from tests.unit.render.test_crate import compiles
+from tests.long.bodies import clippy
+from tests.support.random_programs import make_workspace
 
 HEAD = """\
 from mcpsol_py.spec import *
@@ -101,4 +102,5 @@ def _body(file: Path) -> str:
 @pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
 def test_clippy_finds_nothing_in_odd_lines(tmp_path: Path) -> None:
     render(read_spec(spec(tmp_path, {**ODD, **OTHERS})), out=tmp_path)
-    compiles(tmp_path)
+    make_workspace(tmp_path, "pinocchio")
+    assert not clippy(tmp_path, "pinocchio")
