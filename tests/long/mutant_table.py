@@ -266,8 +266,8 @@ MUTANTS = [
     Mutant(
         "a borrow stays open when state is closed",
         "bodies/tree.py",
-        "    EmitCall,\n    CloseAccount,\n)",
-        "    EmitCall,\n)",
+        "    OpenState,\n    CloseAccount,\n)",
+        "    OpenState,\n)",
     ),
     Mutant(
         "a borrow stays open during a call",
@@ -333,7 +333,7 @@ MUTANTS = [
     Mutant(
         "no accounts must differ",
         "bodies/aliases.py",
-        "if not other.writable and",
+        "if not _is_compared(other) and",
         "if False and",
     ),
     Mutant(

@@ -148,7 +148,8 @@ def test_a_nested_type_that_differs_is_found() -> None:
 
 
 @pytest.mark.skipif(
-    not SHARED.is_dir(), reason="no ../shared/catalog beside the repository"
+    not SHARED.is_dir(),
+    reason=f"{SHARED} is absent: real IDLs are kept beside the checkout",
 )
 @pytest.mark.parametrize("write", [write_pages, lambda model: write_pages(model, form="verbose")])  # fmt: skip
 def test_pages_of_real_programs_agree_with_their_idls(
