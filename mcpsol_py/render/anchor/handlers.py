@@ -17,7 +17,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
     Seed,
 )
-from mcpsol_py.model.types import PUBKEY, Enum, Field, Int, Link, Struct, Type
+from mcpsol_py.model.types import PUBKEY, Enum, Field, Int, Link, Struct, Type, is_bytes
 from mcpsol_py.render.anchor.structs import StateStruct
 from mcpsol_py.render.anchor.types import TypeView, fields_of
 from mcpsol_py.render.anchor.view import AnchorView
@@ -181,7 +181,7 @@ def _type_of(fields: tuple[Field, ...], name: str) -> Type:
 
 
 def _value(text: str, kind: Type, encoding: str | None) -> str:
-    if kind == PUBKEY:
+    if kind == PUBKEY or is_bytes(kind):
         return f"{text}.as_ref()"
     if isinstance(kind, Int) and encoding in (None, "be"):
         order = "be" if encoding == "be" or kind.big_endian else "le"
