@@ -19,7 +19,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.catalog.catalog import Catalog, Hit
 from mcpsol_py.catalog.labels import address_hash, label_of
-from mcpsol_py.catalog.records import SEED, NewVersion, ProgramRow
+from mcpsol_py.catalog.records import SEED, NewVersion, ProgramRow, recorded_name
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.loader import deployment_mark
 from mcpsol_py.client.transport import Transport
@@ -124,12 +124,30 @@ class CatalogPrograms:
     # --- searching ---------------------------------------------------------------------------------------------------
 
     def search(self, query: str, limit: int) -> list[Hit]:
-        """Return the instructions of the catalogue that fit *query*."""
-        hits = self.catalog.search(query, limit)
-        for hit in hits:
+        """Return the instructions of the catalogue that fit *query*.
+
+        A program is called by one of its versions, so instructions that only others have are left out.
+        """
+        found = self.catalog.search(query, 2 * limit)
+        names = {hit.key: self._names(hit.key) for hit in found}
+        hits = [
+            hit for hit in found if recorded_name(hit.instruction) in names[hit.key]
+        ]
+        for hit in hits[:limit]:
             if hit.address is not None:
                 self._remember(label_of(hit.program, hit.address), hit.address)
-        return hits
+        return hits[:limit]
+
+    def _names(self, key: str) -> frozenset[str]:
+        """Return the names of the instructions by which a program is called."""
+        joined = self._joined.get(key)
+        if joined is not None:
+            instructions = joined.served.program.model.instructions
+            return frozenset(recorded_name(ix.name) for ix in instructions)
+        row = self.catalog.records.program_at(key)
+        return (
+            self.catalog.records.instruction_names(row.current) if row else frozenset()
+        )
 
     def _remember(self, label: str, address: str) -> None:
         known = self._addresses.setdefault(label, address)

@@ -47,6 +47,7 @@ __all__ = [
     "Records",
     "SEED",
     "VersionRow",
+    "recorded_name",
 ]
 
 #: A program with more instructions is refused: no real one has a tenth of it, and reading it costs everyone.
@@ -413,6 +414,12 @@ class Records:
         except McpsolError as error:
             return (f"they cannot be compared: {error}",)
 
+    def instruction_names(self, version: VersionRow) -> frozenset[str]:
+        """Return the names of a version's instructions as `recorded_name` gives them."""
+        query = select(versions.c.names).where(versions.c.id == version.id)
+        names = self._db.run(lambda connection: connection.execute(query).scalar_one())
+        return frozenset(names.split())
+
     def packed(self, version: VersionRow) -> bytes:
         """Return the packed model of a version, as `packed_model` makes it."""
         return self._packed(version.id)
@@ -422,6 +429,11 @@ class Records:
         return bytes(
             self._db.run(lambda connection: connection.execute(query).scalar_one())
         )
+
+
+def recorded_name(name: str) -> str:
+    """Return the name of an instruction as it is recorded: the same for all case styles."""
+    return letters(name)[:80]
 
 
 # --- models as bytes ---------------------------------------------------------------------------------------------
@@ -486,7 +498,7 @@ def _prepared(
             "version": clean_text(model.version, 80),
             "instructions": count,
             "names": " ".join(
-                sorted({letters(ix.name)[:80] for ix in model.instructions})
+                sorted({recorded_name(ix.name) for ix in model.instructions})
             ),
             "lint": lint,
             "build_hash": new.build_hash,

@@ -123,6 +123,8 @@ class Scope:
 
     def check_existing(self, a: NamedAccount, *statements: str) -> None:
         """Adds checks, which run only if the account is there and this call does not create it."""
+        if not statements:
+            return
         if a.constraints.init is None:
             self.check(a, *statements)
         else:
