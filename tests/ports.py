@@ -34,7 +34,7 @@ def free_port(count: int = 1) -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # What lingers of a closed connection is no matter.
+        # A closed connection that lingers does not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))

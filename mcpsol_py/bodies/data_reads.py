@@ -107,7 +107,7 @@ class DataReads:
         return found
 
     def _bytes(self, node: ast.expr) -> Expression:
-        """`Data(bytes)`, which is read at once: it is no value of its own. Raises Stopped."""
+        """Return the data of `Data(bytes)`, which bodies read but do not keep. Raises Stopped."""
         found = self.expressions.value(node)
         self.expressions.known(found)
         why = f"expected bytes of a fixed length, got {type_name(found.type)}"

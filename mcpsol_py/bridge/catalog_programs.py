@@ -129,7 +129,7 @@ class CatalogPrograms:
         A program is called by one of its versions, so instructions that only others have are left out.
         """
         found = self.catalog.search(query, 2 * limit)
-        names = {hit.key: self._names(hit.key) for hit in found}
+        names = {key: self._names(key) for key in {hit.key for hit in found}}
         hits = [
             hit for hit in found if recorded_name(hit.instruction) in names[hit.key]
         ]

@@ -183,9 +183,7 @@ class ReadTools:
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         # A server starts sooner without it.
-        from mcpsol_py.calls import (
-            transaction_reading,
-        )
+        from mcpsol_py.calls import transaction_reading
 
         given = [key for key in _DECODABLE if key in arguments]
         if len(given) != 1:

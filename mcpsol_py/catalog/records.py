@@ -61,18 +61,21 @@ _COMMON = 0.6
 _COMPARED = 4096
 #: The kind of source of programs that come with this package.
 SEED = "seed"
-#: Kinds of source, the most trustworthy first.
 _TOOLS = "list_tools"
-_SOURCES = (
+#: Kinds of source that are read from a chain, the most trustworthy first.
+_ON_CHAIN = (
     _TOOLS,
     "Program Metadata",
     "Program Metadata (Foundation)",
     "Anchor IDL account",
+)
+#: All kinds of source, the most trustworthy first.
+_SOURCES = (
+    *_ON_CHAIN,
     SEED,  # before files: some claim the address of a program of the runtime
     "registry",
     "file",
 )
-_ON_CHAIN = _SOURCES[:4]
 
 
 @dataclass(frozen=True, slots=True)

@@ -464,7 +464,7 @@ async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_en
         call.cancel()
         await asyncio.sleep(0.05)
         assert events(s) == ["intent", "signed"]
-        # Nothing is sent beside it.
+        # The answer comes alone.
         waiting = group.create_task(s.bridge.call(*transfer(7)))
         await asyncio.sleep(0.05)
         assert not waiting.done()

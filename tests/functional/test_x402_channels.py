@@ -570,7 +570,7 @@ class TestOpenRefused:
         assert both.amount(both.ata(channel)) == 10_077
         both.ok(both.settle_and_seal(channel), signers=[both.relay, both.payee])
         both.ok(both.distribute(channel), signers=[both.relay])
-        # What strangers sent is nobody's deposit.
+        # Tokens that strangers sent do not count as a deposit.
         assert both.amount(both.ata(x402.TREASURY_OWNER)) == 77
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000
 

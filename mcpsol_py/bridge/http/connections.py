@@ -180,7 +180,7 @@ def _raise_open_files() -> None:
 
 
 class _Gathering:
-    """A transport that writes at once what is given to it in one turn of the event loop.
+    """A transport that gathers the writes of one turn of the event loop, and makes one write of them.
 
     uvicorn writes a response's head, its body and its end one after the other.
     """

@@ -274,7 +274,7 @@ _ANCHOR_ROLES: dict[str, dict[str, str]] = {
 class _Anchor(Dialect):
     """Anchor reads accounts before the handler and writes them after it, so nothing of them is borrowed here.
 
-    State that the body opens is read where it is used, and written where it is given back.
+    The code reads the state that a body opens before it uses it, and writes it afterwards.
     """
 
     def info(self, account: str) -> str:

@@ -111,7 +111,7 @@ class Validator:
     def _calm_scheduler(self) -> None:
         """The thread that schedules transactions looks for new ones without a pause, as it would in a leader's short
         turn; this node leads always, so that costs a core. Behind all that has work to do, it finds them as well."""
-        # Empty where there is no Linux.
+        # Empty on other systems than Linux.
         for thread in Path(f"/proc/{self.process.pid}/task").glob("*"):
             if (thread / "comm").read_text() == "solBnkTxSched\n":
                 os.setpriority(os.PRIO_PROCESS, int(thread.name), 19)

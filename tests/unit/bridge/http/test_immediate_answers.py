@@ -218,7 +218,7 @@ async def test_a_call_that_waits_is_cancelled_when_its_client_leaves() -> None:
     }
     async with serving(found) as endpoint, asyncio.timeout(20):
         endpoint.leaves = chain.asked
-        with suppress(IndexError):  # there is no answer
+        with suppress(IndexError):  # the request gets no answer
             await endpoint.call("transfer", arguments)
     assert chain.cancelled
 

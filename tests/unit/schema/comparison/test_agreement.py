@@ -68,7 +68,7 @@ OTHER: dict[str, tuple[ProgramModel, list[str]]] = {
         with_deposit(replace(DEPOSIT, args=(*DEPOSIT.args, Field("more", U8)))),
         ["deposit.args"],
     ),
-    "a signer that is none": (
+    "a signer that does not sign": (
         with_deposit(first_account(signer=False)),
         ["deposit.accounts.owner.signer"],
     ),
