@@ -323,7 +323,7 @@ class _Service:
         if self.settings is None:
             from mcpsol_py.bridge.mcp import run_stdio
 
-            await run_stdio(self.server, self.early)
+            await run_stdio(self.server, self.early, self.bridge)
             return
         from mcpsol_py.bridge.http import run_http
 

@@ -14,17 +14,15 @@ from typing import Any
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.http.asgi import Receive, Scope, Send, header
+from mcpsol_py.bridge.mcp.immediate import is_immediate
 
 __all__ = ["answer_immediately"]
 
 _VERSION = MCP_PROTOCOL_VERSION_HEADER.lower().encode()
-#: Keys of a request's `_meta` by which a client asks for notifications.
-_ASKING = {"progressToken", LOG_LEVEL_META_KEY}
 
 
 def answer_immediately(manager: StreamableHTTPSessionManager, bridge: Bridge) -> None:
@@ -58,17 +56,11 @@ class _ImmediateAnswers:
         await manager._handle_request(scope, receive, send)
 
     def _is_immediate(self, body: bytes) -> bool:
-        """Return True for a call that waits for nothing, and whose client asks for no notifications."""
+        """Return True for the body of a call that waits for nothing."""
         try:
             request = orjson.loads(body)
-            params = request["params"]
-            asks = _ASKING & params["_meta"].keys()
-            return (
-                request["method"] == "tools/call"
-                and not asks
-                and self._bridge.waits_for_nothing(params["name"])
-            )
-        except (ValueError, LookupError, TypeError, AttributeError):
+            return is_immediate(self._bridge, request["method"], request["params"])
+        except (ValueError, LookupError, TypeError):
             return False  # the SDK says what is wrong with it
 
 

@@ -108,7 +108,7 @@ class ApprovalPanels:
         return tool.calls_another or tool.sends_in(self._bridge.mode)
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], listener: ProgressListener
+        self, name: str, arguments: Mapping[str, Any], listener: ProgressListener | None
     ) -> Reply | dict[str, Any]:
         """Call a tool, or answer a question. Returns the reply, or a result that asks the owner."""
         try:
@@ -119,7 +119,7 @@ class ApprovalPanels:
             return self._asking(name, arguments, asked)
 
     async def _answered(
-        self, arguments: Mapping[str, Any], listener: ProgressListener
+        self, arguments: Mapping[str, Any], listener: ProgressListener | None
     ) -> Reply | dict[str, Any]:
         try:
             token, digest, answer = map(arguments.get, ("approval", "digest", "answer"))

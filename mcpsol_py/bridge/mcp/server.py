@@ -34,7 +34,7 @@ from mcpsol_py.bridge.mcp.panels import (
 )
 from mcpsol_py.bridge.mcp.prompts import Prompts
 from mcpsol_py.bridge.mcp.resources import Resources
-from mcpsol_py.bridge.mcp.sessions import CallListener, Sessions
+from mcpsol_py.bridge.mcp.sessions import Sessions
 from mcpsol_py.bridge.short_answers import details_for_client, for_client
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
@@ -174,7 +174,7 @@ class _Handlers:
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> dict[str, Any] | types.InputRequiredResult:
-        listener = CallListener(self.sessions, ctx)
+        listener = self.sessions.listener(ctx)
         if self._with_panels(ctx):
             answer = await self.panels.call(
                 params.name, params.arguments or {}, listener

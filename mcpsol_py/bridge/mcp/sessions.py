@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,7 @@ __all__ = [
     "MAX_WATCHED",
     "CallListener",
     "Sessions",
+    "asks_for_notifications",
 ]
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ MAX_SUBSCRIPTIONS = 64
 MAX_WATCHED = 2048
 #: subscriptions/listen streams open at once.
 MAX_STREAMS = 512
+#: Keys of a request's `_meta` by which a client asks for notifications about this request.
+_ASKING = {"progressToken", types.LOG_LEVEL_META_KEY}
 #: The log level of a session that did not set one.
 _DEFAULT_LEVEL: LogLevel = "warning"
 
@@ -257,6 +260,16 @@ class Sessions:
             if _at_least(level, session.level):
                 await _send_log(session.channel, level, data)
 
+    def listener(self, ctx: ServerRequestContext[Any, Any]) -> CallListener | None:
+        """Return what tells the client about its call, or None for a client that gets no notifications about it."""
+        # A client in this process gets progress without asking for it in `_meta`.
+        is_over_http = ctx.request is not None
+        asks = asks_for_notifications((ctx.params or {}).get("_meta", {}))
+        is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return (
+            None if is_over_http and is_modern and not asks else CallListener(self, ctx)
+        )
+
     async def log(
         self, ctx: ServerRequestContext[Any, Any], level: LogLevel, data: dict[str, Any]
     ) -> None:
@@ -283,6 +296,11 @@ class CallListener:
     async def log(self, level: LogLevel, data: dict[str, Any]) -> None:
         """Send notifications/message, if the client accepts messages of this level."""
         await self.sessions.log(self.ctx, level, data)
+
+
+def asks_for_notifications(meta: Mapping[str, Any]) -> bool:
+    """Return True if a request of 2026-07-28 with this `_meta` wants progress or log messages."""
+    return not _ASKING.isdisjoint(meta)
 
 
 def _check_count(count: int, subscriber: str) -> None:

@@ -13,7 +13,7 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Self
 
@@ -23,12 +23,15 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    PROTOCOL_VERSION_META_KEY,
     JSONRPCMessage,
     JSONRPCRequest,
     JSONRPCResponse,
     jsonrpc_message_adapter,
 )
 
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.mcp.immediate import ImmediateCalls
 from mcpsol_py.bridge.mcp.probing import (
     MODERN_VERSIONS,
     Announced,
@@ -46,27 +49,39 @@ logger = logging.getLogger(__name__)
 _READ_BUFFER = 1 << 20
 
 
-async def run_stdio(server: Server[Any], early: EarlyProbes | None = None) -> None:
+#: Answers a request, or leaves it to the SDK (None).
+_Answering = Callable[[JSONRPCRequest | None], Awaitable[JSONRPCMessage | None]]
+
+
+async def run_stdio(
+    server: Server[Any],
+    early: EarlyProbes | None = None,
+    bridge: Bridge | None = None,
+) -> None:
     """Serve one client on stdin and stdout until it closes them or SIGINT or SIGTERM arrives.
 
-    *early* answered the client while the server was made; this takes over from it.
+    *early* answered the client while the server was made; this takes over from it. With the *bridge* of *server*, the
+    calls that wait for nothing are answered faster.
 
     After a signal, a send that has begun is still followed until its outcome is known. A second
     signal ends the process. The client receives only protocol messages: while the server runs,
     `print` writes to stderr and stdin is empty.
     """
+    immediate = ImmediateCalls(server, bridge) if bridge is not None else None
     if not are_pipes() and not _are_terminals():
         async with stdio_server() as (read, write):
-            await _serve(server, read, write)
+            await _serve(server, read, write, immediate)
         return
     received = early.stop() if early is not None else b""
     async with _pipes(received) as (messages, answers):
-        await _serve(server, messages, answers)
+        await _serve(server, messages, answers, immediate)
 
 
-async def _serve(server: Server[Any], read: Any, write: Any) -> None:
+async def _serve(
+    server: Server[Any], read: Any, write: Any, immediate: ImmediateCalls | None
+) -> None:
     try:
-        messages: Any = _WithoutProbes(server, read, write)
+        messages: Any = _ForSdk(server, read, write, immediate)
         await server.run(messages, write, server.create_initialization_options())
     finally:
         # Flush while stdout still points to stderr: buffered prints are not for the client.
@@ -74,15 +89,21 @@ async def _serve(server: Server[Any], read: Any, write: Any) -> None:
             sys.stdout.flush()
 
 
-class _WithoutProbes:
-    """The messages of a client without the probes at their beginning, which it answers itself.
+class _ForSdk:
+    """The messages that the SDK's server answers. This answers the client's probes, and calls that wait for nothing.
 
     The SDK takes the protocol of the first request for the whole connection. A probe does not choose it.
     """
 
-    def __init__(self, server: Server[Any], read: Any, write: Any) -> None:
-        self._read, self._write = read, write
-        self._chosen = False
+    def __init__(
+        self,
+        server: Server[Any],
+        read: Any,
+        write: Any,
+        immediate: ImmediateCalls | None,
+    ) -> None:
+        self._read, self._write, self._immediate = read, write, immediate
+        self._answer: _Answering = self._to_probe
         capabilities = server.get_capabilities(protocol_version=MODERN_VERSIONS[0])
         self._announced = Announced(
             server.server_info_stamp,
@@ -93,30 +114,61 @@ class _WithoutProbes:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._read, name)
 
-    def __aiter__(self) -> _WithoutProbes:
+    def __aiter__(self) -> _ForSdk:
         return self
 
     async def __anext__(self) -> Any:
-        item = await anext(self._read)
-        while not self._chosen and await self._answered(item):
+        while True:
             item = await anext(self._read)
-        return item
-
-    async def _answered(self, item: Any) -> bool:
-        """Answer *item* if it is a probe. Any other request chooses the protocol."""
-        if not isinstance(item, SessionMessage) or not isinstance(
-            item.message, JSONRPCRequest
-        ):
-            return False
-        request = item.message.model_dump(by_alias=True, exclude_none=True)
-        reply = probe_reply(request, self._announced)
-        self._chosen = reply is None
-        if reply is not None:
-            message = SessionMessage(jsonrpc_message_adapter.validate_python(reply))
-            # The client is gone; its messages end.
+            answer = await self._answer(_request_in(item))
+            if answer is None:
+                return item
+            # If the client is gone, its messages end.
             with suppress(anyio.BrokenResourceError):
-                await self._write.send(message)
-        return reply is not None
+                await self._write.send(SessionMessage(answer))
+
+    async def _to_probe(self, request: JSONRPCRequest | None) -> JSONRPCMessage | None:
+        """Answer *request* if it is a probe. Any other request chooses the protocol."""
+        if request is None:
+            return None
+        fields = request.model_dump(by_alias=True, exclude_none=True)
+        reply = probe_reply(fields, self._announced)
+        if reply is not None:
+            return jsonrpc_message_adapter.validate_python(reply)
+        self._answer = self._to_call if _is_modern(request) else _nothing
+        return None
+
+    async def _to_call(self, request: JSONRPCRequest | None) -> JSONRPCMessage | None:
+        """Answer *request* if it is a call that waits for nothing."""
+        if request is None or self._immediate is None:
+            return None
+        answer = await self._immediate.answer(request)
+        if answer is not None:
+            await asyncio.sleep(
+                0
+            )  # a client that sends many leaves time to other tasks
+        return answer
+
+
+async def _nothing(_request: JSONRPCRequest | None) -> JSONRPCMessage | None:
+    """Answer no request."""
+    return None
+
+
+def _request_in(item: SessionMessage | Exception) -> JSONRPCRequest | None:
+    """Return the request that a message is, None for any other message."""
+    message = item.message if isinstance(item, SessionMessage) else None
+    return message if isinstance(message, JSONRPCRequest) else None
+
+
+def _is_modern(request: JSONRPCRequest) -> bool:
+    """Return True if *request* chooses the protocol of 2026-07-28 for its connection."""
+    meta = (request.params or {}).get("_meta")
+    return (
+        request.method != "initialize"
+        and isinstance(meta, dict)
+        and PROTOCOL_VERSION_META_KEY in meta
+    )
 
 
 def _is_terminal(fd: int) -> bool:
