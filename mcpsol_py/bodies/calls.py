@@ -40,7 +40,7 @@ from mcpsol_py.model.program import Account, ErrorCode, Event
 from mcpsol_py.model.types import BOOL, PUBKEY, U8, U64, Array, Int, Link, Type
 from mcpsol_py.solana import ids
 
-__all__ = ["PROGRAM_CALLS", "Calls", "ProgramCall", "Role"]
+__all__ = ["ASSOCIATED_CALLS", "PROGRAM_CALLS", "Calls", "ProgramCall", "Role"]
 
 
 _Kind: TypeAlias = Literal["account", "mint"]
@@ -48,27 +48,32 @@ _Kind: TypeAlias = Literal["account", "mint"]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """An account that a call takes. `kind`: the kind that it must have, None for any."""
+    """An account that a call takes. `kind`: the kind that it must have, None for any. `one_of`: its addresses."""
 
     kind: _Kind | None
     written: bool = True
+    one_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCall:
-    """An instruction of a token program: its number, its accounts in its own order, and its arguments.
+    """An instruction of another program: its number, its accounts in its own order, and its arguments.
 
-    `others`: the accounts before the one that signs, whose role is `authority`.
+    `others`: the accounts beside the one that signs, whose role is `authority`. They come before it, or after it if it
+    is written, because it pays.
     """
 
     number: int
     others: dict[str, Role]
     authority: str
     values: dict[str, Type]
+    pays: bool = False
 
     @property
     def roles(self) -> tuple[str, ...]:
         """The roles of all accounts."""
+        if self.pays:
+            return (self.authority, *self.others)
         return (*self.others, self.authority)
 
 
@@ -98,6 +103,22 @@ PROGRAM_CALLS: dict[str, ProgramCall] = {
         {"amount": U64, "decimals": U8},
     ),
 }
+#: Those of the associated token account program.
+ASSOCIATED_CALLS: dict[str, ProgramCall] = {
+    "create_idempotent": ProgramCall(
+        1,
+        {
+            "account": _ANY,
+            "owner": _READ,
+            "mint": _READ_MINT,
+            "system_program": Role(None, False, (ids.SYSTEM_PROGRAM,)),
+            "token_program": Role(None, False, ids.TOKEN_PROGRAMS),
+        },
+        "payer",
+        {},
+        pays=True,
+    )
+}
 _KIND_NAMES = {None: "", "account": "TokenAccount", "mint": "Mint"}
 _KIND_WORDS = {"is_token_account": "account", "is_mint": "mint"}
 _HOW: dict[
@@ -112,6 +133,8 @@ _HOW: dict[
 }
 
 
+#: The seeds of an address at most; the bump is one more.
+_MOST_SEEDS = 15
 #: The expressions that are an int in Python.
 _COUNTED = (tree.LocalName, tree.DataLength)
 #: The most bytes of return data.
@@ -169,6 +192,8 @@ class Calls:
                 self.positional(node, 2)
                 left, right = (self.expressions.typed(x, PUBKEY) for x in node.args)
                 return tree.IsBefore(left, right)
+            case Word("find_program_address"):
+                return self._find_address(node)
             case Word("sha256"):
                 return self._hash(node)
             case Word("len"):
@@ -348,6 +373,31 @@ class Calls:
         for part, found in zip(node.args, parts, strict=True):
             self._need_bytes(part, found)
         return tree.Hash(parts)
+
+    def _find_address(self, node: ast.Call) -> Expression:
+        """`find_program_address(seed, …, program=address)`."""
+        named = {each.arg: each.value for each in node.keywords}
+        is_plain = set(named) == {"program"} and ast.Starred not in map(type, node.args)
+        why = "find_program_address takes seeds, and program= by name"
+        self.need(is_plain, node, why)
+        self.need(0 < len(node.args) <= _MOST_SEEDS, node, f"{why}: 1 to {_MOST_SEEDS}")
+        seeds = tuple(map(self.expressions.value, node.args))
+        for arg, found in zip(node.args, seeds, strict=True):
+            self._need_seed(arg, found)
+        program = self.expressions.typed(named["program"], PUBKEY)
+        return tree.FindAddress(seeds, program)
+
+    def _need_seed(self, node: ast.expr, found: Expression) -> None:
+        """Refuse a value that cannot be a seed: it has at most 32 bytes, and their number is fixed."""
+        kind, shown = found.type, ast.unparse(node)
+        if kind is LITERAL or isinstance(kind, tree.Counter):
+            self.refuse(node, f"{shown} has no width: write u64({shown})")
+        elif isinstance(kind, Array) and isinstance(kind.count, int):
+            why = f"a seed has at most 32 bytes, and {shown} has {kind.count}"
+            self.need(kind.count <= 32, node, why)
+        elif kind not in (BOOL, PUBKEY, UNKNOWN) and not isinstance(kind, Int):
+            why = f"a seed is a number, a flag, an address or bytes, not {type_name(kind)}"
+            self.refuse(node, why)
 
     def _listed(self, node: ast.expr) -> Expression | None:
         """Return a list of values; None for other expressions."""
@@ -723,13 +773,14 @@ class Calls:
 
     def _program_call(self, node: ast.Call, program: str, name: str) -> Statement:
         account, shown = self.context.accounts[program], f"{program}.{name}(…)"
-        why = f"{shown} cannot be called: only a token program can be called from a body yet"
-        self.need(self._is_token_program(account) and not account.optional, node, why)
+        calls = self._calls_of(account)
+        why = f"{shown} cannot be called: only a token program or the associated one can be called from a body yet"
+        self.need(bool(calls) and not account.optional, node, why)
         why = "a helper calls no program: return what the method needs for the call"
         self.need(self.context.is_method, node, why)
-        call = PROGRAM_CALLS.get(name)
+        call = calls.get(name)
         if call is None:
-            near = suggest(name, PROGRAM_CALLS)
+            near = suggest(name, calls)
             why = f"{shown} cannot be called from a body yet. {near}".strip()
             raise self.stopped(node, why)
         wanted = {**dict.fromkeys(call.roles, U64), **call.values}
@@ -746,6 +797,12 @@ class Calls:
         ordered = tuple((role, accounts[role]) for role in call.roles)
         by_interface = account.address != ids.TOKEN_PROGRAM
         return tree.CallProgram(program, name, ordered, values, signer, by_interface)
+
+    def _calls_of(self, account: Account) -> dict[str, ProgramCall]:
+        """Return the calls of the program that an account is; none of a program that bodies cannot call."""
+        if account.address == ids.ASSOCIATED_TOKEN_PROGRAM:
+            return ASSOCIATED_CALLS
+        return PROGRAM_CALLS if self._is_token_program(account) else {}
 
     def _is_token_program(self, account: Account) -> bool:
         """Return whether an account is SPL Token, Token-2022, or one of both."""
@@ -770,7 +827,12 @@ class Calls:
             node,
             f"{name} is optional, and cannot be used in a body yet",
         )
-        wanted = call.others.get(role, _READ)
+        wanted = call.others.get(role, _ANY if call.pays else _READ)
+        allowed = account.rules.one_of or tuple(filter(None, [account.address]))
+        fits = not wanted.one_of or (
+            bool(allowed) and set(allowed) <= set(wanted.one_of)
+        )
+        self.need(fits, node, f"{role} is another program than {name}")
         is_writable = account.writable >= wanted.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
         fits = wanted.kind in (None, kind_of(self.context, account)) or is_free(account)

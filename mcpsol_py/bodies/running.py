@@ -75,6 +75,9 @@ class Machine(Protocol):
     def is_owned(self, account: object, program: Pubkey) -> bool:
         """Return whether the program at an address owns an account."""
 
+    def find_program_address(self, seeds: list[object], program: Pubkey) -> Pubkey:
+        """Return the address that a program derives from seeds."""
+
     def is_on_curve(self, address: Pubkey) -> bool:
         """Return whether an address is an Ed25519 public key."""
 

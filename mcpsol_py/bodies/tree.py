@@ -54,6 +54,7 @@ __all__ = [
     "FieldOf",
     "FixedAddress",
     "FixedBytes",
+    "FindAddress",
     "Flag",
     "For",
     "Function",
@@ -363,6 +364,15 @@ class IsOnCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class FindAddress:
+    """The address that a program derives from seeds, with the largest bump that gives one."""
+
+    seeds: tuple[Expression, ...]
+    program: Expression
+    type: BodyType = PUBKEY
+
+
+@dataclass(frozen=True, slots=True)
 class IsBefore:
     """Whether an address comes before another one, compared byte by byte."""
 
@@ -646,6 +656,7 @@ Expression: TypeAlias = (
     | TokenField
     | IsKind
     | IsOwned
+    | FindAddress
     | IsBefore
     | IsNew
     | Bump

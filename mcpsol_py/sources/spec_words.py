@@ -105,6 +105,7 @@ __all__ = [
     "init",
     "instruction",
     "is_mint",
+    "find_program_address",
     "is_before",
     "is_new",
     "is_on_curve",
@@ -515,7 +516,7 @@ class TokenCalls(ProgramAccount):
     def close_account(
         self,
         *,
-        account: TokenAccount,
+        account: TokenAccount | Unchecked,
         destination: Kind | Account,
         authority: Kind | Account,
     ) -> None:
@@ -523,7 +524,7 @@ class TokenCalls(ProgramAccount):
         _call(self, "close_account", locals())
 
 
-def _call(program: TokenCalls, name: str, given: dict[str, object]) -> None:
+def _call(program: ProgramAccount, name: str, given: dict[str, object]) -> None:
     """Call another program through the machine that runs the body."""
     parts = {key: value for key, value in given.items() if key != "self"}
     machine().call_program(program, name, parts)
@@ -591,6 +592,13 @@ def extensions(account: Mint | TokenAccount, /) -> Iterable[Extension]:
     return machine().extensions(account)
 
 
+def find_program_address(
+    *seeds: Number | Pubkey | Data | bool, program: Pubkey
+) -> Pubkey:
+    """Return the address that a program derives from these seeds."""
+    return machine().find_program_address(list(seeds), program)
+
+
 def is_before(left: Pubkey, right: Pubkey, /) -> bool:
     """Return whether an address comes before another one, compared byte by byte."""
     return bytes(left) < bytes(right)
@@ -620,9 +628,22 @@ def sha256(
 
 
 class AssociatedTokenProgram(ProgramAccount):
-    """The associated token account program."""
+    """The associated token account program. Bodies call its methods."""
 
     mcpsol_address = ids.ASSOCIATED_TOKEN_PROGRAM
+
+    def create_idempotent(
+        self,
+        *,
+        payer: Kind | Account,
+        account: TokenAccount | Unchecked,
+        owner: Kind | Account,
+        mint: Mint | Unchecked,
+        system_program: SystemProgram,
+        token_program: TokenCalls,
+    ) -> None:
+        """Create the owner's associated token account of a mint. One that is there already is left as it is."""
+        _call(self, "create_idempotent", locals())
 
 
 class Sysvar(Kind):

@@ -530,6 +530,8 @@ class _Call:
             return _placed(state, address)
         if str(address) in ids.TOKEN_PROGRAMS:
             return _placed(words.TokenInterface(), address)
+        if str(address) == ids.ASSOCIATED_TOKEN_PROGRAM:
+            return _placed(words.AssociatedTokenProgram(), address)
         if str(address) == words.Instructions.mcpsol_address:
             return TransactionView(address, (*self.before, self._own()))
         return _View(address, self.ledger, self.simulator.reader)
@@ -574,6 +576,11 @@ class _Call:
             is_known, self.ix.name, "the simulator does not know who owns a program"
         )
         return self.simulator.reader.owner(self.ledger, account.address) == program
+
+    def find_program_address(self, seeds: list[Any], program: Pubkey) -> Pubkey:
+        parts = [encoded(seed) for seed in seeds]
+        found, _ = Key.find_program_address(parts, Key(bytes(program)))
+        return Pubkey(bytes(found))
 
     def is_on_curve(self, address: Pubkey) -> bool:
         return Key(bytes(address)).is_on_curve()

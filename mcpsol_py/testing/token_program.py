@@ -1,14 +1,22 @@
-"""SPL Token as a simulated program calls it, with its own errors."""
+"""SPL Token and the associated token program as a simulated program calls it, with its own errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from solders.pubkey import Pubkey as Key
+
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u8, u64
-from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, TokenState
+from mcpsol_py.solana import ids
+from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, TokenState, rent
 
 __all__ = ["TOKEN_CALLS", "TokenFailure"]
+
+
+_ASSOCIATED = Key.from_string(ids.ASSOCIATED_TOKEN_PROGRAM)
+_ACCOUNT_SIZE = 165
+_IMMUTABLE_OWNER = b"\x07\0\0\0"
 
 
 class TokenFailure(Exception):
@@ -125,6 +133,30 @@ def close_account(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
     del ledger.tokens[roles["account"]]
 
 
+def create_idempotent(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
+    """Create an associated token account where there is none. The payer pays its rent."""
+    at, program = roles["account"], roles["token_program"]
+    seeds = [bytes(roles["owner"]), bytes(program), bytes(roles["mint"])]
+    found, _ = Key.find_program_address(seeds, _ASSOCIATED)
+    _need(bytes(found) == bytes(at), "InvalidSeeds", 0)
+    held = ledger.tokens.get(at)
+    if held is not None and held.program == program:
+        _need(held.owner == roles["owner"], "InvalidOwner", 0)
+        _need(held.mint == roles["mint"], "InvalidAccountData", 0)
+        return
+    _need(not ledger.exists(at), "IllegalOwner", 0)
+    mint = ledger.mints.get(roles["mint"])
+    _need(mint is not None and mint.program == program, "IncorrectProgramId", 0)
+    # Token-2022 gives every associated account the extension ImmutableOwner
+    extensions = b"" if program == TOKEN_PROGRAM else _IMMUTABLE_OWNER
+    size = _ACCOUNT_SIZE + bool(extensions) + len(extensions)
+    missing = max(0, rent(size) - ledger.lamports.get(at, 0))
+    _need(ledger.move(roles["payer"], at, missing), "Custom(1)", 1)
+    ledger.tokens[at] = TokenState(
+        roles["mint"], roles["owner"], u64(0), program=program, extensions=extensions
+    )
+
+
 #: By the names that bodies use.
 TOKEN_CALLS: dict[str, Callable[..., None]] = {
     "transfer": transfer,
@@ -134,4 +166,5 @@ TOKEN_CALLS: dict[str, Callable[..., None]] = {
     "mint_to": mint_to,
     "burn": burn,
     "close_account": close_account,
+    "create_idempotent": create_idempotent,
 }

@@ -37,8 +37,10 @@ from mcpsol_py.spec import (
     constant,
     create,
     emit,
+    emit_cpi,
     error,
     extensions,
+    find_program_address,
     has_one,
     i64,
     init,
@@ -46,6 +48,7 @@ from mcpsol_py.spec import (
     is_before,
     is_mint,
     is_new,
+    is_on_curve,
     is_owned,
     is_token_account,
     load,
@@ -55,6 +58,7 @@ from mcpsol_py.spec import (
     program,
     require,
     seeds,
+    sha256,
     token,
     u8,
     u16,
@@ -66,6 +70,7 @@ from mcpsol_py.spec import (
 
 ADDRESS = "8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz"
 ATA_PROGRAM = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
+ASSOCIATED_TOKEN = Pubkey(ATA_PROGRAM)
 TOKEN = Pubkey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 TOKEN_2022 = Pubkey("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 #: The owner of the treasury: 0xBEEF sixteen times, as in local builds of the audited program. Nobody has its key. Put a
@@ -89,6 +94,9 @@ PADDING = bytes(ACCOUNT_SIZE - MINT_SIZE)
 USABLE, NOT_A_TOKEN_ACCOUNT, NOT_INITIALIZED, OTHER_OWNER = u8(0), u8(1), u8(2), u8(3)
 REFUSED_EXTENSION, MALFORMED_EXTENSIONS = u8(4), u8(5)
 MAGIC = b"\x56\x01"
+#: All shares together, in hundredths of a percent, and how many there may be.
+WHOLE = u64(10_000)
+MOST_RECIPIENTS = 32
 #: No address comes before it.
 FIRST_ADDRESS = Pubkey(bytes(32))
 #: Slots within which a channel must be opened.
@@ -223,7 +231,9 @@ class X402:
         WINDOW,
         "Slots within which a channel must be opened. Its account exists for at least as long.",
     )
-    MAX_RECIPIENTS = constant(u32, 32, "The most entries of a channel's distribution.")
+    MAX_RECIPIENTS = constant(
+        u32, MOST_RECIPIENTS, "The most entries of a channel's distribution."
+    )
     MAX_PAYMENT_TIME = constant(
         i64, 2_592_000, "The most seconds from a payment to its expiry: 30 days."
     )
@@ -763,6 +773,50 @@ class X402:
             open_slot: One of the last 1,500 slots.
             recipients: Recipients of shares of what the payee earns. Without any, the payee gets all.
         """
+        require(payer.address != payee.address, self.PayerPayeeMustDiffer)
+        require(deposit > 0, self.DepositMustBeNonZero)
+        require(grace_period > 0, self.GracePeriodMustBeNonZero)
+        require(is_on_curve(authorized_signer.address), self.InvalidAuthorizedSigner)
+        with overflow(self.OpenSlotOutOfWindow):
+            age = Clock.get().slot - open_slot
+        require(age <= WINDOW, self.OpenSlotOutOfWindow)
+        need_entries(recipients, channel.address)
+        decimals = mint_to_hold(mint, token_program)
+        need_payer(flaw_of(payer_token_account, payer.address, mint, token_program))
+        channel.version = VERSION
+        channel.status = OPEN
+        channel.salt = salt
+        channel.deposit = deposit
+        channel.grace_period = grace_period
+        channel.distribution_hash = sha256(recipients)
+        channel.payer = payer.address
+        channel.payee = payee.address
+        channel.authorized_signer = authorized_signer.address
+        channel.mint = mint.address
+        channel.rent_payer = rent_payer.address
+        channel.open_slot = open_slot
+        # an existing account is used: nobody can block an opening by creating it first
+        associated_token_program.create_idempotent(
+            payer=rent_payer,
+            account=channel_token_account,
+            owner=channel,
+            mint=mint,
+            system_program=system_program,
+            token_program=token_program,
+        )
+        token_program.transfer_checked(
+            source=payer_token_account,
+            mint=mint,
+            destination=channel_token_account,
+            authority=payer,
+            amount=deposit,
+            decimals=decimals,
+        )
+        emit_cpi(
+            self.Opened(channel=channel.address, open_slot=open_slot),
+            authority=event_authority,
+            program=self_program,
+        )
 
     @instruction(discriminator=b"\x02")
     def settle(
@@ -969,7 +1023,7 @@ class X402:
             Unchecked, seeds(b"event_authority", error=InvalidEventAuthority)
         ],
         self_program: Ref[ProgramAccount, address(ADDRESS)],
-        *recipient_token_accounts: Unchecked,
+        *recipient_token_accounts: Mut[Unchecked, ...],
         recipients: list[DistributionEntry],
     ) -> None:
         """Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the escrow. Anyone
@@ -983,6 +1037,213 @@ class X402:
             recipient_token_accounts: The recipients' associated token accounts, in the order of the entries, writable.
             recipients: The entries that the channel was opened with.
         """
+        # Anyone can choose the moment. So what a token account cannot take at that moment stays in the escrow, and a
+        # sealed channel stays sealed. Only a recipient that keeps others waiting loses its share.
+        need_version(channel)
+        is_sealed = channel.status == SEALED
+        require(is_sealed or channel.status == OPEN, self.ChannelNotDistributable)
+        is_same = sha256(recipients) == channel.distribution_hash
+        require(is_same, self.InvalidDistributionHash)
+        settled = channel.settled
+        paid = channel.payout_watermark
+        require(paid <= settled, self.DistributePoolOverflow)
+        require(is_sealed or paid < settled, self.NothingToDistribute)
+        # nothing of an open channel, or after the payer withdrew
+        refund = u64(0)
+        if is_sealed and channel.payer_withdrawn_at == 0:
+            with overflow(self.RefundCalculationOverflow):
+                refund = channel.deposit - settled
+        payee = channel.payee
+        open_slot = channel.open_slot
+        is_whole = len(recipient_token_accounts) == len(recipients)
+        require(is_whole, self.RecipientAccountCountMismatch)
+        decimals = mint_to_hold(mint, token_program)
+        need_escrow(
+            flaw_of(channel_token_account, channel.address, mint, token_program)
+        )
+        for account, entry in zip(recipient_token_accounts, recipients, strict=True):
+            wanted = find_program_address(
+                entry.recipient,
+                token_program.address,
+                mint.address,
+                program=ASSOCIATED_TOKEN,
+            )
+            require(account.address == wanted, self.RecipientAccountMismatch)
+        with overflow(self.DistributePoolOverflow):
+            pool = settled - paid + refund
+        balance = channel_token_account.data.u64(64)
+        require(balance >= pool, self.DistributeBalanceCalculationOverflow)
+
+        # Look at the account of every share, before any is paid. One that does not exist holds all shares back, since
+        # anyone can create it. Any other flaw can only be mended by the account's owner or the mint's freeze authority:
+        # then the treasury gets the share, unless nobody else is waiting for one.
+        total = share(paid, settled, payee_bps(recipients))
+        payee_share = total
+        payee_flaw = USABLE
+        if payee_share > 0:
+            payee_flaw = flaw_of(payee_token_account, payee, mint, token_program)
+        is_waiting = payee_share > 0 and payee_flaw == USABLE
+        is_absent = False
+        recipient_flaw = USABLE
+        for account, entry in zip(recipient_token_accounts, recipients, strict=True):
+            amount = share(paid, settled, u64(entry.bps))
+            if amount > 0:
+                with overflow(self.DistributePoolOverflow):
+                    total += amount
+                flaw = flaw_of(account, entry.recipient, mint, token_program)
+                if flaw == USABLE:
+                    is_waiting = True
+                elif flaw == NOT_A_TOKEN_ACCOUNT:
+                    is_absent = True
+                else:
+                    is_read = flaw != MALFORMED_EXTENSIONS
+                    require(is_read, self.InvalidRecipientTokenExtensions)
+                    if recipient_flaw == USABLE:
+                        recipient_flaw = flaw
+        is_read = payee_flaw != MALFORMED_EXTENSIONS
+        require(is_read, self.InvalidPayeeTokenExtensions)
+        has_flaw = recipient_flaw != USABLE or payee_flaw > NOT_A_TOKEN_ACCOUNT
+        is_held = is_absent or payee_flaw == NOT_A_TOKEN_ACCOUNT
+        if has_flaw and not is_waiting:
+            is_held = True
+        # Remainders of division, and what strangers sent to the escrow. The payer gets them if the treasury cannot.
+        rest = u64(0)
+        if is_sealed:
+            rest = balance.saturating_sub(total).saturating_sub(refund)
+        treasury_flaw = USABLE
+        if has_flaw or rest > 0:
+            treasury_flaw = flaw_of(
+                treasury_token_account, self.TREASURY_OWNER, mint, token_program
+            )
+        payer_flaw = USABLE
+        if refund > 0 or treasury_flaw != USABLE:
+            payer_flaw = flaw_of(
+                payer_token_account, payer.address, mint, token_program
+            )
+        if has_flaw and treasury_flaw != USABLE:
+            is_held = True
+        keeps_shares = total > 0 and is_held
+        keeps_refund = refund > 0 and payer_flaw != USABLE
+        keeps_rest = rest > 0 and treasury_flaw != USABLE and payer_flaw != USABLE
+        pays_shares = total > 0 and not keeps_shares
+        pays_refund = refund > 0 and not keeps_refund
+        if not pays_shares and not pays_refund:
+            # nothing can be paid: say why
+            if keeps_shares:
+                require(not is_absent, self.InvalidRecipientTokenAccount)
+                is_there = payee_flaw != NOT_A_TOKEN_ACCOUNT
+                require(is_there, self.InvalidPayeeTokenAccount)
+                if not is_waiting:
+                    need_recipient(recipient_flaw)
+                    need_payee(payee_flaw)
+                need_treasury(treasury_flaw)
+            if keeps_refund:
+                need_payer(payer_flaw)
+            if keeps_rest:
+                need_treasury(treasury_flaw)
+        is_drained = is_sealed and not (keeps_shares or keeps_refund or keeps_rest)
+        # shares that are rounded to nothing are paid too
+        watermark = paid if keeps_shares else settled
+
+        # all is checked: the state first, then the tokens
+        if is_drained:
+            # the sums stay as they were before the last payout, as the audited program leaves them
+            channel.status = DISTRIBUTED
+        else:
+            channel.payout_watermark = watermark
+            if pays_refund:
+                channel.payer_withdrawn_at = Clock.get().unix_timestamp
+        to_payer = refund if pays_refund else u64(0)
+        to_treasury = u64(0)
+        if is_drained:
+            if treasury_flaw == USABLE:
+                to_treasury = rest
+            else:
+                with overflow(self.DistributePoolOverflow):
+                    to_payer += rest
+        if pays_shares:
+            for account, entry in zip(
+                recipient_token_accounts, recipients, strict=True
+            ):
+                amount = share(paid, settled, u64(entry.bps))
+                flaw = USABLE
+                if has_flaw and amount > 0:
+                    flaw = flaw_of(account, entry.recipient, mint, token_program)
+                if flaw != USABLE:
+                    with overflow(self.DistributePoolOverflow):
+                        to_treasury += amount
+                    emit_cpi(
+                        self.PayoutRedirected(
+                            channel=channel.address,
+                            owner=entry.recipient,
+                            amount=amount,
+                            beneficiary=PayoutBeneficiary.Recipient,
+                            reason=reason_of(flaw),
+                        ),
+                        authority=event_authority,
+                        program=self_program,
+                    )
+                elif amount > 0:
+                    token_program.transfer_checked(
+                        source=channel_token_account,
+                        mint=mint,
+                        destination=account,
+                        authority=channel,
+                        amount=amount,
+                        decimals=decimals,
+                    )
+            if payee_flaw != USABLE:
+                with overflow(self.DistributePoolOverflow):
+                    to_treasury += payee_share
+                emit_cpi(
+                    self.PayoutRedirected(
+                        channel=channel.address,
+                        owner=payee,
+                        amount=payee_share,
+                        beneficiary=PayoutBeneficiary.Payee,
+                        reason=reason_of(payee_flaw),
+                    ),
+                    authority=event_authority,
+                    program=self_program,
+                )
+            elif payee_share > 0:
+                token_program.transfer_checked(
+                    source=channel_token_account,
+                    mint=mint,
+                    destination=payee_token_account,
+                    authority=channel,
+                    amount=payee_share,
+                    decimals=decimals,
+                )
+        if to_payer > 0:
+            token_program.transfer_checked(
+                source=channel_token_account,
+                mint=mint,
+                destination=payer_token_account,
+                authority=channel,
+                amount=to_payer,
+                decimals=decimals,
+            )
+        if to_treasury > 0:
+            token_program.transfer_checked(
+                source=channel_token_account,
+                mint=mint,
+                destination=treasury_token_account,
+                authority=channel,
+                amount=to_treasury,
+                decimals=decimals,
+            )
+        if is_drained:
+            token_program.close_account(
+                account=channel_token_account, destination=rent_payer, authority=channel
+            )
+            if Clock.get().slot >= reclaim_slot(open_slot):
+                close(channel, rent_payer)
+        emit(
+            self.Distributed(
+                channel=channel.address, watermark=watermark, drained=is_drained
+            )
+        )
 
     @instruction(discriminator=b"\x08")
     def withdraw_payer(
@@ -1885,6 +2146,44 @@ def reclaim_slot(open_slot: u64) -> u64:
     return open_slot + WINDOW + 1
 
 
+def part_of(amount: u64, bps: u64) -> u64:
+    """The whole part of this share of an amount. It is divided first, so that nothing overflows up to 10,000."""
+    return amount // WHOLE * bps + amount % WHOLE * bps // WHOLE
+
+
+def share(start: u64, end: u64, bps: u64) -> u64:
+    """The share of what was settled between two sums.
+
+    Rounded shares of both sums are subtracted, so that no remainder is lost between two distributions.
+    """
+    with overflow(X402.DistributePoolOverflow):
+        return part_of(end, bps) - part_of(start, bps)
+
+
+def payee_bps(entries: list[DistributionEntry]) -> u64:
+    """The share that the entries leave for the payee."""
+    left = WHOLE
+    for entry in entries:
+        require(entry.bps > 0, X402.InvalidSplitConfig)
+        with overflow(X402.InvalidSplitConfig):
+            left -= u64(entry.bps)
+    return left
+
+
+def need_entries(entries: list[DistributionEntry], channel: Pubkey) -> None:
+    """There are at most 32, each with a share, together at most the whole, none twice, and none is the channel."""
+    require(len(entries) <= MOST_RECIPIENTS, X402.InvalidRecipientCount)
+    left = payee_bps(entries)
+    require(left <= WHOLE, X402.InvalidSplitConfig)
+    for i, entry in enumerate(entries):
+        for j, before in enumerate(entries):
+            if j == i:
+                break
+            require(before.recipient != entry.recipient, X402.DuplicateRecipient)
+    for entry in entries:
+        require(entry.recipient != channel, X402.InvalidSplitConfig)
+
+
 # --- the rules of tokens ----------------------------------------------------------------------------------------------
 
 
@@ -2108,6 +2407,38 @@ def scan(data: Data, first: u16, last: u16) -> u8:
         if at > size:
             return MALFORMED_EXTENSIONS
     return MALFORMED_EXTENSIONS if at < size and data[at] != 0 else USABLE
+
+
+def need_recipient(flaw: u8) -> None:
+    """A recipient's token account can be used."""
+    require(flaw != NOT_A_TOKEN_ACCOUNT, X402.InvalidRecipientTokenAccount)
+    require(flaw < REFUSED_EXTENSION, X402.InvalidRecipientTokenExtensions)
+    require(flaw == USABLE, X402.RecipientAccountMismatch)
+
+
+def need_payee(flaw: u8) -> None:
+    """The payee's token account can be used."""
+    require(flaw != NOT_A_TOKEN_ACCOUNT, X402.InvalidPayeeTokenAccount)
+    require(flaw < REFUSED_EXTENSION, X402.InvalidPayeeTokenExtensions)
+    require(flaw == USABLE, X402.PayeeAccountMismatch)
+
+
+def need_treasury(flaw: u8) -> None:
+    """The treasury's token account can be used."""
+    require(flaw != NOT_A_TOKEN_ACCOUNT, X402.InvalidTreasuryTokenAccount)
+    require(flaw < REFUSED_EXTENSION, X402.InvalidTreasuryTokenExtensions)
+    require(flaw == USABLE, X402.TreasuryAccountMismatch)
+
+
+def reason_of(flaw: u8) -> RedirectReason:
+    """Why a share goes to the treasury."""
+    match flaw:
+        case 2:  # NOT_INITIALIZED
+            return RedirectReason.NotInitialized
+        case 3:  # OTHER_OWNER
+            return RedirectReason.ReassignedAuthority
+        case _:
+            return RedirectReason.UnsupportedExtension
 
 
 def need_escrow(flaw: u8) -> None:

@@ -150,6 +150,8 @@ ROWS: dict[str, list[str]] = {
         rf" in zip\(({name}), numbers, strict=True\):"
         for name in ("pairs|keys", "crowd")
     ],
+    "derive an address": [r"find_program_address\("],
+    "create an associated token account": [r"\.create_idempotent\("],
     "order addresses": [r"is_before\("],
     "read a big-endian number": [r"big_endian=True"],
     "read bytes of a fixed length": [r"Data\(mark\)\.u64\("],

@@ -440,6 +440,7 @@ class Bodies:
                     f"is_on_curve({r.choice(ADDRESSES)})",
                     f"is_on_curve({r.choice(ADDRESSES)})",
                     f"is_before({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})",
+                    self.derived(env),
                     f"is_owned(any, {r.choice(ADDRESSES)})",
                 ]
             )
@@ -747,7 +748,7 @@ class Bodies:
         call, roles = self.r.choice(TOKEN_CALLS)
         given = (
             roles
-            if call.endswith(("close_account", "revoke"))
+            if call.endswith(("close_account", "revoke", "idempotent"))
             else f"{roles}, amount={amount}"
         )
         if call.endswith("checked"):
@@ -757,6 +758,19 @@ class Bodies:
             self.r.choice(["owner"] * 5 + ["s"]),
         )
         return f"{call}({given.format(who=who, authority=authority)})"
+
+    def derived(self, env: dict[str, str]) -> str:
+        """A condition about an address that a program derives. Two of three are of accounts that the scene derives."""
+        number = self.atom(self.r.choice(KINDS), env)
+        seed = self.r.choice(["b's'", "mark", "flag", "who"])
+        sign = self.r.choice(["==", "!="])
+        return self.r.choice(
+            [
+                f"s.address {sign} find_program_address({seed}, program=this.address)",
+                f"{self.r.choice(ADDRESSES)} {sign} find_program_address(b's', {number}, program=NOBODY)",
+                f"nest.address {sign} find_program_address({NEST}, program=associated_program.address)",
+            ]
+        )
 
     def opening(self) -> list[str]:
         """State that the body makes, or has."""
@@ -791,12 +805,16 @@ ACCOUNTS = (
     " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
     " event_authority: Ref[Unchecked, seeds(b'event_authority')], this: Ref[ProgramAccount, address(ADDRESS)],"
     " fresh: Mut[Unchecked, seeds(b'fresh')], system_program: SystemProgram,"
+    " nest: Mut[Unchecked, ...], nester: Unchecked, associated_program: AssociatedTokenProgram,"
     " *crowd: {crowd},"
 )
 #: What the accounts after the named ones are.
 CROWDS = ["Unchecked", "Ref[S, ...]", "Mut[TokenAccount, ...]"]
 LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey],"
 OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
+#: The seeds of an associated token account.
+NEST = "nester.address, interface.address, coin.address"
+PROGRAMS = "system_program=system_program, token_program=interface"
 #: The calls of token programs, and their accounts.
 TOKEN_CALLS = [
     ("token_program.transfer", "source=tokens, destination=purse, authority=s"),
@@ -821,6 +839,13 @@ TOKEN_CALLS = [
     ("interface.approve", "source=coins, delegate={who}, owner=owner"),
     ("interface.revoke", "source=coins, authority={authority}"),
     ("interface.burn", "account=coins, mint=coin, authority={authority}"),
+    *[
+        (
+            "associated_program.create_idempotent",
+            f"payer=owner, account=nest, owner=nester, mint=coin, {PROGRAMS}",
+        )
+    ]
+    * 2,
 ]
 #: The instruction by which the program calls itself with an event.
 TAKES_EVENTS = """\

@@ -16,6 +16,7 @@ from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import find_toolchain
 from mcpsol_py.render import render
 from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
     INSTRUCTIONS_SYSVAR,
     TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
@@ -198,6 +199,7 @@ class RandomScene:
             "this": oracle.address,
             "fresh": Pubkey.find_program_address([b"fresh"], oracle.address)[0],
             "system_program": Pubkey.default(),
+            **self.nest(interface),
         }
         self.put_blob()
         limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))
@@ -216,6 +218,17 @@ class RandomScene:
             fitting = [self.state, self.stranger, self.purse]
         count = near if r.random() < 0.6 else r.randint(0, 3)
         return [r.choice(fitting) for _ in range(count)]
+
+    def nest(self, program: Pubkey) -> dict[str, Pubkey]:
+        """The address of an associated token account, most often the right one, where there may be none yet."""
+        r = self.r
+        nester = Pubkey.new_unique() if r.random() < 0.5 else self.wallet
+        owner = self.stranger if r.random() < 0.1 else nester
+        return {
+            "nest": associated_token(owner, self.coin, program),
+            "nester": nester,
+            "associated_program": ASSOCIATED_TOKEN_PROGRAM,
+        }
 
     def put_blob(self) -> None:
         """Data of another program, of another length."""

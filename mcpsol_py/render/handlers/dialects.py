@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.bodies.calls import PROGRAM_CALLS
+from mcpsol_py.bodies.calls import ASSOCIATED_CALLS, PROGRAM_CALLS
 from mcpsol_py.bodies.tree import CallProgram, EmitCall, OpenState
 from mcpsol_py.errors import RenderError
 from mcpsol_py.names import pascal
@@ -35,6 +35,8 @@ class Dialect:
     account_type: str = "&AccountView"
     #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
     copies: bool = False
+    #: whether one function makes the calls that a handler makes from several places
+    shares_calls: bool = False
     #: the function that sets return data
     return_data: str = "crate::log::return_data"
     #: the value that an error equals after an overflow
@@ -166,7 +168,7 @@ class Dialect:
         """The bytes with which a program calls itself to log an event."""
         kind = f"events::{event.type}"
         made = f"{kind} {{ {', '.join(parts)} }}"
-        start = f"let mut bytes = crate::own::start(&{kind}::DISCRIMINATOR)?;"
+        start = f"let mut bytes = crate::own::start::<{kind}>(&{kind}::DISCRIMINATOR)?;"
         return f"{{ {start} {made}.encode(&mut bytes)?; bytes }}"
 
     def emit_call(self, names: RustNames, call: EmitCall, event: str) -> str:
@@ -186,6 +188,10 @@ class Dialect:
 # --- pinocchio ------------------------------------------------------------------------------------
 
 
+def _is_associated(call: CallProgram) -> bool:
+    return call.call in ASSOCIATED_CALLS
+
+
 class _Pinocchio(Dialect):
     """The structs of pinocchio-token have the names of SPL Token's instructions, and its order of accounts."""
 
@@ -194,6 +200,8 @@ class _Pinocchio(Dialect):
 
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
         accounts = [names.accounts[account] for _, account in call.accounts]
+        if _is_associated(call):
+            return _create_idempotent(self, names, call)
         values = {name: values[name] for name in PROGRAM_CALLS[call.call].values}
         made = ", ".join([*accounts, *values.values()])
         made = f"pinocchio_token::instructions::{pascal(call.call)}::new({made})"
@@ -206,6 +214,15 @@ class _Pinocchio(Dialect):
         return f"{made}.invoke_signed({signers})?" if signers else f"{made}.invoke()?"
 
 
+def _create_idempotent(dialect: Dialect, names: RustNames, call: CallProgram) -> str:
+    """An expression that creates an associated token account where there is none."""
+    accounts = ", ".join(names.accounts[account] for _, account in call.accounts)
+    signers = ""
+    if call.signer is not None:
+        signers = dialect.signed(names, call.signer)
+    return f"checks::create_idempotent([{accounts}], &[{signers}])?"
+
+
 PINOCCHIO = _Pinocchio(
     clock="pinocchio::sysvars::clock::Clock",
     get_clock="<pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?",
@@ -214,6 +231,7 @@ PINOCCHIO = _Pinocchio(
     read="{x}.try_borrow()",
     write="{x}.try_borrow_mut()",
     copies=True,
+    shares_calls=True,
 )
 
 
@@ -226,6 +244,8 @@ _BYTES = {"amount": "&u64::to_le_bytes({})", "decimals": "&[{}]"}
 
 class _Native(Dialect):
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+        if _is_associated(call):
+            return _create_idempotent(self, names, call)
         called = PROGRAM_CALLS[call.call]
         *others, authority = (names.accounts[account] for _, account in call.accounts)
         accounts = ", ".join(
@@ -268,6 +288,7 @@ _ANCHOR_ROLES: dict[str, dict[str, str]] = {
     "mint_to": {"account": "to", "mint_authority": "authority"},
     "burn": {"account": "from"},
     "close_account": {},
+    "create_idempotent": {"account": "associated_token", "owner": "authority"},
 }
 
 
@@ -387,13 +408,15 @@ class _Anchor(Dialect):
             for role, account in call.accounts
         )
         module = "token_interface" if call.by_interface else "token"
+        module = "associated_token" if _is_associated(call) else module
         accounts = f"anchor_spl::{module}::{pascal(call.call)} {{ {parts} }}"
         program = f"{names.accounts[call.program]}.key()"
         context = f"CpiContext::new({program}, {accounts})"
         if call.signer is not None:
             seeds = self.signed(names, call.signer)
             context = f"CpiContext::new_with_signer({program}, {accounts}, &[{seeds}])"
-        ordered = [values[name] for name in PROGRAM_CALLS[call.call].values]
+        calls = {**PROGRAM_CALLS, **ASSOCIATED_CALLS}
+        ordered = [values[name] for name in calls[call.call].values]
         called = f"anchor_spl::{module}::{call.call}({', '.join([context, *ordered])})?"
         # deprecated, because mints with transfer fees or hooks refuse it; the body decides
         is_plain = call.by_interface and call.call == "transfer"

@@ -200,6 +200,10 @@ class Expressions:
         )
         return Text(self.dialect.ask("is_owned", account, program))
 
+    def find_address(self, node: tree.FindAddress) -> Text:
+        seeds = ", ".join(map(self._bytes_of, node.seeds))
+        return Text(f"crate::pda::find(&[{seeds}], {self.reference(node.program)})?")
+
     def is_before(self, node: tree.IsBefore) -> Text:
         left, right = (
             f"{self.reference(each).removeprefix('&')}.as_array()"
@@ -456,6 +460,7 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.TokenField: Expressions.token_field,
     tree.IsKind: Expressions.is_kind,
     tree.IsOwned: Expressions.is_owned,
+    tree.FindAddress: Expressions.find_address,
     tree.IsBefore: Expressions.is_before,
     tree.IsNew: Expressions.is_new,
     tree.Bump: Expressions.bump,

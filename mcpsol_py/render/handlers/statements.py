@@ -17,6 +17,12 @@ from mcpsol_py.bodies.tree import Expression, Function, Statement, find
 from mcpsol_py.render.handlers.dialects import Dialect
 from mcpsol_py.render.handlers.expressions import Expressions, Level
 from mcpsol_py.render.handlers.names import RustNames, StructNames
+from mcpsol_py.render.handlers.shared_calls import (
+    CallKey,
+    SharedCall,
+    call_key,
+    shared_calls,
+)
 
 __all__ = ["function_lines"]
 
@@ -39,7 +45,7 @@ def function_lines(function: Function, names: RustNames, dialect: Dialect) -> li
     body = writer.block(function.body, names.parameters, is_tail=True)
     if not leaves(function.body):
         body.append("Ok(())")
-    return [*writer.declarations(), *body]
+    return [*writer.functions(), *writer.declarations(), *body]
 
 
 def _used(nodes: Iterable[object]) -> set[str]:
@@ -116,12 +122,20 @@ class _Writer:
     early: set[str] = field(init=False)
     declared: set[str] = field(init=False)
     assigned_often: set[str] = field(init=False)
+    shared: dict[CallKey, SharedCall] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.dialect.shares_calls:
+            self.shared = shared_calls(self.function, self.names)
         self.expressions = Expressions(self.names, self.dialect)
         self.early = _declared_early(self.function)
         self.declared = set(self.early)
         self.assigned_often = _assigned_in_loops(self.function) & self.early
+
+    def functions(self) -> list[str]:
+        """The functions that make calls for several places."""
+        made = (each.lines(self.names, self.dialect) for each in self.shared.values())
+        return [line for lines in made for line in lines]
 
     def declarations(self) -> list[str]:
         """The variables that are declared before their first assignment."""
@@ -226,7 +240,11 @@ class _Writer:
                 variable = self.names.variables.take(name)
                 lines.append(f"let {variable} = {values[name]};")
                 values[name] = variable
-        call = self.dialect.call(self.names, statement, values)
+        shared = self.shared.get(call_key(statement))
+        if shared is not None:
+            call = shared.made(self.names, statement, values)
+        else:
+            call = self.dialect.call(self.names, statement, values)
         return [*lines, *give_back, f"{call};"]
 
     # --- statements

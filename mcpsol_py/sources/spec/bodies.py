@@ -58,6 +58,7 @@ _WORDS: dict[object, Meaning] = {
     words.is_token_account: Word("is_token_account"),
     words.is_mint: Word("is_mint"),
     words.is_owned: Word("is_owned"),
+    words.find_program_address: Word("find_program_address"),
     words.is_before: Word("is_before"),
     words.is_new: Word("is_new"),
     words.Data: Word("Data"),

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [46a227b5a8333a15]
+// Rendered by idl2mcp from spec.py; edit the source. [0091adfb69cdb3ac]
 //! Checks of accounts. Each fails with the error that names the fault, and logs it.
 
 use {
@@ -90,15 +90,6 @@ pub(crate) fn data(account: &AccountView) -> Result<&[u8], ProgramError> {
 fn owned_by(account: &AccountView, program: &Address) -> bool {
     // SAFETY: the account is valid, and its owner does not change during the comparison.
     address_eq(unsafe { &(*account.account_ptr()).owner }, program)
-}
-
-#[inline(always)]
-pub fn owner<E: Into<ProgramError>>(
-    account: &AccountView,
-    program: &Address,
-    otherwise: E,
-) -> ProgramResult {
-    ensure(owned_by(account, program), otherwise)
 }
 
 /// This program owns the account.
@@ -341,6 +332,16 @@ pub fn revoke(
 
 /// Calls an instruction of a token program. Handlers share it, because it is long.
 #[inline(never)]
+pub fn close_account(
+    call: &pinocchio_token::instructions::CloseAccount<'_, '_, &AccountView>,
+    signers: &[Signer],
+    program: &Address,
+) -> ProgramResult {
+    call.invoke_signed_with_program(signers, program)
+}
+
+/// Calls an instruction of a token program. Handlers share it, because it is long.
+#[inline(never)]
 pub fn transfer_checked(
     call: &pinocchio_token::instructions::TransferChecked<'_, '_, &AccountView>,
     signers: &[Signer],
@@ -443,6 +444,22 @@ impl Create<'_, '_> {
             self.signers,
         )
     }
+}
+
+/// Creates an associated token account where there is none: of the payer, the account, its owner, the mint, the system
+/// program and the token program.
+#[inline(never)]
+pub fn create_idempotent(accounts: [&AccountView; 6], signers: &[Signer]) -> ProgramResult {
+    let [funding_account, account, wallet, mint, system_program, token_program] = accounts;
+    pinocchio_associated_token_account::instructions::CreateIdempotent {
+        funding_account,
+        account,
+        wallet,
+        mint,
+        system_program,
+        token_program,
+    }
+    .invoke_signed(signers)
 }
 
 /// Closes an account of this program: moves its lamports to `destination`, empties it and gives

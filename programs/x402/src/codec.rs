@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f7767fee3100213a]
+// Rendered by idl2mcp from spec.py; edit the source. [407c136d49f1f06a]
 //! Reads values from bytes and writes them, and checks every length.
 
 use {
@@ -34,13 +34,6 @@ impl<'a> Reader<'a> {
         } else {
             Err(malformed())
         }
-    }
-
-    #[inline(always)]
-    pub fn take(&mut self, length: usize) -> Result<&'a [u8], ProgramError> {
-        let (head, rest) = self.data.split_at_checked(length).ok_or_else(malformed)?;
-        self.data = rest;
-        Ok(head)
     }
 
     #[inline(always)]
@@ -140,12 +133,6 @@ impl<'a> Writer<'a> {
     #[inline(always)]
     pub const fn new(room: &'a mut [u8]) -> Self {
         Self { room }
-    }
-
-    /// The number of bytes that are still free.
-    #[inline(always)]
-    pub const fn room(&self) -> usize {
-        self.room.len()
     }
 }
 

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d4ceb275efb3bcfc]
+// Rendered by idl2mcp from spec.py; edit the source. [e248ca30ffee3ab7]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -413,6 +413,85 @@ pub fn reclaim_slot(open_slot: u64) -> Result<u64, ProgramError> {
         .ok_or(ProgramError::ArithmeticOverflow)?)
 }
 
+pub fn reason_of(flaw: u8) -> Result<crate::types::RedirectReason, ProgramError> {
+    if flaw == 2 {
+        Ok(crate::types::RedirectReason::NotInitialized)
+    } else if flaw == 3 {
+        Ok(crate::types::RedirectReason::ReassignedAuthority)
+    } else {
+        Ok(crate::types::RedirectReason::UnsupportedExtension)
+    }
+}
+
+pub fn need_treasury(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidTreasuryTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidTreasuryTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::TreasuryAccountMismatch)?;
+    Ok(())
+}
+
+pub fn need_payee(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidPayeeTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidPayeeTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::PayeeAccountMismatch)?;
+    Ok(())
+}
+
+pub fn need_recipient(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidRecipientTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidRecipientTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::RecipientAccountMismatch)?;
+    Ok(())
+}
+
+pub fn payee_bps(entries: &[crate::types::DistributionEntry]) -> Result<u64, ProgramError> {
+    let mut left: u64 = 10_000;
+    for entry in entries.iter().copied() {
+        checks::ensure(entry.bps > 0, X402Error::InvalidSplitConfig)?;
+        left = left
+            .checked_sub(u64::from(entry.bps))
+            .ok_or(X402Error::InvalidSplitConfig)?;
+    }
+    Ok(left)
+}
+
+pub fn share(start: u64, end: u64, bps: u64) -> Result<u64, ProgramError> {
+    Ok(crate::helpers::part_of(end, bps)
+        .map_err(|error| {
+            if error == ProgramError::ArithmeticOverflow {
+                X402Error::DistributePoolOverflow.into()
+            } else {
+                error
+            }
+        })?
+        .checked_sub(crate::helpers::part_of(start, bps).map_err(|error| {
+            if error == ProgramError::ArithmeticOverflow {
+                X402Error::DistributePoolOverflow.into()
+            } else {
+                error
+            }
+        })?)
+        .ok_or(X402Error::DistributePoolOverflow)?)
+}
+
+pub fn part_of(amount: u64, bps: u64) -> Result<u64, ProgramError> {
+    Ok(amount
+        .checked_div(10_000)
+        .ok_or(ProgramError::ArithmeticOverflow)?
+        .checked_mul(bps)
+        .ok_or(ProgramError::ArithmeticOverflow)?
+        .checked_add(
+            amount
+                .checked_rem(10_000)
+                .ok_or(ProgramError::ArithmeticOverflow)?
+                .checked_mul(bps)
+                .ok_or(ProgramError::ArithmeticOverflow)?
+                .checked_div(10_000)
+                .ok_or(ProgramError::ArithmeticOverflow)?,
+        )
+        .ok_or(ProgramError::ArithmeticOverflow)?)
+}
+
 pub fn seal_deadline(channel: &crate::state::Channel) -> Result<i64, ProgramError> {
     Ok(channel
         .closure_started_at
@@ -436,10 +515,78 @@ pub fn need_version(channel: &crate::state::Channel) -> Result<(), ProgramError>
     Ok(())
 }
 
-pub fn need_payer(flaw: u8) -> Result<(), ProgramError> {
-    checks::ensure(flaw != 1, X402Error::InvalidPayerTokenAccount)?;
-    checks::ensure(flaw < 4, X402Error::InvalidPayerTokenExtensions)?;
-    checks::ensure(flaw == 0, X402Error::PayerAccountMismatch)?;
+pub fn need_escrow(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidChannelTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidChannelTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::ChannelAccountMismatch)?;
+    Ok(())
+}
+
+pub fn proven(
+    (verifier, proof, address, channel): (Address, &[u8], Address, &crate::state::Channel),
+) -> Result<u64, ProgramError> {
+    checks::ensure(
+        pinocchio::address::address_eq(
+            &verifier,
+            &const {
+                Address::new_from_array([
+                    0x03, 0x7d, 0x46, 0xd6, 0x7c, 0x93, 0xfb, 0xbe, 0x12, 0xf9, 0x42, 0x8f, 0x83,
+                    0x8d, 0x40, 0xff, 0x05, 0x70, 0x74, 0x49, 0x27, 0xf4, 0x8a, 0x64, 0xfc, 0xca,
+                    0x70, 0x44, 0x80, 0x00, 0x00, 0x00,
+                ])
+            },
+        ),
+        X402Error::MissingEd25519Verification,
+    )?;
+    let is_whole: bool = (crate::bytes::length(proof) == 162)
+        && (crate::bytes::read::<16>(proof, 0)?
+            == [
+                0x01, 0x00, 0x30, 0x00, 0xff, 0xff, 0x10, 0x00, 0xff, 0xff, 0x70, 0x00, 0x32, 0x00,
+                0xff, 0xff,
+            ]);
+    checks::ensure(is_whole, X402Error::MalformedEd25519Instruction)?;
+    checks::ensure(
+        crate::bytes::read::<2>(proof, 112)? == [0x56, 0x01],
+        X402Error::VoucherBadMagic,
+    )?;
+    checks::ensure(
+        pinocchio::address::address_eq(crate::bytes::address(proof, 114)?, &address),
+        X402Error::VoucherChannelMismatch,
+    )?;
+    let expires_at: i64 = i64::from_le_bytes(crate::bytes::read(proof, 154)?);
+    let is_fresh: bool = (expires_at == 0)
+        || (<pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?
+            .unix_timestamp
+            < expires_at);
+    checks::ensure(is_fresh, X402Error::VoucherExpired)?;
+    let settled: u64 = u64::from_le_bytes(crate::bytes::read(proof, 146)?);
+    checks::ensure(
+        settled <= channel.deposit.get(),
+        X402Error::VoucherOverDeposit,
+    )?;
+    checks::ensure(
+        settled > channel.settled.get(),
+        X402Error::VoucherWatermarkNotMonotonic,
+    )?;
+    checks::ensure(
+        pinocchio::address::address_eq(
+            crate::bytes::address(proof, 16)?,
+            &channel.authorized_signer,
+        ),
+        X402Error::VoucherSignerMismatch,
+    )?;
+    Ok(settled)
+}
+
+pub fn index_before(index: u16) -> Result<u16, ProgramError> {
+    Ok(index
+        .checked_sub(1)
+        .ok_or(X402Error::MissingEd25519Verification)?)
+}
+
+pub fn need_status(status: u8, channel: &crate::state::Channel) -> Result<(), ProgramError> {
+    crate::helpers::need_version(channel)?;
+    checks::ensure(channel.status == status, X402Error::InvalidChannelStatus)?;
     Ok(())
 }
 
@@ -519,10 +666,10 @@ pub fn scan(data: &[u8], first: u16, last: u16) -> Result<u8, ProgramError> {
     )
 }
 
-pub fn need_escrow(flaw: u8) -> Result<(), ProgramError> {
-    checks::ensure(flaw != 1, X402Error::InvalidChannelTokenAccount)?;
-    checks::ensure(flaw < 4, X402Error::InvalidChannelTokenExtensions)?;
-    checks::ensure(flaw == 0, X402Error::ChannelAccountMismatch)?;
+pub fn need_payer(flaw: u8) -> Result<(), ProgramError> {
+    checks::ensure(flaw != 1, X402Error::InvalidPayerTokenAccount)?;
+    checks::ensure(flaw < 4, X402Error::InvalidPayerTokenExtensions)?;
+    checks::ensure(flaw == 0, X402Error::PayerAccountMismatch)?;
     Ok(())
 }
 
@@ -569,70 +716,32 @@ pub fn mint_to_hold(mint: &AccountView, token_program: &AccountView) -> Result<u
     Ok(u8::from_le_bytes(crate::bytes::read(data, 44)?))
 }
 
-pub fn proven(
-    (verifier, proof, address, channel): (Address, &[u8], Address, &crate::state::Channel),
-) -> Result<u64, ProgramError> {
+pub fn need_entries(
+    entries: &[crate::types::DistributionEntry],
+    channel: Address,
+) -> Result<(), ProgramError> {
     checks::ensure(
-        pinocchio::address::address_eq(
-            &verifier,
-            &const {
-                Address::new_from_array([
-                    0x03, 0x7d, 0x46, 0xd6, 0x7c, 0x93, 0xfb, 0xbe, 0x12, 0xf9, 0x42, 0x8f, 0x83,
-                    0x8d, 0x40, 0xff, 0x05, 0x70, 0x74, 0x49, 0x27, 0xf4, 0x8a, 0x64, 0xfc, 0xca,
-                    0x70, 0x44, 0x80, 0x00, 0x00, 0x00,
-                ])
-            },
-        ),
-        X402Error::MissingEd25519Verification,
+        crate::items::count(entries.iter()) <= 32,
+        X402Error::InvalidRecipientCount,
     )?;
-    let is_whole: bool = (crate::bytes::length(proof) == 162)
-        && (crate::bytes::read::<16>(proof, 0)?
-            == [
-                0x01, 0x00, 0x30, 0x00, 0xff, 0xff, 0x10, 0x00, 0xff, 0xff, 0x70, 0x00, 0x32, 0x00,
-                0xff, 0xff,
-            ]);
-    checks::ensure(is_whole, X402Error::MalformedEd25519Instruction)?;
-    checks::ensure(
-        crate::bytes::read::<2>(proof, 112)? == [0x56, 0x01],
-        X402Error::VoucherBadMagic,
-    )?;
-    checks::ensure(
-        pinocchio::address::address_eq(crate::bytes::address(proof, 114)?, &address),
-        X402Error::VoucherChannelMismatch,
-    )?;
-    let expires_at: i64 = i64::from_le_bytes(crate::bytes::read(proof, 154)?);
-    let is_fresh: bool = (expires_at == 0)
-        || (<pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?
-            .unix_timestamp
-            < expires_at);
-    checks::ensure(is_fresh, X402Error::VoucherExpired)?;
-    let settled: u64 = u64::from_le_bytes(crate::bytes::read(proof, 146)?);
-    checks::ensure(
-        settled <= channel.deposit.get(),
-        X402Error::VoucherOverDeposit,
-    )?;
-    checks::ensure(
-        settled > channel.settled.get(),
-        X402Error::VoucherWatermarkNotMonotonic,
-    )?;
-    checks::ensure(
-        pinocchio::address::address_eq(
-            crate::bytes::address(proof, 16)?,
-            &channel.authorized_signer,
-        ),
-        X402Error::VoucherSignerMismatch,
-    )?;
-    Ok(settled)
-}
-
-pub fn index_before(index: u16) -> Result<u16, ProgramError> {
-    Ok(index
-        .checked_sub(1)
-        .ok_or(X402Error::MissingEd25519Verification)?)
-}
-
-pub fn need_status(status: u8, channel: &crate::state::Channel) -> Result<(), ProgramError> {
-    crate::helpers::need_version(channel)?;
-    checks::ensure(channel.status == status, X402Error::InvalidChannelStatus)?;
+    let left: u64 = crate::helpers::payee_bps(&entries[..])?;
+    checks::ensure(left <= 10_000, X402Error::InvalidSplitConfig)?;
+    for (i, entry) in (0_u64..).zip(entries.iter().copied()) {
+        for (j, before) in (0_u64..).zip(entries.iter().copied()) {
+            if j == i {
+                break;
+            }
+            checks::ensure(
+                !pinocchio::address::address_eq(&before.recipient, &entry.recipient),
+                X402Error::DuplicateRecipient,
+            )?;
+        }
+    }
+    for entry in entries.iter().copied() {
+        checks::ensure(
+            !pinocchio::address::address_eq(&entry.recipient, &channel),
+            X402Error::InvalidSplitConfig,
+        )?;
+    }
     Ok(())
 }

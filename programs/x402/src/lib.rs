@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6ca771bdf6e80f72]
+// Rendered by idl2mcp from spec.py; edit the source. [bb7dd50543e45471]
 //! Payments for tools and APIs: exact payments with receipts, channels with vouchers,
 //! subscriptions.
 //!
-//! `processor` is written by the author, all other modules by idl2mcp.
+//! All modules are written by idl2mcp.
 
 #![no_std]
 
@@ -15,10 +15,14 @@ pub mod constants;
 pub mod entrypoint;
 pub mod error;
 pub mod events;
+pub mod hash;
 pub mod helpers;
 pub mod ids;
 pub mod instruction;
+pub mod items;
 pub mod log;
+pub mod own;
+pub mod pda;
 pub mod processor;
 pub mod schema;
 pub mod state;

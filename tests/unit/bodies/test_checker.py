@@ -1052,6 +1052,41 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:23",
         "expected a list to enumerate",
     ),
+    "address without a program": (
+        "x = find_program_address(who)",
+        "1:5",
+        "program= by name",
+    ),
+    "address without seeds": (
+        "x = find_program_address(program=who)",
+        "1:5",
+        "1 to 15",
+    ),
+    "seed without a width": (
+        "x = find_program_address(5, program=who)",
+        "1:26",
+        "write u64(5)",
+    ),
+    "seed of 33 bytes": (
+        f"x = find_program_address({bytes(33)!r}, program=who)",
+        "1:26",
+        "at most 32 bytes",
+    ),
+    "seed that is a list": (
+        "x = find_program_address(gains, program=who)",
+        "1:26",
+        "go over it",
+    ),
+    "seed that is a struct": (
+        "x = find_program_address(pair, program=who)",
+        "1:26",
+        "not Pair",
+    ),
+    "address of a number": (
+        "x = find_program_address(who, program=amount)",
+        "1:39",
+        "expected Pubkey",
+    ),
     "order of a number and an address": (
         "require(is_before(who, amount), self.Zero)",
         "1:24",

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f0b61cf64eefe73f]
+// Rendered by idl2mcp from spec.py; edit the source. [cec45078f75619b3]
 //! Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the
 //! escrow. Anyone
 //! may call it. What a missing or frozen token account cannot take stays in the channel.
@@ -107,6 +107,9 @@ impl<'a> Accounts<'a> {
             X402Error::InvalidMintTokenProgram,
         )?;
         checks::equal(self_program.address(), program_id, Check::InvalidProgramId)?;
+        for account in rest.iter() {
+            checks::writable(account)?;
+        }
         // channel: its state, and what its fields must equal
         checks::state(channel, program_id)?;
         let (

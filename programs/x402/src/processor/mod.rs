@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [172fc3115a158747]
-//! The handler of each instruction, written by the author.
+// Rendered by idl2mcp from spec.py; edit the source. [c4b1dca42f85c4d3]
+//! The handler of each instruction.
 
 pub mod cancel;
 pub mod change_plan;
@@ -21,7 +21,6 @@ pub mod seal;
 pub mod set_plan_open;
 pub mod settle;
 pub mod settle_and_seal;
-pub mod shared;
 pub mod subscribe;
 pub mod subscription_status;
 pub mod top_up;

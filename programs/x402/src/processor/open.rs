@@ -1,114 +1,108 @@
-//! Open a channel: put tokens into escrow, from which vouchers of the authorized signer pay the
-//! payee.
+// Rendered by idl2mcp from spec.py; edit the source. [29574538fbbe10b2]
+//! Open a channel: put tokens into escrow, from which vouchers of the authorized signer pay
+//! the payee.
+//!
+//! When to use: Before many small payments to one payee: each then needs a signed voucher
+//! instead of a transaction.
+
+#![allow(unused_variables, unused_assignments, unused_comparisons)]
+#![allow(clippy::style, clippy::complexity, clippy::eq_op, clippy::erasing_op)]
+#![allow(clippy::absurd_extreme_comparisons, clippy::impossible_comparisons)]
+#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]
 
 use {
     crate::{
-        checks::ensure,
-        codec::{Output, Writer},
-        constants::OPEN_SLOT_WINDOW,
+        checks,
         error::X402Error,
-        events::Opened,
+        events,
         instruction::open::{Accounts, Args},
-        processor::shared::{channel, emit::Emitter, tokens},
         state::Channel,
-        types::DistributionEntry,
     },
-    pinocchio::{
-        sysvars::{clock::Clock, Sysvar},
-        ProgramResult,
-    },
-    pinocchio_associated_token_account::instructions::CreateIdempotent,
+    pinocchio::{cpi::Signer, ProgramResult},
 };
 
-/// 4 bytes of count and 32 entries of 34 bytes.
-const MOST_BYTES: usize = 1_092;
-
-/// The hash of the list of entries, encoded as in the instruction's data.
-#[inline(never)]
-pub fn hash(entries: &[DistributionEntry]) -> Result<[u8; 32], pinocchio::error::ProgramError> {
-    let mut bytes = [0; MOST_BYTES];
-    let w = &mut Writer::new(&mut bytes);
-    w.length::<4>(entries.len())?;
-    for entry in entries {
-        entry.encode(w)?;
-    }
-    let used = MOST_BYTES.saturating_sub(w.room());
-    Ok(channel::sha256(bytes.get(..used).unwrap_or_default()))
-}
-
-/// The channel's account was created before this, as the spec says.
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let (payer, payee) = (*accounts.payer.address(), *accounts.payee.address());
-    ensure(payer != payee, X402Error::PayerPayeeMustDiffer)?;
-    ensure(args.deposit > 0, X402Error::DepositMustBeNonZero)?;
-    ensure(args.grace_period > 0, X402Error::GracePeriodMustBeNonZero)?;
-    ensure(
+    checks::different(accounts.channel, accounts.mint)?;
+    checks::different(accounts.channel, accounts.payer_token_account)?;
+    checks::ensure(
+        !pinocchio::address::address_eq(accounts.payer.address(), accounts.payee.address()),
+        X402Error::PayerPayeeMustDiffer,
+    )?;
+    checks::ensure(args.deposit > 0, X402Error::DepositMustBeNonZero)?;
+    checks::ensure(args.grace_period > 0, X402Error::GracePeriodMustBeNonZero)?;
+    checks::ensure(
         accounts.authorized_signer.address().is_on_curve(),
         X402Error::InvalidAuthorizedSigner,
     )?;
-    let age = Clock::get()?.slot.checked_sub(args.open_slot);
-    ensure(
-        age.is_some_and(|slots| slots <= OPEN_SLOT_WINDOW),
-        X402Error::OpenSlotOutOfWindow,
-    )?;
-    channel::entries(&args.recipients)?;
-    let address = *accounts.channel.address();
-    let pays_itself = args.recipients.iter().any(|e| e.recipient == address);
-    ensure(!pays_itself, X402Error::InvalidSplitConfig)?;
-    let decimals = crate::helpers::mint_to_hold(accounts.mint, accounts.token_program)?;
-    tokens::must_hold(
+    let age: u64 = <pinocchio::sysvars::clock::Clock as pinocchio::sysvars::Sysvar>::get()?
+        .slot
+        .checked_sub(args.open_slot)
+        .ok_or(X402Error::OpenSlotOutOfWindow)?;
+    checks::ensure(age <= 1500, X402Error::OpenSlotOutOfWindow)?;
+    crate::helpers::need_entries(&args.recipients[..], *accounts.channel.address())?;
+    let decimals: u8 = crate::helpers::mint_to_hold(accounts.mint, accounts.token_program)?;
+    crate::helpers::need_payer(crate::helpers::flaw_of(
         accounts.payer_token_account,
-        &payer,
+        *accounts.payer.address(),
         accounts.mint,
         accounts.token_program,
-        tokens::PAYER,
+    )?)?;
+    let mut channel_view = *accounts.channel;
+    let mut channel_data = channel_view.try_borrow_mut()?;
+    let channel_state = Channel::load_mut(&mut channel_data)?;
+    channel_state.version = 1;
+    channel_state.status = 0;
+    channel_state.salt.set(args.salt);
+    channel_state.deposit.set(args.deposit);
+    channel_state.grace_period.set(args.grace_period);
+    channel_state.distribution_hash =
+        crate::hash::sha256(&[&crate::hash::list(&args.recipients[..], |item, w| {
+            item.encode(w)
+        })?]);
+    channel_state.payer = *accounts.payer.address();
+    channel_state.payee = *accounts.payee.address();
+    channel_state.authorized_signer = *accounts.authorized_signer.address();
+    channel_state.mint = *accounts.mint.address();
+    channel_state.rent_payer = *accounts.rent_payer.address();
+    channel_state.open_slot.set(args.open_slot);
+    drop(channel_data);
+    checks::create_idempotent(
+        [
+            accounts.rent_payer,
+            accounts.channel_token_account,
+            accounts.channel,
+            accounts.mint,
+            accounts.system_program,
+            accounts.token_program,
+        ],
+        &[],
     )?;
-
-    {
-        let mut data = accounts.channel.try_borrow_mut()?;
-        let state = Channel::load_mut(&mut data)?;
-        state.version = channel::VERSION;
-        state.status = channel::OPEN;
-        state.salt.set(args.salt);
-        state.deposit.set(args.deposit);
-        state.grace_period.set(args.grace_period);
-        state.distribution_hash = hash(&args.recipients)?;
-        state.payer = payer;
-        state.payee = payee;
-        state.authorized_signer = *accounts.authorized_signer.address();
-        state.mint = *accounts.mint.address();
-        state.rent_payer = *accounts.rent_payer.address();
-        state.open_slot.set(args.open_slot);
-    }
-    // an existing account is used: nobody can block an opening by creating it first
-    CreateIdempotent {
-        funding_account: accounts.rent_payer,
-        account: accounts.channel_token_account,
-        wallet: accounts.channel,
-        mint: accounts.mint,
-        system_program: accounts.system_program,
-        token_program: accounts.token_program,
-    }
-    .invoke()?;
-    tokens::Move {
-        from: accounts.payer_token_account,
-        mint: accounts.mint,
-        to: accounts.channel_token_account,
-        authority: accounts.payer,
-        amount: args.deposit,
-        decimals,
-        token_program: accounts.token_program,
-    }
-    .make(&[])?;
-    let event = Opened {
-        channel: address,
-        open_slot: args.open_slot,
+    checks::transfer_checked(
+        &pinocchio_token::instructions::TransferChecked::new(
+            accounts.payer_token_account,
+            accounts.mint,
+            accounts.channel_token_account,
+            accounts.payer,
+            args.deposit,
+            decimals,
+        ),
+        &[],
+        accounts.token_program.address(),
+    )?;
+    let event = {
+        let mut bytes = crate::own::start::<events::Opened>(&events::Opened::DISCRIMINATOR)?;
+        events::Opened {
+            channel: *accounts.channel.address(),
+            open_slot: args.open_slot,
+        }
+        .encode(&mut bytes)?;
+        bytes
     };
-    Emitter {
-        program_id: accounts.program_id,
-        program: accounts.self_program,
-        authority: accounts.event_authority,
-        bump: accounts.event_authority_bump,
-    }
-    .emit::<56>(Opened::DISCRIMINATOR, |w| event.encode(w))
+    crate::own::emit(
+        accounts.self_program,
+        accounts.event_authority,
+        &event,
+        &[Signer::from(&accounts.event_authority_seeds())],
+    )?;
+    Ok(())
 }
