@@ -48,10 +48,14 @@ _Kind: TypeAlias = Literal["account", "mint"]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """An account that a call takes. `kind`: the kind that it must have, None for any. `one_of`: its addresses."""
+    """An account that a call takes. `kind`: the kind that it must have, None for any.
+
+    `program`: for an account that is a program, the annotation of it. `one_of`: the addresses that this may have.
+    """
 
     kind: _Kind | None
     written: bool = True
+    program: str = ""
     one_of: tuple[str, ...] = ()
 
 
@@ -111,8 +115,8 @@ ASSOCIATED_CALLS: dict[str, ProgramCall] = {
             "account": _ANY,
             "owner": _READ,
             "mint": _READ_MINT,
-            "system_program": Role(None, False, (ids.SYSTEM_PROGRAM,)),
-            "token_program": Role(None, False, ids.TOKEN_PROGRAMS),
+            "system_program": Role(None, False, "SystemProgram", (ids.SYSTEM_PROGRAM,)),
+            "token_program": Role(None, False, "TokenInterface", ids.TOKEN_PROGRAMS),
         },
         "payer",
         {},
@@ -806,7 +810,7 @@ class Calls:
 
     def _is_token_program(self, account: Account) -> bool:
         """Return whether an account is SPL Token, Token-2022, or one of both."""
-        allowed = account.rules.one_of or tuple(filter(None, [account.address]))
+        allowed = _programs(account)
         return bool(allowed) and set(allowed) <= set(ids.TOKEN_PROGRAMS)
 
     def _roles(self, call: ProgramCall, given: dict[str, ast.expr]) -> dict[str, str]:
@@ -828,11 +832,7 @@ class Calls:
             f"{name} is optional, and cannot be used in a body yet",
         )
         wanted = call.others.get(role, _ANY if call.pays else _READ)
-        allowed = account.rules.one_of or tuple(filter(None, [account.address]))
-        fits = not wanted.one_of or (
-            bool(allowed) and set(allowed) <= set(wanted.one_of)
-        )
-        self.need(fits, node, f"{role} is another program than {name}")
+        self._need_program(wanted, role, node)
         is_writable = account.writable >= wanted.written
         self.need(is_writable, node, f"{role} is written: declare {name} as Mut[…]")
         fits = wanted.kind in (None, kind_of(self.context, account)) or is_free(account)
@@ -840,6 +840,16 @@ class Calls:
             fits, node, f"{role} is a {_KIND_NAMES[wanted.kind]}, which {name} is not"
         )
         return name
+
+    def _need_program(self, wanted: Role, role: str, node: ast.Name) -> None:
+        """Refuse an account that may be another program than the call needs. Raises Stopped."""
+        allowed = _programs(self.context.accounts[node.id])
+        fits = bool(allowed) and set(allowed) <= set(wanted.one_of)
+        why = (
+            f"expected {wanted.program} as {role}, got {node.id}:"
+            f" declare an account of {wanted.program}, and give that"
+        )
+        self.need(fits or not wanted.program, node, why)
 
     def _signer(self, node: ast.expr, name: str) -> str | None:
         """Return the authority if the program signs for it, None if it signs the transaction."""
@@ -851,6 +861,11 @@ class Calls:
                 node, f"{name} neither signs nor has seeds, so nobody can sign for it"
             )
         return name
+
+
+def _programs(account: Account) -> tuple[str, ...]:
+    """Return the addresses that an account may have; none if it may have any."""
+    return account.rules.one_of or tuple(filter(None, [account.address]))
 
 
 def _items(sequence: tree.Argument) -> tree.Items:

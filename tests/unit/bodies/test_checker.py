@@ -160,9 +160,11 @@ class Vault:
         mint: Mint,
         wallet: Mut[Wallet, ...],
         depositor: Signer,
+        payer: Payer,
         helper: Mut[State, ...] | None,
         token_program: TokenProgram,
         token_2022: Token2022Program,
+        associated: AssociatedTokenProgram,
         sysvar: Instructions,
         keeper: Ref[Unchecked, seeds(b"keeper")],
         fresh: Mut[Unchecked, seeds(b"fresh", "who")],
@@ -192,10 +194,27 @@ FIRST_LINE = SPEC.count("\n") + 1
 INDENT = " " * 8
 MOVED = "source=source, destination=tokens, authority=depositor, amount=amount"
 
-#: name: (the body, the place of the refusal in it, part of the reason)
+#: A call that creates an associated token account.
+CREATED = {
+    "payer": "payer",
+    "account": "loose",
+    "owner": "wallet",
+    "mint": "mint",
+    "system_program": "system_program",
+    "token_program": "token_program",
+}
+
+
+def create(**other: str) -> str:
+    """A call that creates an associated token account, with some other accounts."""
+    given = ", ".join(f"{role}={name}" for role, name in (CREATED | other).items())
+    return f"associated.create_idempotent({given})"
+
+
 #: A call of another program.
 MOVE = "token_program.transfer(source=source, destination=tokens, authority=depositor, amount=amount)"
 
+#: name: (the body, the place of the refusal in it, part of the reason)
 REFUSED: dict[str, tuple[str, str, str]] = {
     # statements that the language does not have
     "assert": ("assert amount > 0, self.Zero", "1:1", "use require("),
@@ -1086,6 +1105,52 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "x = find_program_address(who, program=amount)",
         "1:39",
         "expected Pubkey",
+    ),
+    "associated account of another program": (
+        "associated.transfer(source=source)",
+        "1:1",
+        "associated.transfer(…) cannot be called",
+    ),
+    "associated account without a mint": (
+        create().replace("mint=mint, ", ""),
+        "1:1",
+        "mint",
+    ),
+    "associated account that is only read": (
+        create(account="read"),
+        "1:51",
+        "account is written: declare read as Mut[…]",
+    ),
+    "associated account whose payer does not sign": (
+        create(payer="wallet"),
+        "1:36",
+        "wallet neither signs nor has seeds",
+    ),
+    "associated account whose payer is only read": (
+        create(payer="depositor"),
+        "1:36",
+        "payer is written: declare depositor as Mut[…]",
+    ),
+    "associated account of no mint": (
+        create(mint="tokens"),
+        "1:77",
+        "mint is a Mint, which tokens is not",
+    ),
+    "associated account without the system program": (
+        create(system_program="token_program"),
+        "1:98",
+        "expected SystemProgram as system_program, got token_program:"
+        " declare an account of SystemProgram",
+    ),
+    "associated account without a token program": (
+        create(token_program="this"),
+        "1:128",
+        "expected TokenInterface as token_program, got this",
+    ),
+    "associated account of any program": (
+        create(token_program="loose"),
+        "1:128",
+        "expected TokenInterface as token_program, got loose",
     ),
     "order of a number and an address": (
         "require(is_before(who, amount), self.Zero)",
