@@ -31,11 +31,17 @@ SEND = (
 )
 
 
-def handler(folder: Path, *sends: tuple[str, str]) -> str:
+def handler(
+    folder: Path,
+    *sends: tuple[str, str],
+    program: str = "TokenProgram",
+    send: str = SEND,
+) -> str:
     """The handler that makes these transfers, each with its source and destination, without white space."""
-    body = "".join(SEND.format(source=source, to=to) for source, to in sends)
+    body = "".join(send.format(source=source, to=to) for source, to in sends)
     file = folder / "spec.py"
-    file.write_text(HEAD + body, encoding="utf-8")
+    head = HEAD.replace("TokenProgram", program)
+    file.write_text(head + body, encoding="utf-8")
     render(read_spec(file), out=folder)
     text = (folder / "src/processor/pay.rs").read_text(encoding="utf-8")
     return re.sub(r"\s", "", text)
@@ -58,6 +64,15 @@ def test_two_transfers_are_written_out(tmp_path: Path) -> None:
 def test_what_takes_more_words_than_the_svm_passes_is_written_out(
     tmp_path: Path,
 ) -> None:
-    text = handler(tmp_path, ("pot", "one"), ("one", "two"), ("two", "pot"))
+    sends = [("pot", "one"), ("one", "two"), ("two", "pot")]
+    text = handler(tmp_path, *sends, program="TokenInterface")
     assert text.count("TransferChecked::new(") == 3
     assert "fntransfer_checked(" not in text
+
+
+def test_a_call_that_reads_few_accounts_is_written_out(tmp_path: Path) -> None:
+    plain = "        token_program.transfer(source={source}, destination={to}, authority=s, amount=n)\n"
+    sends = [("pot", "one"), ("pot", "two"), ("pot", "one")]
+    text = handler(tmp_path, *sends, send=plain)
+    assert text.count("::Transfer::new(") == 3
+    assert "fntransfer(" not in text
