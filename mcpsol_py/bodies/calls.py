@@ -251,6 +251,7 @@ class Calls:
             found = replace(found, type=found.type.number)
             if found.type == kind:
                 return found
+        self.expressions.there(argument, found)
         why = f"{type_name(found.type)} is not a number"
         source = self.context.number(argument, found.type, why)
         (low, high), (to_low, to_high) = bounds(source), bounds(kind)
@@ -454,6 +455,7 @@ class Calls:
         left = self.expressions.value(receiver)
         right = self.expressions.value(node.args[0])
         self.expressions.known(left, right)
+        self.expressions.there(receiver, left)
         why = f"{type_name(left.type)} has no {name}"
         kind = self.context.number(node, left.type, why)
         right = self.expressions.as_literal(node.args[0], right, kind)

@@ -11,12 +11,13 @@ from typing import Any, Literal
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.calls import Calls
 from mcpsol_py.bodies.expressions import is_simple
-from mcpsol_py.bodies.function import Context, Stopped
+from mcpsol_py.bodies.function import Context, Fact, Stopped
 from mcpsol_py.bodies.problems import Refusals
 from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
 from mcpsol_py.bodies.token_reads import learned
 from mcpsol_py.bodies.tree import (
     LITERAL,
+    NONE,
     UNKNOWN,
     BodyType,
     Expression,
@@ -28,7 +29,7 @@ from mcpsol_py.bodies.tree import (
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import Account, Instruction
-from mcpsol_py.model.types import U64
+from mcpsol_py.model.types import U64, Option
 
 __all__ = ["check_bodies", "has_body"]
 
@@ -134,7 +135,11 @@ def _of_helper(
 
 def _assigned_in(node: ast.FunctionDef) -> frozenset[str]:
     """Return the names that a function assigns."""
-    found = [n for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    return _names_assigned(node.body)
+
+
+def _names_assigned(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    found = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
     return frozenset(n.id for n in found if isinstance(n.ctx, ast.Store))
 
 
@@ -256,6 +261,9 @@ class BodyChecker:
         value = self.expressions.fits(
             node.value, self.calls.whole_value(node.value), kind
         )
+        held = self.context.locals.get(node.target.id, LocalVariable(kind)).type
+        why = f"{node.target.id!r} is {type_name(held)} already: give the value another name"
+        self.need(UNKNOWN in (held, kind) or held == kind, node.target, why)
         yield self._set(node.target, value, node.value)
 
     def augmented(self, node: ast.AugAssign) -> Iterator[Statement]:
@@ -287,10 +295,16 @@ class BodyChecker:
         self.need(
             name not in context.items, target, f"{name!r} is the variable of a loop"
         )
+        held = context.locals.get(name)
+        if held is not None and isinstance(held.type, Option):
+            value = self.expressions.as_optional(node, value, held.type)
         kind = value.type
         if kind is LITERAL:
             shown = ast.unparse(node)
             kind = self.refuse(node, f"{shown} has no width: write u64({shown})").type
+        if kind is NONE:
+            why = f"None has no type here: write it before, as in {name}: u64 | None = None"
+            kind = self.refuse(node, why).type
         if kind is tree.EXTENSION and value != tree.LocalName("", kind):
             self.refuse(
                 node, f"{type_name(kind)} is not kept: keep what you read of it"
@@ -308,11 +322,14 @@ class BodyChecker:
             self.refuse(
                 target, f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}"
             )
-        if isinstance(value, tree.LocalName) and value.name == name:
+        if _bare(value) == tree.LocalName(name, variable.type):
             self.refuse(target, f"{name} = {name} changes nothing")
         variable.is_reassigned |= name in context.maybe_assigned
         context.assigned.add(name)
         context.maybe_assigned.add(name)
+        context.facts.discard((name, "there"))
+        if isinstance(value, tree.SomeOf):
+            context.facts.add((name, "there"))
         return tree.Assign(name, value)
 
     def _set_field(
@@ -355,26 +372,32 @@ class BodyChecker:
         test = self.expressions.condition(node.test)
         before, maybe = set(context.assigned), set(context.maybe_assigned)
         open_before = set(context.open_accounts)
-        with context.knowing(learned(test, True)):
-            then = self.block(node.body)
+        facts_then, then = self._block_knowing(node.body, learned(test, True))
         after_then, maybe_then = context.assigned, context.maybe_assigned
         open_then, context.open_accounts = context.open_accounts, open_before
         context.assigned, context.maybe_assigned = set(before), set(maybe)
-        with context.knowing(learned(test, False)):
-            other = self.block(node.orelse)
+        facts_other, other = self._block_knowing(node.orelse, learned(test, False))
         context.maybe_assigned |= maybe_then
         if leaves(other):
             context.open_accounts = open_then
         elif not leaves(then):
             context.open_accounts |= open_then
         if leaves(other):
-            context.assigned = after_then
-            context.known_kinds |= dict(learned(test, True))
+            context.assigned, context.facts = after_then, facts_then
         elif leaves(then):
-            context.known_kinds |= dict(learned(test, False))
+            context.facts = facts_other
         else:
             context.assigned &= after_then
+            context.facts = facts_then & facts_other
         yield tree.If(test, then, other)
+
+    def _block_knowing(
+        self, statements: list[ast.stmt], facts: Iterable[Fact]
+    ) -> tuple[set[Fact], tuple[Statement, ...]]:
+        """Check a block that a condition has decided. Returns what is known at its end, and its trees."""
+        with self.context.knowing(facts):
+            block = self.block(statements)
+            return self.context.facts, block
 
     def loop(self, node: ast.For) -> Iterator[Statement]:
         """`for i in range(start, stop)`. It may run no time at all, and its variables end with it."""
@@ -396,7 +419,10 @@ class BodyChecker:
         context.declared |= passing
         before = context.assigned.difference(names)
         context.loops += 1
-        with context.knowing(()):  # it may run no time at all
+        # an earlier turn may have assigned a variable, and the loop may run no time at all
+        changed = _names_assigned([node])
+        context.facts = {fact for fact in context.facts if fact[0] not in changed}
+        with context.knowing(()):
             body = self.block(node.body)
         context.loops -= 1
         for name in passing:
@@ -452,6 +478,7 @@ class BodyChecker:
         """`match` compares its subject with one case after another, as `if` and `elif` do."""
         subject = self.expressions.value(node.subject)
         self.expressions.known(subject)
+        self.expressions.there(node.subject, subject)
         why = "match takes a name or a field: assign the value first"
         self.need(is_simple(subject), node.subject, why)
         yield from self.block(
@@ -524,6 +551,10 @@ class BodyChecker:
 
     def leave(self, node: ast.Return) -> Iterator[Statement]:
         match node.value:
+            case ast.Constant(None) as value if isinstance(
+                self.context.returns, Option
+            ):
+                yield self._return(node, value)
             case None | ast.Constant(None):
                 yield self._return_nothing(node)
             case value:
@@ -543,6 +574,12 @@ class BodyChecker:
             node, f"{self.context.name} returns nothing: declare the type with ->"
         )
         return tree.Return(None)
+
+
+def _bare(value: Expression) -> Expression:
+    """Return a variable or an argument that is known to be there as it is; other expressions stay."""
+    inner = value.value if isinstance(value, tree.SomeOf) else value
+    return inner.value if isinstance(inner, tree.Present) else inner
 
 
 def _accounts_of(

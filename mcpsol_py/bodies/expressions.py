@@ -17,8 +17,21 @@ from mcpsol_py.bodies.scope import (
     is_bytes,
     type_name,
 )
-from mcpsol_py.bodies.token_reads import kind_of, learned, token_fields, without_none
-from mcpsol_py.bodies.tree import LITERAL, NOTHING, UNKNOWN, BodyType, Expression
+from mcpsol_py.bodies.token_reads import (
+    kind_of,
+    learned,
+    optional,
+    token_fields,
+    without_none,
+)
+from mcpsol_py.bodies.tree import (
+    LITERAL,
+    NONE,
+    NOTHING,
+    UNKNOWN,
+    BodyType,
+    Expression,
+)
 from mcpsol_py.errors import suggest
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import BOOL, PUBKEY, Int, Link, Option, Type
@@ -85,6 +98,7 @@ _NO_EXPRESSION = {
 _NO_LOCAL = tree.LocalVariable(UNKNOWN)
 #: What is compared by order: numbers, and those that are an int in Python.
 _NUMBERS = (Int, tree.Counter)
+_NOT_NONE = "None is compared by `is None` and `is not None`"
 #: LLVM's multiplication of i128 is wrong on the SVM, so the build refuses programs that have one.
 _NO_I128_PRODUCT = "the SVM's compiler cannot multiply i128: use i64 or u128"
 _SIGNED_DIVISION = "signed numbers do not divide: Python rounds down and Rust to zero"
@@ -138,6 +152,8 @@ class Expressions:
         found = self.value(node)
         if found.type in (BOOL, UNKNOWN):
             return found
+        if found.type == Option(BOOL):
+            return self.refuse(node, _may_be_none(node))
         if isinstance(found.type, Int) or found.type is LITERAL:
             return self.refuse(
                 node, f"a number is not a condition: write {ast.unparse(node)} != 0"
@@ -146,8 +162,13 @@ class Expressions:
 
     def fits(self, node: ast.expr, found: Expression, wanted: BodyType) -> Expression:
         """Return *found* if it has the type *wanted*, else refuse it."""
+        if isinstance(wanted, Option):
+            found = self.as_optional(node, found, wanted)
         if found.type == wanted or UNKNOWN in (found.type, wanted):
             return found
+        if isinstance(found.type, Option) and found.type.item == wanted:
+            self.refuse(node, _may_be_none(node))
+            return tree.Unknown()
         name = type_name(wanted)
         if found.type is LITERAL:
             shown = ast.unparse(node)
@@ -161,6 +182,20 @@ class Expressions:
         if isinstance(wanted, Int) and isinstance(found.type, Int):
             hint = f": convert it with {name}(…)"
         return self.refuse(node, f"expected {name}, got {type_name(found.type)}{hint}")
+
+    def as_optional(
+        self, node: ast.expr, found: Expression, wanted: Option
+    ) -> Expression:
+        """Return *found* where an optional value is wanted: None, or a value of its type. Others stay as they are."""
+        if found.type is NONE:
+            return tree.NoneValue(wanted)
+        if isinstance(wanted.item, Int) and found.type is LITERAL:
+            return self.fits(node, found, wanted.item)
+        return tree.SomeOf(found, wanted) if found.type == wanted.item else found
+
+    def there(self, node: ast.expr, found: Expression) -> None:
+        """Refuse a value that may be None. Raises Stopped."""
+        self.need(not isinstance(found.type, Option), node, _may_be_none(node))
 
     def as_literal(
         self, node: ast.expr, found: Expression, wanted: Int | tree.Counter
@@ -185,7 +220,8 @@ class Expressions:
             return tree.Flag(value)
         if isinstance(value, int):
             return tree.NumberValue(value, LITERAL)
-        self.need(value is not None, node, "None cannot be used in a body yet")
+        if value is None:
+            return tree.NoneValue()
         raise self.stopped(node, f"bodies have no values like {ast.unparse(node)}")
 
     def name(self, node: ast.Name) -> Expression:
@@ -205,7 +241,14 @@ class Expressions:
         self.need(not self._is_sequence(kind), node, f"{name!r} is not a value: {hint}")
         why = f"{name!r} is {type_name(kind)}, which cannot be used in a body yet"
         self.need(self.context.scope.is_usable(kind), node, why)
-        return tree.Argument(name, kind)
+        return self._if_there(tree.Argument(name, optional(kind)))
+
+    def _if_there(self, found: tree.Argument | tree.LocalName) -> Expression:
+        """Return the value of an optional one where it is known to be there; other values as they are."""
+        is_there = (found.name, "there") in self.context.facts
+        if not isinstance(found.type, Option) or not is_there:
+            return found
+        return tree.Present(found, found.type.item)
 
     def _is_sequence(self, kind: BodyType | None) -> bool:
         return isinstance(kind, tree.Accounts) or self.context.scope.is_list(kind)
@@ -228,7 +271,7 @@ class Expressions:
         if self.context.locals.get(name, _NO_LOCAL).type is tree.DATA:
             why = f"{why}, and again after a call of another program"
         self.need(name in self.context.assigned, node, why)
-        return tree.LocalName(name, self.context.locals[name].type)
+        return self._if_there(tree.LocalName(name, self.context.locals[name].type))
 
     def _of_spec(self, node: ast.expr, name: str) -> Expression:
         match self.context.meaning(node):
@@ -340,6 +383,7 @@ class Expressions:
     def _of_value(self, node: ast.Attribute) -> Expression:
         found = self.value(node.value)
         self.known(found)
+        self.there(node.value, found)
         fields = self.context.scope.struct_fields(found.type)
         if node.attr in fields:
             return tree.FieldOf(found, node.attr, fields[node.attr])
@@ -354,13 +398,25 @@ class Expressions:
     def operands(
         self, left: ast.expr, right: ast.expr
     ) -> tuple[Expression, Expression, BodyType]:
-        """Return two operands and their common type; a literal takes the type of the other one."""
+        """Return two operands and their common type; a literal takes the type of the other one. Neither may be None."""
+        a, b, kind = self._sides(left, right)
+        self.there(left, a)
+        self.there(right, b)
+        return a, b, kind
+
+    def _sides(
+        self, left: ast.expr, right: ast.expr
+    ) -> tuple[Expression, Expression, BodyType]:
+        """Return two values and their common type, of which each may be None."""
         a, b = self.value(left), self.value(right)
-        if isinstance(a.type, _NUMBERS):
-            b = self.as_literal(right, b, a.type)
-        elif isinstance(b.type, _NUMBERS):
-            a = self.as_literal(left, a, b.type)
+        of_a, of_b = without_none(a.type), without_none(b.type)
+        if isinstance(of_a, _NUMBERS):
+            b = self.as_literal(right, b, of_a)
+        elif isinstance(of_b, _NUMBERS):
+            a = self.as_literal(left, a, of_b)
         self.known(a, b)
+        for side, found in ((left, a), (right, b)):
+            self.need(found.type is not NONE, side, _NOT_NONE)
         names = f"{type_name(a.type)} and {type_name(b.type)}"
         hint = f", as in {type_name(a.type)}(…)" if isinstance(a.type, Int) else ""
         why = f"{names} do not mix: convert one of them{hint}"
@@ -416,6 +472,7 @@ class Expressions:
             return tree.Not(self.condition(node.operand))
         found = self.value(node.operand)
         self.known(found)
+        self.there(node.operand, found)
         self.need(
             isinstance(node.op, ast.USub), node, "bodies have no + or ~ before a value"
         )
@@ -444,9 +501,10 @@ class Expressions:
             if isinstance(right, ast.Constant) and right.value is None:
                 return self._is_none(left, found, is_there=isinstance(op, ast.IsNot))
             raise self.stopped(right, _NO_COMPARISON[type(op)])
-        a, b, kind = self.operands(left, right)
         sign = _SIGNS[type(op)]
-        if isinstance(b.type, Option):
+        find = self._sides if sign in ("==", "!=") else self.operands
+        a, b, kind = find(left, right)
+        if isinstance(b, tree.TokenField) and isinstance(b.type, Option):
             a, b = b, a
         self.need(
             kind is not LITERAL, left, "both numbers are written out: compare a value"
@@ -465,6 +523,7 @@ class Expressions:
     ) -> Expression:
         """`value is None`, or `value is not None` if *is_there*."""
         self.known(found)
+        found = found.value if isinstance(found, tree.Present) else found
         self.need(
             isinstance(found.type, Option), node, f"{ast.unparse(node)} is never None"
         )
@@ -490,14 +549,29 @@ class Expressions:
             yes = self.value(node.body)
         with self.context.knowing(learned(test, False)):
             no = self.value(node.orelse)
+        yes = self._alike(node.body, yes, no)
+        no = self._alike(node.orelse, no, yes)
         for side, found in ((node.body, yes), (node.orelse, no)):
             why = f"{ast.unparse(side)} has no width: write u64(…)"
             self.need(found.type is not LITERAL, side, why)
+            why = "None needs a value on the other side, as in u64(1) if x else None"
+            self.need(found.type is not NONE, side, why)
         self.known(yes, no)
         names = f"{type_name(yes.type)} and {type_name(no.type)}"
         why = f"both values need one type, got {names}"
         self.need(yes.type == no.type, node.orelse, why)
         return tree.Choice(test, yes, no, yes.type)
+
+    def _alike(
+        self, node: ast.expr, found: Expression, other: Expression
+    ) -> Expression:
+        """Return one of two values, which may be None if the other one may be or is."""
+        wanted: BodyType | None = other.type
+        if other.type is NONE:
+            wanted = self.context.scope.option_of(found.type)
+        if isinstance(wanted, Option):
+            return self.as_optional(node, found, wanted)
+        return found
 
     def call(self, node: ast.Call) -> Expression:
         found = self._call(node)
@@ -505,6 +579,14 @@ class Expressions:
             found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value"
         )
         return found
+
+
+def _may_be_none(node: ast.expr) -> str:
+    """Return why a value that may be None is refused."""
+    shown = ast.unparse(node)
+    first = "" if isinstance(node, ast.Name) else "give it a name, and "
+    example = shown if isinstance(node, ast.Name) else "x"
+    return f"{shown} may be None: {first}check it first, as in `if {example} is None: raise …`"
 
 
 def _has_bump(account: Account) -> bool:
@@ -529,7 +611,7 @@ _SIMPLE = (
 
 def is_simple(node: Expression) -> bool:
     """Return whether an expression is a name, a field or a written value, which costs nothing to repeat."""
-    if isinstance(node, tree.FieldOf):
+    if isinstance(node, (tree.FieldOf, tree.Present)):
         return is_simple(node.value)
     return isinstance(node, _SIMPLE)
 

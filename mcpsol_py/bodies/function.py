@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from mcpsol_py.bodies.problems import Node, Refusals
 from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
@@ -14,7 +14,10 @@ from mcpsol_py.bodies.tree import AccountItem, BodyType, LocalVariable, Unknown
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
-__all__ = ["Context", "Stopped"]
+__all__ = ["Context", "Fact", "Stopped"]
+
+#: What a condition has shown: an account is a token account or a mint, or an optional value is there.
+Fact: TypeAlias = tuple[str, Literal["account", "mint", "there"]]
 
 _UNKNOWN = Unknown()
 
@@ -57,8 +60,8 @@ class Context:
     open_accounts: set[str] = field(default_factory=set)
     #: the accounts that it has closed
     closed: set[str] = field(default_factory=set)
-    #: the accounts that a condition has shown to be token accounts or mints
-    known_kinds: dict[str, Literal["account", "mint"]] = field(default_factory=dict)
+    #: what conditions have shown on every path to here
+    facts: set[Fact] = field(default_factory=set)
     #: the helpers that it calls, each with one of the calls
     called: dict[str, ast.Call] = field(default_factory=dict)
 
@@ -74,14 +77,12 @@ class Context:
         self.need(account not in self.open_accounts, node, why)
 
     @contextmanager
-    def knowing(
-        self, kinds: Iterable[tuple[str, Literal["account", "mint"]]]
-    ) -> Iterator[None]:
-        """Know the kinds of these accounts too, for as long as the block lasts."""
-        before = self.known_kinds
-        self.known_kinds = before | dict(kinds)
+    def knowing(self, facts: Iterable[Fact]) -> Iterator[None]:
+        """Know these facts too, for as long as the block lasts."""
+        before = self.facts
+        self.facts = before | set(facts)
         yield
-        self.known_kinds = before
+        self.facts = before
 
     def refuse(self, node: Node, why: str) -> Unknown:
         """Record that *node* is refused, and go on with a value that fits everywhere."""

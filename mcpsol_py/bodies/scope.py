@@ -247,6 +247,8 @@ class ProgramScope:
 
     def is_usable(self, node: BodyType) -> bool:
         """Return whether bodies can hold a value of this type: bytes are never in a struct that they hold."""
+        if isinstance(node, Option):
+            return self.option_of(node.item) is not None
         if not isinstance(node, Link):
             return node is DATA or is_usable(node)
         fields = self.struct_fields(node).values()
@@ -254,11 +256,17 @@ class ProgramScope:
             return all(map(self._is_part, fields))
         return bool(self.variants(node))
 
+    def option_of(self, node: BodyType) -> Option | None:
+        """Return the type of an optional value; None if bodies have no optional values of this type."""
+        if isinstance(node, (Int, Bool, Pubkey, Link)) and self.is_usable(node):
+            return Option(node)
+        return None
+
     def is_list(self, node: BodyType | None) -> bool:
         """Return whether a type is a list whose items bodies can hold. Their number has four bytes."""
         if not isinstance(node, Array) or node.count != U32:
             return False
-        return self._is_part(node.item)
+        return not isinstance(node.item, Option) and self._is_part(node.item)
 
     def _is_part(self, node: Type) -> bool:
         return not isinstance(node, Array) and self.is_usable(node)
@@ -287,5 +295,5 @@ def type_name(node: BodyType) -> str:
     if isinstance(node, Array):
         return f"Array[{type_name(node.item)}, {node.count}]"
     if isinstance(node, Option):
-        return f"{type_name(node.item)} or None"
+        return f"{type_name(node.item)} | None"
     return getattr(node, "name", type(node).__name__)

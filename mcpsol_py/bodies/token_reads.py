@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from mcpsol_py.bodies import tree
-from mcpsol_py.bodies.function import Context
+from mcpsol_py.bodies.function import Context, Fact
 from mcpsol_py.bodies.tree import BodyType, Expression
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Option, Type
@@ -16,6 +16,7 @@ __all__ = [
     "TOKEN_KINDS",
     "kind_of",
     "learned",
+    "optional",
     "token_fields",
     "without_none",
     "zero_range",
@@ -31,9 +32,11 @@ TOKEN_KINDS: dict[str, Literal["account", "mint"]] = {
 
 def kind_of(context: Context, account: Account) -> Literal["account", "mint"] | None:
     """Return whether an account is a token account or a mint: by its constraints, or by a condition around."""
-    return TOKEN_KINDS.get(account.rules.token_kind) or context.known_kinds.get(
-        account.name
-    )
+    by_constraint = TOKEN_KINDS.get(account.rules.token_kind)
+    if by_constraint is not None:
+        return by_constraint
+    shown = [kind for name, kind in context.facts if name == account.name]
+    return next((kind for kind in shown if kind != "there"), None)
 
 
 def token_fields(context: Context, account: Account) -> dict[str, Type]:
@@ -41,11 +44,11 @@ def token_fields(context: Context, account: Account) -> dict[str, Type]:
     return tree.TOKEN_FIELDS.get(kind_of(context, account) or "", {})
 
 
-def learned(
-    condition: Expression, outcome: bool
-) -> Iterator[tuple[str, Literal["account", "mint"]]]:
-    """Return the accounts whose kind is known once *condition* had this outcome."""
+def learned(condition: Expression, outcome: bool) -> Iterator[Fact]:
+    """Return what is known once *condition* had this outcome."""
     match condition:
+        case tree.IsNone(tree.LocalName(name) | tree.Argument(name)) if not outcome:
+            yield name, "there"
         case tree.IsKind(account, kind) if outcome:
             yield account, TOKEN_KINDS[kind]
         case tree.Not(value):
@@ -69,3 +72,8 @@ def zero_range(context: Context, node: ast.Call) -> tuple[int, int]:
 def without_none(kind: BodyType) -> BodyType:
     """Return the type of a value that may be None, once it is there; other types as they are."""
     return kind.item if isinstance(kind, Option) else kind
+
+
+def optional(kind: BodyType) -> BodyType:
+    """Return the type of an optional value in bodies, whatever its bytes are; other types as they are."""
+    return Option(kind.item) if isinstance(kind, Option) else kind

@@ -18,6 +18,7 @@ __all__ = [
     "EXTENSION_KIND",
     "HASH",
     "LITERAL",
+    "NONE",
     "NOTHING",
     "TOKEN_FIELDS",
     "UNKNOWN",
@@ -76,16 +77,19 @@ __all__ = [
     "MakeStruct",
     "MinMax",
     "Negate",
+    "NoneValue",
     "Not",
     "NumberValue",
     "OpenState",
     "Perform",
+    "Present",
     "ProgramBodies",
     "Raise",
     "Range",
     "Require",
     "Return",
     "SetField",
+    "SomeOf",
     "Special",
     "StateArgument",
     "StateBytes",
@@ -120,6 +124,8 @@ UNKNOWN = Special("unknown")
 CLOCK = Special("ClockTime")
 #: The bytes of an account or an instruction, until the body calls another program.
 DATA = Special("Data")
+#: The type of None, until it is known which optional value is meant.
+NONE = Special("None")
 #: What a helper without a result returns.
 NOTHING = Special("None")
 #: An extension of a Token-2022 mint or token account.
@@ -387,6 +393,29 @@ class IsNone:
 
     value: Expression
     type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class NoneValue:
+    """None. Its type is NONE until the place that takes it decides it."""
+
+    type: BodyType = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class SomeOf:
+    """A value in a place that takes an optional one."""
+
+    value: Expression
+    type: Option
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What an optional variable or argument holds, where a condition has shown that it is not None."""
+
+    value: LocalName | Argument
+    type: BodyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -661,6 +690,9 @@ Expression: TypeAlias = (
     | IsNew
     | Bump
     | IsNone
+    | NoneValue
+    | SomeOf
+    | Present
     | IsOnCurve
     | Range
     | Items

@@ -33,7 +33,7 @@ from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Struct, Type
+from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Option, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.program import Program
 from mcpsol_py.solana import ids
@@ -221,6 +221,8 @@ class Simulator:
 
     def value(self, kind: Type, value: Any) -> Any:
         """Return an argument as bodies see it: structs and enums also in their JSON form."""
+        if isinstance(kind, Option):
+            return None if value is None else self.value(kind.item, value)
         if isinstance(kind, Int):
             return getattr(numbers, type_name(kind))(int(value))
         if is_bytes(kind):

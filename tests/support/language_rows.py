@@ -85,6 +85,26 @@ ROWS: dict[str, list[str]] = {
         r"delegate is not None",
         r"delegate [!=]= ",
     ],
+    "take a value that may be missing": [
+        r"\bor_else\((maybe|pair\.last|None|kept\()",
+        r"\bguest_of\(guest, sure\)",
+        r"mood[:,) ]",
+        r"twin is None",
+    ],
+    "ask whether it is there": [
+        r"^ +if o\d+ is None:$",
+        r"maybe is None or maybe < ",
+        r"deep is not None and deep > ",
+        r"maybe if maybe is not None else",
+        r"guest (==|!=) ",
+    ],
+    "have a value that may be missing": [
+        r"o\d+: u64 \| None = None$",
+        r"^ +o\d+ = None$",
+        r" if flag else None",
+        r"^ +return .* else None$",
+        r"last=None",
+    ],
     "tell keys from derived addresses": [r"is_on_curve\("],
     "ask what an account is": [
         r"\bis_token_account\(",

@@ -28,6 +28,7 @@ class Pair(Struct):
     left: u64
     right: i64
     mode: Mode
+    last: u64 | None
 
 
 def share(amount: u64, part: u64) -> u64:
@@ -78,13 +79,35 @@ def mixed(one: Data, other: Data, at: u64, wide: u128, who: Pubkey) -> u64:
     return at ^ u64(len(part)) if same else u64(wide)
 
 
+def or_else(value: u64 | None, other: u64) -> u64:
+    return other if value is None else value
+
+
+def kept(value: u64, most: u64) -> u64 | None:
+    if value > most:
+        return None
+    return value if value != 3 else None
+
+
+def mode_or(mode: Mode | None, other: Mode) -> Mode:
+    if mode is not None:
+        return mode
+    return other
+
+
+def guest_of(guest: Pubkey | None, sure: bool | None) -> Pubkey | None:
+    if guest is None or sure is None:
+        return NOBODY
+    return guest if sure else None
+
+
 def total(s: "Random.S") -> u64:
     return s.f_u64 + u64(s.f_u32)
 
 
 def pair_of(s: "Random.S", left: u64) -> Pair:
     with overflow(Random.E3):
-        return Pair(right=s.f_i64 + 1, mode=mode_of(total(s)), left=left)
+        return Pair(right=s.f_i64 + 1, mode=mode_of(total(s)), left=left, last=kept(left, s.f_u64))
 
 
 def weight(pair: Pair) -> u64:
@@ -279,6 +302,7 @@ class Bodies:
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             held += [self.data_number(kind, env), self.data_sum(env)]
             held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
+            held += self.optional_numbers(kind, env)
             lists = self.r.sample(["pairs", "numbers", "keys", "crowd"], 2)
             held += [f"u64(len({items}))" for items in lists]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
@@ -294,6 +318,88 @@ class Bodies:
             )
         known = "coin.decimals" if kind == "u8" else self.atom(kind, env)
         return self.r.choice([known, self.data_number(kind, env)])
+
+    # --- values that may be None
+
+    def optional_numbers(self, kind: str, env: dict[str, str]) -> list[str]:
+        """Numbers that are taken of values that may be None."""
+        some = self.atom(kind, env)
+        return [
+            f"or_else({self.maybe(env)}, {some})",
+            f"or_else({self.maybe(env)}, {some})",
+            f"(maybe if maybe is not None else {some})",
+            f"({some} if twin is None else twin.left)",
+            f"(u64(5) if twin is None or twin.last == {some} else or_else(twin.last, {some}))",
+        ]
+
+    def maybe(self, env: dict[str, str]) -> str:
+        """A number that may be None."""
+        one, other = self.atom("u64", env), self.atom("u64", env)
+        return self.r.choice(
+            [
+                "maybe",
+                "pair.last",
+                "None",
+                one,
+                f"kept({one}, {other})",
+                f"({one} if flag else None)",
+                f"(None if {one} < {other} else maybe)",
+            ]
+        )
+
+    def optional_condition(self, env: dict[str, str]) -> str:
+        some, wide = self.atom("u64", env), self.atom("i128", env)
+        who, equal = self.r.choice(ADDRESSES), self.r.choice(["==", "!="])
+        return self.r.choice(
+            [
+                f"(maybe is None or maybe < {some})",
+                f"(deep is not None and deep > {wide})",
+                f"maybe {equal} {some}",
+                f"{some} {equal} pair.last",
+                f"kept({some}, s.f_u64) {equal} kept(maybe if maybe is not None else u64(2), {some})",
+                f"mood {equal} {self.mode(env)}",
+                "(mood is not None and mood == mode)",
+                f"guest {equal} {who}",
+                f"(guest is not None and is_before(guest, {who}))",
+                f"guest_of(guest, sure) {equal} {who}",
+                f"{who} {equal} guest_of(guest, sure)",
+                "(sure is None or sure)",
+                "(not (sure is not None and not sure))",
+                f"coins.delegate {equal} guest",
+            ]
+        )
+
+    def optional_lines(self, env: dict[str, str], level: int) -> list[str]:
+        """A variable that may be None, and what is done once it is known to be there."""
+        self.made += 2
+        r, pad = self.r, "    " * level
+        held, found = f"o{self.made}", f"v{self.made}"
+        some, other = self.atom("u64", env), self.number("u64", env, 1)
+        first = r.choice([self.maybe(env), "None"])
+        lines = [f"{pad}{held}: u64 | None = {first}"]
+        change = r.choice([self.maybe(env), some, "None"])
+        lines += [f"{pad}if {self.condition(env, 1)}:", f"{pad}    {held} = {change}"]
+        lines += r.choice(
+            [
+                [f"{pad}if {held} is None:", f"{pad}    {held} = {other}"],
+                [
+                    f"{pad}if {held} is None:",
+                    f"{pad}    raise self.E{r.randrange(ERRORS)}",
+                ],
+                [
+                    f"{pad}for turn{self.made} in range(u64(4)):",
+                    f"{pad}    if {held} is None:",
+                    f"{pad}        {held} = u64(turn{self.made}) + 2",
+                    f"{pad}        continue",
+                    f"{pad}    {found} = {held}.wrapping_mul(3) + 1",
+                    f"{pad}    {held} = None",
+                    f"{pad}    s.f_u64 ^= {found}",
+                    f"{pad}{held} = {other}",
+                ],
+            ]
+        )
+        env[found] = "u64"
+        return [*lines, f"{pad}{found} = {held}"]
 
     # --- data
 
@@ -383,11 +489,12 @@ class Bodies:
             "pair.mode",
             "pair_of(other, u64(2)).mode",
         ]
+        named += [f"mode_or({self.r.choice(['mood', 'None', 'Mode.Slow'])}, mode)"]
         return self.r.choice([*named, f"mode_of({self.atom('u64', env)})"])
 
     def pair(self, env: dict[str, str]) -> str:
         left, right = self.atom("u64", env), self.atom("i64", env)
-        made = f"Pair(left={left}, mode={self.mode(env)}, right={right})"
+        made = f"Pair(left={left}, last={self.maybe(env)}, mode={self.mode(env)}, right={right})"
         return self.r.choice(["pair", made, f"pair_of(s, {left})"])
 
     def condition(self, env: dict[str, str], depth: int) -> str:
@@ -395,6 +502,8 @@ class Bodies:
         kind = r.choice(KINDS)
         if r.random() < 0.12:
             return self.data_condition(env)
+        if r.random() < 0.12:
+            return self.optional_condition(env)
         if depth <= 0 or which < 0.45:
             sign = r.choice(["<", "<=", ">", ">=", "==", "!="])
             right = (
@@ -478,6 +587,8 @@ class Bodies:
         which = r.random()
         if which < 0.03:
             return r.choice([self.match, self.data_lines, self.data_lines])(env, level)
+        if which < 0.06:
+            return self.optional_lines(env, level)
         if which < 0.16:
             self.made += 1
             name, value = f"v{self.made}", self.number(kind, env, 2)
@@ -508,6 +619,8 @@ class Bodies:
             rest = (
                 f"mark={r.choice(KEYS)}, mode={self.mode(env)}, pair={self.pair(env)}"
             )
+            guest = r.choice(["guest", "None", "who", "coins.delegate"])
+            rest += f", last={self.maybe(env)}, guest={guest}, twin={r.choice(['twin', self.pair(env)])}"
             made = f"self.Ev(gain={gain}, who={r.choice(ADDRESSES)}, amount={amount}, {rest})"
             if self.quiet or r.random() < 0.6:
                 return [f"{pad}emit({made})"]
@@ -811,7 +924,10 @@ ACCOUNTS = (
 #: What the accounts after the named ones are.
 CROWDS = ["Unchecked", "Ref[S, ...]", "Mut[TokenAccount, ...]"]
 LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey],"
-OTHERS = "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32]"
+OTHERS = (
+    "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32], maybe: u64 | None, deep: i128 | None,"
+    " guest: Pubkey | None, mood: Mode | None, twin: Pair | None, sure: bool | None"
+)
 #: The seeds of an associated token account.
 NEST = "nester.address, interface.address, coin.address"
 PROGRAMS = "system_program=system_program, token_program=interface"
@@ -895,6 +1011,9 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
         "        mark: Array[u8, 32]",
         "        mode: Mode",
         "        pair: Pair",
+        "        last: u64 | None",
+        "        guest: Pubkey | None",
+        "        twin: Pair | None",
         "",
     ]
     lines += ["    FEE = constant(u64, 250)"]
@@ -911,17 +1030,21 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
         }
         body = [*made.opening(), *made.block(env, r.randint(5, 9), 2)]
         body += made.ending(env)
+        returned = r.choice(["u64", "u64", "u64 | None"])
         env = {
             name: kind for name, kind in env.items() if not name.startswith("spare.")
         }
         lines += [
             "",
             "    @instruction",
-            f"    def f{i}({ACCOUNTS.format(crowd=made.crowd)} {arguments}, {LISTS} {OTHERS}) -> u64:",
+            f"    def f{i}({ACCOUNTS.format(crowd=made.crowd)} {arguments}, {LISTS} {OTHERS}) -> {returned}:",
         ]
+        result = made.number("u64", env, 3)
+        if "None" in returned:
+            result = f"{result} if {made.condition(env, 1)} else None"
         lines += [
             '        """A random body."""',
             *body,
-            f"        return {made.number('u64', env, 3)}",
+            f"        return {result}",
         ]
     return "\n".join(lines) + "\n"

@@ -159,11 +159,16 @@ class RandomScene:
         oracle.set_clock(unix_timestamp=value(r, "i64"), slot=r.randint(1, 10**6))
         args: dict[str, object] = {f"a_{kind}": value(r, kind) for kind in KINDS}
         args |= {"mode": r.choice(MODES), "mark": r.choice(KEYS)}
-        pairs = [
-            {"left": value(r, "u64"), "right": value(r, "i64"), "mode": r.choice(MODES)}
-            for _ in range(r.randint(1, 4))
-        ]
+        pairs = [self.pair() for _ in range(r.randint(1, 4))]
         pair = pairs.pop()
+        args |= {
+            "maybe": self.maybe(value(r, "u64")),
+            "deep": self.maybe(value(r, "i128")),
+            "guest": self.maybe(r.choice([self.stranger, owner])),
+            "mood": self.maybe(r.choice(MODES)),
+            "twin": self.maybe(self.pair()),
+            "sure": self.maybe(r.random() < 0.5),
+        }
         numbers = [value(r, "u64") for _ in range(r.randint(0, 3))]
         args |= {"pairs": pairs, "numbers": numbers}
         args["keys"] = [
@@ -205,6 +210,16 @@ class RandomScene:
         limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))
         before = (limit,) if r.random() < 0.5 else ()
         oracle.call(name, accounts, args, self.owner, before=before)
+
+    def maybe(self, found: object) -> object:
+        """A value, or None."""
+        return found if self.r.random() < 0.6 else None
+
+    def pair(self) -> dict[str, object]:
+        r = self.r
+        numbers = {"left": value(r, "u64"), "right": value(r, "i64")}
+        last = self.maybe(value(r, "u64"))
+        return {**numbers, "mode": r.choice(MODES), "last": last}
 
     def crowd(self, name: str, near: int) -> list[Pubkey]:
         """Accounts after the named ones: often *near* of them, and most often of the kind that the spec says."""

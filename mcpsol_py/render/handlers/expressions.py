@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.scope import type_name
+from mcpsol_py.bodies.token_reads import without_none
 from mcpsol_py.bodies.tree import BodyType, Expression
 from mcpsol_py.model.types import BOOL, PUBKEY, Array, Int, Link, Option
 from mcpsol_py.render.handlers.dialects import Dialect
@@ -23,6 +24,8 @@ _MOST_WORDS = 4
 _REFERENCES = (tree.AccountProgram, tree.DataRead, tree.TransactionRead)
 #: How functions of a crate call token accounts and mints.
 _TOKEN_NAMES = {"account": "token", "mint": "mint"}
+#: The error of an optional value that is not there.
+_NOT_THERE = "ProgramError::InvalidArgument"
 #: The error of an overflow for which the body names none.
 _OVERFLOW = "ProgramError::ArithmeticOverflow"
 
@@ -39,6 +42,8 @@ def is_bundled(arguments: Iterable[BodyType]) -> bool:
 
 def _words(kind: BodyType) -> int:
     """Return the most words in which Rust passes a value: two for wide numbers, data and small structs."""
+    if isinstance(kind, Option):
+        return 1 + _words(kind.item)
     is_wide = isinstance(kind, Int) and kind.bits > 64
     is_slice = kind is tree.DATA or is_list(kind)
     return 2 if is_wide or is_slice or isinstance(kind, Link) else 1
@@ -144,7 +149,8 @@ class Expressions:
 
     def _again(self, place: str, kind: BodyType) -> str:
         """A value that stays where it is."""
-        return f"{place}{self.dialect.duplicate}" if isinstance(kind, Link) else place
+        is_made = isinstance(without_none(kind), Link)
+        return f"{place}{self.dialect.duplicate}" if is_made else place
 
     def address(self, node: tree.Address) -> Text:
         return _maybe_dereferenced(
@@ -220,6 +226,16 @@ class Expressions:
     def is_none(self, node: tree.IsNone) -> Text:
         return Text(f"{self.receiver(node.value)}.is_none()")
 
+    def none_value(self, node: tree.NoneValue) -> Text:
+        return Text("None")
+
+    def some_of(self, node: tree.SomeOf) -> Text:
+        return Text(f"Some({self.code(node.value)})")
+
+    def present(self, node: tree.Present) -> Text:
+        """A condition has shown that it is there, so LLVM leaves the error out."""
+        return Text(f"{self.receiver(node.value)}.ok_or({_NOT_THERE})?")
+
     def is_on_curve(self, node: tree.IsOnCurve) -> Text:
         return Text(f"{self.reference(node.address).removeprefix('&')}.is_on_curve()")
 
@@ -289,7 +305,7 @@ class Expressions:
         return Text(f"{self.receiver(node.left)}.{node.which}({self.code(node.right)})")
 
     def compare(self, node: tree.Compare) -> Text:
-        if isinstance(node.left.type, Option):
+        if isinstance(node.left.type, Option) or isinstance(node.right.type, Option):
             return self._compare_optional(node)
         if node.left.type == PUBKEY:
             left, right = self.reference(node.left), self.reference(node.right)
@@ -309,21 +325,25 @@ class Expressions:
         )
 
     def _compare_optional(self, node: tree.Compare) -> Text:
-        """An address that may be None, and another one."""
-        left = self.receiver(node.left)
-        if isinstance(node.right.type, Option):
-            same = Text(
-                f"{left} == {self.text(node.right).at(Level.UNARY)}", Level.BINARY
-            )
-        elif "?" in (right := self.reference(node.right)):
+        """Two values, of which one or both may be None."""
+        right = self.reference(node.right)
+        if node.right.type == PUBKEY and "?" not in right:
             # A closure cannot end the handler.
-            same = Text(f"{left} == Some({self.code(node.right)})", Level.BINARY)
-        else:
             condition = self.dialect.same.format(a="&it", b=right)
-            same = Text(f"{left}.is_some_and(|it| {condition})")
+            same = Text(f"{self.receiver(node.left)}.is_some_and(|it| {condition})")
+        else:
+            same = Text(
+                " == ".join(map(self._maybe, (node.left, node.right))), Level.BINARY
+            )
         return (
             same if node.sign == "==" else Text(f"!{same.at(Level.ATOM)}", Level.UNARY)
         )
+
+    def _maybe(self, node: Expression) -> str:
+        """A value beside one that may be None."""
+        if isinstance(node.type, Option):
+            return self.text(node).at(Level.ATOM)
+        return f"Some({self.code(node)})"
 
     def logic(self, node: tree.Logic) -> Text:
         parts = [self.text(part).at(Level.UNARY) for part in node.parts]
@@ -465,6 +485,9 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.IsNew: Expressions.is_new,
     tree.Bump: Expressions.bump,
     tree.IsNone: Expressions.is_none,
+    tree.NoneValue: Expressions.none_value,
+    tree.SomeOf: Expressions.some_of,
+    tree.Present: Expressions.present,
     tree.IsOnCurve: Expressions.is_on_curve,
     tree.Range: Expressions.range,
     tree.Items: Expressions.items,

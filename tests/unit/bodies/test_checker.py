@@ -187,6 +187,12 @@ class Vault:
         marked: Marked,
         mark: Array[u8, 32],
         short: Array[u8, 8],
+        limit: u64 | None,
+        tiny: u8 | None,
+        deal: Pair | None,
+        mood: Mode | None,
+        sure: bool | None,
+        maybe_mark: Array[u8, 32] | None,
     ) -> None:
         """Deposit."""
 '''
@@ -867,9 +873,105 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "address that may be None": (
         "emit(self.Deposited(vault=tokens.delegate, amount=amount))",
         "1:27",
-        "got Pubkey or None",
+        "may be None: give it a name, and check it first",
     ),
-    "order of optional addresses": ("x = tokens.delegate < who", "1:23", "no order"),
+    "order of optional addresses": (
+        "x = tokens.delegate < who",
+        "1:5",
+        "may be None",
+    ),
+    # values that may be None
+    "number that may be None": (
+        "vault.deposited = limit",
+        "1:19",
+        "limit may be None: check it first, as in `if limit is None: raise …`",
+    ),
+    "sum with a number that may be None": ("x = amount + limit", "1:14", "may be None"),
+    "order of a number that may be None": (
+        "require(limit < amount, self.Zero)",
+        "1:9",
+        "may be None",
+    ),
+    "conversion of what may be None": ("x = u128(limit)", "1:10", "may be None"),
+    "field of what may be None": ("x = deal.left", "1:5", "deal may be None"),
+    "flag that may be None": ("if sure:\n    return", "1:4", "sure may be None"),
+    "match of what may be None": (
+        "match mood:\n    case Mode.Slow:\n        return",
+        "1:7",
+        "mood may be None",
+    ),
+    "range up to what may be None": (
+        "for i in range(limit):\n    pass",
+        "1:16",
+        "may be None",
+    ),
+    "wrapping sum of what may be None": (
+        "x = limit.wrapping_add(amount)",
+        "1:5",
+        "limit may be None",
+    ),
+    "minimum of what may be None": ("x = min(amount, limit)", "1:17", "may be None"),
+    "argument that may be None": ("x = half(limit)", "1:10", "limit may be None"),
+    "check on one side of an or": (
+        "require(limit is not None or limit > 3, self.Zero)",
+        "1:30",
+        "limit may be None",
+    ),
+    "check in the other branch": (
+        "if limit is None:\n    vault.deposited = limit\nelse:\n    vault.deposited = limit",
+        "2:23",
+        "limit may be None",
+    ),
+    "check by a require, which type checkers do not follow": (
+        "require(limit is not None, self.Zero)\nvault.deposited = limit",
+        "2:19",
+        "limit may be None",
+    ),
+    "check before another value": (
+        "x: u64 | None = amount\nif flag:\n    x = limit\nvault.deposited = x",
+        "4:19",
+        "x may be None",
+    ),
+    "check before a loop that takes the value away": (
+        "x: u64 | None = amount\nfor i in range(3):\n    vault.deposited = x\n    x = None",
+        "3:23",
+        "x may be None",
+    ),
+    "check in a loop that may run no time": (
+        "x: u64 | None = limit\nfor i in range(3):\n    x = amount\nvault.deposited = x",
+        "4:19",
+        "x may be None",
+    ),
+    "check of a field": (
+        "if tokens.delegate is None:\n    raise self.Zero\nvault.authority = tokens.delegate",
+        "3:19",
+        "give it a name",
+    ),
+    "None beside None": ("x = None if flag else None", "1:5", "other side"),
+    "None that is compared": ("x = limit == None", "1:14", "`is None`"),
+    "None as a number": ("vault.deposited = None", "1:19", "expected u64, got None"),
+    "optional value with another width": (
+        "x: u64 | None = small",
+        "1:17",
+        "expected u64 | None, got u8",
+    ),
+    "optional value without a width": ("x: u64 | None = 5", "1:17", "write u64(5)"),
+    "second type for a variable": (
+        "x: u64 | None = None\nx: u64 = amount",
+        "2:1",
+        "'x' is u64 | None already",
+    ),
+    "optional value of another optional one": (
+        "x: u64 | None = tiny",
+        "1:17",
+        "got u8 | None",
+    ),
+    "None for a variable that has a value": (
+        "x = amount\nx = None",
+        "2:5",
+        "None has no type",
+    ),
+    "bytes that may be None": ("x = maybe_mark", "1:5", "cannot be used in a body yet"),
     "extensions of a wallet": (
         "for e in extensions(wallet):\n    pass",
         "1:21",
@@ -924,7 +1026,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "hash of what may be nothing": (
         "vault.mark = sha256(tokens.delegate)",
         "1:21",
-        "or None",
+        "| None",
     ),
     "hash as a number": ("vault.deposited = sha256(amount)", "1:19", "expected u64"),
     "hash that is lost": ("sha256(amount)", "1:1", "not used"),
