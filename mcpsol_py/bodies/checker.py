@@ -14,7 +14,7 @@ from mcpsol_py.bodies.expressions import is_simple
 from mcpsol_py.bodies.function import Context, Fact, Stopped
 from mcpsol_py.bodies.problems import Refusals
 from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
-from mcpsol_py.bodies.token_reads import learned
+from mcpsol_py.bodies.token_reads import learned, without_none
 from mcpsol_py.bodies.tree import (
     LITERAL,
     NONE,
@@ -49,6 +49,10 @@ _NO_STATEMENT = {
     ast.AsyncFor: "bodies have no async",
     ast.AsyncWith: "bodies have no async",
 }
+
+
+#: In place of a variant: the case of None.
+_NOTHING = "None"
 
 
 def has_body(node: ast.FunctionDef) -> bool:
@@ -478,15 +482,18 @@ class BodyChecker:
         """`match` compares its subject with one case after another, as `if` and `elif` do."""
         subject = self.expressions.value(node.subject)
         self.expressions.known(subject)
-        self.expressions.there(node.subject, subject)
         why = "match takes a name or a field: assign the value first"
         self.need(is_simple(subject), node.subject, why)
-        yield from self.block(
-            self._cases(node, set(self.context.scope.variants(subject.type)))
-        )
+        variants = set(self.context.scope.variants(without_none(subject.type)))
+        if variants and isinstance(subject.type, Option):
+            variants.add(_NOTHING)
+        yield from self.block(self._cases(node, variants))
 
     def _cases(self, node: ast.Match, variants: set[str]) -> list[ast.stmt]:
-        """Return the cases as one `if` statement. `variants`: those of an enum; the last of them is an `else`."""
+        """Return the cases as one `if` statement.
+
+        `variants`: those of an enum, and None if it may be None; the last of them is an `else`.
+        """
         left = set(variants)
         first: list[ast.stmt] = []
         block = first
@@ -522,8 +529,11 @@ class BodyChecker:
         return ast.copy_location(ast.BoolOp(ast.Or(), tests), tests[0])
 
     def _is_value(self, subject: ast.expr, part: ast.pattern) -> ast.expr:
+        if isinstance(part, ast.MatchSingleton) and part.value is None:
+            nothing = ast.copy_location(ast.Constant(None), part)
+            return ast.copy_location(ast.Compare(subject, [ast.Is()], [nothing]), part)
         if not isinstance(part, ast.MatchValue):
-            why = "a case is a number, a variant such as State.Open, several of them with |, or _"
+            why = "a case is a number, a variant such as State.Open, None, several of them with |, or _"
             raise self.stopped(part, why)
         compared = ast.Compare(subject, [ast.Eq()], [part.value])
         return ast.copy_location(compared, part.value)
@@ -613,11 +623,12 @@ def _is_rest(pattern: ast.pattern) -> bool:
 
 
 def _named_variants(pattern: ast.pattern) -> set[str]:
-    """Return the last names of the dotted names in a pattern."""
-    values = [
-        node.value for node in ast.walk(pattern) if isinstance(node, ast.MatchValue)
-    ]
-    return {value.attr for value in values if isinstance(value, ast.Attribute)}
+    """Return the last names of the dotted names in a pattern, and None if it is there."""
+    parts = list(ast.walk(pattern))
+    values = [node.value for node in parts if isinstance(node, ast.MatchValue)]
+    named = {value.attr for value in values if isinstance(value, ast.Attribute)}
+    has_none = any(getattr(node, "value", ...) is None for node in parts)
+    return {*named, _NOTHING} if has_none else named
 
 
 def _as_value(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:

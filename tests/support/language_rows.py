@@ -63,6 +63,7 @@ ROWS: dict[str, list[str]] = {
         r"case 0",
         r"case 1 \| 2",
         r"case Mode\.",
+        r"case None:",
         r"case _:",
     ],
     "keep a value": [r"^ +v\d+ = ", r"^ +v\d+: \w+ = "],

@@ -212,12 +212,9 @@ class Oracle:
         self.calls += 1
         self.errors[here.error] = self.errors.get(here.error, 0) + 1
         self._compare(f"{name}({args})", here, chain)
-        if isinstance(here.returned, words.Struct) and isinstance(
-            chain, TransactionMetadata
-        ):
-            found = self.program.instruction(name).decode_return(
-                bytes(chain.return_data().data)
-            )
+        known = self.program.instruction(name)
+        if known.model.returns is not None and isinstance(chain, TransactionMetadata):
+            found = known.decode_return(bytes(chain.return_data().data))
             assert plain(here.returned) == plain(found), (
                 f"{name}: {here.returned}, {found}"
             )
@@ -253,13 +250,6 @@ class Oracle:
         returned = bytes(meta.return_data().data)
         if error and meta.return_data().program_id == self.address:
             assert here.carried == returned, f"{what}: {here.carried!r}, {returned!r}"
-        if not error and isinstance(here.returned, Number):
-            size = type(here.returned).bits // 8  # type: ignore[attr-defined]  # at run time
-            signed = type(here.returned).signed  # type: ignore[attr-defined]
-            packed = int(here.returned).to_bytes(size, "little", signed=signed)
-            assert returned.ljust(size, b"\0") == packed, (
-                f"{what}: {here.returned}, {returned!r}"
-            )
 
     def _by_calls(
         self, meta: TransactionMetadata

@@ -794,10 +794,13 @@ class Bodies:
                 ("pair.mode", [f"Mode.{m}" for m in MODES]),
                 ("a_u8", ["0", "1 | 2", "255", "7"]),
                 ("s.f_i16", ["-1", "0 | 1", "-32768"]),
+                ("mood", ["None", *(f"Mode.{m}" for m in MODES)]),
+                ("maybe", ["0 | 1", "None"]),
             ]
         )
-        is_whole = "mode" in subject and r.random() < 0.5
-        if "mode" in subject and not is_whole:
+        is_enum = "mode" in subject or subject == "mood"
+        is_whole = is_enum and r.random() < 0.5
+        if is_enum and not is_whole:
             cases = r.sample(cases, 2)
         kind = r.choice(KINDS)
         lines = [f"{pad}match {subject}:"]

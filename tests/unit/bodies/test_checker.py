@@ -895,10 +895,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "conversion of what may be None": ("x = u128(limit)", "1:10", "may be None"),
     "field of what may be None": ("x = deal.left", "1:5", "deal may be None"),
     "flag that may be None": ("if sure:\n    return", "1:4", "sure may be None"),
-    "match of what may be None": (
-        "match mood:\n    case Mode.Slow:\n        return",
+    "case None of a number": (
+        "match amount:\n    case None:\n        return",
         "1:7",
-        "mood may be None",
+        "never None",
+    ),
+    "case True": ("match flag:\n    case True:\n        return", "2:10", "a case is"),
+    "case after all variants and None": (
+        "match mood:\n    case None | Mode.Slow | Mode.Fast | Mode.Wide:\n        return\n    case _:\n        return",
+        "2:10",
+        "no case comes after",
     ),
     "range up to what may be None": (
         "for i in range(limit):\n    pass",
@@ -1371,6 +1377,30 @@ REFUSED_STATE: dict[str, tuple[str, str, str]] = {
     ),
     "bytes of state": ("for v in voters:\n    x = v.data", "2:9", "no field 'data'"),
 }
+
+
+#: Ways to know that a value that may be None is there.
+KNOWN_TO_BE_THERE = [
+    "if limit is None:\n    raise self.Zero\nvault.deposited = limit",
+    "if limit is not None:\n    vault.deposited += limit",
+    "require(limit is None or limit < amount, self.Zero)",
+    "require(limit is not None and half(limit) > 3, self.Zero)",
+    "x = limit if limit is not None else amount\nvault.deposited = x",
+    "if limit is None or tiny is None:\n    return\nvault.deposited = limit + u64(tiny)",
+    "x: u64 | None = None\nif x is None:\n    x = amount\nvault.deposited = x",
+    "x: u64 | None = limit\nif flag:\n    x = amount\nelse:\n    x = half(amount)\nvault.deposited = x",
+    "for i in range(3):\n    if limit is None:\n        continue\n    vault.deposited = limit",
+    "match mood:\n    case None:\n        return\n    case _:\n        pass\nvault.mark = mark",
+    "if deal is None:\n    return\nvault.deposited = deal.left",
+    "x = tokens.delegate\nif x is None:\n    raise self.Zero\nvault.authority = x",
+]
+
+
+@pytest.mark.parametrize("body", KNOWN_TO_BE_THERE)
+def test_a_value_that_was_checked_is_there(body: str, tmp_path: Path) -> None:
+    file = tmp_path / "spec.py"
+    file.write_text(spec_with(body, SPEC), encoding="utf-8")
+    assert read_spec(file).instructions
 
 
 @pytest.mark.parametrize("name", REFUSED_STATE)
