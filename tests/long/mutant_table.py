@@ -200,10 +200,28 @@ MUTANTS = [
         "return Text(byte_array(node.value[::-1]))",
     ),
     Mutant(
-        "a delegate differs from what may fail",
+        "values that may be None differ",
         _EXPRESSIONS,
-        "{left} == Some(",
-        "{left} != Some(",
+        'joined = " == ".join',
+        'joined = " != ".join',
+    ),
+    Mutant(
+        "a value becomes None",
+        _EXPRESSIONS,
+        'f"Some({self.code(node.value)})"',
+        '"None"',
+    ),
+    Mutant(
+        "what a loop takes away is there",
+        "bodies/checker.py",
+        "if fact[0] not in changed",
+        "if True",
+    ),
+    Mutant(
+        "what one branch shows is known after both",
+        "bodies/checker.py",
+        "facts_then & facts_other",
+        "facts_then | facts_other",
     ),
     Mutant("something is None", _EXPRESSIONS, ".is_none()", ".is_some()"),
     Mutant(

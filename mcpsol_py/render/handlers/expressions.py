@@ -332,9 +332,8 @@ class Expressions:
             condition = self.dialect.same.format(a="&it", b=right)
             same = Text(f"{self.receiver(node.left)}.is_some_and(|it| {condition})")
         else:
-            same = Text(
-                " == ".join(map(self._maybe, (node.left, node.right))), Level.BINARY
-            )
+            joined = " == ".join(map(self._maybe, (node.left, node.right)))
+            same = Text(joined, Level.BINARY)
         return (
             same if node.sign == "==" else Text(f"!{same.at(Level.ATOM)}", Level.UNARY)
         )
