@@ -39,13 +39,18 @@ ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
     # The latter from the associated token program.
     "wrong-address": ("ConstraintSeeds", "MissingAccount"),
     "other-bump": ("ConstraintSeeds", "MissingAccount"),
-    "wrong-owner": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
+    "wrong-owner": (
+        "ConstraintMintTokenProgram",
+        "ConstraintTokenTokenProgram",
+        "ConstraintAssociatedTokenTokenProgram",
+    ),
     "fake-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "other-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     # Of two types.
     "duplicate": ("AccountOwnedByWrongProgram", "ConstraintSeeds", "MissingAccount"),
     "not-a-mint": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
     "not-a-token-account": ("UninitializedAccount", "InvalidAccountData"),
+    "remaining": ("UninitializedAccount", "InvalidAccountData"),
     "re-init": ("already in use", "Associated Token: Provided owner is not allowed"),
     # Of a closed account that holds lamports again.
     "revival": ("AccountOwnedByWrongProgram",),

@@ -173,3 +173,19 @@ class Everything:
         *voters: Signer,
     ) -> None:
         """Close a note; anyone may."""
+
+    @instruction
+    def pools(self, authority: Signer, *others: Mut[Pool, ...]) -> None:
+        """Check pools after the named accounts."""
+
+    @instruction
+    def purses(self, authority: Signer, *purses: Mut[TokenAccount, ...]) -> None:
+        """Check token accounts after the named accounts."""
+
+    @instruction
+    def prices(self, authority: Signer, *coins: Mint) -> None:
+        """Check mints after the named accounts."""
+
+    @instruction
+    def payers(self, authority: Signer, *payers: Payer) -> None:
+        """Check payers after the named accounts."""

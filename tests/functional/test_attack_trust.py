@@ -24,6 +24,16 @@ REMOVED = (
         "authority.as_ref().map_or(&state.authority, |given| given.address())",
     ),
     ("instruction/tally.rs", "checks::signer(account)?;", "checks::data(account)?;"),
+    (
+        "instruction/gather.rs",
+        "checks::state(account, program_id)?;",
+        "checks::data(account)?;",
+    ),
+    (
+        "instruction/weigh.rs",
+        "checks::token_account(account, None, None, None)?;",
+        "checks::data(account)?;",
+    ),
     ("checks.rs", "data.get(TOKEN_ACCOUNT_SIZE) == Some(&kind)", "kind > 0"),
     (
         "processor/use_any.rs",
@@ -40,7 +50,7 @@ def attacked(
     program = load(SPEC)
     render_crate(program, out=folder / "trust", source="a spec")
     source = folder / "trust" / "src"
-    for name in ("maybe", "tally"):
+    for name in ("maybe", "tally", "gather", "weigh", "price", "tip"):
         path = source / "processor" / f"{name}.rs"
         text = path.read_text(encoding="utf-8")
         path.write_text(
@@ -115,6 +125,9 @@ def test_each_missing_check_is_found(broken: Report) -> None:
     assert bad(broken) - BY_ANYBODY == {
         ("hole", "left-out", "maybe"),
         ("hole", "remaining", "tally"),
+        ("hole", "remaining", "gather"),
+        ("misnamed", "remaining", "gather"),  # an account without data
+        ("hole", "remaining", "weigh"),
         ("hole", "not-a-token-account", "spend"),
         ("misnamed", "arithmetic", "use_any"),
     }

@@ -2,6 +2,7 @@
 
 from mcpsol_py.spec import (
     Account,
+    Mint,
     Mut,
     Payer,
     Pubkey,
@@ -205,6 +206,42 @@ class Trust:
         *voters: Signer,
     ) -> None:
         """Count voters."""
+
+    @instruction
+    def gather(
+        self,
+        vault: Mut[Vault, has_one("authority")],
+        authority: Signer,
+        *others: Mut[Vault, ...],
+    ) -> None:
+        """Look at other vaults."""
+
+    @instruction
+    def weigh(
+        self,
+        vault: Mut[Vault, has_one("authority")],
+        authority: Signer,
+        *purses: TokenAccount,
+    ) -> None:
+        """Look at token accounts."""
+
+    @instruction
+    def price(
+        self,
+        vault: Mut[Vault, has_one("authority")],
+        authority: Signer,
+        *mints: Mint,
+    ) -> None:
+        """Look at mints."""
+
+    @instruction
+    def tip(
+        self,
+        vault: Mut[Vault, has_one("authority")],
+        authority: Signer,
+        *payers: Payer,
+    ) -> None:
+        """Look at payers."""
 
     @instruction
     def spend(

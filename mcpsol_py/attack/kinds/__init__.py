@@ -35,11 +35,11 @@ from mcpsol_py.attack.kinds.data import (
     unknown_discriminator,
 )
 from mcpsol_py.attack.kinds.lifecycle import dust, re_initialise, resize, revival
+from mcpsol_py.attack.kinds.remaining import remaining_accounts
 from mcpsol_py.attack.kinds.strangers import (
     bump_argument,
     closed_by_anybody,
     left_out,
-    remaining_accounts,
     strangers_state,
     two_roles,
 )

@@ -17,14 +17,16 @@ from mcpsol_py.attack.kinds.variations import (
 )
 from mcpsol_py.attack.sandbox import Snapshot
 from mcpsol_py.codec.account import account_named
-from mcpsol_py.model.program import AccountType
+from mcpsol_py.model.program import AccountType, ProgramModel
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
 __all__ = [
+    "cut_short",
     "look_alike",
     "missing_signer",
     "not_initialized",
     "not_writable",
+    "of_other_types",
     "short_account",
     "wrong_owner",
 ]
@@ -124,55 +126,53 @@ def not_initialized(calls: Variations) -> Iterator[Attack]:
 
 def look_alike(calls: Variations) -> Iterator[Attack]:
     """State has the right owner and size, but another type."""
-    types = calls.scene.program.model.accounts
     for leaf, account in state_accounts(calls.base):
         own = _state_type(calls, leaf)
-        size = len(own.discriminator.value)
-        strange = bytes(byte ^ 0xA5 for byte in own.discriminator.value)
-        kinds = [(strange, "holds a type that does not exist")] if size else []
-        kinds += [
-            (other.discriminator.value, f"holds the type {other.name}")
-            for other in types
-            if other.name != own.name and size in (0, len(other.discriminator.value))
-        ]
-        for discriminator, what in kinds:
-            trial = calls.holding(
-                leaf, discriminator + bytes(account.data)[len(discriminator) :]
-            )
+        for what, data in of_other_types(calls.model, own, bytes(account.data)):
             yield calls.attack(
                 kind="look-alike",
                 target=leaf,
                 what=what,
                 expected="AccountDiscriminatorMismatch",
-                trial=trial,
+                trial=calls.holding(leaf, data),
             )
+
+
+def of_other_types(
+    model: ProgramModel, own: AccountType, data: bytes
+) -> Iterator[tuple[str, bytes]]:
+    """Yield *data*, which is state of type *own*, as each other type, with what is wrong then."""
+    size = len(own.discriminator.value)
+    if size:
+        strange = bytes(byte ^ 0xA5 for byte in own.discriminator.value)
+        yield "holds a type that does not exist", strange + data[size:]
+    for other in model.accounts:
+        value = other.discriminator.value
+        if other.name != own.name and size in (0, len(value)):
+            yield f"holds the type {other.name}", value + data[len(value) :]
 
 
 def short_account(calls: Variations) -> Iterator[Attack]:
     """State has the right owner, but its data is cut short."""
     for leaf, account in state_accounts(calls.base):
         own = _state_type(calls, leaf)
-        if own.size is not None:
-            trial = calls.holding(leaf, bytes(account.data)[: own.size - 1])
-            expected = "AccountDidNotDeserialize"
+        for what, data, expected in cut_short(own, bytes(account.data)):
             yield calls.attack(
                 kind="short-account",
                 target=leaf,
-                what="is a byte short",
+                what=what,
                 expected=expected,
-                trial=trial,
+                trial=calls.holding(leaf, data),
             )
-        if own.discriminator.value:
-            trial = calls.holding(leaf, b"")
-            expected = "AccountDiscriminatorNotFound"
-            yield calls.attack(
-                kind="short-account",
-                target=leaf,
-                what="has no data",
-                expected=expected,
-                trial=trial,
-            )
+
+
+def cut_short(own: AccountType, data: bytes) -> Iterator[tuple[str, bytes, str]]:
+    """Yield what is wrong, *data* of the type *own* that is too short, and the error."""
+    if own.size is not None:
+        yield "is a byte short", data[: own.size - 1], "AccountDidNotDeserialize"
+    if own.discriminator.value:
+        yield "has no data", b"", "AccountDiscriminatorNotFound"
 
 
 def _state_type(calls: Variations, leaf: Leaf) -> AccountType:
-    return account_named(calls.scene.program.model, constraints_of(leaf).state or "")
+    return account_named(calls.model, constraints_of(leaf).state or "")

@@ -21,7 +21,6 @@ from mcpsol_py.attack.derivation import (
 from mcpsol_py.attack.kinds.binding import is_bound, related
 from mcpsol_py.attack.kinds.variations import (
     Attack,
-    Trial,
     Variations,
     copy_at,
     state_accounts,
@@ -35,13 +34,10 @@ __all__ = [
     "bump_argument",
     "closed_by_anybody",
     "left_out",
-    "remaining_accounts",
     "strangers_state",
     "two_roles",
 ]
 
-#: More accounts than a program keeps.
-_MANY = 100
 #: The lamports of a stranger's wallet.
 _FUNDED = 10**10
 
@@ -66,7 +62,7 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
             accounts=copy_at(key, forged),
             after=_keeps_lamports(calls, key, forged.lamports),
         )
-        yield _open(calls, "unbound", leaf, "is somebody else's state", trial)
+        yield calls.open_attack("unbound", leaf, "is somebody else's state", trial)
 
 
 def _naming_strangers(calls: Variations, leaf: Leaf, account: Account) -> Account:
@@ -221,8 +217,8 @@ def two_roles(calls: Variations) -> Iterator[Attack]:
             continue
         metas = calls.at(other, key)
         trial = calls.trial(metas)
-        yield _open(
-            calls, "two-roles", f"{other.name}={one.name}", "are one account", trial
+        yield calls.open_attack(
+            "two-roles", f"{other.name}={one.name}", "are one account", trial
         )
 
 
@@ -243,73 +239,3 @@ def _is_chosen_by_caller(leaf: Leaf) -> bool:
     if is_created(leaf):
         return False
     return not has_address(leaf) and not has_fixed_address(leaf)
-
-
-def remaining_accounts(calls: Variations) -> Iterator[Attack]:
-    """Accounts after the named ones are not what the spec says, or more than the program reads."""
-    payer = calls.scene.payer.pubkey()
-    for rest in calls.base.instruction.model.remaining:
-        key = calls.stranger(f"{rest.name} after the named ones")
-        good = AccountMeta(payer, rest.signer is True, rest.writable)
-        unsigned = AccountMeta(key, False, rest.writable)
-        fixed = AccountMeta(
-            payer if rest.signer is True else key, rest.signer is True, False
-        )
-        if rest.signer is True:
-            yield from _wrong_flag(
-                calls, rest.name, "does not sign", "AccountNotSigner", good, unsigned
-            )
-        if rest.writable:
-            yield from _wrong_flag(
-                calls, rest.name, "is read-only", "ConstraintMut", good, fixed
-            )
-        trial = _with_more(calls, [good, good])
-        yield _open(
-            calls, "two-roles", f"{rest.name}={rest.name}", "are one account", trial
-        )
-
-
-def _wrong_flag(
-    calls: Variations,
-    name: str,
-    what: str,
-    error: str,
-    good: AccountMeta,
-    bad: AccountMeta,
-) -> Iterator[Attack]:
-    """Attack with one account that lacks a flag, and with so many before it that the program may not read it."""
-    yield _after(calls, name, what, {error}, [bad])
-    many = [*[good] * _MANY, bad]
-    yield _after(
-        calls, name, f"{what}, behind {_MANY} others", {error, "TooManyAccounts"}, many
-    )
-
-
-def _after(
-    calls: Variations,
-    name: str,
-    what: str,
-    expected: set[str],
-    metas: list[AccountMeta],
-) -> Attack:
-    return calls.attack(
-        kind="remaining",
-        target=name,
-        what=what,
-        expected=expected,
-        trial=_with_more(calls, metas),
-    )
-
-
-def _with_more(calls: Variations, metas: list[AccountMeta]) -> Trial:
-    return calls.trial([*calls.base.metas(), *metas])
-
-
-def _open(
-    calls: Variations, kind: str, target: Leaf | str, what: str, trial: Trial
-) -> Attack:
-    """Make an attack that the program may withstand or not, as its author decides."""
-    name = target if isinstance(target, str) else target.name
-    return Attack(
-        kind, name, what, frozenset(), trial, may_pass=True, open_is_fine=True
-    )

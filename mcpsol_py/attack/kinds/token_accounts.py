@@ -11,7 +11,7 @@ from mcpsol_py.attack.kinds.variations import Attack, Variations, existing_accou
 from mcpsol_py.model.program import TokenConstraint
 from mcpsol_py.solana import tokens
 
-__all__ = ["wrong_tokens"]
+__all__ = ["forged_tokens", "wrong_tokens"]
 
 #: (kind, what, data of the account, the error that must refuse it)
 _Forgery = tuple[str, str, bytes, str]
@@ -26,8 +26,8 @@ def wrong_tokens(calls: Variations) -> Iterator[Attack]:
         if token is None:
             continue
         stranger = calls.stranger(f"{leaf.name} tokens")
-        forge = _forged_mints if token.kind == "mint" else _forged_accounts
-        for kind, what, data, expected in forge(token, bytes(account.data), stranger):
+        forged = forged_tokens(token, bytes(account.data), stranger)
+        for kind, what, data, expected in forged:
             yield calls.attack(
                 kind=kind,
                 target=leaf,
@@ -35,6 +35,14 @@ def wrong_tokens(calls: Variations) -> Iterator[Attack]:
                 expected=expected,
                 trial=calls.holding(leaf, data),
             )
+
+
+def forged_tokens(
+    token: TokenConstraint, data: bytes, stranger: Pubkey
+) -> Iterator[_Forgery]:
+    """Yield *data*, which is a token account or a mint as *token* says, with one thing wrong."""
+    forge = _forged_mints if token.kind == "mint" else _forged_accounts
+    return forge(token, data, stranger)
 
 
 def _forged_mints(

@@ -74,6 +74,7 @@ class Variations:
         self.base = base
         self.names = Names(base)
         self.scene = base.scene
+        self.model = base.scene.program.model
 
     # --- trials and attacks -------------------------------------------------------------------------------------------
 
@@ -112,6 +113,15 @@ class Variations:
         names = frozenset({expected} if isinstance(expected, str) else expected)
         name = target if isinstance(target, str) else target.name
         return Attack(kind, name, what, names, trial, may_pass)
+
+    def open_attack(
+        self, kind: str, target: Leaf | str, what: str, trial: Trial
+    ) -> Attack:
+        """Make an attack that the program may withstand or not, as its author decides."""
+        name = target if isinstance(target, str) else target.name
+        return Attack(
+            kind, name, what, frozenset(), trial, may_pass=True, open_is_fine=True
+        )
 
     def stranger(self, label: str) -> Pubkey:
         """Return a key of the attacker's."""
