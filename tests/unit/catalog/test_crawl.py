@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -105,6 +106,7 @@ async def test_a_hostile_idl_stops_nothing(
         progress = await crawled(catalog, url)
     assert (progress.faulty, progress.read) == (1, COUNT - 1)
     assert list(catalog.faults) == [str(node.addresses[0])]
+    assert "instructions" in catalog.faults[str(node.addresses[0])]
 
 
 def test_a_pace_of_nothing_is_refused(catalog: Catalog) -> None:
@@ -293,6 +295,24 @@ async def test_a_program_that_is_deployed_while_it_is_read_is_read_again(
     assert node.idls_read == Counter({str(key): 1 for key in node.addresses}) + Counter(
         [str(address)]
     )
+
+
+async def test_a_program_of_which_the_node_tells_nothing_is_read_by_the_next_crawl(
+    catalog: Catalog, node: ManyPrograms
+) -> None:
+    address = node.addresses[1]
+
+    def answers_about_others(text: str, *_: object) -> object:
+        about = bytes(address) in base64.b64decode(text)
+        return "busy" if about else ManyPrograms.do_simulateTransaction(node)
+
+    node.do_simulateTransaction = answers_about_others  # type: ignore[method-assign]
+    with listening(node) as url:
+        first = await crawled(catalog, url)
+        node.do_simulateTransaction = ManyPrograms.do_simulateTransaction.__get__(node)  # type: ignore[method-assign]
+        second = await crawled(catalog, url)
+    assert (first.failed, first.faulty, first.read) == (1, 0, COUNT - 1)
+    assert (second.failed, second.faulty, second.read) == (0, 0, 1)
 
 
 async def test_large_idl_accounts_are_read_on_their_own(

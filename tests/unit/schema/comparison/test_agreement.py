@@ -19,7 +19,7 @@ from mcpsol_py.model.program import (
     Pda,
     ProgramModel,
 )
-from mcpsol_py.model.types import U8, U64, Field, Struct, vec
+from mcpsol_py.model.types import U8, U64, Default, Field, Struct, vec
 from mcpsol_py.program import Program
 from mcpsol_py.schema.comparison.agreement import contradictions
 from mcpsol_py.schema.pages import write_pages
@@ -130,6 +130,12 @@ def test_a_list_of_tools_does_not_say_which_accounts_are_optional() -> None:
 def test_arguments_of_an_instruction_that_cannot_be_served_are_not_known() -> None:
     unknown = replace(DEPOSIT, args=(), disabled="its parameters do not fit on a page")
     assert contradictions(MODEL, with_deposit(unknown)) == []
+
+
+def test_a_constant_argument_is_part_of_the_discriminator() -> None:
+    kind = Field("kind", U8, default=Default(1, omitted=True))
+    spelt_out = with_deposit(replace(DEPOSIT, args=(kind, *DEPOSIT.args)))
+    assert contradictions(MODEL, spelt_out) == []
 
 
 def test_instructions_that_share_a_discriminator_are_told_apart_by_name() -> None:
