@@ -59,15 +59,11 @@ HANDSHAKE = {
 }
 #: What a client sends: method and parameters. Requests are numbered from 1.
 CONVERSATIONS: dict[str, list[tuple[str, Any]]] = {
-    "calls": [
+    "calls, faults and notifications": [
         ("tools/list", {"_meta": META}),
         ("tools/call", call()),
         ("tools/call", call({**TRANSFER, "amount": "7"})),
         ("resources/list", {"_meta": META}),
-        ("tools/call", call()),
-    ],
-    "faults": [
-        ("tools/call", call()),
         ("tools/call", call({**TRANSFER, "amount": "many"})),
         ("tools/call", call({**TRANSFER, "amount": "999999999999999"})),
         ("tools/call", call([])),
@@ -80,9 +76,6 @@ CONVERSATIONS: dict[str, list[tuple[str, Any]]] = {
         ("tools/call", call(meta={**META, f"{PREFIX}/protocolVersion": "2031-01-01"})),
         ("tools/call", call(meta={**META, f"{PREFIX}/protocolVersion": "2025-11-25"})),
         ("tools/call", call(meta={**META, f"{PREFIX}/clientCapabilities": 5})),
-        ("tools/call", call()),
-    ],
-    "notifications": [
         ("tools/call", call(meta={**META, "progressToken": "mine"})),
         ("tools/call", call(meta={**META, f"{PREFIX}/logLevel": "info"})),
     ],
@@ -90,6 +83,10 @@ CONVERSATIONS: dict[str, list[tuple[str, Any]]] = {
         ("initialize", HANDSHAKE),
         ("tools/call", {"name": "transfer", "arguments": TRANSFER}),
         ("tools/call", call()),  # of the other protocol, so refused
+    ],
+    "handshake with an envelope": [
+        ("initialize", {**HANDSHAKE, "_meta": META}),
+        ("tools/call", call()),
     ],
     "probe first": [
         ("server/discover", {"_meta": META}),
