@@ -143,6 +143,8 @@ _MOST_SEEDS = 15
 _COUNTED = (tree.LocalName, tree.DataLength)
 #: The most bytes of return data.
 _MOST_CARRIED = 1024
+#: Why the program does not sign for an optional account.
+_NO_SEEDS = "the program signs only for accounts that are always there"
 #: In place of an account that is not there.
 _NO_ACCOUNT = Account("")
 
@@ -422,14 +424,12 @@ class Calls:
             self.refuse(node, why)
 
     def _always_there(self, node: ast.expr) -> str:
-        """Return the name of an account of the instruction that is not optional. Raises Stopped."""
+        """Return the name of an account of the instruction, which is not None. Raises Stopped."""
         name = ast.unparse(node)
         account = self.context.accounts.get(name)
-        if account is None or account.optional:
-            raise self.stopped(
-                node,
-                f"{name} is not an account of the instruction that is always there",
-            )
+        if account is None:
+            raise self.stopped(node, f"{name} is not an account of the instruction")
+        self.context.need_there(node, account)
         return name
 
     def _min_max(self, node: ast.Call, name: Literal["min", "max"]) -> Expression:
@@ -526,8 +526,9 @@ class Calls:
     def _state(self, node: ast.expr, kind: tree.StateParameter) -> Expression:
         """Return the state of an account, for a helper that takes it."""
         account = self.context.accounts.get(ast.unparse(node), _NO_ACCOUNT)
-        is_held = (account.rules.state, account.optional) == (kind.name, False)
+        is_held = account.rules.state == kind.name
         self.need(is_held, node, f"expected an account with the state {kind.name}")
+        self.context.need_there(node, account)
         has_size = self.context.scope.state_fields(account) is not None
         why = (
             f"the state of {account.name} has no fixed size: bodies cannot read it yet"
@@ -674,6 +675,7 @@ class Calls:
         is_own = self.context.accounts[program].address == model.address is not None
         why = f"{program} is not the program itself: declare it with its address"
         self.need(is_own, named["program"], why)
+        self.context.need_required(named["authority"], authority, _NO_SEEDS)
         why = f"{authority} has no seeds of this program, so it cannot sign"
         self.need(pda is not None and pda.program is None, named["authority"], why)
         starts = [ix.discriminator.value for ix in model.instructions]
@@ -747,6 +749,9 @@ class Calls:
         """`close(account, to)`."""
         self.positional(node, 2)
         source, to = (self._writable(each) for each in node.args)
+        why = "close takes accounts that are always there"
+        for each, name in zip(node.args, (source, to), strict=True):
+            self.context.need_required(each, name, why)
         account = self.context.accounts[source]
         has_state = account.rules.state is not None
         self.need(has_state, node.args[0], f"{source} holds no state of the program")
@@ -781,7 +786,9 @@ class Calls:
         account, shown = self.context.accounts[program], f"{program}.{name}(…)"
         calls = self._calls_of(account)
         why = f"{shown} cannot be called: only a token program or the associated one can be called from a body yet"
-        self.need(bool(calls) and not account.optional, node, why)
+        self.need(bool(calls), node, why)
+        assert isinstance(node.func, ast.Attribute)
+        self.context.need_there(node.func.value, account)
         why = "a helper calls no program: return what the method needs for the call"
         self.need(self.context.is_method, node, why)
         call = calls.get(name)
@@ -828,11 +835,7 @@ class Calls:
         if not isinstance(node, ast.Name) or node.id not in self.context.accounts:
             raise self.stopped(node, f"{role} is one of the instruction's accounts")
         name, account = node.id, self.context.accounts[node.id]
-        self.need(
-            not account.optional,
-            node,
-            f"{name} is optional, and cannot be used in a body yet",
-        )
+        self.context.need_there(node, account)
         wanted = call.others.get(role, _ANY if call.pays else _READ)
         self._need_program(wanted, role, node)
         is_writable = account.writable >= wanted.written
@@ -858,6 +861,7 @@ class Calls:
         account = self.context.accounts[name]
         if account.signer is True:
             return None
+        self.context.need_required(node, name, _NO_SEEDS)
         if account.pda is None or account.pda.program is not None:
             self.refuse(
                 node, f"{name} neither signs nor has seeds, so nobody can sign for it"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.data_reads import DataReads
-from mcpsol_py.bodies.function import Context, Stopped
+from mcpsol_py.bodies.function import Context, Stopped, may_be_none
 from mcpsol_py.bodies.scope import (
     ConstantName,
     ErrorName,
@@ -153,7 +153,7 @@ class Expressions:
         if found.type in (BOOL, UNKNOWN):
             return found
         if found.type == Option(BOOL):
-            return self.refuse(node, _may_be_none(node))
+            return self.refuse(node, may_be_none(node))
         if isinstance(found.type, Int) or found.type is LITERAL:
             return self.refuse(
                 node, f"a number is not a condition: write {ast.unparse(node)} != 0"
@@ -167,7 +167,7 @@ class Expressions:
         if found.type == wanted or UNKNOWN in (found.type, wanted):
             return found
         if isinstance(found.type, Option) and found.type.item == wanted:
-            self.refuse(node, _may_be_none(node))
+            self.refuse(node, may_be_none(node))
             return tree.Unknown()
         name = type_name(wanted)
         if found.type is LITERAL:
@@ -195,7 +195,7 @@ class Expressions:
 
     def there(self, node: ast.expr, found: Expression) -> None:
         """Refuse a value that may be None. Raises Stopped."""
-        self.need(not isinstance(found.type, Option), node, _may_be_none(node))
+        self.need(not isinstance(found.type, Option), node, may_be_none(node))
 
     def as_literal(
         self, node: ast.expr, found: Expression, wanted: Int | tree.Counter
@@ -333,8 +333,7 @@ class Expressions:
     def _of_account(
         self, node: ast.Attribute, name: str, account: Account
     ) -> Expression:
-        why = f"{name} is optional, and cannot be used in a body yet"
-        self.need(not account.optional, node, why)
+        self.context.need_there(node.value, account)
         of_tokens = token_fields(self.context, account)
         if node.attr in of_tokens:
             kind = kind_of(self.context, account) or ""
@@ -350,6 +349,7 @@ class Expressions:
         if read is not None:
             return read
         if node.attr == "bump" and self.context.is_method and _has_bump(account):
+            self.context.need_required(node.value, name, "a body cannot use its bump")
             return tree.Bump(name)
         if node.attr == "address":
             why = "a helper knows no address of state: give it one as an argument"
@@ -497,9 +497,10 @@ class Expressions:
 
     def _compared(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Expression:
         if type(op) in _NO_COMPARISON:
-            found = self.value(left)
             if isinstance(right, ast.Constant) and right.value is None:
-                return self._is_none(left, found, is_there=isinstance(op, ast.IsNot))
+                missing = self._is_none(left)
+                return tree.Not(missing) if isinstance(op, ast.IsNot) else missing
+            self.value(left)
             raise self.stopped(right, _NO_COMPARISON[type(op)])
         sign = _SIGNS[type(op)]
         find = self._sides if sign in ("==", "!=") else self.operands
@@ -518,16 +519,19 @@ class Expressions:
         self.need(isinstance(kind, _NUMBERS) or is_equality, right, why)
         return tree.Compare(sign, a, b)
 
-    def _is_none(
-        self, node: ast.expr, found: Expression, *, is_there: bool
-    ) -> Expression:
-        """`value is None`, or `value is not None` if *is_there*."""
+    def _is_none(self, node: ast.expr) -> Expression:
+        """`value is None`, or `account is None`."""
+        if isinstance(node, ast.Name) and node.id in self.context.declared:
+            why = f"{node.id} is never None: only an account with `| None` may be left out"
+            self.need(self.context.declared[node.id].optional, node, why)
+            return tree.IsAbsent(node.id)
+        found = self.value(node)
         self.known(found)
         found = found.value if isinstance(found, tree.Present) else found
         self.need(
             isinstance(found.type, Option), node, f"{ast.unparse(node)} is never None"
         )
-        return tree.Not(tree.IsNone(found)) if is_there else tree.IsNone(found)
+        return tree.IsNone(found)
 
     def is_enum(self, kind: BodyType) -> bool:
         """Return whether the type is an enum of the program."""
@@ -579,14 +583,6 @@ class Expressions:
             found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value"
         )
         return found
-
-
-def _may_be_none(node: ast.expr) -> str:
-    """Return why a value that may be None is refused."""
-    shown = ast.unparse(node)
-    first = "" if isinstance(node, ast.Name) else "give it a name, and "
-    example = shown if isinstance(node, ast.Name) else "x"
-    return f"{shown} may be None: {first}check it first, as in `if {example} is None: raise …`"
 
 
 def _has_bump(account: Account) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from mcpsol_py.bodies.problems import Node, Refusals
@@ -14,9 +14,9 @@ from mcpsol_py.bodies.tree import AccountItem, BodyType, LocalVariable, Unknown
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
-__all__ = ["Context", "Fact", "Stopped"]
+__all__ = ["Context", "Fact", "Stopped", "may_be_none"]
 
-#: What a condition has shown: an account is a token account or a mint, or an optional value is there.
+#: What a condition has shown: an account is a token account or a mint, or an optional value or account is there.
 Fact: TypeAlias = tuple[str, Literal["account", "mint", "there"]]
 
 _UNKNOWN = Unknown()
@@ -24,6 +24,14 @@ _UNKNOWN = Unknown()
 
 class Stopped(Exception):
     """A part of the expression or statement is refused, so that its check cannot go on."""
+
+
+def may_be_none(node: ast.expr) -> str:
+    """Return why a value or an account that may be None is refused."""
+    shown = ast.unparse(node)
+    first = "" if isinstance(node, ast.Name) else "give it a name, and "
+    example = shown if isinstance(node, ast.Name) else "x"
+    return f"{shown} may be None: {first}check it first, as in `if {example} is None: raise …`"
 
 
 @dataclass(slots=True)
@@ -67,9 +75,26 @@ class Context:
 
     @property
     def accounts(self) -> dict[str, Account]:
-        """The accounts of the signature, and the state that every path to here has opened."""
+        """The accounts of the signature, and the state that every path to here has opened.
+
+        An optional account that is known to be there is an account like others.
+        """
         held = {n: state for n, (_, state) in self.opened.items() if n in self.assigned}
-        return self.declared | held
+        there = {
+            name: replace(self.declared[name], optional=False)
+            for name, fact in self.facts
+            if fact == "there" and name in self.declared
+        }
+        return self.declared | there | held
+
+    def need_there(self, node: ast.expr, account: Account) -> None:
+        """Refuse an account that may be None, and raise Stopped."""
+        self.need(not account.optional, node, may_be_none(node))
+
+    def need_required(self, node: ast.expr, name: str, why: str) -> None:
+        """Refuse an account that the caller may leave out, whatever a condition has shown. Raises Stopped."""
+        is_optional = name in self.declared and self.declared[name].optional
+        self.need(not is_optional, node, f"{name} is optional: {why}")
 
     def need_closed(self, node: Node, account: str) -> None:
         """Refuse *node*, and raise Stopped, if a path to here has opened state in this account."""

@@ -49,6 +49,8 @@ def learned(condition: Expression, outcome: bool) -> Iterator[Fact]:
     match condition:
         case tree.IsNone(tree.LocalName(name) | tree.Argument(name)) if not outcome:
             yield name, "there"
+        case tree.IsAbsent(name) if not outcome:
+            yield name, "there"
         case tree.IsKind(account, kind) if outcome:
             yield account, TOKEN_KINDS[kind]
         case tree.Not(value):

@@ -62,6 +62,7 @@ __all__ = [
     "Hash",
     "HelperCall",
     "If",
+    "IsAbsent",
     "IsBefore",
     "IsKind",
     "IsNew",
@@ -348,6 +349,14 @@ class IsOwned:
 @dataclass(frozen=True, slots=True)
 class IsNew:
     """Whether an account does not exist yet. It may have lamports."""
+
+    account: str
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class IsAbsent:
+    """Whether the caller has left out an optional account."""
 
     account: str
     type: BodyType = BOOL
@@ -688,6 +697,7 @@ Expression: TypeAlias = (
     | FindAddress
     | IsBefore
     | IsNew
+    | IsAbsent
     | Bump
     | IsNone
     | NoneValue

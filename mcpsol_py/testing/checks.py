@@ -65,10 +65,12 @@ class Given:
     remaining: tuple[Pubkey, ...] = ()
 
     def each(self) -> Iterator[tuple[Account, Pubkey, Constraints]]:
-        """Return the accounts with their addresses and constraints."""
+        """Return the accounts that are there, with their addresses and constraints."""
         for item in self.ix.accounts:
-            if not isinstance(item, Account) or item.optional:
-                raise _cannot(self.ix, f"the account {item.name}")
+            if not isinstance(item, Account):
+                raise _cannot(self.ix, f"the accounts {item.name}")
+            if item.optional and item.name not in self.accounts:
+                continue
             constraints = item.rules
             any_program = constraints.executable and not _allowed(item)
             if any_program or {constraints.owner, constraints.realloc} != {None}:
@@ -76,8 +78,12 @@ class Given:
             yield item, self.accounts[item.name], constraints
 
     def named(self, name: str | None) -> Pubkey | None:
-        """Return the address of the account *name*; None without a name."""
-        return None if name is None else self.accounts[name]
+        """Return the address of the account *name*; None without a name. Raises CheckFailure if it is left out."""
+        if name is None:
+            return None
+        if name not in self.accounts:
+            raise CheckFailure("ConstraintAccountIsNone")
+        return self.accounts[name]
 
 
 def _cannot(ix: Instruction, what: str) -> NotUsable:
@@ -182,7 +188,7 @@ def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) 
         return
     state = held_state(given.ledger, address, constraints.state)
     for name, account in constraints.has_one:
-        fits = getattr(state, name) == given.accounts[account]
+        fits = getattr(state, name) == given.named(account)
         _ensure(fits, constraints, f"has_one:{name}", "ConstraintHasOne")
 
 

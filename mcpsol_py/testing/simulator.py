@@ -263,12 +263,12 @@ class Simulator:
         self,
         instruction: str,
         *,
-        accounts: Mapping[str, Address | Sequence[Address]],
+        accounts: Mapping[str, Address | Sequence[Address] | None],
         args: Mapping[str, Any] | None = None,
         signers: Iterable[Address] | None = None,
         before: Iterable[tuple[Address, bytes]] = (),
     ) -> Outcome:
-        """Run the checks and the body of an instruction.
+        """Run the checks and the body of an instruction. An optional account may be left out, or be None.
 
         `before`: the programs and the data of the transaction's instructions before this one.
         `signers`: by default, every account that has to sign. Addresses that the spec fixes may be left out.
@@ -297,7 +297,7 @@ class Simulator:
     def _given(
         self,
         ix: Instruction,
-        accounts: Mapping[str, Address | Sequence[Address]],
+        accounts: Mapping[str, Address | Sequence[Address] | None],
         args: Mapping[str, Any],
         signers: Iterable[Address] | None,
     ) -> Given:
@@ -305,11 +305,14 @@ class Simulator:
         lists = [values.pop(each.name, ()) for each in ix.remaining]
         rest = tuple(_address(value) for listed in lists for value in listed)
         given = _fixed_addresses(ix) | {
-            name: _address(value) for name, value in values.items()
+            name: _address(value) for name, value in values.items() if value is not None
         }
         for item in ix.accounts:
+            is_optional = isinstance(item, Account) and item.optional
+            if is_optional and given.get(item.name) == self.address:
+                del given[item.name]  # how a caller leaves it out
             why = f"the account {item.name!r} is not given"
-            _ensure_usable(item.name in given, ix.name, why)
+            _ensure_usable(item.name in given or is_optional, ix.name, why)
         signed = (
             _signing(ix, given, rest) if signers is None else map(_address, signers)
         )
@@ -341,7 +344,7 @@ def _signing(
     named = [
         given[item.name]
         for item in ix.accounts
-        if getattr(item, "signer", False) is True
+        if getattr(item, "signer", False) is True and item.name in given
     ]
     return [*named, *(rest if all_sign(ix) else ())]
 
@@ -441,10 +444,10 @@ class _Call:
         """Refuse one account in two places, where the handler would read one and write the other."""
         accounts = self.given.accounts
         for one, other in self.simulator.different[self.ix.name]:
-            if accounts[one] == accounts[other]:
+            if {one, other} <= accounts.keys() and accounts[one] == accounts[other]:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
         for one in self.simulator.no_items[self.ix.name]:
-            if accounts[one] in self.given.remaining:
+            if accounts.get(one) in self.given.remaining:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
 
     def _close(self, address: Pubkey, constraints: Constraints) -> None:
@@ -481,7 +484,7 @@ class _Call:
 
     def _body(self) -> Any:
         method = getattr(self.simulator.program(), self._method_name())
-        views = {
+        views = dict.fromkeys(item.name for item in self.ix.accounts) | {
             account.name: self._view(account, at)
             for account, at, _ in self.given.each()
         }
@@ -504,7 +507,8 @@ class _Call:
         finally:
             running.running.reset(token)
             for view in (*views.values(), *rest, *self.opened):
-                vars(view).pop("address", None)
+                if view is not None:
+                    vars(view).pop("address", None)
         return returned
 
     def _bound(

@@ -303,6 +303,11 @@ class Bodies:
             held += [self.data_number(kind, env), self.data_sum(env)]
             held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
             held += self.optional_numbers(kind, env)
+            held += [
+                f"(extra.f_u64 if extra is not None else {amount})",
+                f"({amount} if extra is None else total(extra))",
+                "(u64(4) if pot is None else pot.amount)",
+            ]
             lists = self.r.sample(["pairs", "numbers", "keys", "crowd"], 2)
             held += [f"u64(len({items}))" for items in lists]
             return self.r.choice([shared, *named, *held, f"pair_of(s, {amount}).left"])
@@ -366,8 +371,59 @@ class Bodies:
                 "(sure is None or sure)",
                 "(not (sure is not None and not sure))",
                 f"coins.delegate {equal} guest",
+                "(extra is not None and extra.open)",
+                f"(extra is None or extra.f_u64 > {some} or extra.address {equal} {who})",
+                f"(aide is not None and aide.address {equal} {who})",
+                f"(pot is None or pot.mint {equal} {who})",
             ]
         )
+
+    def account_lines(self, env: dict[str, str], level: int) -> list[str]:
+        """What is done with accounts that the caller may leave out."""
+        makers = [self.with_extra, self.with_extra, self.with_pot, self.with_aide]
+        pad = "    " * level
+        return [f"{pad}{line}" for line in self.r.choice(makers)(env, level)]
+
+    def with_extra(self, env: dict[str, str], level: int) -> list[str]:
+        """A block that reads and writes optional state, and may call programs meanwhile."""
+        r, kind = self.r, self.r.choice(KINDS)
+        inner = dict(env) | {f"extra.f_{kind}": kind for kind in KINDS}
+        self.made += 1
+        found = f"v{self.made}"
+        some, other = self.number("u64", inner, 1), self.atom("u64", env)
+        block = [line[4 * level :] for line in self.block(inner, 2, level + 1)]
+        value = f"{self.number(kind, inner, 2)}.wrapping_add(extra.f_{kind})"
+        changes = r.choice(
+            [
+                [f"extra.f_{kind} = {value}", f"extra.f_{kind} ^= {kind}(3)"],
+                [f"extra.owner = {r.choice(ADDRESSES[1:])}", "reset(extra, other)"],
+                [f"{found} = bump({some}, extra, {other})", f"extra.f_u64 |= {found}"],
+            ]
+        )
+        lines = [*block, *(f"    {line}" for line in changes)]
+        if r.random() < 0.6:
+            return ["if extra is not None:", *lines]
+        return ["if extra is None:", "    s.f_u64 ^= u64(5)", "else:", *lines]
+
+    def with_pot(self, env: dict[str, str], level: int) -> list[str]:
+        amount = self.r.choice(["u64(0)", "pot.amount // 2", self.atom("u64", env)])
+        roles = f"source=pot, destination=purse, authority=owner, amount={amount}"
+        return [
+            "if pot is not None and pot.amount > 2:",
+            "    pass" if self.quiet else f"    token_program.transfer({roles})",
+            "    s.f_u64 ^= pot.amount",
+        ]
+
+    def with_aide(self, env: dict[str, str], level: int) -> list[str]:
+        end = self.r.choice(
+            [f"raise self.E{self.r.randrange(ERRORS)}", "s.open = True"]
+        )
+        return [
+            "if aide is None:",
+            f"    {end}",
+            "else:",
+            "    require(aide.address != who, self.E0)",
+        ]
 
     def optional_lines(self, env: dict[str, str], level: int) -> list[str]:
         """A variable that may be None, and what is done once it is known to be there."""
@@ -588,7 +644,7 @@ class Bodies:
         if which < 0.03:
             return r.choice([self.match, self.data_lines, self.data_lines])(env, level)
         if which < 0.06:
-            return self.optional_lines(env, level)
+            return r.choice([self.optional_lines, self.account_lines])(env, level)
         if which < 0.16:
             self.made += 1
             name, value = f"v{self.made}", self.number(kind, env, 2)
@@ -921,6 +977,7 @@ ACCOUNTS = (
     " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
     " event_authority: Ref[Unchecked, seeds(b'event_authority')], this: Ref[ProgramAccount, address(ADDRESS)],"
     " fresh: Mut[Unchecked, seeds(b'fresh')], system_program: SystemProgram,"
+    " extra: Mut[S, ...] | None, aide: Signer | None, pot: Mut[TokenAccount, ...] | None,"
     " nest: Mut[Unchecked, ...], nester: Unchecked, associated_program: AssociatedTokenProgram,"
     " *crowd: {crowd},"
 )

@@ -138,19 +138,21 @@ class RandomScene:
         self.tokens = oracle.tokens(self.mint, self.state, 0)
         self.purse = oracle.tokens(self.mint, self.owner.pubkey(), 0)
         self.stash = oracle.tokens(self.mint, self.owner.pubkey(), 0)
-        self.spare = Pubkey.new_unique()
+        self.spare, self.extra = Pubkey.new_unique(), Pubkey.new_unique()
+        self.pot = oracle.tokens(self.mint, self.owner.pubkey(), 0)
         self.coin, self.shown, self.change = (Pubkey.new_unique() for _ in range(3))
         self.any = [self.purse, self.mint, self.change, self.shown, self.owner.pubkey()]
         self.blob, self.wallet = Pubkey.new_unique(), oracle.wallet().pubkey()
 
     def call(self, name: str) -> None:
         r, oracle = self.r, self.oracle
-        for key in (self.state, self.other, self.spare):
+        for key in (self.state, self.other, self.spare, self.extra):
             self.put(key)
         most, owner = 2**61, self.owner.pubkey()
         oracle.mint(self.state, self.mint)
         coins, interface = self.put_coins()
         held = [(self.tokens, self.state), (self.purse, owner), (self.stash, owner)]
+        held += [(self.pot, owner)]
         for key, holder in held:
             has_none = key == self.stash and r.random() < 0.5
             oracle.tokens(
@@ -205,6 +207,9 @@ class RandomScene:
             "fresh": Pubkey.find_program_address([b"fresh"], oracle.address)[0],
             "system_program": Pubkey.default(),
             **self.nest(interface),
+            "extra": self.maybe(r.choice([self.extra] * 9 + [self.other, self.state])),
+            "aide": self.maybe(owner),
+            "pot": self.maybe(r.choice([self.pot] * 9 + [self.purse, self.other])),
         }
         self.put_blob()
         limit = set_compute_unit_limit(r.choice([1_000_000, 1_300_000]))

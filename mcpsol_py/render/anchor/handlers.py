@@ -63,7 +63,10 @@ class _AnchorCrate:
             a.name: str(v.name) for a, v in zip(ix.args, shown.args, strict=True)
         }
         remaining = {each.name: "ctx.remaining_accounts" for each in ix.remaining}
-        accounts = {name: f"ctx.accounts.{field}" for name, _, field in alone}
+        accounts = {
+            name: self.dialect.account(f"ctx.accounts.{field}", account)
+            for name, account, field in alone
+        }
         states = {
             name: self.context.states[state]
             for name, account, _ in alone
@@ -76,6 +79,11 @@ class _AnchorCrate:
             variables=IdentifierPool("ctx", *arguments.values()),
             arguments=arguments | remaining,
             accounts=accounts,
+            optional={
+                name: f"ctx.accounts.{field}"
+                for name, account, field in alone
+                if account.optional
+            },
             kinds=self.states,
             states={name: _struct(state) for name, state in states.items()},
             types=self.types,

@@ -113,14 +113,12 @@ def _handler(
     for node in find(function.body, OpenState):
         names.open(node, crate.states[node.state])
     lines = allowed_lints(function)
-    lines += [
-        dialect.different(names.accounts[one], names.accounts[other])
-        for one, other in must_differ(ix, function)
-    ]
+    for one, other in must_differ(ix, function):
+        lines += _differ(names, dialect, one, other)
     for one, items in must_differ_from_items(ix, function):
         lines += [
             f"for account in {names.arguments[items]}.iter() {{",
-            dialect.different(names.accounts[one], "account"),
+            *_differ(names, dialect, one, None),
             "}",
         ]
     lines += function_lines(function, names, dialect)
@@ -129,6 +127,23 @@ def _handler(
         _parameter(name, text) for name in ("accounts", "args", "ctx")
     )
     return HandlerView(tuple(map(code, lines)), accounts, args, context)
+
+
+def _differ(
+    names: RustNames, dialect: Dialect, one: str, other: str | None
+) -> list[str]:
+    """Lines that fail if two accounts are the same. Without *other*, the second is the variable `account`."""
+    optional = {
+        "one": names.optional.get(one),
+        "other": names.optional.get(other or ""),
+    }
+    first = "one" if optional["one"] else names.accounts[one]
+    second = "account" if other is None else names.accounts[other]
+    lines = [dialect.different(first, "other" if optional["other"] else second)]
+    for name, place in optional.items():
+        if place is not None:
+            lines = dialect.if_there(place, name, lines)
+    return lines
 
 
 def _parameter(name: str, text: str) -> Rust:

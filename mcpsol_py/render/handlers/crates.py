@@ -73,7 +73,15 @@ class _Crate:
                 for arg, field in zip(ix.args, shown.args, strict=True)
             }
             | {each.name: "accounts.remaining" for each in ix.remaining},
-            accounts={name: f"accounts.{slot}" for name, _, slot in alone},
+            accounts={
+                name: self.dialect.account(f"accounts.{slot}", account)
+                for name, account, slot in alone
+            },
+            optional={
+                name: f"accounts.{slot}"
+                for name, account, slot in alone
+                if account.optional
+            },
             kinds=self.states,
             states={
                 name: self.states[state]

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from mcpsol_py.bodies.calls import ASSOCIATED_CALLS, PROGRAM_CALLS
 from mcpsol_py.bodies.tree import CallProgram, EmitCall, OpenState
 from mcpsol_py.errors import RenderError
+from mcpsol_py.model.program import Account
 from mcpsol_py.names import pascal
 from mcpsol_py.render.handlers.names import RustNames, StructNames
 
-__all__ = ["ANCHOR", "NATIVE", "PINOCCHIO", "Dialect"]
+__all__ = ["ANCHOR", "NATIVE", "NOT_THERE", "PINOCCHIO", "Dialect"]
+
+#: The error of an optional value or account that is not there.
+NOT_THERE = "ProgramError::InvalidArgument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Dialect:
     address_type: str = "Address"
     #: the type of an account that a helper takes
     account_type: str = "&AccountView"
+    #: an optional account {x} as an Option of a reference
+    optional: str = "{x}.as_deref()"
     #: whether an account is copied before it is borrowed, so that its address can be read meanwhile
     copies: bool = False
     #: whether one function makes the calls that a handler makes from several places
@@ -41,6 +47,12 @@ class Dialect:
     return_data: str = "crate::log::return_data"
     #: the value that an error equals after an overflow
     overflow: str = "ProgramError::ArithmeticOverflow"
+
+    def account(self, place: str, account: Account) -> str:
+        """An account as handlers use it. A condition has shown that an optional one is there."""
+        if not account.optional:
+            return place
+        return f"{self.optional.format(x=place)}.ok_or({NOT_THERE})?"
 
     def address(self, account: str) -> str:
         """The address of an account as a value."""
@@ -57,20 +69,31 @@ class Dialect:
     def field(self, names: RustNames, account: str, name: str) -> str:
         """A field of an account's state."""
         state = names.states[account]
-        place = f"{names.borrowed[account]}.{state.fields[name]}"
+        place = f"{self._held(names, account)}.{state.fields[name]}"
         return f"{place}.get()" if name in state.wrapped else place
+
+    def _held(self, names: RustNames, account: str, *, writes: bool = False) -> str:
+        """An account's borrowed state."""
+        held = names.borrowed[account]
+        if account not in names.optional:
+            return held
+        return (
+            f"{held}.{'as_deref_mut' if writes else 'as_deref'}().ok_or({NOT_THERE})?"
+        )
 
     def state_argument(self, names: RustNames, account: str, *, writes: bool) -> str:
         """An account's state as an argument of a helper."""
-        return names.borrowed[account]
+        return self._held(names, account, writes=writes)
 
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         """A statement that writes a field of an account's state."""
         state = names.states[account]
-        place = f"{names.borrowed[account]}.{state.fields[name]}"
-        return (
-            f"{place}.set({value});" if name in state.wrapped else f"{place} = {value};"
-        )
+        place = f"{self._held(names, account, writes=True)}.{state.fields[name]}"
+        if name not in state.wrapped:
+            return f"{place} = {value};"
+        if account in names.optional:  # the value may read the same state
+            return f"{{ let value = {value}; {place}.set(value); }}"
+        return f"{place}.set({value});"
 
     def account_argument(self, names: RustNames, account: str) -> str:
         """An account as an argument of a helper."""
@@ -94,6 +117,8 @@ class Dialect:
 
     def borrow(self, names: RustNames, account: str, *, writes: bool) -> list[str]:
         """Statements that borrow an account's state."""
+        if account in names.optional:
+            return self._borrow_optional(names, account, writes=writes)
         view, state = names.accounts[account], names.states[account].type
         data, held = names.guards[account], names.borrowed[account]
         if not writes:
@@ -111,6 +136,26 @@ class Dialect:
             f"let {held} = {state}::load_mut(&mut {data})?;",
         ]
 
+    def _borrow_optional(
+        self, names: RustNames, account: str, *, writes: bool
+    ) -> list[str]:
+        """Statements that borrow the state of an account if it is there."""
+        view = self.optional.format(x=names.optional[account])
+        state, data = names.states[account].type, names.guards[account]
+        lines, mut, load, deref = [], "", "load", "as_deref"
+        read = self.read
+        if writes:
+            mut, load, deref, read = "mut ", "load_mut", "as_deref_mut", self.write
+        if writes and self.copies:
+            copied = names.views[account]
+            lines.append(f"let mut {copied} = {view}.copied();")
+            view = f"{copied}.as_mut()"
+        return [
+            *lines,
+            f"let {mut}{data} = {view}.map(|it| {read.format(x='it')}).transpose()?;",
+            f"let {mut}{names.borrowed[account]} = {data}.{deref}().map(|it| {state}::{load}(it)).transpose()?;",
+        ]
+
     def give_back(self, names: RustNames, account: str) -> list[str]:
         """Statements that end the borrow of an account's state."""
         return [f"drop({names.guards[account]});"]
@@ -118,6 +163,14 @@ class Dialect:
     def require(self, condition: str, error: str) -> str:
         """A statement that fails with the error unless the condition holds."""
         return f"checks::ensure({condition}, {error})?;"
+
+    def if_there(self, place: str, name: str, lines: list[str]) -> list[str]:
+        """Statements that run if an optional account is there; they use it as *name*."""
+        return [
+            f"if let Some({name}) = {self.optional.format(x=place)} {{",
+            *lines,
+            "}",
+        ]
 
     def different(self, one: str, other: str) -> str:
         """A statement that fails if two accounts are the same."""
@@ -305,21 +358,30 @@ class _Anchor(Dialect):
         return f"{account}.key()"
 
     def field(self, names: RustNames, account: str, name: str) -> str:
-        return f"{self._state(names, account)}.{names.states[account].fields[name]}"
+        return self._field(names, account, name, writes=False)
 
-    def _state(self, names: RustNames, account: str) -> str:
+    def _field(self, names: RustNames, account: str, name: str, *, writes: bool) -> str:
+        state = self._state(names, account, writes=writes)
+        return f"{state}.{names.states[account].fields[name]}"
+
+    def _state(self, names: RustNames, account: str, *, writes: bool) -> str:
         """The state of an account. That of an item of a loop, or that the body opened, is a variable."""
         is_held = account in names.locals or account in names.opened
         held = names.borrowed if is_held else names.accounts
+        if writes and account in names.optional:
+            return f"{names.optional[account]}.as_mut().ok_or({NOT_THERE})?"
         return held[account]
 
     def state_argument(self, names: RustNames, account: str, *, writes: bool) -> str:
         if account in names.parameters:
             return names.accounts[account]
-        return f"{'&mut' if writes else '&'} {self._state(names, account)}"
+        state = self._state(names, account, writes=writes)
+        if account in names.optional:
+            return state
+        return f"{'&mut' if writes else '&'} {state}"
 
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
-        return f"{self.field(names, account, name)} = {value};"
+        return f"{self._field(names, account, name, writes=True)} = {value};"
 
     def list_bytes(self, items: str, put: str) -> str:
         return f"crate::hash::list({items})"
@@ -431,6 +493,7 @@ ANCHOR = _Anchor(
     read="",
     write="",
     duplicate=".clone()",
+    optional="{x}.as_ref()",
     address_type="Pubkey",
     account_type="&AccountInfo",
     return_data="anchor_lang::solana_program::program::set_return_data",

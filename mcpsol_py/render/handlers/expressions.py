@@ -12,7 +12,7 @@ from mcpsol_py.bodies.scope import type_name
 from mcpsol_py.bodies.token_reads import without_none
 from mcpsol_py.bodies.tree import BodyType, Expression
 from mcpsol_py.model.types import BOOL, PUBKEY, Array, Int, Link, Option
-from mcpsol_py.render.handlers.dialects import Dialect
+from mcpsol_py.render.handlers.dialects import NOT_THERE, Dialect
 from mcpsol_py.render.handlers.names import RustNames
 from mcpsol_py.render.rust import byte_array, number
 
@@ -24,8 +24,6 @@ _MOST_WORDS = 4
 _REFERENCES = (tree.AccountProgram, tree.DataRead, tree.TransactionRead)
 #: How functions of a crate call token accounts and mints.
 _TOKEN_NAMES = {"account": "token", "mint": "mint"}
-#: The error of an optional value that is not there.
-_NOT_THERE = "ProgramError::InvalidArgument"
 #: The error of an overflow for which the body names none.
 _OVERFLOW = "ProgramError::ArithmeticOverflow"
 
@@ -220,6 +218,9 @@ class Expressions:
     def is_new(self, node: tree.IsNew) -> Text:
         return Text(self.dialect.is_new(self.names.accounts[node.account]))
 
+    def is_absent(self, node: tree.IsAbsent) -> Text:
+        return Text(f"{self.names.optional[node.account]}.is_none()")
+
     def bump(self, node: tree.Bump) -> Text:
         return Text(self.names.bumps[node.account])
 
@@ -234,7 +235,7 @@ class Expressions:
 
     def present(self, node: tree.Present) -> Text:
         """A condition has shown that it is there, so LLVM leaves the error out."""
-        return Text(f"{self.receiver(node.value)}.ok_or({_NOT_THERE})?")
+        return Text(f"{self.receiver(node.value)}.ok_or({NOT_THERE})?")
 
     def is_on_curve(self, node: tree.IsOnCurve) -> Text:
         return Text(f"{self.reference(node.address).removeprefix('&')}.is_on_curve()")
@@ -482,6 +483,7 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.FindAddress: Expressions.find_address,
     tree.IsBefore: Expressions.is_before,
     tree.IsNew: Expressions.is_new,
+    tree.IsAbsent: Expressions.is_absent,
     tree.Bump: Expressions.bump,
     tree.IsNone: Expressions.is_none,
     tree.NoneValue: Expressions.none_value,

@@ -69,6 +69,8 @@ class RustNames:
     views: dict[str, str] = field(default_factory=dict)
     guards: dict[str, str] = field(default_factory=dict)
     borrowed: dict[str, str] = field(default_factory=dict)
+    #: the optional accounts, as fields that may hold nothing
+    optional: dict[str, str] = field(default_factory=dict)
     #: the account types of the crate
     kinds: dict[str, StructNames] = field(default_factory=dict)
     #: the address at which the program runs, as a reference

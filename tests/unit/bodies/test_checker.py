@@ -162,6 +162,9 @@ class Vault:
         depositor: Signer,
         payer: Payer,
         helper: Mut[State, ...] | None,
+        pot: Mut[TokenAccount, ...] | None,
+        safe: Mut[Unchecked, seeds(b"safe")] | None,
+        spot: Mut[Unchecked, ...] | None,
         token_program: TokenProgram,
         token_2022: Token2022Program,
         associated: AssociatedTokenProgram,
@@ -517,7 +520,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "helper with an optional account": (
         "x = fee_of(helper)",
         "1:12",
-        "with the state State",
+        "helper may be None",
     ),
     "helper with a number as state": (
         "x = fee_of(amount)",
@@ -637,7 +640,54 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "field of 256 bits": ("x = vault.wide", "1:5", "cannot be used"),
     "text argument": ("x = names", "1:5", "cannot be used"),
     "text constant": ("x = self.TITLE", "1:5", "no 'TITLE'"),
-    "optional account": ("helper.deposited = amount", "1:1", "is optional"),
+    # accounts that may be left out
+    "optional account": (
+        "helper.deposited = amount",
+        "1:1",
+        "helper may be None: check it first, as in `if helper is None: raise …`",
+    ),
+    "account that is never left out": ("x = other is None", "1:5", "never None"),
+    "optional account on one side of an or": (
+        "require(helper is not None or helper.fee > 1, self.Zero)",
+        "1:31",
+        "helper may be None",
+    ),
+    "optional account where it is missing": (
+        "if helper is None:\n    x = helper.address",
+        "2:9",
+        "helper may be None",
+    ),
+    "optional account in a call": (
+        "token_program.transfer(source=pot, destination=tokens, authority=depositor, amount=amount)",
+        "1:31",
+        "pot may be None",
+    ),
+    "optional account as a condition": ("if helper:\n    return", "1:4", "not a value"),
+    "optional account that is closed": (
+        "if helper is not None:\n    close(helper, wallet)",
+        "2:11",
+        "close takes accounts that are always there",
+    ),
+    "optional account for which the program would sign": (
+        f"if safe is not None:\n    {MOVE.replace('=depositor', '=safe')}",
+        "2:73",
+        "signs only for accounts that are always there",
+    ),
+    "bump of an optional account": (
+        "if safe is not None:\n    x = safe.bump",
+        "2:9",
+        "cannot use its bump",
+    ),
+    "optional account that is opened": (
+        "if spot is not None:\n    x = load(self.State, spot)",
+        "2:26",
+        "always there",
+    ),
+    "optional account that is shown by a require": (
+        "require(helper is not None, self.Zero)\nhelper.deposited = amount",
+        "2:1",
+        "helper may be None",
+    ),
     # calls
     "helper that recurs": ("x = around(amount)", "25:12", "no recursion"),
     "helper without types": ("x = untyped(amount)", "1:5", "has no type"),
@@ -1393,6 +1443,9 @@ KNOWN_TO_BE_THERE = [
     "match mood:\n    case None:\n        return\n    case _:\n        pass\nvault.mark = mark",
     "if deal is None:\n    return\nvault.deposited = deal.left",
     "x = tokens.delegate\nif x is None:\n    raise self.Zero\nvault.authority = x",
+    "if helper is not None and helper.fee > 1:\n    helper.deposited += amount\n    x = put(helper, amount)",
+    "if helper is None:\n    return\nvault.fee = fee_of(helper)",
+    f"if pot is not None:\n    {MOVE.replace('source=source', 'source=pot')}",
 ]
 
 
