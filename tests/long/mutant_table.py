@@ -206,6 +206,18 @@ MUTANTS = [
         'joined = " != ".join',
     ),
     Mutant(
+        "an account is there if it is left out",
+        _EXPRESSIONS,
+        "[node.account]}.is_none()",
+        "[node.account]}.is_some()",
+    ),
+    Mutant(
+        "an optional account is not compared",
+        "render/handlers/build.py",
+        "lines += _differ(names, dialect, one, other)",
+        "lines += []",
+    ),
+    Mutant(
         "a value becomes None",
         _EXPRESSIONS,
         'f"Some({self.code(node.value)})"',
