@@ -555,6 +555,9 @@ class Expressions:
             no = self.value(node.orelse)
         yes = self._alike(node.body, yes, no)
         no = self._alike(node.orelse, no, yes)
+        yes = self._alike(
+            node.body, yes, no
+        )  # a None takes its type from the other side
         for side, found in ((node.body, yes), (node.orelse, no)):
             why = f"{ast.unparse(side)} has no width: write u64(…)"
             self.need(found.type is not LITERAL, side, why)

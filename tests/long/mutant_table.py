@@ -235,7 +235,12 @@ MUTANTS = [
         "facts_then & facts_other",
         "facts_then | facts_other",
     ),
-    Mutant("something is None", _EXPRESSIONS, ".is_none()", ".is_some()"),
+    Mutant(
+        "something is None",
+        _EXPRESSIONS,
+        "(node.value)}.is_none()",
+        "(node.value)}.is_some()",
+    ),
     Mutant(
         "the rest of data begins at its start",
         _EXPRESSIONS,

@@ -349,6 +349,7 @@ class Bodies:
                 f"kept({one}, {other})",
                 f"({one} if flag else None)",
                 f"(None if {one} < {other} else maybe)",
+                f"(None if {one} < {other} else {one})",
             ]
         )
 
@@ -742,7 +743,8 @@ class Bodies:
                 ("pairs", f"weight({item})"),
                 ("pairs", f"{item}.left"),
                 ("numbers", item),
-                ("keys", f"(u64(1) if {item} == {r.choice(ADDRESSES)} else u64(2))"),
+                *[("keys", f"(u64(1) if {item} == {r.choice(ADDRESSES)} else u64(2))")]
+                * 2,
                 *[("crowd", self.of_crowd(item)) for _ in range(4)],
             ]
         )
