@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mcpsol_py.build.toolchain import CARGO
 from tests.long.record import CACHE, Record
 from tests.support import random_programs
+from tests.support.oracle import Oracle
 
 #: How many bodies share a crate.
 PER_CRATE = 40
@@ -24,12 +29,12 @@ def run(target: str, bodies: int, calls: int) -> bool:
     """Compare that many bodies. Returns whether all of them agree, and prints what does not."""
     record = Record(f"bodies-{target}")
     seeds = range(FIRST_SEED, FIRST_SEED + -(-bodies // PER_CRATE))
-    for seed in seeds:
-        key = f"{seed} x {calls}"
-        if record.results.get(key, {}).get("wrong", ["not run"]):
-            record.add(key, **_crate(target, seed, calls))
-            _print(f"{target} {key}", record.results[key])
-    found = [record.results[f"{seed} x {calls}"] for seed in seeds]
+    keys = {seed: f"{seed} x {calls}" for seed in seeds}
+    left = [seed for seed in seeds if not _is_fine(record.results.get(keys[seed]))]
+    for crate in _ahead(target, left):
+        record.add(keys[crate.seed], **_compared(crate, calls))
+        _print(f"{target} {keys[crate.seed]}", record.results[keys[crate.seed]])
+    found = [record.results[key] for key in keys.values()]
     wrong = [each for result in found for each in result["wrong"]]
     made = sum(result["calls"] for result in found)
     click.echo(
@@ -38,8 +43,33 @@ def run(target: str, bodies: int, calls: int) -> bool:
     return not wrong
 
 
-def _crate(target: str, seed: int, calls: int) -> dict[str, object]:
-    """Build and run one crate. `wrong`: all that rustc, clippy and the comparison found."""
+def _is_fine(result: dict[str, Any] | None) -> bool:
+    return result is not None and not result["wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Crate:
+    """A crate of random bodies. `wrong`: all that rustc and clippy found; without an oracle it is not built."""
+
+    seed: int
+    folder: Path
+    oracle: Oracle | None
+    wrong: list[str]
+
+
+def _ahead(target: str, seeds: list[int]) -> Iterator[_Crate]:
+    """Build one crate after another. While one is compared, cargo builds the next."""
+    with ThreadPoolExecutor(1) as cargo:
+        waiting: deque[Future[_Crate]] = deque()
+        for seed in seeds:
+            waiting.append(cargo.submit(_built, target, seed))
+            if len(waiting) > 1:
+                yield waiting.popleft().result()
+        for last in waiting:
+            yield last.result()
+
+
+def _built(target: str, seed: int) -> _Crate:
     folder = CACHE / f"{target}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -47,18 +77,19 @@ def _crate(target: str, seed: int, calls: int) -> dict[str, object]:
     try:
         oracle = random_programs.build(folder, seed, PER_CRATE, target)
     except Exception as error:  # noqa: BLE001  # whatever it is: nothing that is accepted may fail to compile
-        return {
-            "calls": 0,
-            "errors": {},
-            "wrong": [f"seed {seed} is not built: {error}"],
-        }
-    wrong = [
-        *clippy(folder / "crate", target),
-        *random_programs.differences(oracle, seed, calls),
-    ]
+        return _Crate(seed, folder, None, [f"seed {seed} is not built: {error}"])
+    return _Crate(seed, folder, oracle, clippy(folder / "crate", target))
+
+
+def _compared(crate: _Crate, calls: int) -> dict[str, object]:
+    """Call the bodies of a crate. Its folder stays if anything is wrong."""
+    if crate.oracle is None:
+        return {"calls": 0, "errors": {}, "wrong": crate.wrong}
+    found = random_programs.differences(crate.oracle, crate.seed, calls)
+    wrong = [*crate.wrong, *found]
     if not wrong:
-        shutil.rmtree(folder)
-    return {"calls": oracle.calls, "errors": oracle.errors, "wrong": wrong}
+        shutil.rmtree(crate.folder)
+    return {"calls": crate.oracle.calls, "errors": crate.oracle.errors, "wrong": wrong}
 
 
 def clippy(crate: Path, target: str) -> list[str]:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from tests.support.random_bodies import spec_text
 
 SEED, BODIES = 101, 30
 #: How many bodies of each mutant run, and the calls of each.
-TAKEN, CALLS = 8, 150
+TAKEN, CALLS = 8, 400
 #: How many handlers share a crate. The compiler's time grows faster than their number.
 PER_CRATE = 60
 #: The part of the mutants that must be noticed.
@@ -60,6 +61,7 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
     base = _sources(_FOLDER / "base")
     crates = [_Crate(base)]
     differing: list[tuple[int, Mutant, _Crate]] = []
+    cargo = ThreadPoolExecutor(1)  # compiles crates while the next are filled
     for number, mutant in enumerate(mutants):
         scratch = _scratch(mutant)
         out = _FOLDER / f"mutant{number}"
@@ -70,11 +72,14 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
         elif crates[-1].add(number, _sources(out)):
             differing.append((number, mutant, crates[-1]))
             if crates[-1].is_full:
+                crates[-1].oracle = cargo.submit(crates[-1].check)
                 crates.append(_Crate(base))
         else:
             yield mutant, _by_tests(scratch)
+    if crates[-1].mutants:
+        crates[-1].oracle = cargo.submit(crates[-1].check)
     for number, mutant, crate in differing:
-        crate.is_checked = crate.is_checked or crate.check()
+        crate.oracle.result()
         how = "rustc" if number in crate.refused else crate.difference(number)
         yield mutant, how or _by_tests(_scratch(mutant))
 
@@ -157,7 +162,8 @@ def _changes(base: dict[str, str], sources: dict[str, str]) -> dict[str, int]:
     for _ in helpers:  # what calls such a helper is another one, too
         changed |= {name for name in helpers if _calls(helpers[name], changed)}
     found = {
-        name: len(set(text.splitlines()) - set(base[name].splitlines()))
+        name: len(set(text.splitlines()) ^ set(base[name].splitlines()))
+        + (text != base[name])  # the same lines in another order
         + _calls(text, changed)
         for name, text in sources.items()
         if name != "helpers"
@@ -183,7 +189,7 @@ class _Crate:
     #: by mutant, its handlers and its helpers by file name
     mutants: dict[int, dict[str, str]] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
-    is_checked: bool = False
+    oracle: Future[Oracle] = field(default_factory=Future)
 
     @property
     def is_full(self) -> bool:
@@ -204,7 +210,7 @@ class _Crate:
             self.mutants[number] = {name: sources[name] for name in [*few, "helpers"]}
         return bool(few)
 
-    def check(self) -> bool:
+    def check(self) -> Oracle:
         """Write, compile and load the crate, without the mutants that rustc refuses."""
         folder = _FOLDER / f"from{min(self.mutants)}"
         spec = self._spec(folder)
@@ -221,8 +227,7 @@ class _Crate:
                     dict.fromkeys(self.mutants[number], ""),
                 )
         os.environ["CARGO_TARGET_DIR"] = str(CACHE / "cargo-pinocchio")
-        self.oracle = Oracle(spec, build_program(folder / "crate").so.read_bytes())
-        return True
+        return Oracle(spec, build_program(folder / "crate").so.read_bytes())
 
     def _spec(self, folder: Path) -> Path:
         """The spec with the chosen bodies of each mutant, under names of their own."""
@@ -280,7 +285,7 @@ class _Crate:
 
     def difference(self, number: int) -> str:
         """ "SVM" if a call of the mutant's handlers is not what the simulator says."""
-        scene = random_programs.RandomScene(self.oracle, random.Random(number))
+        scene = random_programs.RandomScene(self.oracle.result(), random.Random(number))
         names = [
             f"m{number}_{name}" for name in self.mutants[number] if name != "helpers"
         ]
