@@ -6,6 +6,7 @@ is compiled once and compared with the simulator. What that does not notice, the
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -181,6 +183,14 @@ def _calls(text: str, functions: set[str]) -> int:
     return sum(name in functions for name in re.findall(r"\b(\w+)\(", text))
 
 
+def _own_name(number: int, handler: str) -> str:
+    """A mutant's own name for a handler. Its discriminator does not begin like that of the instruction for events."""
+    names = (f"m{number}{'x' * more}_{handler}" for more in itertools.count())
+    return next(
+        name for name in names if sha256(f"global:{name}".encode()).digest()[0] != 0xE4
+    )
+
+
 @dataclass
 class _Crate:
     """One crate with handlers of many mutants, each beside its own copy of the helpers."""
@@ -235,7 +245,7 @@ class _Crate:
         head, *methods = text.split("\n    @instruction\n")
         by_name = {method.split("(")[0].split()[-1]: method for method in methods}
         chosen = [
-            by_name[name].replace(f"def {name}(", f"def m{number}_{name}(")
+            by_name[name].replace(f"def {name}(", f"def {_own_name(number, name)}(")
             for number, sources in self.mutants.items()
             for name in sources
             if name != "helpers"
@@ -254,10 +264,9 @@ class _Crate:
             )
             file = src / f"{helpers}.rs"
             if name != "helpers":
-                file = src / "processor" / f"m{number}_{name}.rs"
-                text = text.replace(
-                    f"instruction::{name}::", f"instruction::m{number}_{name}::"
-                )
+                own = _own_name(number, name)
+                file = src / "processor" / f"{own}.rs"
+                text = text.replace(f"instruction::{name}::", f"instruction::{own}::")
             file.write_text(text, encoding="utf-8")
         lib, line = src / "lib.rs", f"pub mod {helpers};\n"
         text = lib.read_text(encoding="utf-8")
@@ -287,7 +296,9 @@ class _Crate:
         """ "SVM" if a call of the mutant's handlers is not what the simulator says."""
         scene = random_programs.RandomScene(self.oracle.result(), random.Random(number))
         names = [
-            f"m{number}_{name}" for name in self.mutants[number] if name != "helpers"
+            _own_name(number, name)
+            for name in self.mutants[number]
+            if name != "helpers"
         ]
         try:
             for _ in range(CALLS):
