@@ -61,29 +61,27 @@ def _noticed(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
     unchanged = _rendered(spec, _FOLDER / "base", _scratch(None))
     assert not unchanged, unchanged  # else every mutant would seem to be noticed
     base = _sources(_FOLDER / "base")
-    crates = [_Crate(base)]
+    crate = _Crate(base)
     differing: list[tuple[int, Mutant, _Crate]] = []
-    cargo = ThreadPoolExecutor(1)  # compiles crates while the next are filled
-    for number, mutant in enumerate(mutants):
-        scratch = _scratch(mutant)
-        out = _FOLDER / f"mutant{number}"
-        refused = _rendered(spec, out, scratch)
-        assert "SyntaxError" not in refused, f"{mutant.name}: {refused}"
-        if refused:
-            yield mutant, "refusal"
-        elif crates[-1].add(number, _sources(out)):
-            differing.append((number, mutant, crates[-1]))
-            if crates[-1].is_full:
-                crates[-1].oracle = cargo.submit(crates[-1].check)
-                crates.append(_Crate(base))
-        else:
-            yield mutant, _by_tests(scratch)
-    if crates[-1].mutants:
-        crates[-1].oracle = cargo.submit(crates[-1].check)
-    for number, mutant, crate in differing:
-        crate.oracle.result()
-        how = "rustc" if number in crate.refused else crate.difference(number)
-        yield mutant, how or _by_tests(_scratch(mutant))
+    with ThreadPoolExecutor(1) as cargo:  # compiles a crate while others are filled
+        for number, mutant in enumerate(mutants):
+            scratch = _scratch(mutant)
+            out = _FOLDER / f"mutant{number}"
+            refused = _rendered(spec, out, scratch)
+            assert "SyntaxError" not in refused, f"{mutant.name}: {refused}"
+            if refused:
+                yield mutant, "refusal"
+            elif crate.add(number, _sources(out)):
+                differing.append((number, mutant, crate))
+                if crate.is_full:
+                    crate.checked = cargo.submit(crate.check)
+                    crate = _Crate(base)
+            else:
+                yield mutant, _by_tests(scratch)
+        if crate.mutants:
+            crate.checked = cargo.submit(crate.check)
+        for number, mutant, crate in differing:
+            yield mutant, crate.noticed(number) or _by_tests(_scratch(mutant))
 
 
 def _scratch(mutant: Mutant | None) -> Path:
@@ -199,7 +197,7 @@ class _Crate:
     #: by mutant, its handlers and its helpers by file name
     mutants: dict[int, dict[str, str]] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
-    oracle: Future[Oracle] = field(default_factory=Future)
+    checked: Future[Oracle] = field(default_factory=Future)
 
     @property
     def is_full(self) -> bool:
@@ -292,18 +290,17 @@ class _Crate:
         assert found or not done.returncode, done.stderr[-3000:]
         return found
 
-    def difference(self, number: int) -> str:
-        """ "SVM" if a call of the mutant's handlers is not what the simulator says."""
-        scene = random_programs.RandomScene(self.oracle.result(), random.Random(number))
-        names = [
-            _own_name(number, name)
-            for name in self.mutants[number]
-            if name != "helpers"
-        ]
+    def noticed(self, number: int) -> str:
+        """ "rustc" if it refuses the mutant, "SVM" if a call of its handlers is not what the simulator says."""
+        oracle = self.checked.result()
+        if number in self.refused:
+            return "rustc"
+        scene = random_programs.RandomScene(oracle, random.Random(number))
+        handlers = [name for name in self.mutants[number] if name != "helpers"]
         try:
             for _ in range(CALLS):
-                for name in names:
-                    scene.call(name)
+                for name in handlers:
+                    scene.call(_own_name(number, name))
         except AssertionError:
             return "SVM"
         return ""

@@ -522,6 +522,7 @@ class Bodies:
         ]
         lines += [f"{pad}if len({held}) > 20:", f"{pad}    {found} = {held}.{kind}(4)"]
         lines += [f"{pad}else:", f"{pad}    {found} = {self.atom(kind, env)}"]
+        lines += [f"{pad}s.f_u64 = s.f_u64.wrapping_add({size})"]
         env |= {found: kind, size: "u64"}
         return lines
 
