@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
+
 from mcpsol_py.build.toolchain import Toolchain, find_toolchain
 from tests.attack_mutants.crates import build
 from tests.attack_mutants.run import Found, digest, run
@@ -53,8 +55,10 @@ def _shown(program: str, found: Found) -> Found:
     return found
 
 
-def main(programs: list[str]) -> int:
-    """Judge the mutants of *programs*; return the exit code."""
+@click.command()
+@click.argument("programs", nargs=-1, type=click.Choice(BUNDLED))
+def main(programs: tuple[str, ...]) -> None:
+    """Leave out each generated check of these programs once, or of all bundled ones. A run that was stopped goes on."""
     toolchain, code = find_toolchain("no-std"), 0
     for program in programs or BUNDLED:
         found = judged(program, toolchain)
@@ -76,8 +80,8 @@ def main(programs: list[str]) -> int:
         for key in stale:
             print(f"  listed as unreachable, and reported or gone: {key}")
         code = code or int(bool(missed or stale))
-    return code
+    sys.exit(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

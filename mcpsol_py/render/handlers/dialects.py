@@ -343,6 +343,8 @@ _ANCHOR_ROLES: dict[str, dict[str, str]] = {
     "close_account": {},
     "create_idempotent": {"account": "associated_token", "owner": "authority"},
 }
+#: The struct of a call's accounts whose name is not the call's.
+_ANCHOR_STRUCTS = {"create_idempotent": "Create"}
 
 
 class _Anchor(Dialect):
@@ -471,7 +473,8 @@ class _Anchor(Dialect):
         )
         module = "token_interface" if call.by_interface else "token"
         module = "associated_token" if _is_associated(call) else module
-        accounts = f"anchor_spl::{module}::{pascal(call.call)} {{ {parts} }}"
+        struct = _ANCHOR_STRUCTS.get(call.call, pascal(call.call))
+        accounts = f"anchor_spl::{module}::{struct} {{ {parts} }}"
         program = f"{names.accounts[call.program]}.key()"
         context = f"CpiContext::new({program}, {accounts})"
         if call.signer is not None:

@@ -393,3 +393,24 @@ def test_a_delegate_is_compared_with_what_may_fail(
     failing, safe = (line.partition("{")[0] for line in peek.split(" if ")[1:])
     assert " == Some(*crate::bytes::address(" in failing
     assert "?" not in safe.partition(".is_some_and(|it| ")[2]
+
+
+def test_anchor_creates_associated_accounts_by_a_public_struct(tmp_path: Path) -> None:
+    """anchor_spl has no public struct of the call's own name."""
+    text = '''
+    @instruction
+    def make(
+        self, payer: Payer, loose: Mut[Unchecked, ...], wallet: Unchecked, mint: Mint,
+        associated: AssociatedTokenProgram, system_program: SystemProgram, token_program: TokenProgram,
+    ) -> None:
+        """Make an account."""
+        associated.create_idempotent(
+            payer=payer, account=loose, owner=wallet, mint=mint,
+            system_program=system_program, token_program=token_program,
+        )
+'''
+    source = model(tmp_path / "source", HEAD + TAKE + text)
+    render(source, target="anchor", out=tmp_path / "crate")
+    make = (tmp_path / "crate/src/processor/make.rs").read_text()
+    assert "anchor_spl::associated_token::Create {" in make
+    assert "associated_token::create_idempotent(" in make
