@@ -267,13 +267,16 @@ class _Pinocchio(Dialect):
         return f"{made}.invoke_signed({signers})?" if signers else f"{made}.invoke()?"
 
 
-def _create_idempotent(dialect: Dialect, names: RustNames, call: CallProgram) -> str:
+def _create_idempotent(
+    dialect: Dialect, names: RustNames, call: CallProgram, module: str = "checks"
+) -> str:
     """An expression that creates an associated token account where there is none."""
-    accounts = ", ".join(names.accounts[account] for _, account in call.accounts)
+    given = (names.accounts[account] for _, account in call.accounts)
+    accounts = ", ".join(map(dialect.info, given))
     signers = ""
     if call.signer is not None:
         signers = dialect.signed(names, call.signer)
-    return f"checks::create_idempotent([{accounts}], &[{signers}])?"
+    return f"{module}::create_idempotent([{accounts}], &[{signers}])?"
 
 
 PINOCCHIO = _Pinocchio(
@@ -341,10 +344,7 @@ _ANCHOR_ROLES: dict[str, dict[str, str]] = {
     "mint_to": {"account": "to", "mint_authority": "authority"},
     "burn": {"account": "from"},
     "close_account": {},
-    "create_idempotent": {"account": "associated_token", "owner": "authority"},
 }
-#: The struct of a call's accounts whose name is not the call's.
-_ANCHOR_STRUCTS = {"create_idempotent": "Create"}
 
 
 class _Anchor(Dialect):
@@ -466,22 +466,21 @@ class _Anchor(Dialect):
         return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"
 
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+        if _is_associated(call):
+            return _create_idempotent(self, names, call, "crate::associated")
         fields = _ANCHOR_ROLES[call.call]
         parts = ", ".join(
             f"{fields.get(role, role)}: {names.accounts[account]}.to_account_info()"
             for role, account in call.accounts
         )
         module = "token_interface" if call.by_interface else "token"
-        module = "associated_token" if _is_associated(call) else module
-        struct = _ANCHOR_STRUCTS.get(call.call, pascal(call.call))
-        accounts = f"anchor_spl::{module}::{struct} {{ {parts} }}"
+        accounts = f"anchor_spl::{module}::{pascal(call.call)} {{ {parts} }}"
         program = f"{names.accounts[call.program]}.key()"
         context = f"CpiContext::new({program}, {accounts})"
         if call.signer is not None:
             seeds = self.signed(names, call.signer)
             context = f"CpiContext::new_with_signer({program}, {accounts}, &[{seeds}])"
-        calls = {**PROGRAM_CALLS, **ASSOCIATED_CALLS}
-        ordered = [values[name] for name in calls[call.call].values]
+        ordered = [values[name] for name in PROGRAM_CALLS[call.call].values]
         called = f"anchor_spl::{module}::{call.call}({', '.join([context, *ordered])})?"
         # deprecated, because mints with transfer fees or hooks refuse it; the body decides
         is_plain = call.by_interface and call.call == "transfer"

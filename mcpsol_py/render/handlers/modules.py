@@ -1,5 +1,5 @@
-"""The modules of a crate for its handlers: `bytes` reads data, `hash` hashes, `items` counts, `opened` holds state,
-`own` emits by calls, `pda` finds addresses.
+"""The modules of a crate for its handlers: `associated` creates token accounts, `bytes` reads data, `hash` hashes,
+`items` counts, `opened` holds state, `own` emits by calls, `pda` finds addresses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mcpsol_py.render.rust import Rust, code
 
 __all__ = ["used_modules"]
 
-_MODULES = ("bytes", "hash", "items", "opened", "own", "pda")
+_MODULES = ("associated", "bytes", "hash", "items", "opened", "own", "pda")
 _PLAIN = {"fails": code(", ProgramError")}
 _INFO = {
     "account": code("&AccountInfo<'info>"),

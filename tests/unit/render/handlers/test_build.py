@@ -395,8 +395,8 @@ def test_a_delegate_is_compared_with_what_may_fail(
     assert "?" not in safe.partition(".is_some_and(|it| ")[2]
 
 
-def test_anchor_creates_associated_accounts_by_a_public_struct(tmp_path: Path) -> None:
-    """anchor_spl has no public struct of the call's own name."""
+def test_anchor_creates_the_associated_account_that_is_named(tmp_path: Path) -> None:
+    """The call of anchor_spl derives an address, whatever account it is given."""
     text = '''
     @instruction
     def make(
@@ -412,5 +412,10 @@ def test_anchor_creates_associated_accounts_by_a_public_struct(tmp_path: Path) -
     source = model(tmp_path / "source", HEAD + TAKE + text)
     render(source, target="anchor", out=tmp_path / "crate")
     make = (tmp_path / "crate/src/processor/make.rs").read_text()
-    assert "anchor_spl::associated_token::Create {" in make
-    assert "associated_token::create_idempotent(" in make
+    make = " ".join(make.split())
+    accounts = make.partition("crate::associated::create_idempotent(")[2]
+    order = ("payer", "loose", "wallet", "mint", "system_program", "token_program")
+    found = [accounts.index(f"ctx.accounts.{name}.to_account_info()") for name in order]
+    assert found == sorted(found)
+    module = (tmp_path / "crate/src/associated.rs").read_text()
+    assert "pubkey: *account.key" in module
