@@ -40,6 +40,7 @@ __all__ = [
     "is_mint",
     "is_paused",
     "is_token_account",
+    "listed_extensions",
     "mint_filter",
     "nonzero_address",
     "owner_filter",
@@ -53,8 +54,10 @@ __all__ = [
     "requires_memo",
     "state_field",
     "takes_plain_transfers",
+    "transfer_fee",
     "transfer_fee_config",
     "transfer_hook",
+    "withholding",
     "with_extensions",
     "withheld_fees",
     "withheld_place",
@@ -429,13 +432,53 @@ def highest_transfer_fee(found: dict[int, bytes], amount: int) -> int:
 
     A mint has a fee until some epoch and one from then on. The higher one counts.
     """
+    return max((fee.of(amount) for fee in _transfer_fees(found)), default=0)
+
+
+def transfer_fee(found: dict[int, bytes], amount: int, epoch: int) -> int:
+    """Return the fee of a transfer of *amount* base units in *epoch*, from a mint's extensions."""
+    begun = [fee for fee in _transfer_fees(found)[1:] if epoch >= fee.epoch]
+    valid = begun or _transfer_fees(found)[:1]
+    return valid[0].of(amount) if valid else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _TransferFee:
+    """A fee from an epoch on: at most `most` base units, in hundredths of a percent."""
+
+    epoch: int
+    most: int
+    points: int
+
+    def of(self, amount: int) -> int:
+        return min(self.most, -(-amount * self.points // 10_000))
+
+
+def _transfer_fees(found: dict[int, bytes]) -> list[_TransferFee]:
+    """Return a mint's fees, the older one first; none without the extension."""
     data = found.get(Extension.TRANSFER_FEE_CONFIG, b"")
     if len(data) < _TRANSFER_FEES + 2 * _TRANSFER_FEE.size:
-        return 0
-    schedules = _TRANSFER_FEE.iter_unpack(data[_TRANSFER_FEES : _TRANSFER_FEES + 36])
-    return int(
-        max(min(most, -(-amount * points // 10_000)) for _, most, points in schedules)
-    )
+        return []
+    parts = _TRANSFER_FEE.iter_unpack(data[_TRANSFER_FEES : _TRANSFER_FEES + 36])
+    return [_TransferFee(*part) for part in parts]
+
+
+def listed_extensions(listed: bytes) -> dict[int, bytes]:
+    """Return extensions, type -> data, from the part of an account's data that lists them."""
+    data = bytes(_FIRST_EXTENSION) + listed
+    return {
+        kind: data[at : at + length] for kind, at, length in _extension_places(data)
+    }
+
+
+def withholding(listed: bytes, fee: int) -> bytes | None:
+    """Return the extensions of a token account that withholds *fee* more; None if it withholds no fees."""
+    data = bytearray(_FIRST_EXTENSION) + listed
+    for kind, at, length in _extension_places(bytes(data)):
+        if kind == Extension.TRANSFER_FEE_AMOUNT and length == _U64.size:
+            _U64.pack_into(data, at, _U64.unpack_from(data, at)[0] + fee)
+            return bytes(data[_FIRST_EXTENSION:])
+    return None
 
 
 def transfer_hook(found: dict[int, bytes]) -> Pubkey | None:

@@ -195,6 +195,8 @@ def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) 
 def held_state(ledger: Ledger, address: Pubkey, name: str) -> words.Account:
     """Return the state of type *name* at an address. Raises CheckFailure."""
     state = ledger.states.get(address)
+    if address in ledger.raw:
+        raise CheckFailure(ledger.own.refusal(ledger.raw[address], name))
     if state is None:
         is_other = ledger.exists(address)
         raise CheckFailure(

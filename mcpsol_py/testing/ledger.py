@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -12,7 +13,15 @@ from mcpsol_py.solana import ids
 from mcpsol_py.solana.rent import RentRate
 from mcpsol_py.sources import spec_words as words
 
-__all__ = ["TOKEN_PROGRAM", "Ledger", "MintState", "RawAccount", "TokenState", "rent"]
+__all__ = [
+    "TOKEN_PROGRAM",
+    "Ledger",
+    "MintState",
+    "OwnState",
+    "RawAccount",
+    "TokenState",
+    "rent",
+]
 
 T = TypeVar("T")
 
@@ -52,10 +61,29 @@ class MintState:
 
 @dataclass(frozen=True)
 class RawAccount:
-    """An account of another program, of which only the bytes are known."""
+    """An account of which only the bytes are known: another program's, or no state of this one."""
 
     program: Pubkey
     data: bytes
+
+
+@dataclass(frozen=True)
+class OwnState:
+    """What state of the simulated program looks like: its owner, and the discriminator of each type."""
+
+    program: Pubkey
+    discriminators: Mapping[str, bytes]
+
+    def refusal(self, account: RawAccount, name: str) -> str:
+        """Return the name of the error by which the program refuses *account* as state of type *name*."""
+        wanted = self.discriminators[name]
+        if account.program != self.program:
+            return "AccountOwnedByWrongProgram"
+        if len(account.data) < len(wanted):
+            return "AccountDiscriminatorNotFound"
+        if not account.data.startswith(wanted):
+            return "AccountDiscriminatorMismatch"
+        return "AccountDidNotDeserialize"
 
 
 def _copied(accounts: dict[Pubkey, T]) -> dict[Pubkey, T]:
@@ -64,8 +92,10 @@ def _copied(accounts: dict[Pubkey, T]) -> dict[Pubkey, T]:
 
 @dataclass
 class Ledger:
-    """All accounts, by address."""
+    """All accounts, by address. `epoch` decides which transfer fee of a mint holds."""
 
+    own: OwnState
+    epoch: int = 0
     lamports: dict[Pubkey, int] = field(default_factory=dict)
     states: dict[Pubkey, words.Account] = field(default_factory=dict)
     tokens: dict[Pubkey, TokenState] = field(default_factory=dict)
@@ -75,6 +105,8 @@ class Ledger:
     def copy(self) -> Ledger:
         """Return a copy. Its accounts are copies too; the values in them never change."""
         return Ledger(
+            self.own,
+            self.epoch,
             dict(self.lamports),
             _copied(self.states),
             _copied(self.tokens),

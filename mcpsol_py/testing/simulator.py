@@ -52,6 +52,7 @@ from mcpsol_py.testing.ledger import (
     TOKEN_PROGRAM,
     Ledger,
     MintState,
+    OwnState,
     RawAccount,
     TokenState,
     rent,
@@ -99,7 +100,7 @@ class Simulator:
         self.model = read_spec(self.program)
         self._resolver = Resolver(self.model)
         self.address = _address(address or self.model.address or bytes(32))
-        self.ledger = Ledger()
+        self.clear()
         self.time = ClockTime(slot=u64(1), epoch=u64(0), unix_timestamp=i64(0))
         self._instructions = {ix.name: ix for ix in self.model.instructions}
         self.bodies = bodies_of(self.model).instructions
@@ -128,14 +129,25 @@ class Simulator:
 
     # --- accounts
 
+    def clear(self) -> None:
+        """Remove all accounts."""
+        types = {one.name: one.discriminator.value for one in self.model.accounts}
+        self.ledger = Ledger(OwnState(self.address, types))
+
     def set_clock(
-        self, *, unix_timestamp: int | None = None, slot: int | None = None
+        self,
+        *,
+        unix_timestamp: int | None = None,
+        slot: int | None = None,
+        epoch: int | None = None,
     ) -> None:
-        """Set what the clock shows."""
+        """Set what the clock shows. The epoch also decides which transfer fee of a mint holds."""
         if unix_timestamp is not None:
             self.time = replace(self.time, unix_timestamp=i64(unix_timestamp))
         if slot is not None:
             self.time = replace(self.time, slot=u64(slot))
+        if epoch is not None:
+            self.time = replace(self.time, epoch=u64(epoch))
 
     def put_wallet(self, address: Address, lamports: int) -> None:
         """Give a wallet lamports."""
@@ -191,7 +203,7 @@ class Simulator:
         )
 
     def put_data(self, address: Address, *, program: Address, data: bytes) -> None:
-        """Put an account of another program at an address, as bytes."""
+        """Put an account of another program at an address, or one that is no state of this program, as bytes."""
         key = _address(address)
         self.ledger.raw[key] = RawAccount(_address(program), bytes(data))
         self.ledger.lamports.setdefault(key, rent(len(data)))
@@ -318,6 +330,7 @@ class Simulator:
         )
         arguments = {arg.name: self.value(arg.type, args[arg.name]) for arg in ix.args}
         ledger = self.ledger.copy()
+        ledger.epoch = int(self.time.epoch)
         return Given(
             ix, given, frozenset(signed), arguments, ledger, self.address, rest
         )

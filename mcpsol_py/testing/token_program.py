@@ -9,6 +9,12 @@ from solders.pubkey import Pubkey as Key
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u8, u64
 from mcpsol_py.solana import ids
+from mcpsol_py.solana.tokens import (
+    Extension,
+    listed_extensions,
+    transfer_fee,
+    withholding,
+)
 from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, TokenState, rent
 
 __all__ = ["TOKEN_CALLS", "TokenFailure"]
@@ -62,7 +68,7 @@ def transfer(
 ) -> None:
     """Move tokens. An account may send to itself. `decimals`: those of the mint, if the mint is given too.
 
-    SPL Token looks at the destination first, Token-2022 last.
+    SPL Token looks at the destination first, Token-2022 last. The destination withholds the mint's transfer fee.
     """
     source = _account(ledger, roles["source"])
     destination = _account(ledger, roles["destination"])
@@ -70,7 +76,12 @@ def transfer(
     _thawed(source, early)
     _need(source.amount >= amount, "InsufficientFunds", 1)
     _need(source.mint == early.mint, "MintMismatch", 3)
-    if decimals is not None:
+    if decimals is None:
+        takes_fees = Extension.TRANSFER_FEE_AMOUNT in listed_extensions(
+            source.extensions
+        )
+        _need(not takes_fees, "MintRequiredForTransfer", 31)
+    else:
         _need(source.mint == roles["mint"], "MintMismatch", 3)
         _need(
             ledger.mints[roles["mint"]].decimals == decimals, "MintDecimalsMismatch", 18
@@ -79,8 +90,23 @@ def transfer(
     _thawed(destination)
     _need(source.mint == destination.mint, "MintMismatch", 3)
     if source is not destination:
+        fee = 0 if decimals is None else _fee(ledger, roles["mint"], amount)
         source.amount -= amount
-        destination.amount += amount
+        destination.amount += u64(int(amount) - fee)
+        if fee:
+            _withhold(destination, fee)
+
+
+def _fee(ledger: Ledger, mint: Pubkey, amount: u64) -> int:
+    extensions = listed_extensions(ledger.mints[mint].extensions)
+    return transfer_fee(extensions, int(amount), ledger.epoch)
+
+
+def _withhold(account: TokenState, fee: int) -> None:
+    held = withholding(account.extensions, fee)
+    if held is None:
+        raise TokenFailure("InvalidAccountData", 0)
+    account.extensions = held
 
 
 def approve(ledger: Ledger, roles: dict[str, Pubkey], amount: u64) -> None:

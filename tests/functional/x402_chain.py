@@ -7,7 +7,7 @@ import base64
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from mcpsol_py import Program, load
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.x402.chain import program as x402
-from tests.support.chains import Chain
+from tests.support.chains import Chain, Outcome
+from tests.support.shadow import Shadow
 
 REPO = Path(__file__).resolve().parents[2]
 ID = x402.PROGRAM_ID
@@ -31,6 +32,12 @@ T0 = 1_700_000_000
 @cache
 def spec() -> Program:
     return load(REPO / "programs/x402/spec.py")
+
+
+@cache
+def shadow() -> Shadow:
+    """The simulator that follows the calls of all chains of a process."""
+    return Shadow(REPO / "programs/x402/spec.py", elf())
 
 
 @cache
@@ -162,6 +169,15 @@ class X402Chain(Chain):
         return dict(spec().decode_account(data)[1])
 
     # calling
+
+    def run(
+        self, *instructions: Instruction, signers: Sequence[Keypair] = ()
+    ) -> Outcome:
+        """Run a transaction. A call of the program is made by its bodies in Python too, and compared."""
+        given = list(signers) or [self.wallet]
+        keys = [signer.pubkey() for signer in given]
+        run = partial(super().run, *instructions, signers=given)
+        return shadow().send(self.svm, instructions, keys, run)
 
     def ix(
         self,

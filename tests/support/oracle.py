@@ -209,6 +209,19 @@ class Oracle:
         here = self.simulator.call(
             name, accounts=accounts, args=args, signers=signed, before=others
         )
+        self.compare(name, args, here, chain)
+        for key in {meta.pubkey for meta in ix.accounts}:
+            self._compare_account(name, key)
+        return here.error
+
+    def compare(
+        self,
+        name: str,
+        args: dict[str, Any],
+        here: Outcome,
+        chain: TransactionMetadata | FailedTransactionMetadata,
+    ) -> None:
+        """Compare the outcomes of one call: its error, its events and what it returned."""
         self.calls += 1
         self.errors[here.error] = self.errors.get(here.error, 0) + 1
         self._compare(f"{name}({args})", here, chain)
@@ -218,9 +231,6 @@ class Oracle:
             assert plain(here.returned) == plain(found), (
                 f"{name}: {here.returned}, {found}"
             )
-        for key in {meta.pubkey for meta in ix.accounts}:
-            self._compare_account(name, key)
-        return here.error
 
     def _compare(
         self,
