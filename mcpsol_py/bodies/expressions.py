@@ -369,9 +369,8 @@ class Expressions:
 
     def state_field(self, node: ast.Attribute, name: str, kind: Type) -> Expression:
         why = f"{name}.{node.attr} is {type_name(kind)}, which cannot be used in a body yet"
-        can_hold = self.context.scope.is_usable(kind) and not isinstance(kind, Link)
-        self.need(can_hold, node, why)
-        return tree.StateField(name, node.attr, kind)
+        self.need(self.context.scope.is_usable(kind), node, why)
+        return tree.StateField(name, node.attr, optional(kind))
 
     def _variant(self, node: ast.Attribute, kind: Link) -> Expression:
         variants = self.context.scope.variants(kind)

@@ -161,10 +161,14 @@ class RemainingBytes(bytes):
     """All remaining bytes, without a length; only as the last argument of an instruction."""
 
 
-class COption(Generic[_T]):
-    """SPL's option, `COption[Pubkey]`: a u32 tag and the item, which takes its bytes even if it is
-    absent.
-    """
+if TYPE_CHECKING:
+    COption: TypeAlias = _T | None
+else:
+
+    class COption(Generic[_T]):
+        """SPL's option, `COption[Pubkey]`: a u32 tag and the item, which takes its bytes even if it is
+        absent.
+        """
 
 
 @dataclass(frozen=True)

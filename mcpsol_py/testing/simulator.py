@@ -227,9 +227,22 @@ class Simulator:
 
     def new_state(self, name: str) -> Any:
         """Return new state of this name, with every field zero."""
+        kinds = self._fields_of(name)
+        return self._classes[name](**{n: self._zero(kind) for n, kind in kinds.items()})
+
+    def set_fields(self, state: words.Account, fields: Mapping[str, Any]) -> None:
+        """Give fields of state other values, as `value` takes them. Raises UnknownName."""
+        kinds = self._fields_of(type(state).__name__)
+        for name, value in fields.items():
+            if name not in kinds:
+                raise UnknownName("field", name, list(kinds))
+            setattr(state, name, self.value(kinds[name], value))
+
+    def _fields_of(self, name: str) -> dict[str, Type]:
+        """Return the fields of state of this name."""
         body = self._resolver.target(self._types[name].type)
         assert isinstance(body, Struct)
-        return self._classes[name](**{f.name: self._zero(f.type) for f in body.fields})
+        return {field.name: field.type for field in body.fields}
 
     def value(self, kind: Type, value: Any) -> Any:
         """Return an argument as bodies see it: structs and enums also in their JSON form."""
@@ -267,7 +280,21 @@ class Simulator:
         """Return the value of a field in new state. Fields that bodies cannot use are None."""
         if is_bytes(kind):
             return bytes(fixed_size(self._resolver, kind) or 0)
+        if isinstance(kind, Link):
+            return self._named_zero(kind)
         return self.value(kind, _ZEROS.get(type(kind)))
+
+    def _named_zero(self, kind: Link) -> Any:
+        """Return a struct whose fields are zero, or an enum's variant with the tag zero; None without one."""
+        body, cls = self._resolver.target(kind), self._classes.get(kind.name)
+        match body:
+            case Struct(fields) if cls is not None:
+                return cls(**{f.name: self._zero(f.type) for f in fields})
+            case Enum() if cls is not None:
+                first = body.variants[0]
+                is_zero = first.value in (None, 0) and first.payload is None
+                return getattr(cls, first.name) if is_zero else None
+        return None
 
     # --- calls
 

@@ -17,6 +17,7 @@ from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import read_mint, read_token_account
 from mcpsol_py.sources.spec import read_spec
+from mcpsol_py.sources.spec_words import Variant
 from mcpsol_py.testing.keys import address, key_pair
 from mcpsol_py.testing.reached import note_call
 from mcpsol_py.testing.simulator import Outcome, Simulator
@@ -125,8 +126,7 @@ class TwinProgram:
         key = address(at)
         name = kind or type(self.simulator.state(key)).__name__
         state = self._state_at(key, name)
-        for field, value in fields.items():
-            setattr(state, field, _as_before(getattr(state, field), value))
+        self.simulator.set_fields(state, fields)
         self.simulator.put_state(key, state)
         if self.svm is not None:
             self.svm.put_state(key, name, plain(state))
@@ -289,13 +289,6 @@ def _without(shown: dict[str, object], names: set[str]) -> dict[str, object]:
     return {name: value for name, value in shown.items() if name not in names}
 
 
-def _as_before(old: Any, value: Any) -> Any:
-    """Return a field's new value in the type of its old one."""
-    if value is None or old is None:
-        return value
-    return type(old)(value)
-
-
 def _events(outcome: Outcome) -> tuple[Event, ...]:
     """Return the events of a simulated call, with plain values."""
     return tuple(Event(type(event).__name__, plain(event)) for event in outcome.events)
@@ -316,6 +309,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, (Number, int)):
         return int(value)
+    if isinstance(value, Variant):
+        return str(value)
     if isinstance(value, Address):
         return address(value)
     if isinstance(value, (bytes, Pubkey)):

@@ -68,6 +68,16 @@ ROWS: dict[str, list[str]] = {
     ],
     "keep a value": [r"^ +v\d+ = ", r"^ +v\d+: \w+ = "],
     "read and write state": [r"= .*\bs\.f_", r"^ +s\.f_\w+ = ", r"^ +s\.f_\w+ \+= "],
+    "keep a struct, a variant or a value that may be missing in state": [
+        r"^ +s\.stage = ",
+        r"^ +s\.score = ",
+        r"^ +s\.(heir|most|held) = ",
+        r"s\.score\.best",
+        r"s\.stage [!=]= |[!=]= s\.stage",
+        r"(scored|rescore)\(s, ",
+        r"or_else\((s|other)\.most, ",
+        r"s\.heir [!=]= ",
+    ],
     "use an address": [r"s\.address", r"\.owner [!=]= "],
     "read a token account": [
         rf"\b\w+\.{field}\b"

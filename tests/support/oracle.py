@@ -161,11 +161,7 @@ class Oracle:
     def put_state(self, key: Pubkey, name: str, **fields: Any) -> None:
         """State with these fields; others are zero."""
         state = self.simulator.new_state(name)
-        for field_name, value in fields.items():
-            kind = type(getattr(state, field_name))
-            setattr(
-                state, field_name, value if isinstance(value, kind) else kind(value)
-            )
+        self.simulator.set_fields(state, fields)
         self.simulator.put_state(key, state)
         self.simulator.put_wallet(key, SOL)
         given = {n: plain(v) for n, v in vars(state).items()}

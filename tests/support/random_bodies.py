@@ -31,6 +31,12 @@ class Pair(Struct):
     last: u64 | None
 
 
+class Score(Struct):
+    best: u64
+    stage: Mode
+    is_last: bool
+
+
 def share(amount: u64, part: u64) -> u64:
     with overflow(Random.E1):
         return amount // 100 * part
@@ -132,6 +138,16 @@ def weights(pairs: list[Pair], most: u64, keys: list[Pubkey]) -> u64:
     return found
 
 
+def scored(s: "Random.S", is_last: bool) -> Score:
+    return Score(best=s.score.best, is_last=is_last, stage=s.stage)
+
+
+def rescore(s: "Mut[Random.S, ...]", score: Score) -> None:
+    if score.best > s.score.best or s.stage != score.stage:
+        s.score = score
+    s.stage = score.stage
+
+
 def bump(by: u64, s: "Mut[Random.S, ...]", left: u64) -> u64:
     s.f_u64 += by
     require(left != 3, Random.E4)
@@ -178,6 +194,14 @@ class Random:
         owner: Pubkey
         open: bool
         mark: Array[u8, 32]
+        stage: Mode
+        score: Score
+"""
+#: What state holds where Anchor does not write it.
+OPTIONS = """\
+        heir: COption[Pubkey]
+        most: COption[u64]
+        held: COption[Score]
 """
 
 
@@ -303,6 +327,9 @@ class Bodies:
             held += [self.data_number(kind, env), self.data_sum(env)]
             held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
             held += self.optional_numbers(kind, env)
+            held += [f"{self.score(env)}.best", "s.score.best"]
+            if self.target != "anchor":
+                held += [f"or_else({self.r.choice(['s', 'other'])}.most, {amount})"]
             held += [
                 f"(extra.f_u64 if extra is not None else {amount})",
                 f"({amount} if extra is None else total(extra))",
@@ -356,8 +383,13 @@ class Bodies:
     def optional_condition(self, env: dict[str, str]) -> str:
         some, wide = self.atom("u64", env), self.atom("i128", env)
         who, equal = self.r.choice(ADDRESSES), self.r.choice(["==", "!="])
+        of_state = [f"s.score.is_last {equal} flag", f"s.stage {equal} mood"]
+        if self.target != "anchor":
+            of_state += [f"s.heir {equal} {who}", f"other.most {equal} {some}"]
+            of_state += ["s.held is None", f"s.heir {equal} guest"]
         return self.r.choice(
             [
+                *of_state,
                 f"(maybe is None or maybe < {some})",
                 f"(deep is not None and deep > {wide})",
                 f"maybe {equal} {some}",
@@ -547,8 +579,17 @@ class Bodies:
             "pair.mode",
             "pair_of(other, u64(2)).mode",
         ]
+        named += ["s.stage", "other.stage", "s.score.stage", f"{self.score(env)}.stage"]
         named += [f"mode_or({self.r.choice(['mood', 'None', 'Mode.Slow'])}, mode)"]
         return self.r.choice([*named, f"mode_of({self.atom('u64', env)})"])
+
+    def score(self, env: dict[str, str]) -> str:
+        """A struct that state holds."""
+        parts = (
+            f"best={self.atom('u64', env)}, is_last={self.r.choice(['flag', 's.open'])}"
+        )
+        made = f"Score({parts}, stage={self.r.choice(['mode', 's.stage', 'Mode.Off'])})"
+        return self.r.choice(["s.score", "other.score", "scored(s, flag)", made])
 
     def pair(self, env: dict[str, str]) -> str:
         left, right = self.atom("u64", env), self.atom("i64", env)
@@ -834,6 +875,8 @@ class Bodies:
             [
                 f"{name} = bump({by}, s, {left})",
                 "reset(s, other)",
+                f"rescore(s, {self.score(env)})",
+                *self.named_fields(env),
                 f"s.mark = {self.r.choice(KEYS[1:])}",
                 f"s.mark = {self.r.choice(KEYS[1:])}",
                 f"s.mark = {self.hash(env)}",
@@ -842,6 +885,20 @@ class Bodies:
         if found.startswith("v"):
             env[name] = "u64"
         return found
+
+    def named_fields(self, env: dict[str, str]) -> list[str]:
+        """Fields of state that are structs, variants, or may be None."""
+        score = self.score(env)
+        score = score if score != "s.score" else "other.score"
+        stage = self.mode(env)
+        stage = stage if stage != "s.stage" else "other.stage"
+        plain = [f"s.score = {score}", f"s.stage = {stage}", f"spare.stage = {stage}"]
+        if self.target == "anchor":
+            return plain
+        heir = self.r.choice(["guest", "None", "who", "other.heir", "coins.delegate"])
+        held = self.r.choice([self.score(env), "None", "other.held"])
+        most = self.maybe(env)
+        return [*plain, f"s.heir = {heir}", f"s.most = {most}", f"s.held = {held}"]
 
     def match(self, env: dict[str, str], level: int) -> list[str]:
         r, pad = self.r, "    " * level
@@ -853,11 +910,12 @@ class Bodies:
                 ("pair.mode", [f"Mode.{m}" for m in MODES]),
                 ("a_u8", ["0", "1 | 2", "255", "7"]),
                 ("s.f_i16", ["-1", "0 | 1", "-32768"]),
+                ("s.stage", [f"Mode.{m}" for m in MODES]),
                 ("mood", ["None", *(f"Mode.{m}" for m in MODES)]),
                 ("maybe", ["0 | 1", "None"]),
             ]
         )
-        is_enum = "mode" in subject or subject == "mood"
+        is_enum = subject not in ("a_u8", "s.f_i16", "maybe")
         is_whole = is_enum and r.random() < 0.5
         if is_enum and not is_whole:
             cases = r.sample(cases, 2)
@@ -1065,7 +1123,8 @@ def bodies_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
 def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
     """A spec with that many instructions, f0, f1, …, each with a random body that *target* can render."""
     r = random.Random(seed)
-    lines = [HEAD + "".join(f"        f_{kind}: {kind}\n" for kind in KINDS)]
+    fields = "".join(f"        f_{kind}: {kind}\n" for kind in KINDS)
+    lines = [HEAD + ("" if target == "anchor" else OPTIONS) + fields]
     lines += [
         "    class Ev(Event):",
         "        who: Pubkey",

@@ -227,6 +227,10 @@ class RandomScene:
         """A value, or None."""
         return found if self.r.random() < 0.6 else None
 
+    def score(self) -> dict[str, object]:
+        best, stage = value(self.r, "u64"), self.r.choice(MODES)
+        return {"best": best, "stage": stage, "is_last": self.r.random() < 0.5}
+
     def pair(self) -> dict[str, object]:
         r = self.r
         numbers = {"left": value(r, "u64"), "right": value(r, "i64")}
@@ -298,6 +302,14 @@ class RandomScene:
         fields: dict[str, object] = {f"f_{kind}": value(self.r, kind) for kind in KINDS}
         owner = self.r.choice([self.stranger, self.owner.pubkey(), self.oracle.address])
         fields["mark"] = self.r.choice(KEYS)
+        fields |= {"stage": self.r.choice(MODES), "score": self.score()}
+        if "heir" in vars(self.oracle.simulator.new_state("S")):  # not on Anchor
+            heir = self.r.choice([self.stranger, self.owner.pubkey()])
+            fields |= {
+                "heir": self.maybe(heir),
+                "most": self.maybe(value(self.r, "u64")),
+            }
+            fields["held"] = self.maybe(self.score())
         self.oracle.put_state(
             key, "S", owner=owner, open=self.r.random() < 0.5, **fields
         )

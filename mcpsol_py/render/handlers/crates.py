@@ -150,6 +150,7 @@ def _state(view: StateView) -> StructNames:
     wrapped = frozenset(
         name for name, form in view.fields.items() if form.copy.endswith(".get()")
     )
-    return StructNames(
-        view.name, {n: str(form.name) for n, form in view.fields.items()}, wrapped
-    )
+    members = {complex.member for complex in view.complexes}
+    coded = frozenset(n for n, form in view.fields.items() if form.name in members)
+    fields = {n: str(form.name) for n, form in view.fields.items()}
+    return StructNames(view.name, fields, wrapped, coded)

@@ -68,8 +68,10 @@ class Dialect:
 
     def field(self, names: RustNames, account: str, name: str) -> str:
         """A field of an account's state."""
-        state = names.states[account]
-        place = f"{self._held(names, account)}.{state.fields[name]}"
+        state, held = names.states[account], self._held(names, account)
+        if name in state.coded:
+            return f"{held}.get_{_function(state.fields[name])}()?"
+        place = f"{held}.{state.fields[name]}"
         return f"{place}.get()" if name in state.wrapped else place
 
     def _held(self, names: RustNames, account: str, *, writes: bool = False) -> str:
@@ -87,8 +89,14 @@ class Dialect:
 
     def set_field(self, names: RustNames, account: str, name: str, value: str) -> str:
         """A statement that writes a field of an account's state."""
-        state = names.states[account]
-        place = f"{self._held(names, account, writes=True)}.{state.fields[name]}"
+        state, held = (
+            names.states[account],
+            self._held(names, account, writes=True),
+        )
+        place = f"{held}.{state.fields[name]}"
+        if name in state.coded:
+            call = f"{held}.set_{_function(state.fields[name])}(&value)?"
+            return f"{{ let value = {value}; {call}; }}"
         if name not in state.wrapped:
             return f"{place} = {value};"
         if account in names.optional:  # the value may read the same state
@@ -236,6 +244,11 @@ class Dialect:
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
         """An expression that calls another program."""
         raise NotImplementedError
+
+
+def _function(field: str) -> str:
+    """The name of a field as a part of another name."""
+    return field.removeprefix("r#")
 
 
 # --- pinocchio ------------------------------------------------------------------------------------

@@ -179,7 +179,8 @@ class Expressions:
         return Text(text, Level.UNARY)
 
     def state_field(self, node: tree.StateField) -> Text:
-        return Text(self.dialect.field(self.names, node.account, node.name))
+        place = self.dialect.field(self.names, node.account, node.name)
+        return Text(self._again(place, node.type))
 
     def account_argument(self, node: tree.AccountArgument) -> Text:
         return Text(

@@ -36,12 +36,14 @@ def accounts_alone(
 class StructNames:
     """A struct with its fields, or an enum with its variants, by the source's names.
 
-    `wrapped`: fields that are read by `get` and written by `set`.
+    `wrapped`: fields that are read by `get` and written by `set`. `coded`: fields that are bytes, which functions read
+    and write.
     """
 
     type: str
     fields: dict[str, str]
     wrapped: frozenset[str] = frozenset()
+    coded: frozenset[str] = frozenset()
     #: fields that hold a reference
     references: frozenset[str] = frozenset()
 

@@ -118,6 +118,11 @@ class Pair(Struct):
     mode: Mode
 
 
+class Score(Struct):
+    left: u64
+    mode: Mode
+
+
 class Marked(Struct):
     mark: Array[u8, 32]
 
@@ -138,6 +143,9 @@ class Vault:
         mark: Array[u8, 32]
         wide: u256
         bump: u8
+        best: Score
+        seal: Marked
+        heir: COption[Pubkey]
 
     class Deposited(Event):
         vault: Pubkey
@@ -491,7 +499,33 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "do not mix",
     ),
     "enum with values": ("x = choice", "1:5", "cannot be used"),
-    "enum in state": ("x = vault.mode", "1:5", "cannot be used"),
+    "enum in state of another type": (
+        "vault.mode = pair",
+        "1:14",
+        "expected Mode, got Pair",
+    ),
+    "field of a struct in state": (
+        "vault.best.left = amount",
+        "1:1",
+        "assign to a name",
+    ),
+    "struct in state with bytes": (
+        "x = vault.seal",
+        "1:5",
+        "Marked, which cannot be used",
+    ),
+    "order of variants in state": ("x = vault.mode < mode", "1:18", "no order"),
+    "state that may be None": (
+        "vault.authority = vault.heir",
+        "1:19",
+        "vault.heir may be None: give it a name",
+    ),
+    "state that may be None and another type": (
+        "vault.heir = amount",
+        "1:14",
+        "expected Pubkey | None, got u64",
+    ),
+    "enum in state that stays": ("vault.mode = vault.mode", "1:1", "changes nothing"),
     "struct with bytes": ("x = marked", "1:5", "cannot be used"),
     "equal structs": ("require(pair == pair, self.Zero)", "1:17", "no order"),
     "struct field assigned": ("pair.left = amount", "1:1", "assign to a name"),
@@ -1444,6 +1478,9 @@ KNOWN_TO_BE_THERE = [
     "if deal is None:\n    return\nvault.deposited = deal.left",
     "x = tokens.delegate\nif x is None:\n    raise self.Zero\nvault.authority = x",
     "if helper is not None and helper.fee > 1:\n    helper.deposited += amount\n    x = put(helper, amount)",
+    "vault.mode = mode\nvault.best = Score(left=vault.best.left + amount, mode=vault.mode)",
+    "vault.heir = who\nvault.heir = None\nx = vault.heir\nif x is not None:\n    vault.authority = x",
+    "match vault.mode:\n    case Mode.Slow:\n        vault.heir = other.heir\n    case _:\n        return",
     "if helper is None:\n    return\nvault.fee = fee_of(helper)",
     f"if pot is not None:\n    {MOVE.replace('source=source', 'source=pot')}",
 ]
