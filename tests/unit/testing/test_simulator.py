@@ -170,3 +170,81 @@ def test_what_it_cannot_run_is_an_error(
 def test_a_body_runs_only_in_a_simulator() -> None:
     with pytest.raises(RuntimeError, match="simulator"):
         emit(object())
+
+
+POOL = """\
+from mcpsol_py.spec import *
+from mcpsol_py.spec import u64
+
+
+class Stage(Enum):
+    Open = variant()
+    Over = variant()
+
+
+class Score(Struct):
+    points: u64
+    stage: Stage
+
+
+@program(name="pool", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+class Pool:
+    class State(Account):
+        stage: Stage
+        best: Score
+        heir: COption[Pubkey]
+
+    @instruction
+    def end(self, pool: Mut[State, ...], heir: Signer | None, points: u64 | None) -> u64 | None:
+        if points is not None:
+            pool.best = Score(points=points, stage=pool.stage)
+        if heir is not None:
+            pool.heir = heir.address
+        pool.stage = Stage.Over
+        return None if pool.heir is None else pool.best.points
+"""
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Simulator:
+    (tmp_path / "pool.py").write_text(POOL, encoding="utf-8")
+    made = Simulator(tmp_path / "pool.py")
+    made.put_state(STRANGER, made.new_state("State"))
+    return made
+
+
+def test_new_state_has_the_first_variant_and_no_optional_value(pool: Simulator) -> None:
+    state = pool.state(STRANGER)
+    assert (str(state.stage), state.best.points, state.heir) == ("Open", 0, None)
+    assert str(state.best.stage) == "Open"
+
+
+def test_what_is_left_out_is_none(pool: Simulator) -> None:
+    ended = pool.call("end", accounts={"pool": STRANGER}, args={"points": None})
+    assert (ended.error, ended.returned) == ("", None)
+    state = pool.state(STRANGER)
+    assert (str(state.stage), state.best.points, state.heir) == ("Over", 0, None)
+    accounts = {"pool": STRANGER, "heir": ME}
+    ended = pool.call("end", accounts=accounts, args={"points": 7})
+    assert (ended.returned, pool.state(STRANGER).heir) == (7, ME)
+    assert str(pool.state(STRANGER).best.stage) == "Over"
+
+
+def test_an_optional_signer_signs_if_it_is_there(pool: Simulator) -> None:
+    accounts = {"pool": STRANGER, "heir": ME}
+    args = {"points": None}
+    refused = pool.call("end", accounts=accounts, args=args, signers=[])
+    assert refused.error == "AccountNotSigner"
+    absent = accounts | {"heir": pool.address}
+    assert pool.call("end", accounts=absent, args=args, signers=[]).error == ""
+
+
+def test_fields_of_state_are_set_in_their_json_form(pool: Simulator) -> None:
+    state = pool.state(STRANGER)
+    best = {"points": 3, "stage": "Over"}
+    pool.set_fields(state, {"stage": "Over", "best": best, "heir": str(ME)})
+    assert (state.best.points, state.heir) == (3, ME)
+    pool.set_fields(state, {"heir": None})
+    assert state.heir is None
+    with pytest.raises(UnknownName, match="best"):
+        pool.set_fields(state, {"bset": best})
