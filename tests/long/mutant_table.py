@@ -212,6 +212,12 @@ MUTANTS = [
         "[node.account]}.is_some()",
     ),
     Mutant(
+        "a struct in state stays as it was",
+        _DIALECTS,
+        "{{ let value = {value}; {call}; }}",
+        "{{ let value = {value}; }}",
+    ),
+    Mutant(
         "an optional account is not compared",
         "render/handlers/build.py",
         "lines += _differ(names, dialect, one, other)",

@@ -1478,6 +1478,7 @@ KNOWN_TO_BE_THERE = [
     "if deal is None:\n    return\nvault.deposited = deal.left",
     "x = tokens.delegate\nif x is None:\n    raise self.Zero\nvault.authority = x",
     "if helper is not None and helper.fee > 1:\n    helper.deposited += amount\n    x = put(helper, amount)",
+    "x: Pubkey | None = vault.heir\nif x == vault.heir:\n    vault.heir = x",
     "vault.mode = mode\nvault.best = Score(left=vault.best.left + amount, mode=vault.mode)",
     "vault.heir = who\nvault.heir = None\nx = vault.heir\nif x is not None:\n    vault.authority = x",
     "match vault.mode:\n    case Mode.Slow:\n        vault.heir = other.heir\n    case _:\n        return",
