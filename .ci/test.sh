@@ -67,9 +67,9 @@ if [ -n "${CI:-}" ]; then step postgres .ci/postgres.sh; fi
 finish types
 # One node for all its tests, which mostly wait for its blocks.
 begin "tests on a validator" .venv/bin/python -m pytest tests/functional/validator
-# One process a core, a file's tests in one of them, so that what a file sets up is set up once; in the order of
-# tests/conftest.py.
-parallel=(-n auto --dist loadfile --no-loadscope-reorder)
+# One process a core and one more, because tests wait for servers and commands that they start. A file's tests run in
+# one process, so that what a file sets up is set up once; in the order of tests/conftest.py.
+parallel=(-n "$(($(nproc) + 1))" --dist loadfile --no-loadscope-reorder)
 step "core with anchorpy" make --no-print-directory core-with-anchorpy ARGS="${parallel[*]}"
 step tests .venv/bin/python -m pytest tests --ignore tests/functional/validator "${parallel[@]}"
 finish "tests on a validator"
