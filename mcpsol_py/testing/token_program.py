@@ -8,14 +8,24 @@ from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u8, u64
+from mcpsol_py.errors import NotUsable
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.tokens import (
     Extension,
+    is_paused,
     listed_extensions,
+    requires_memo,
     transfer_fee,
+    transfer_hook,
     withholding,
 )
-from mcpsol_py.testing.ledger import TOKEN_PROGRAM, Ledger, TokenState, rent
+from mcpsol_py.testing.ledger import (
+    TOKEN_PROGRAM,
+    Ledger,
+    MintState,
+    TokenState,
+    rent,
+)
 
 __all__ = ["TOKEN_CALLS", "TokenFailure"]
 
@@ -23,6 +33,12 @@ __all__ = ["TOKEN_CALLS", "TokenFailure"]
 _ASSOCIATED = Key.from_string(ids.ASSOCIATED_TOKEN_PROGRAM)
 _ACCOUNT_SIZE = 165
 _IMMUTABLE_OWNER = b"\x07\0\0\0"
+#: Extensions of accounts that only move by a call that names the mint.
+_WANT_THE_MINT = {
+    Extension.TRANSFER_FEE_AMOUNT,
+    Extension.TRANSFER_HOOK_ACCOUNT,
+    Extension.PAUSABLE_ACCOUNT,
+}
 
 
 class TokenFailure(Exception):
@@ -76,30 +92,42 @@ def transfer(
     _thawed(source, early)
     _need(source.amount >= amount, "InsufficientFunds", 1)
     _need(source.mint == early.mint, "MintMismatch", 3)
+    own = listed_extensions(source.extensions)
+    _need(Extension.NON_TRANSFERABLE_ACCOUNT not in own, "NonTransferable", 37)
+    fee = 0
     if decimals is None:
-        takes_fees = Extension.TRANSFER_FEE_AMOUNT in listed_extensions(
-            source.extensions
-        )
-        _need(not takes_fees, "MintRequiredForTransfer", 31)
+        needs_mint = not _WANT_THE_MINT.isdisjoint(own)
+        _need(not needs_mint, "MintRequiredForTransfer", 31)
     else:
         _need(source.mint == roles["mint"], "MintMismatch", 3)
-        _need(
-            ledger.mints[roles["mint"]].decimals == decimals, "MintDecimalsMismatch", 18
-        )
+        mint = ledger.mints[roles["mint"]]
+        _need(mint.decimals == decimals, "MintDecimalsMismatch", 18)
+        fee = _fee(mint, amount, ledger.epoch)
     _authorize(source, roles["authority"], amount, is_spent=source is not destination)
     _thawed(destination)
     _need(source.mint == destination.mint, "MintMismatch", 3)
     if source is not destination:
-        fee = 0 if decimals is None else _fee(ledger, roles["mint"], amount)
+        _need_no_memo(destination)
         source.amount -= amount
         destination.amount += u64(int(amount) - fee)
         if fee:
             _withhold(destination, fee)
 
 
-def _fee(ledger: Ledger, mint: Pubkey, amount: u64) -> int:
-    extensions = listed_extensions(ledger.mints[mint].extensions)
-    return transfer_fee(extensions, int(amount), ledger.epoch)
+def _fee(mint: MintState, amount: u64, epoch: int) -> int:
+    """Return the fee of a transfer that the mint allows now."""
+    found = listed_extensions(mint.extensions)
+    _need(not is_paused(found), "MintPaused", 67)
+    if transfer_hook(found) is not None:
+        why = "the simulator does not run the program that transfers of it call"
+        raise NotUsable("mint", "with a transfer hook", why)
+    return transfer_fee(found, int(amount), epoch)
+
+
+def _need_no_memo(account: TokenState) -> None:
+    """Refuse an account that wants a memo: bodies call no memo program."""
+    memo_is_wanted = requires_memo(listed_extensions(account.extensions))
+    _need(not memo_is_wanted, "NoMemo", 36)
 
 
 def _withhold(account: TokenState, fee: int) -> None:

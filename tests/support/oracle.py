@@ -37,6 +37,10 @@ TOKEN_ERRORS = {
     14: "Overflow",
     17: "AccountFrozen",
     18: "MintDecimalsMismatch",
+    31: "MintRequiredForTransfer",
+    36: "NoMemo",
+    37: "NonTransferable",
+    67: "MintPaused",
 }
 SOL = 10**9
 #: The tokens of each mint: at least what its accounts hold.

@@ -1,4 +1,4 @@
-"""Transfer fees in the simulator are those of the Token-2022 program in LiteSVM."""
+"""Transfers in the simulator are those of the Token-2022 program in LiteSVM."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from solders.transaction_metadata import FailedTransactionMetadata
 
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import u8, u64
+from mcpsol_py.errors import NotUsable
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.tokens import Mint, TokenAccount
 from mcpsol_py.testing.ledger import Ledger, MintState, OwnState, TokenState
@@ -60,6 +61,14 @@ CASES = {
     "an account that withholds nothing": Case(1_001, accounts=b""),
     "no fee, and an account that withholds nothing": Case(0, accounts=b""),
     "a mint without fees": Case(1_001, b"", b""),
+    "a paused mint": Case(1, listed(26, bytes(32) + b"\1"), listed(27, b"")),
+    "a mint that could be paused": Case(1, listed(26, bytes(33)), listed(27, b"")),
+    "one that could be paused, unnamed": Case(1, b"", listed(27, b""), False),
+    "a hook without a program": Case(1, listed(14, bytes(64)), listed(15, b"\0")),
+    "a hook, unnamed": Case(1, b"", listed(15, b"\0"), False),
+    "tokens that do not move": Case(1, listed(9, b""), listed(13, b"")),
+    "an account that wants a memo": Case(1, b"", listed(8, b"\1")),
+    "an account that wants none": Case(1, b"", listed(8, b"\0")),
 }
 
 
@@ -120,7 +129,7 @@ def in_python(case: Case) -> tuple[bool, list[TokenState]]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-def test_fees_are_those_of_the_token_program(case: Case) -> None:
+def test_transfers_are_those_of_the_token_program(case: Case) -> None:
     ok, after = on_chain(case)
     simulated, states = in_python(case)
     assert simulated is ok
@@ -128,3 +137,8 @@ def test_fees_are_those_of_the_token_program(case: Case) -> None:
         for data, state in zip(after, states, strict=True):
             assert struct.unpack_from("<Q", data, 64) == (int(state.amount),)
             assert data[166:] == state.extensions
+
+
+def test_a_mint_that_calls_a_program_is_not_simulated() -> None:
+    with pytest.raises(NotUsable, match="transfer hook"):
+        in_python(Case(1, listed(14, bytes(32) + b"\7" * 32), listed(15, b"\0")))
