@@ -102,7 +102,7 @@ def _pays() -> tuple[float, float]:
     peer: list[int] = []
     for i in range(ROUNDS):
         chain = X402Chain()
-        other = X402Chain()
+        other = X402Chain(is_followed=False)
         other.svm.add_program(ID, plain)
         other.payer, other.payee, other.relay, other.mint = (
             chain.payer,
