@@ -66,7 +66,10 @@ class Numbers:
         folder, _, name = file.rpartition("/")
         number = len(self.mutants) + 1
         owner = name.removesuffix(".rs") if folder == "instruction" else ""
-        self.mutants.append(Mutant(number, file, " ".join(text.split()), owner))
+        text = " ".join(text.split())
+        while any((each.file, each.text) == (file, text) for each in self.mutants):
+            text += ", again"  # so that each has a key of its own
+        self.mutants.append(Mutant(number, file, text, owner))
         return number
 
 
