@@ -18,6 +18,7 @@ __all__ = ["Context", "Fact", "Stopped", "may_be_none"]
 
 #: What a condition has shown: an account is a token account or a mint, or an optional value or account is there.
 Fact: TypeAlias = tuple[str, Literal["account", "mint", "there"]]
+_KINDS: frozenset[Literal["account", "mint", "there"]] = frozenset(("account", "mint"))
 
 _UNKNOWN = Unknown()
 
@@ -105,7 +106,11 @@ class Context:
     def knowing(self, facts: Iterable[Fact]) -> Iterator[None]:
         """Know these facts too, for as long as the block lasts."""
         before = self.facts
-        self.facts = before | set(facts)
+        self.facts = set(before)
+        for name, fact in facts:
+            if fact in _KINDS:  # the last one counts, if a condition shows both
+                self.facts -= {(name, other) for other in _KINDS}
+            self.facts.add((name, fact))
         yield
         self.facts = before
 

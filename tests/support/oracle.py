@@ -90,6 +90,7 @@ class Oracle:
         """Begin with no accounts."""
         self.simulator = Simulator(self.spec)
         self.svm = SvmTransport(features=self.features).svm
+        self.svm.with_log_bytes_limit(None)  # an event that is cut off is no difference
         self.svm.add_program(self.address, self.so)
         self.payer = Keypair()  # pays the fees, which the simulator leaves out
         self.svm.airdrop(self.payer.pubkey(), 1000 * SOL)

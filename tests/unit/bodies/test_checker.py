@@ -1494,6 +1494,25 @@ def test_a_value_that_was_checked_is_there(body: str, tmp_path: Path) -> None:
     assert read_spec(file).instructions
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "field"),
+    [
+        ("is_mint", "is_token_account", "amount"),
+        ("is_token_account", "is_mint", "supply"),
+    ],
+)
+@pytest.mark.parametrize("joint", [":\n    if ", " and "])
+def test_of_two_kinds_the_last_that_was_shown_counts(
+    first: str, last: str, field: str, joint: str, tmp_path: Path
+) -> None:
+    """No account is both, so what follows never runs; it has one meaning all the same."""
+    conditions = (f"{kind}(wallet, token_program)" for kind in (first, last))
+    body = f"if {joint.join(conditions)}:\n        vault.deposited = wallet.{field}"
+    file = tmp_path / "spec.py"
+    file.write_text(spec_with(body, SPEC), encoding="utf-8")
+    assert read_spec(file).instructions
+
+
 @pytest.mark.parametrize("name", REFUSED_STATE)
 def test_state_after_the_named_accounts_is_only_read(name: str, tmp_path: Path) -> None:
     body, place, why = REFUSED_STATE[name]
