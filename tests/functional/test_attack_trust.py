@@ -128,6 +128,7 @@ def test_each_missing_check_is_found(broken: Report) -> None:
         ("hole", "remaining", "gather"),
         ("misnamed", "remaining", "gather"),  # an account without data
         ("hole", "remaining", "weigh"),
+        ("hole", "remaining", "price"),  # like spend's, a type byte that is not read
         ("hole", "not-a-token-account", "spend"),
         ("misnamed", "arithmetic", "use_any"),
     }

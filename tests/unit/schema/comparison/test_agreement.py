@@ -24,7 +24,6 @@ from mcpsol_py.program import Program
 from mcpsol_py.schema.comparison.agreement import contradictions
 from mcpsol_py.schema.pages import write_pages
 
-SHARED = Path(__file__).parents[4].parent / "shared" / "catalog"
 VAULT = Account("vault", writable=True, pda=Pda((ConstSeed(b"vault"),)))
 DEPOSIT = Instruction(
     "deposit",
@@ -153,17 +152,13 @@ def test_a_nested_type_that_differs_is_found() -> None:
     assert contradictions(taking(one), taking(other)) == ["deposit.args.rows"]
 
 
-@pytest.mark.skipif(
-    not SHARED.is_dir(),
-    reason=f"{SHARED} is absent: real IDLs are kept beside the checkout",
-)
 @pytest.mark.parametrize("write", [write_pages, lambda model: write_pages(model, form="verbose")])  # fmt: skip
 def test_pages_of_real_programs_agree_with_their_idls(
-    write: Callable[[ProgramModel], list[bytes]],
+    write: Callable[[ProgramModel], list[bytes]], shared_idls: Path
 ) -> None:
     """And no longer if an argument of one has another type."""
     compared = 0
-    for path in sorted(SHARED.glob("*.json"))[::6]:
+    for path in sorted((shared_idls.parent / "catalog").glob("*.json"))[::6]:
         try:
             model = Program.from_idl(json.loads(path.read_text("utf-8"))).model
         except McpsolError:
