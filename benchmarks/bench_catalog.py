@@ -1,6 +1,6 @@
 """The catalogue: what a search finds, its time over many programs, and a crawl by one worker and by two.
 
-The programs are the IDLs in the repository, and those of the shared catalogue if this machine has it beside it. Each
+The programs are the IDLs of the repository, and the shared ones if they are beside the checkout. Each
 copy has a name and an address of its own, and in each of its instructions one word of another program. A search is
 measured in CPU time, so that other processes do not count. The crawl reads a simulated node that answers after 50 ms,
 with PostgreSQL as the catalogue. MCPSOL_BENCH_PROGRAMS and MCPSOL_BENCH_CRAWL set the numbers of programs.

@@ -244,7 +244,7 @@ class Expressions:
         return self._if_there(tree.Argument(name, optional(kind)))
 
     def _if_there(self, found: tree.Argument | tree.LocalName) -> Expression:
-        """Return the value of an optional one where it is known to be there; other values as they are."""
+        """Return an optional value without its None, if a condition has shown that it is there."""
         is_there = (found.name, "there") in self.context.facts
         if not isinstance(found.type, Option) or not is_there:
             return found
@@ -554,9 +554,8 @@ class Expressions:
             no = self.value(node.orelse)
         yes = self._alike(node.body, yes, no)
         no = self._alike(node.orelse, no, yes)
-        yes = self._alike(
-            node.body, yes, no
-        )  # a None takes its type from the other side
+        # Once more: a None on the other side has a type only now.
+        yes = self._alike(node.body, yes, no)
         for side, found in ((node.body, yes), (node.orelse, no)):
             why = f"{ast.unparse(side)} has no width: write u64(…)"
             self.need(found.type is not LITERAL, side, why)

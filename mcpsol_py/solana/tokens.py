@@ -378,7 +378,6 @@ class Extension(IntEnum):
     CONFIDENTIAL_TRANSFER_ACCOUNT = 5
     MEMO_TRANSFER = 8
     NON_TRANSFERABLE = 9
-    CPI_GUARD = 11
     PERMANENT_DELEGATE = 12
     NON_TRANSFERABLE_ACCOUNT = 13
     TRANSFER_HOOK = 14
@@ -397,9 +396,7 @@ def extensions(account: OwnedData | None) -> dict[int, bytes]:
     data = bytes(account.data)
     if len(data) == MULTISIG_SIZE:
         return {}
-    return {
-        kind: data[at : at + length] for kind, at, length in _extension_places(data)
-    }
+    return listed_extensions(data[_FIRST_EXTENSION:])
 
 
 def _extension_places(data: bytes) -> Iterator[tuple[int, int, int]]:

@@ -37,6 +37,7 @@ from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Option, Struct, 
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.program import Program
 from mcpsol_py.solana import ids
+from mcpsol_py.solana.tokens import TOKEN_ACCOUNT_SIZE
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec.file import import_file, only_program
@@ -71,8 +72,6 @@ from mcpsol_py.testing.turns import MOST_TURNS, TooManyTurns, counted_turns
 __all__ = ["Outcome", "Simulator"]
 
 Address = Pubkey | str | bytes | SupportsBytes
-
-_TOKEN_ACCOUNT_SIZE = 165
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ class Simulator:
             _address(program),
             extensions,
         )
-        self.ledger.lamports.setdefault(key, rent(_TOKEN_ACCOUNT_SIZE))
+        self.ledger.lamports.setdefault(key, rent(TOKEN_ACCOUNT_SIZE))
 
     def put_mint(
         self,
@@ -203,7 +202,7 @@ class Simulator:
         )
 
     def put_data(self, address: Address, *, program: Address, data: bytes) -> None:
-        """Put an account of another program at an address, or one that is no state of this program, as bytes."""
+        """Put the bytes of an account at an address: another program's, or one of this program that holds no state."""
         key = _address(address)
         self.ledger.raw[key] = RawAccount(_address(program), bytes(data))
         self.ledger.lamports.setdefault(key, rent(len(data)))
@@ -452,7 +451,7 @@ class _Call:
             self._pay_rent(payer, address, init.space or self.simulator.size_of(state))
             self._new_state(account, address, state)
         else:
-            self._pay_rent(payer, address, init.space or _TOKEN_ACCOUNT_SIZE)
+            self._pay_rent(payer, address, init.space or TOKEN_ACCOUNT_SIZE)
             self._new_tokens(account, address, constraints.token)
 
     def _pay_rent(self, payer: Pubkey, address: Pubkey, size: int) -> None:

@@ -9,8 +9,9 @@ from solders.pubkey import Pubkey as Key
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u8, u64
 from mcpsol_py.errors import NotUsable
-from mcpsol_py.solana import ids
+from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import (
+    TOKEN_ACCOUNT_SIZE,
     Extension,
     is_paused,
     listed_extensions,
@@ -30,8 +31,6 @@ from mcpsol_py.testing.ledger import (
 __all__ = ["TOKEN_CALLS", "TokenFailure"]
 
 
-_ASSOCIATED = Key.from_string(ids.ASSOCIATED_TOKEN_PROGRAM)
-_ACCOUNT_SIZE = 165
 _IMMUTABLE_OWNER = b"\x07\0\0\0"
 #: Extensions of accounts that only move by a call that names the mint.
 _WANT_THE_MINT = {
@@ -188,10 +187,10 @@ def close_account(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
 
 
 def create_idempotent(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
-    """Create an associated token account where there is none. The payer pays its rent."""
+    """Create an associated token account, unless it exists. The payer pays its rent."""
     at, program = roles["account"], roles["token_program"]
-    seeds = [bytes(roles["owner"]), bytes(program), bytes(roles["mint"])]
-    found, _ = Key.find_program_address(seeds, _ASSOCIATED)
+    owner, mint_address = Key(bytes(roles["owner"])), Key(bytes(roles["mint"]))
+    found = associated_token(owner, mint_address, Key(bytes(program)))
     _need(bytes(found) == bytes(at), "InvalidSeeds", 0)
     held = ledger.tokens.get(at)
     if held is not None and held.program == program:
@@ -203,7 +202,7 @@ def create_idempotent(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
     _need(mint is not None and mint.program == program, "IncorrectProgramId", 0)
     # Token-2022 gives every associated account the extension ImmutableOwner
     extensions = b"" if program == TOKEN_PROGRAM else _IMMUTABLE_OWNER
-    size = _ACCOUNT_SIZE + bool(extensions) + len(extensions)
+    size = TOKEN_ACCOUNT_SIZE + bool(extensions) + len(extensions)
     missing = max(0, rent(size) - ledger.lamports.get(at, 0))
     _need(ledger.move(roles["payer"], at, missing), "Custom(1)", 1)
     ledger.tokens[at] = TokenState(

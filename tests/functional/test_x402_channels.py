@@ -920,13 +920,12 @@ UNUSABLE: dict[str, dict[str, Any]] = {
     "NotInitialized": {"state": 2},
     "ReassignedAuthority": {"owner": Pubkey(b"x" * 32)},
 }
-GONE = Account(0, b"", Pubkey.default())
 
 
 def spoil(chain: X402Chain, owner: Pubkey, reason: str, amount: int = 0) -> None:
     """Make the associated token account of *owner* unusable, as a reason of PayoutRedirected says."""
     if reason == "ClosedOrMalformed":
-        chain.svm.set_account(chain.ata(owner), GONE)
+        chain.remove(chain.ata(owner))
         return
     changed = dict(UNUSABLE[reason])
     data = token_data(chain.mint, changed.pop("owner", owner), amount, **changed)

@@ -23,7 +23,6 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from solders.account import Account
 from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -138,7 +137,6 @@ ERRORS = {
         "frozen": "TreasuryAccountMismatch",
     },
 }
-GONE = Account(0, b"", Pubkey.default())
 
 
 class ChannelMachine(Machine):
@@ -439,7 +437,7 @@ class ChannelMachine(Machine):
             if flaw == "frozen":
                 self.chain.purse(self.owners[name], 0, state=2)
             else:
-                self.chain.svm.set_account(self.holders[name], GONE)
+                self.chain.remove(self.holders[name])
 
     @rule(name=st.sampled_from(["payee", "friend 0", "friend 1", "treasury", "payer"]))
     def an_account_works_again(self, name: str) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -304,7 +303,7 @@ class TestCancel:
         if source == "frozen":
             chain.purse(chain.payer.pubkey(), 5, state=2)
         elif source == "closed":
-            chain.svm.set_account(key, Account(0, b"", Pubkey.default()))
+            chain.remove(key)
         elif source == "given away":
             delegate = x402.delegate_address(chain.payer.pubkey())
             held = token_data(
@@ -429,7 +428,7 @@ class TestCancel:
             chain.put(held, TOKEN_2022_PROGRAM, chain.ata(owner))
         subscription = chain.subscribed(chain.plan())
         if what == "no mint":
-            chain.svm.set_account(chain.mint, Account(0, b"", Pubkey.default()))
+            chain.remove(chain.mint)
         else:
             which, value = changed[what]
             extensions[which] = (extensions[which][0], value)
@@ -446,9 +445,7 @@ class TestCancel:
         self, both: X402Chain
     ) -> None:
         subscription = both.subscribed(both.plan(trial=500))
-        both.svm.set_account(
-            both.ata(both.payee.pubkey()), Account(0, b"", Pubkey.default())
-        )
+        both.remove(both.ata(both.payee.pubkey()))
         both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
         assert both.status(subscription)["state"] == "Cancelled"
 

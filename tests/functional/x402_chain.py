@@ -128,6 +128,10 @@ class X402Chain(Chain):
         self.svm.set_account(key, Account(10**7, data, owner))
         return key
 
+    def remove(self, key: Pubkey) -> None:
+        """Leave no account at this address."""
+        self.svm.set_account(key, Account(0, b"", Pubkey.default()))
+
     def ata(
         self,
         owner: Pubkey,

@@ -90,7 +90,7 @@ class Oracle:
         """Begin with no accounts."""
         self.simulator = Simulator(self.spec)
         self.svm = SvmTransport(features=self.features).svm
-        self.svm.with_log_bytes_limit(None)  # an event that is cut off is no difference
+        self.svm.with_log_bytes_limit(None)  # so that no event is cut off
         self.svm.add_program(self.address, self.so)
         self.payer = Keypair()  # pays the fees, which the simulator leaves out
         self.svm.airdrop(self.payer.pubkey(), 1000 * SOL)
@@ -210,19 +210,18 @@ class Oracle:
         here = self.simulator.call(
             name, accounts=accounts, args=args, signers=signed, before=others
         )
-        self.compare(name, args, here, chain)
-        for key in {meta.pubkey for meta in ix.accounts}:
-            self._compare_account(name, key)
+        self.compare(ix, name, args, here, chain)
         return here.error
 
     def compare(
         self,
+        ix: Instruction,
         name: str,
         args: dict[str, Any],
         here: Outcome,
         chain: TransactionMetadata | FailedTransactionMetadata,
     ) -> None:
-        """Compare the outcomes of one call: its error, its events and what it returned."""
+        """Compare what one call did on both sides: its error, its events, what it returned, and its accounts."""
         self.calls += 1
         self.errors[here.error] = self.errors.get(here.error, 0) + 1
         self._compare(f"{name}({args})", here, chain)
@@ -232,6 +231,8 @@ class Oracle:
             assert plain(here.returned) == plain(found), (
                 f"{name}: {here.returned}, {found}"
             )
+        for key in {meta.pubkey for meta in ix.accounts}:
+            self._compare_account(name, key)
 
     def _compare(
         self,

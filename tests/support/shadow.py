@@ -15,14 +15,12 @@ from solders.litesvm import LiteSVM
 from solders.pubkey import Pubkey
 from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
 
-from mcpsol_py.codec.account import account_named
 from mcpsol_py.errors import DecodeError
-from mcpsol_py.model.types import Struct
 from mcpsol_py.solana import tokens
 from mcpsol_py.solana.addresses import ED25519_PROGRAM, SYSTEM_PROGRAM
 from mcpsol_py.solana.ids import TOKEN_PROGRAMS
 from mcpsol_py.testing import Simulator
-from mcpsol_py.testing.reached import Reached, recording
+from mcpsol_py.testing.reached import recording
 from tests.support.oracle import Oracle
 
 Sent = TransactionMetadata | FailedTransactionMetadata
@@ -55,8 +53,8 @@ class Shadow(Oracle):
     def start(self) -> None:
         """Have no accounts: they come with each call."""
         self.simulator = Simulator(self.spec)
-        #: The lines of bodies that the calls ran.
-        self.reached = Reached()
+        #: Records the lines of bodies that the calls run.
+        self.recording = recording([self.spec])
 
     def send(
         self,
@@ -115,14 +113,13 @@ class Shadow(Oracle):
         """Did the call itself run, and end with something that the simulator can give?"""
         if not isinstance(outcome, FailedTransactionMetadata):
             return True
-        found = str(outcome.err())
-        if f"index: {index}," not in found and f"({index}," not in found:
+        if getattr(outcome.err(), "index", None) != index:
             return False
         logs = "\n".join(outcome.meta().logs())
         return not any(f"log: {name} (" in logs for name in NOT_SIMULATED)
 
     def _follow(self, call: _Call, outcome: Sent) -> None:
-        with recording([self.spec]) as reached:
+        with self.recording:
             here = self.simulator.call(
                 call.name,
                 accounts=call.accounts,
@@ -130,10 +127,7 @@ class Shadow(Oracle):
                 signers=call.signers,
                 before=call.before,
             )
-        self.reached.add_json(reached.to_json())
-        self.compare(call.name, call.args, here, outcome)
-        for key in {meta.pubkey for meta in call.ix.accounts}:
-            self._compare_account(call.name, key)
+        self.compare(call.ix, call.name, call.args, here, outcome)
 
     # --- accounts
 
@@ -161,14 +155,8 @@ class Shadow(Oracle):
             name, fields = self.program.decode_account(data)
         except DecodeError:
             return False
-        kind = account_named(self.program.model, name).type
-        node = self.program.codecs.layouts.resolver.target(kind)
-        assert isinstance(node, Struct)
         state = self.simulator.new_state(name)
-        for each in node.fields:
-            setattr(
-                state, each.name, self.simulator.value(each.type, fields[each.name])
-            )
+        self.simulator.set_fields(state, fields)
         self.simulator.put_state(key, state)
         return True
 

@@ -15,7 +15,7 @@ def pytest_sessionfinish() -> None:
     from tests.functional.x402_chain import shadow
 
     found = shadow()
-    lines, _ = missed(found.spec, found.reached)
+    lines, _ = missed(found.spec, found.recording.reached)
     names = {error.name for error in found.program.model.errors}
     report = {
         "calls": found.calls,

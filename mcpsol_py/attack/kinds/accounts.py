@@ -28,6 +28,7 @@ __all__ = [
     "not_writable",
     "of_other_types",
     "short_account",
+    "strange_owners",
     "wrong_owner",
 ]
 
@@ -86,16 +87,21 @@ def wrong_owner(calls: Variations) -> Iterator[Attack]:
 
 def _other_owners(calls: Variations, leaf: Leaf) -> dict[str, Pubkey]:
     """Return owners that the account must not have, by what is wrong then."""
-    owners = {
-        "is owned by a stranger's program": calls.stranger("program"),
-        "is owned by the system program": SYSTEM_PROGRAM,
-    }
+    owners = strange_owners(calls)
     program = token_program_of(leaf, calls.base.instruction)
     if constraints_of(leaf).token is not None and isinstance(program, Leaf):
         other = _OTHER.get(calls.base.addresses[program.index])
         if other is not None:
             owners["is owned by the other token program"] = other
     return owners
+
+
+def strange_owners(calls: Variations) -> dict[str, Pubkey]:
+    """Return owners that no account with data of a known kind may have, by what is wrong then."""
+    return {
+        "is owned by a stranger's program": calls.stranger("program"),
+        "is owned by the system program": SYSTEM_PROGRAM,
+    }
 
 
 def _owner_error(calls: Variations, leaf: Leaf) -> str | None:

@@ -10,7 +10,11 @@ from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
 from mcpsol_py.attack.example_value import ExampleValue
-from mcpsol_py.attack.kinds.accounts import cut_short, of_other_types
+from mcpsol_py.attack.kinds.accounts import (
+    cut_short,
+    of_other_types,
+    strange_owners,
+)
 from mcpsol_py.attack.kinds.token_accounts import forged_tokens
 from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, with_data
 from mcpsol_py.codec.account import account_named
@@ -115,11 +119,7 @@ class _Attacked:
     def forgeries(self, constraints: Constraints) -> Iterator[_Forgery]:
         """Yield accounts that differ from the good one in one thing."""
         lamports, good = self.account.lamports, bytes(self.account.data)
-        owners = {
-            "is owned by a stranger's program": self.calls.stranger("program"),
-            "is owned by the system program": SYSTEM_PROGRAM,
-        }
-        for what, owner in owners.items():
+        for what, owner in strange_owners(self.calls).items():
             stolen = Account(lamports, good, owner)
             yield what, stolen, "AccountOwnedByWrongProgram"
         yield "does not exist", None, "AccountNotInitialized"

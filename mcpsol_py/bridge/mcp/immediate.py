@@ -1,8 +1,8 @@
 """Calls that wait for nothing, and their answers over stdio.
 
 The SDK hands each request of a stream to a second task, and runs it in a third one that can be cancelled. A call that
-waits for nothing ends before anything could cancel it, but the tasks take nearly as long as the call. So it is answered
-where it is read, by the same handlers behind the same checks. http/immediate_answers.py does this for HTTP.
+waits for nothing ends before anything could cancel it, but the tasks take nearly as long as the call. So the reader of
+the stream answers it, with the same handlers and the same checks. http/immediate_answers.py does this for HTTP.
 """
 
 from __future__ import annotations

@@ -144,9 +144,8 @@ class _ForSdk:
             return None
         answer = await self._immediate.answer(request)
         if answer is not None:
-            await asyncio.sleep(
-                0
-            )  # a client that sends many leaves time to other tasks
+            # A client that sends many calls leaves time to other tasks.
+            await asyncio.sleep(0)
         return answer
 
 

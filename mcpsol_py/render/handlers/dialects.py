@@ -43,6 +43,8 @@ class Dialect:
     copies: bool = False
     #: whether one function makes the calls that a handler makes from several places
     shares_calls: bool = False
+    #: the module that creates associated token accounts
+    associated: str = "checks"
     #: the function that sets return data
     return_data: str = "crate::log::return_data"
     #: the value that an error equals after an overflow
@@ -243,6 +245,16 @@ class Dialect:
 
     def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
         """An expression that calls another program."""
+        if call.call not in ASSOCIATED_CALLS:
+            return self._token_call(names, call, values)
+        accounts = (self.info(names.accounts[account]) for _, account in call.accounts)
+        signers = "" if call.signer is None else self.signed(names, call.signer)
+        return f"{self.associated}::create_idempotent([{', '.join(accounts)}], &[{signers}])?"
+
+    def _token_call(
+        self, names: RustNames, call: CallProgram, values: dict[str, str]
+    ) -> str:
+        """An expression that calls a token program."""
         raise NotImplementedError
 
 
@@ -254,20 +266,16 @@ def _function(field: str) -> str:
 # --- pinocchio ------------------------------------------------------------------------------------
 
 
-def _is_associated(call: CallProgram) -> bool:
-    return call.call in ASSOCIATED_CALLS
-
-
 class _Pinocchio(Dialect):
     """The structs of pinocchio-token have the names of SPL Token's instructions, and its order of accounts."""
 
     def signed(self, names: RustNames, account: str) -> str:
         return f"Signer::from(&{names.seeds[account]})"
 
-    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
+    def _token_call(
+        self, names: RustNames, call: CallProgram, values: dict[str, str]
+    ) -> str:
         accounts = [names.accounts[account] for _, account in call.accounts]
-        if _is_associated(call):
-            return _create_idempotent(self, names, call)
         values = {name: values[name] for name in PROGRAM_CALLS[call.call].values}
         made = ", ".join([*accounts, *values.values()])
         made = f"pinocchio_token::instructions::{pascal(call.call)}::new({made})"
@@ -278,18 +286,6 @@ class _Pinocchio(Dialect):
             program = self.address_reference(names.accounts[call.program])
             return f"checks::{call.call}(&{made}, {signers or '&[]'}, {program})?"
         return f"{made}.invoke_signed({signers})?" if signers else f"{made}.invoke()?"
-
-
-def _create_idempotent(
-    dialect: Dialect, names: RustNames, call: CallProgram, module: str = "checks"
-) -> str:
-    """An expression that creates an associated token account where there is none."""
-    given = (names.accounts[account] for _, account in call.accounts)
-    accounts = ", ".join(map(dialect.info, given))
-    signers = ""
-    if call.signer is not None:
-        signers = dialect.signed(names, call.signer)
-    return f"{module}::create_idempotent([{accounts}], &[{signers}])?"
 
 
 PINOCCHIO = _Pinocchio(
@@ -312,9 +308,9 @@ _BYTES = {"amount": "&u64::to_le_bytes({})", "decimals": "&[{}]"}
 
 
 class _Native(Dialect):
-    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
-        if _is_associated(call):
-            return _create_idempotent(self, names, call)
+    def _token_call(
+        self, names: RustNames, call: CallProgram, values: dict[str, str]
+    ) -> str:
         called = PROGRAM_CALLS[call.call]
         *others, authority = (names.accounts[account] for _, account in call.accounts)
         accounts = ", ".join(
@@ -478,9 +474,9 @@ class _Anchor(Dialect):
     def emit(self, event: StructNames, parts: list[str]) -> str:
         return f"emit!(crate::events::{event.type} {{ {', '.join(parts)} }});"
 
-    def call(self, names: RustNames, call: CallProgram, values: dict[str, str]) -> str:
-        if _is_associated(call):
-            return _create_idempotent(self, names, call, "crate::associated")
+    def _token_call(
+        self, names: RustNames, call: CallProgram, values: dict[str, str]
+    ) -> str:
         fields = _ANCHOR_ROLES[call.call]
         parts = ", ".join(
             f"{fields.get(role, role)}: {names.accounts[account]}.to_account_info()"
@@ -509,6 +505,7 @@ ANCHOR = _Anchor(
     write="",
     duplicate=".clone()",
     optional="{x}.as_ref()",
+    associated="crate::associated",
     address_type="Pubkey",
     account_type="&AccountInfo",
     return_data="anchor_lang::solana_program::program::set_return_data",
