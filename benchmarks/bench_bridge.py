@@ -315,7 +315,7 @@ def measure() -> list[Row]:
             row = f"{what}, over {transport}"
             rows.append(
                 Yardstick(
-                    row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note
+                    row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.4, note=note
                 )
             )
     with tempfile.TemporaryDirectory() as name:

@@ -39,6 +39,7 @@ from mcpsol_py.bridge.http.rate_limit import RateLimit
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.http.token_scopes import ScopeGate, ScopeMiddleware, require_send
 from mcpsol_py.bridge.http.unpaid import limit_unpaid
+from mcpsol_py.bridge.mcp.immediate import ImmediateCalls
 from mcpsol_py.telemetry import metrics
 
 __all__ = ["http_app", "owner_app", "run_http", "run_owner_app"]
@@ -69,7 +70,7 @@ def http_app(
     operators = Operators(settings, verifier)
     clients = None if settings.public else verifier
     app: App = _mcp_endpoint(server, settings, clients)
-    answer_immediately(server.session_manager, bridge)
+    answer_immediately(server.session_manager, ImmediateCalls(server, bridge))
     server.middleware.append(count_running_calls)
     if clients is not None:
         server.middleware.append(ScopeMiddleware(bridge))

@@ -1,67 +1,102 @@
-"""Answers calls that wait for nothing in the task of their request.
+"""Answers calls that wait for nothing where the body of their request is read.
 
-The SDK runs each call in a task of its own. Beside it, a task watches whether the client leaves, and a stream takes the
-call's notifications. A call that waits for nothing ends before any of them gets a turn, but starting and ending them
-takes as long as the call. The SDK has a mode without them (`json_response`), which is used for these calls alone. All
-its checks of a request are the same in both modes.
+The SDK would decode the body again, start and end tasks for what such a call never needs (a stream of notifications, a
+client that leaves), and pass the result through models. The checks are the SDK's own. A request that fails one of them
+goes to the SDK, which says what is wrong with it.
 """
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
-import orjson
+from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp.server.transport_security import TransportSecurityMiddleware
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_PROTOCOL_VERSION_HEADER,
+    find_duplicated_routing_header,
+)
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.requests import Request
 
-from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.http.asgi import Receive, Scope, Send, header
-from mcpsol_py.bridge.mcp.immediate import is_immediate
+from mcpsol_py.bridge.http.asgi import (
+    JSON_CONTENT,
+    Receive,
+    Scope,
+    Send,
+    header,
+    respond,
+)
+from mcpsol_py.bridge.mcp.immediate import ImmediateCalls, response_json
 
 __all__ = ["answer_immediately"]
 
 _VERSION = MCP_PROTOCOL_VERSION_HEADER.lower().encode()
 
 
-def answer_immediately(manager: StreamableHTTPSessionManager, bridge: Bridge) -> None:
-    """Let *manager* answer the calls that wait for nothing in the task of their request.
+def answer_immediately(
+    manager: StreamableHTTPSessionManager, calls: ImmediateCalls
+) -> None:
+    """Answer the calls that wait for nothing before *manager* gets them.
 
     Its limit on bodies stays in front: it has read a body whole before anything looks at it. A manager of another SDK
-    version, which has other parts, answers them in its own way.
+    version, which has other parts, answers all calls itself.
     """
     limit: Any = getattr(manager, "asgi_app", None)
-    if hasattr(limit, "app") and hasattr(manager, "_handle_request"):
-        limit.app = _ImmediateAnswers(manager, bridge)
+    if hasattr(limit, "app"):
+        limit.app = _ImmediateAnswers(limit.app, manager, calls)
 
 
 class _ImmediateAnswers:
-    """ASGI app that chooses the manager's mode for each request."""
+    """ASGI app that answers the calls that wait for nothing, and passes other requests to *app*."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, bridge: Bridge) -> None:
-        self._manager, self._bridge = manager, bridge
+    def __init__(
+        self, app: Any, manager: StreamableHTTPSessionManager, calls: ImmediateCalls
+    ) -> None:
+        self._app, self._calls = app, calls
+        self._security = TransportSecurityMiddleware(manager.security_settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        manager = self._manager
-        # Up to 2025-11-25 the mode belongs to a session, not to a request.
-        if header(scope, _VERSION) in MODERN_PROTOCOL_VERSIONS:
+        version = header(scope, _VERSION)
+        if scope["method"] == "POST" and version in MODERN_PROTOCOL_VERSIONS:
+            http = Request(scope)
+            refusal = await self._security.validate_request(http, is_post=True)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
             message = await receive()
             receive = _again(message, receive)
-            if self._is_immediate(message.get("body", b"")):
-                manager = copy(manager)  # for this request; the sessions stay the same
-                manager.json_response = True
-        # The SDK offers no public way to a manager's requests behind the limit on their bodies.
-        await manager._handle_request(scope, receive, send)
+            answer = await self._answer(http, message.get("body", b""))
+            if answer is not None:
+                await _send_answer(answer, send)
+                return
+        await self._app(scope, receive, send)
 
-    def _is_immediate(self, body: bytes) -> bool:
-        """Return True for the body of a call that waits for nothing."""
+    async def _answer(
+        self, http: Request, body: bytes
+    ) -> JSONRPCResponse | JSONRPCError | None:
+        """Return the answer to a call that waits for nothing, None for any other request."""
+        accepts_json, _ = check_accept_headers(http)
+        is_routed_twice = find_duplicated_routing_header(http.headers.items())
+        if not accepts_json or is_routed_twice:
+            return None
         try:
-            request = orjson.loads(body)
-            return is_immediate(self._bridge, request["method"], request["params"])
-        except (ValueError, LookupError, TypeError):
-            return False  # the SDK says what is wrong with it
+            request = JSONRPCRequest.model_validate_json(body, by_name=False)
+        except ValueError:
+            return None
+        return await self._calls.answer(request, http)
+
+
+async def _send_answer(answer: JSONRPCResponse | JSONRPCError, send: Send) -> None:
+    if isinstance(answer, JSONRPCResponse):
+        await respond(send, 200, response_json(answer), [JSON_CONTENT])
+        return
+    status = ERROR_CODE_HTTP_STATUS.get(answer.error.code, 200)
+    text = answer.model_dump_json(by_alias=True, exclude_none=True)
+    await respond(send, status, text.encode(), [JSON_CONTENT])
 
 
 def _again(message: Any, receive: Receive) -> Receive:

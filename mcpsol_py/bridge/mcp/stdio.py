@@ -18,7 +18,6 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Self
 
 import anyio
-import orjson
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -31,7 +30,7 @@ from mcp_types import (
 )
 
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.mcp.immediate import ImmediateCalls
+from mcpsol_py.bridge.mcp.immediate import ImmediateCalls, response_json
 from mcpsol_py.bridge.mcp.probing import (
     MODERN_VERSIONS,
     Announced,
@@ -244,13 +243,7 @@ def _message_in(line: bytes) -> JSONRPCMessage:
 def _line_of(message: JSONRPCMessage) -> bytes:
     """Return a message as a line of JSON."""
     if isinstance(message, JSONRPCResponse):
-        fields = {
-            "jsonrpc": message.jsonrpc,
-            "id": message.id,
-            "result": message.result,
-        }
-        with suppress(TypeError):  # such as a number of over 64 bits
-            return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+        return response_json(message) + b"\n"
     text = message.model_dump_json(by_alias=True, exclude_unset=True)
     return f"{text}\n".encode()
 

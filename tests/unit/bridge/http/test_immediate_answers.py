@@ -44,10 +44,16 @@ class Endpoint:
         #: Set when the client has left.
         self.leaves = asyncio.Event()
 
-    async def post(
-        self, body: dict[str, Any], headers: dict[str, str]
-    ) -> tuple[int, str, str]:
+    async def post(self, body: Any, headers: dict[str, str]) -> tuple[int, str, str]:
         """Return the status, the content type and the text of the answer."""
+        given = {"host": "127.0.0.1:8000", "content-type": JSON}
+        given |= {"accept": f"{JSON}, {STREAM}", **headers}
+        return await self.send(body, list(given.items()))
+
+    async def send(
+        self, body: Any, headers: list[tuple[str, str]]
+    ) -> tuple[int, str, str]:
+        """Post with these headers alone."""
         sent: list[Any] = []
         parts = [json.dumps(body).encode()]
 
@@ -60,9 +66,7 @@ class Endpoint:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        given = {"host": "127.0.0.1:8000", "content-type": JSON}
-        given |= {"accept": f"{JSON}, {STREAM}", **headers}
-        lines = [(name.encode(), value.encode()) for name, value in given.items()]
+        lines = [(name.encode(), value.encode()) for name, value in headers]
         scope: dict[str, Any] = {
             "type": "http",
             "method": "POST",
@@ -115,6 +119,93 @@ async def test_a_call_that_waits_for_nothing_starts_no_task() -> None:
         assert (status, kind, endpoint.tasks) == (200, JSON, 0)
         result = json.loads(text)["result"]
         assert result["structuredContent"]["simulation"]["succeeded"]
+
+
+def params(name: Any = "transfer", meta: Any = META, **changed: Any) -> dict[str, Any]:
+    """The parameters of a call."""
+    return {"name": name, "arguments": {**TRANSFER, **changed}, "_meta": meta}
+
+
+HEADERS = {
+    "mcp-protocol-version": VERSION,
+    "mcp-method": "tools/call",
+    "mcp-name": "transfer",
+}
+PREFIX = "io.modelcontextprotocol"
+BODIES: list[Any] = [
+    _request("tools/call", params()),
+    _request("tools/call", params(amount="7", memo="x" * 2_000)),
+    _request("tools/call", params(amount="many")),
+    _request("tools/call", params(amount=2**70)),
+    _request("tools/call", params(amount="\N{SNOWMAN} \x00")),
+    _request("tools/call", {**params(), "arguments": []}),
+    _request("tools/call", {**params(), "arguments": None}),
+    _request("tools/call", params("unknown")),
+    _request("tools/call", params(["transfer"])),
+    _request("tools/call", params(meta=5)),
+    _request("tools/call", params(meta={f"{PREFIX}/protocolVersion": VERSION})),
+    _request(
+        "tools/call", params(meta={**META, f"{PREFIX}/protocolVersion": "2031-01-01"})
+    ),
+    _request(
+        "tools/call", params(meta={**META, f"{PREFIX}/protocolVersion": "2025-11-25"})
+    ),
+    _request("tools/call", params(meta={**META, f"{PREFIX}/clientCapabilities": 5})),
+    _request("tools/call", params(meta={**META, f"{PREFIX}/clientInfo": 5})),
+    {**_request("tools/call", params()), "id": None},
+    {**_request("tools/call", params()), "id": "text"},
+    {**_request("tools/call", params()), "id": [5]},
+    {**_request("tools/call", params()), "jsonrpc": "1.0"},
+    {"jsonrpc": "2.0", "method": "tools/call", "params": params()},
+    [_request("tools/call", params())],
+    _request("tools/list", {"_meta": META}),
+    5,
+]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=str)
+async def test_the_answers_are_those_of_the_sdk(
+    body: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(bridge()) as endpoint:
+        ours = await endpoint.post(body, HEADERS)
+    monkeypatch.setattr("mcpsol_py.bridge.http.app.answer_immediately", lambda *_: None)
+    async with serving(bridge()) as endpoint:
+        sdks = await endpoint.post(body, HEADERS)
+    assert ours[:2] == sdks[:2]
+    assert (ours[2] and json.loads(ours[2])) == (sdks[2] and json.loads(sdks[2]))
+
+
+@pytest.mark.parametrize("name", HEADERS)
+async def test_a_header_that_is_there_twice_is_refused(name: str) -> None:
+    async with serving(bridge()) as endpoint:
+        lines = [("host", "127.0.0.1:8000"), ("content-type", JSON)]
+        lines += [
+            ("accept", f"{JSON}, {STREAM}"),
+            *HEADERS.items(),
+            (name, HEADERS[name]),
+        ]
+        status, _, text = await endpoint.send(_request("tools/call", params()), lines)
+    assert status == 400
+    assert "more than once" in text
+
+
+async def test_a_refused_host_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(bridge()) as endpoint:
+        await endpoint.call("transfer", TRANSFER, host="elsewhere.example")
+    assert caplog.text.count("Invalid Host header") == 1
+
+
+async def test_a_fault_of_ours_is_an_internal_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving(found := bridge()) as endpoint:
+        monkeypatch.setattr(found, "call", None)
+        status, kind, text = await endpoint.call("transfer", TRANSFER)
+    assert (status, kind) == (200, JSON)
+    assert json.loads(text)["error"]["code"] == -32603
 
 
 @pytest.mark.parametrize(
