@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, SupportsBytes
 
 from mcpsol_py.solana.base58 import address_bytes, b58encode
 
 __all__ = ["Pubkey"]
 
+#: The base58 text of an address. A test asks for the same few again and again.
+_text = lru_cache(maxsize=4096)(b58encode)
 
 if TYPE_CHECKING:
 
@@ -32,7 +35,7 @@ else:
             return super().__new__(cls, data)
 
         def __str__(self):
-            return b58encode(self)
+            return _text(self)
 
         def __repr__(self):
             return f"Pubkey({str(self)!r})"

@@ -52,6 +52,7 @@ class Strategies(Mapping[str, CallStrategies]):
         self._users = list(users) or [key_pair(f"user {n}").pubkey() for n in range(3)]
         unusable = program.unusable()
         self._names = [name for name in program.instructions if name not in unusable]
+        self._made: dict[str, CallStrategies] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -61,9 +62,13 @@ class Strategies(Mapping[str, CallStrategies]):
 
     def __getitem__(self, name: str) -> CallStrategies:
         """Return the strategies of an instruction. Raises UnknownName, and NotUsable for one that cannot be used."""
-        instruction = self.program.instruction(name)
-        _ = instruction.codec  # raises NotUsable
-        return CallStrategies(self._args(instruction), self._accounts(instruction))
+        if name not in self._made:
+            instruction = self.program.instruction(name)
+            _ = instruction.codec  # raises NotUsable
+            self._made[name] = CallStrategies(
+                self._args(instruction), self._accounts(instruction)
+            )
+        return self._made[name]
 
     def _args(self, instruction: ProgramInstruction) -> SearchStrategy[dict[str, Any]]:
         filled = {name for name, _ in instruction.model.arg_values}

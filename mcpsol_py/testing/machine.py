@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -29,10 +30,12 @@ from mcpsol_py.codec.json_values import int_range
 from mcpsol_py.errors import ClientError, NotUsable
 from mcpsol_py.model.program import Account, Constraints
 from mcpsol_py.model.types import Int
-from mcpsol_py.testing.call_strategies import strategies
+from mcpsol_py.program import Program
+from mcpsol_py.testing.call_strategies import Strategies, strategies
 from mcpsol_py.testing.keys import address
 from mcpsol_py.testing.project import compiled_beside
 from mcpsol_py.testing.reached import note_skipped
+from mcpsol_py.testing.spec_program import read_program
 from mcpsol_py.testing.twin import CallOutcome, TwinProgram
 
 __all__ = ["ProgramMachine"]
@@ -62,20 +65,26 @@ class ProgramMachine(RuleBasedStateMachine):
         elf = self.elf
         if elf is None and not isinstance(self.spec, type):
             elf = compiled_beside(Path(self.spec))
-        self.program = TwinProgram(self.spec, elf)
+        self.program = TwinProgram(self._spec_class(), elf)
         self.wallets: list[Keypair] = [
             self.program.wallet(name) for name in _NAMES[: self.users]
         ]
         self.mints: list[Pubkey] = []
         self.token_accounts: list[Pubkey] = []
         self.outcomes: Counter[str] = Counter()
-        self._calls = strategies(self.program.program)
+        self._calls = _strategies(self.program.program)
         self.skipped: Counter[str] = Counter()
         self._callable = list(
             filter(self._can_run, sorted(self.program.program.instructions))
         )
         self._needs = {name: self._states_of(name) for name in self._callable}
         self.start()
+
+    @classmethod
+    @cache
+    def _spec_class(cls) -> type:
+        """Return the class of the spec, which is read once for all runs of this machine."""
+        return read_program(cls.spec).cls
 
     def start(self) -> None:
         """Set the scene: two mints, and tokens of both for each user, if the program uses tokens.
@@ -175,6 +184,12 @@ class ProgramMachine(RuleBasedStateMachine):
             yield from (
                 item for item in instruction.accounts if isinstance(item, Account)
             )
+
+
+@lru_cache(maxsize=64)
+def _strategies(program: Program) -> Strategies:
+    """Return the strategies of a program. Hypothesis looks into each strategy once, which takes longer than a call."""
+    return strategies(program)
 
 
 def _is_token(account: Account) -> bool:

@@ -12,35 +12,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
-from pathlib import Path
-from types import FunctionType
-from typing import Any, Literal, SupportsBytes, TypeGuard
+from typing import Any, Literal, SupportsBytes
 
 from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
-from mcpsol_py.bodies.aliases import must_differ, must_differ_from_items
 from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.extensions import Extension, read_extensions
 from mcpsol_py.bodies.hashing import encoded
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.scope import is_bytes, type_name
-from mcpsol_py.bodies.tree import Bump, bodies_of, find
-from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
-from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Option, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
-from mcpsol_py.program import Program
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.tokens import TOKEN_ACCOUNT_SIZE
 from mcpsol_py.sources import spec_words as words
-from mcpsol_py.sources.spec import read_spec
-from mcpsol_py.sources.spec.file import import_file, only_program
 from mcpsol_py.testing.checks import (
     CheckFailure,
     Given,
@@ -66,6 +57,7 @@ from mcpsol_py.testing.raw_accounts import (
     json_form,
 )
 from mcpsol_py.testing.reached import follow, note_call
+from mcpsol_py.testing.spec_program import read_program
 from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
 from mcpsol_py.testing.turns import MOST_TURNS, TooManyTurns, counted_turns
 
@@ -95,42 +87,17 @@ class Simulator:
         self, program: type | str | PathLike[str], *, address: Address | None = None
     ) -> None:
         """`program`: the class of a spec, or the path of its file. `address`: the spec's if not given."""
-        self.program = _program_class(program)
-        self.model = read_spec(self.program)
-        self._resolver = Resolver(self.model)
-        self.address = _address(address or self.model.address or bytes(32))
+        self.spec = read_program(program)
+        self.address = _address(address or self.spec.model.address or bytes(32))
         self.clear()
         self.time = ClockTime(slot=u64(1), epoch=u64(0), unix_timestamp=i64(0))
-        self._instructions = {ix.name: ix for ix in self.model.instructions}
-        self.bodies = bodies_of(self.model).instructions
-        #: By instruction, the pairs of accounts that must not be the same.
-        self.different = {
-            name: must_differ(self._instructions[name], body)
-            for name, body in self.bodies.items()
-        }
-        #: By instruction, the accounts that must be none of those after the named ones.
-        self.no_items = {
-            name: [
-                one for one, _ in must_differ_from_items(self._instructions[name], body)
-            ]
-            for name, body in self.bodies.items()
-        }
-        #: By instruction, the accounts whose bump the body reads.
-        self.bumps = {
-            name: {node.account for node in find(body.body, Bump)}
-            for name, body in self.bodies.items()
-        }
-        self._classes = _classes_of(self.program)
-        self._types = {account.name: account for account in self.model.accounts}
-        self.codecs = Program(self.model)
-        self.types = Codecs(self.model)
         self.reader = AccountReader(self._encoded, self.address)
 
     # --- accounts
 
     def clear(self) -> None:
         """Remove all accounts."""
-        types = {one.name: one.discriminator.value for one in self.model.accounts}
+        types = {one.name: one.discriminator.value for one in self.spec.model.accounts}
         self.ledger = Ledger(OwnState(self.address, types))
 
     def set_clock(
@@ -221,13 +188,15 @@ class Simulator:
 
     def size_of(self, name: str) -> int:
         """Return the bytes of an account with state of this name, its discriminator included."""
-        known = self._types.get(name)
+        known = self.spec.states.get(name)
         return 0 if known is None else known.size or 0
 
     def new_state(self, name: str) -> Any:
         """Return new state of this name, with every field zero."""
         kinds = self._fields_of(name)
-        return self._classes[name](**{n: self._zero(kind) for n, kind in kinds.items()})
+        return self.spec.classes[name](
+            **{n: self._zero(kind) for n, kind in kinds.items()}
+        )
 
     def set_fields(self, state: words.Account, fields: Mapping[str, Any]) -> None:
         """Give fields of state other values, as `value` takes them. Raises UnknownName."""
@@ -239,7 +208,7 @@ class Simulator:
 
     def _fields_of(self, name: str) -> dict[str, Type]:
         """Return the fields of state of this name."""
-        body = self._resolver.target(self._types[name].type)
+        body = self.spec.resolver.target(self.spec.states[name].type)
         assert isinstance(body, Struct)
         return {field.name: field.type for field in body.fields}
 
@@ -258,7 +227,7 @@ class Simulator:
         return _address(value) if isinstance(kind, PubkeyType) else value
 
     def _named_value(self, kind: Link, value: Any) -> Any:
-        body, cls = self._resolver.target(kind), self._classes.get(kind.name)
+        body, cls = self.spec.resolver.target(kind), self.spec.classes.get(kind.name)
         match body, value:
             case Enum(), str():
                 return getattr(cls, value)
@@ -273,19 +242,19 @@ class Simulator:
         fields = {
             name: value for name, value in json_form(state).items() if name != "address"
         }
-        return self.codecs.encode_account(type(state).__name__, fields)
+        return self.spec.program.encode_account(type(state).__name__, fields)
 
     def _zero(self, kind: Type) -> Any:
         """Return the value of a field in new state. Fields that bodies cannot use are None."""
         if is_bytes(kind):
-            return bytes(fixed_size(self._resolver, kind) or 0)
+            return bytes(fixed_size(self.spec.resolver, kind) or 0)
         if isinstance(kind, Link):
             return self._named_zero(kind)
         return self.value(kind, _ZEROS.get(type(kind)))
 
     def _named_zero(self, kind: Link) -> Any:
         """Return a struct whose fields are zero, or an enum's variant with the tag zero; None without one."""
-        body, cls = self._resolver.target(kind), self._classes.get(kind.name)
+        body, cls = self.spec.resolver.target(kind), self.spec.classes.get(kind.name)
         match body:
             case Struct(fields) if cls is not None:
                 return cls(**{f.name: self._zero(f.type) for f in fields})
@@ -326,11 +295,11 @@ class Simulator:
         self._instruction(instruction)
 
     def _instruction(self, name: str) -> Instruction:
-        if name not in self._instructions:
-            raise UnknownName("instruction", name, list(self._instructions))
+        if name not in self.spec.instructions:
+            raise UnknownName("instruction", name, list(self.spec.instructions))
         why = "its handler is written in Rust, so it has no body to run"
-        _ensure_usable(name in self.bodies, name, why)
-        return self._instructions[name]
+        _ensure_usable(name in self.spec.bodies, name, why)
+        return self.spec.instructions[name]
 
     def _given(
         self,
@@ -430,7 +399,7 @@ class _Call:
         return Outcome("", tuple(self.events), returned)
 
     def _error_name(self, failure: words.error) -> str:
-        members = vars(self.simulator.program).items()
+        members = vars(self.simulator.spec.cls).items()
         return next(
             (name for name, value in members if value is failure), failure.message
         )
@@ -482,10 +451,10 @@ class _Call:
     def _compare_addresses(self) -> None:
         """Refuse one account in two places, where the handler would read one and write the other."""
         accounts = self.given.accounts
-        for one, other in self.simulator.different[self.ix.name]:
+        for one, other in self.simulator.spec.different[self.ix.name]:
             if {one, other} <= accounts.keys() and accounts[one] == accounts[other]:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
-        for one in self.simulator.no_items[self.ix.name]:
+        for one in self.simulator.spec.no_items[self.ix.name]:
             if accounts.get(one) in self.given.remaining:
                 raise CheckFailure("ConstraintDuplicateMutableAccount")
 
@@ -522,7 +491,7 @@ class _Call:
     # --- the body, and its calls
 
     def _body(self) -> Any:
-        method = getattr(self.simulator.program(), self._method_name())
+        method = getattr(self.simulator.spec.cls(), self._method_name())
         views = dict.fromkeys(item.name for item in self.ix.accounts) | {
             account.name: self._view(account, at)
             for account, at, _ in self.given.each()
@@ -533,7 +502,7 @@ class _Call:
             for at in self.given.remaining
         ]
         for account, _, _ in self.given.each():
-            if account.name in self.simulator.bumps[self.ix.name]:
+            if account.name in self.simulator.spec.bumps[self.ix.name]:
                 vars(views[account.name])["bump"] = u8(derived(self.given, account)[1])
         token = running.running.set(self)
         try:
@@ -562,7 +531,7 @@ class _Call:
         return partial(method, *before, *rest, **values)
 
     def _method_name(self) -> str:
-        for name, value in vars(self.simulator.program).items():
+        for name, value in vars(self.simulator.spec.cls).items():
             options = getattr(value, "mcpsol_instruction", None)
             if options is not None and (options.name or name) == self.ix.name:
                 return name
@@ -583,7 +552,7 @@ class _Call:
 
     def _own(self) -> OtherInstruction:
         """Return the call as an instruction of its transaction."""
-        codec = self.simulator.codecs.instruction(self.ix.name)
+        codec = self.simulator.spec.program.instruction(self.ix.name)
         arguments = {
             name: json_form(value) for name, value in self.given.arguments.items()
         }
@@ -642,7 +611,7 @@ class _Call:
                 name = item.name.partition(".")[0]
             case _:
                 return encoded(item)
-        return self.simulator.types.codec(Link(name)).encode(json_form(item))
+        return self.simulator.spec.types.codec(Link(name)).encode(json_form(item))
 
     def _programs(self) -> set[Pubkey]:
         """Return the accounts of the call that are programs or sysvars."""
@@ -693,26 +662,3 @@ def _address(value: Address) -> Pubkey:
 
 
 _ZEROS: dict[type, Any] = {Int: 0, Bool: False, PubkeyType: Pubkey(bytes(32))}
-
-
-def _program_class(program: type | str | PathLike[str]) -> type:
-    if isinstance(program, type):
-        return program
-    return only_program(import_file(Path(program)), None)
-
-
-def _classes_of(program: type) -> dict[str, Any]:
-    """Return the classes of state, structs and enums by name: those in the program class and in its module."""
-    methods = [
-        value for value in vars(program).values() if isinstance(value, FunctionType)
-    ]
-    seen = [
-        *vars(program).values(),
-        *(methods[0].__globals__.values() if methods else ()),
-    ]
-    classes = filter(_is_declared, seen)
-    return {cls.__name__: cls for cls in classes}
-
-
-def _is_declared(value: object) -> TypeGuard[type[words.Struct | words.Enum]]:
-    return isinstance(value, type) and issubclass(value, (words.Struct, words.Enum))

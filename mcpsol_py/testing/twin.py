@@ -16,11 +16,11 @@ from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import read_mint, read_token_account
-from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec_words import Variant
 from mcpsol_py.testing.keys import address, key_pair
 from mcpsol_py.testing.reached import note_call
 from mcpsol_py.testing.simulator import Outcome, Simulator
+from mcpsol_py.testing.spec_program import read_program
 from mcpsol_py.testing.svm_program import Event, SvmOutcome, SvmProgram
 
 __all__ = ["CallOutcome", "Difference", "TwinProgram", "plain"]
@@ -71,12 +71,12 @@ class TwinProgram:
         at: object = None,
     ) -> None:
         """`spec`: the class of a spec or its file. `elf`: the compiled program or its path. `at`: its address."""
-        probe = Simulator(spec)
-        self.program = Program(read_spec(probe.program))
+        read = read_program(spec)
+        self.program = read.program
         self.program_id = address(
             at or self.program.address or key_pair(self.program.name)
         )
-        self.simulator = Simulator(spec, address=self.program_id)
+        self.simulator = Simulator(read.cls, address=self.program_id)
         self.svm = (
             None if elf is None else SvmProgram(self.program, elf, at=self.program_id)
         )

@@ -25,6 +25,7 @@ from mcpsol_py.program import load
 from mcpsol_py.solana.ids import EVENT_CPI_TAG
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing import Outcome, Simulator
+from mcpsol_py.testing.spec_program import read_program
 from tests.functional.targets import failure
 from tests.support.vault_chain import TOKEN, mint_data, token_data
 
@@ -84,11 +85,12 @@ class Oracle:
     def __post_init__(self) -> None:
         self.program = load(self.spec)
         self.address = Pubkey.from_string(self.program.model.address or "")
+        self.spec_class = read_program(self.spec).cls
         self.start()
 
     def start(self) -> None:
         """Begin with no accounts."""
-        self.simulator = Simulator(self.spec)
+        self.simulator = Simulator(self.spec_class)
         self.svm = SvmTransport(features=self.features).svm
         self.svm.with_log_bytes_limit(None)  # so that no event is cut off
         self.svm.add_program(self.address, self.so)

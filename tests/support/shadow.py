@@ -95,7 +95,7 @@ class Shadow(Oracle):
         except DecodeError:
             return None
         known = self.program.instruction(name)
-        if name not in self.simulator.bodies or len(ix.accounts) < len(
+        if name not in self.simulator.spec.bodies or len(ix.accounts) < len(
             known.plan.leaves
         ):
             return None
