@@ -79,8 +79,11 @@ class Wanted:
             report.note(f"{done.file} has it already")
             return
         kept = f"; the old file is {done.backup}" if done.backup is not None else ""
+        instead = (
+            ", in place of another server of that name," if done.is_replaced else ""
+        )
         report.note(
-            f"{self.name} is in {done.file}{kept}. Start {self.client} again to see its tools"
+            f"{name}{instead} is in {done.file}{kept}. Start {self.client} again to see its tools"
         )
 
 

@@ -152,7 +152,8 @@ def _check_required(table: Mapping[str, Any], required: Sequence[str], at: str) 
 def toml_file(path: Path) -> dict[str, Any]:
     """Read a TOML file. Raises SourceError if it cannot be read or is not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        # Editors of Windows begin a file with a mark, which is no TOML.
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (ValueError, RecursionError) as error:

@@ -367,6 +367,11 @@ def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
     ):
         cluster.address(config.wallet)
         return KeypairSigner(cluster.wallet(config.wallet))
+    if is_name(config.wallet) and cluster is None:
+        raise click.UsageError(
+            f'wallet = "{config.wallet}" is a wallet of the local chain, and no program runs there. Name a compiled '
+            "program (`so`), or a key file (`keystore`) for another chain."
+        )
     raise click.UsageError(
         'mode "send" needs a key. Give a key file, keystore = "…" (make one with `idl2mcp wallet new`), a signing '
         'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,11 +23,15 @@ _MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What `install` did to a file. `backup` is a copy of what it held before, if it existed and was changed."""
+    """What `install` did to a file. `backup` is a copy of what it held before, if it existed and was changed.
+
+    `is_replaced`: it had another server of that name.
+    """
 
     file: Path
     backup: Path | None
     is_changed: bool
+    is_replaced: bool = False
 
 
 def install(document: Mapping[str, Any], file: Path) -> Installed:
@@ -54,7 +58,16 @@ def install(document: Mapping[str, Any], file: Path) -> Installed:
         )
     if old == wanted:
         return Installed(file, None, False)
-    return Installed(file, _written(file, mark + text), True)
+    replaced = any(_has(old, path) for path, _ in _members(document, old))
+    return Installed(file, _written(file, mark + text), True, replaced)
+
+
+def _has(old: Any, path: Sequence[str]) -> bool:
+    """Return whether a file has a server at *path* already."""
+    if len(path) < 2:
+        return False  # the inputs of VS Code
+    servers = old.get(path[0])
+    return isinstance(servers, dict) and path[1] in servers
 
 
 def _written(file: Path, text: str) -> Path | None:

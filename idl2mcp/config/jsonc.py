@@ -61,7 +61,7 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
         if not isinstance(node.value, dict):
             at = ".".join(path[:place]) or "the file"
             raise SourceError(
-                f"expected an object, got {type(node.value).__name__}", path=at
+                f"expected an object, got {json.dumps(node.value)[:40]}", path=at
             )
         if key not in node.members:
             return _inserted(text, node, key, _nested(path[place + 1 :], value))

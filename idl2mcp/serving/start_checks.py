@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from mcpsol_py.names import snake
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.policy import ProgramRule
+    from mcpsol_py.bridge.policy import OutflowLimit, ProgramRule
     from mcpsol_py.calls.prepare import ServedProgram
 
 __all__ = ["findings"]
@@ -34,11 +35,25 @@ def _left_out(bridge: Bridge) -> Iterator[str]:
 
 
 def _programs(bridge: Bridge) -> Iterator[str]:
+    if not bridge.box.labels and bridge.registry.catalog is None:
+        yield "no program is served: name one as SOURCE, or in [[program]] of the configuration"
+    yield from _served_twice(bridge)
     for label, served in bridge.box.labels.items():
         if served.program_id is None:
             yield f"{label}: its address is not known, so its calls cannot be built. Give --program-id"
         if served.transport is None:
             yield f"{label}: it has no chain, so its calls are not simulated. Give --url, or a .so with --so"
+
+
+def _served_twice(bridge: Bridge) -> Iterator[str]:
+    served = bridge.box.labels.values()
+    places = Counter((one.program_id, id(one.transport)) for one in served)
+    for one in served:
+        count = places.pop((one.program_id, id(one.transport)), 0)
+        if count > 1 and one.program_id is not None:
+            name = f"{one.program.name} ({one.program_id})"
+            where = f" on {one.cluster}" if one.cluster else ""
+            yield f"{name} is served more than once{where}, so each of its tools has two names"
 
 
 def _unused_rules(bridge: Bridge) -> Iterator[str]:
@@ -56,12 +71,24 @@ def _policy(bridge: Bridge) -> Iterator[str]:
             yield from _unknown_instructions(rule, served[rule.id])
         else:
             yield f"policy: it allows calls of {rule.id}, which is not served here"
+    if not policy.clusters:
+        yield "policy: it allows no chain (clusters), so nothing is sent"
+    allowed = ", ".join(sorted(policy.clusters))
     for key, program in served.items():
         if key not in ruled:
             yield f"policy: it does not list {program.label} ({key}), so calls of it are refused"
-        if program.cluster and program.cluster not in policy.clusters:
-            allowed = ", ".join(sorted(policy.clusters)) or "no chain"
+        if allowed and program.cluster and program.cluster not in policy.clusters:
             yield f"policy: {program.label} is on {program.cluster}, and calls on {allowed} alone are allowed"
+    for mint, limit in policy.limits:
+        yield from _useless_limits(f"policy: outflow.{mint}", limit)
+
+
+def _useless_limits(name: str, limit: OutflowLimit) -> Iterator[str]:
+    most = min(limit.per_call, limit.per_day)
+    if limit.per_call > limit.per_day:
+        yield f"{name}: per_call ({limit.per_call}) is over per_day ({limit.per_day})"
+    if limit.confirm_above is not None and limit.confirm_above >= most:
+        yield f"{name}: confirm_above ({limit.confirm_above}) asks nobody: no call may take more than {most}"
 
 
 def _unknown_instructions(rule: ProgramRule, served: ServedProgram) -> Iterator[str]:

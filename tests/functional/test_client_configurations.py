@@ -314,6 +314,10 @@ async def test_each_client_starts_what_is_installed_for_it(
     assert home in (file.resolve().parents if file.is_absolute() else [home])
     document = read(client, file.read_text())
     assert "counter" in as_client(client, document, {}, "two").args
+    again = cli("install", client, "serve", "counter")
+    assert again.err.startswith(f"idl2mcp is in {file.resolve()}; the old file is ")
+    again = cli("install", client, "serve", "vault")
+    assert again.err.startswith("idl2mcp, in place of another server of that name, is")
     async with Client(as_client(client, document, {}, "one")) as session:
         assert "transfer" in {t.name for t in (await session.list_tools()).tools}
 

@@ -71,6 +71,41 @@ def test_programs_without_a_chain_or_an_address_are_said(cli: Cli) -> None:
     assert "token: its address" not in told
 
 
+def test_a_configuration_that_serves_less_than_it_seems_is_said(cli: Cli) -> None:
+    assert "no program is served" in cli("serve", "--config", cli.write("a", "")).err
+    twice = '[[program]]\nsource = "counter"\n' * 2
+    told = cli("serve", "--config", cli.write("b", twice)).err
+    assert f"counter ({COUNTER}) is served more than once on local" in told
+
+
+def test_limits_that_others_make_useless_are_said(cli: Cli) -> None:
+    limits = "[policy.outflow.SOL]\nper_call = 9\nper_day = 5\nconfirm_above = 7\n"
+    told = cli("serve", "--config", cli.write("a", POLICY + limits)).err
+    assert "outflow.SOL: per_call (9) is over per_day (5)" in told
+    assert "outflow.SOL: confirm_above (7) asks nobody" in told
+    limits = "[policy.outflow.SOL]\nper_call = 9\nper_day = 15\nconfirm_above = 7\n"
+    assert (
+        "outflow.SOL"
+        not in cli("serve", "--config", cli.write("a", POLICY + limits)).err
+    )
+
+
+def test_a_policy_of_no_chain_is_said(cli: Cli) -> None:
+    none = POLICY.replace('clusters = ["devnet"]', "clusters = []")
+    told = cli("serve", "--config", cli.write("a", none)).err
+    assert "policy: it allows no chain (clusters), so nothing is sent" in told
+    assert "is on local" not in told
+
+
+def test_a_wallet_of_a_local_chain_that_does_not_exist_is_said(cli: Cli) -> None:
+    config = f'mode = "send"\nwallet = "@alice"\n[[program]]\nsource = "{cli.idl}"\n'
+    told = cli("serve", "--config", cli.write("a", config)).err
+    assert (
+        'wallet = "@alice" is a wallet of the local chain, and no program runs there'
+        in told
+    )
+
+
 def test_a_bridge_with_nothing_to_look_at_says_nothing(cli: Cli) -> None:
     assert "look at" not in cli("serve", "--demo").err
 

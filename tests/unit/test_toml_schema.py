@@ -28,6 +28,12 @@ from mcpsol_py.toml_schema import (
 KEYS = {"name": TEXT, "size": WHOLE, "tags": TEXTS}
 
 
+def test_a_file_of_a_windows_editor_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "bridge.toml"
+    file.write_bytes(b'\xef\xbb\xbfmode = "build"\r\n')
+    assert toml_file(file) == {"mode": "build"}
+
+
 def test_a_table_of_known_keys_is_returned() -> None:
     table = {"name": "a", "tags": ["x"]}
     assert checked(table, KEYS) == table
