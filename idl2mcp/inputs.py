@@ -27,6 +27,7 @@ from idl2mcp.streams import is_stream, kept_in_file, name_of, read_stream
 from idl2mcp.versions_file import lists_versions, read_versions
 from mcpsol_py.bundled import bundled_programs, bundled_so
 from mcpsol_py.errors import InvalidProgram, SourceError, TransportError, abbr, suggest
+from mcpsol_py.names import clean_text
 from mcpsol_py.solana.address_book import AddressBook
 from mcpsol_py.solana.clusters import CLUSTER_URLS, cluster_url
 from mcpsol_py.solana.ids import KNOWN_MINTS
@@ -459,8 +460,11 @@ def _from_module(text: str, chain: Chain) -> Source:
 
 
 def book_of(source: Source) -> AddressBook:
-    """The names of addresses on the chain of *source*."""
-    return book_at(source.url, source.cluster)
+    """The names of addresses on the chain of *source*, and of its program."""
+    book = book_at(source.url, source.cluster)
+    if source.program_id is not None:
+        book.add_program(str(source.program_id), clean_text(source.model.name, 60))
+    return book
 
 
 def book_at(url: str | None, cluster: LocalCluster | None) -> AddressBook:

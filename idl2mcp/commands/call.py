@@ -237,13 +237,14 @@ class _Call:
     async def _raise_failure(
         self, prepared: PreparedCall, simulated: SimulatedCall
     ) -> None:
-        """Raise the failure of a simulation, with names in its hints."""
+        """Raise the failure of a simulation, with names in it and its hints."""
         from mcpsol_py.calls.hints import raise_failure
 
         try:
             await raise_failure(prepared, simulated)
         except ProgramFailed as error:
             error.hints = tuple(map(self.book.named, error.hints))
+            error.args = (self.book.named(str(error)),)
             raise
 
     async def _unsigned(self, prepared: PreparedCall) -> str:

@@ -16,7 +16,7 @@ from mcpsol_py.calls.balances import SOL, decimals_of, readable
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import PolicyError, TransportError
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, snake
 from mcpsol_py.solana.address_book import AddressBook
 
 __all__ = ["PolicyTool", "learn_decimals"]
@@ -73,7 +73,10 @@ class PolicyTool:
         if stopped:
             words.append(f"The wallet is stopped: {stopped}")
         programs_allowed = [
-            {"id": rule.id, "instructions": sorted(rule.instructions)}
+            {
+                "id": rule.id,
+                "instructions": _instructions(rule, _served(rule, programs)),
+            }
             for rule in self.policy.programs
         ]
         return {
@@ -110,10 +113,28 @@ def _limit_row(
     return row
 
 
+def _served(
+    rule: ProgramRule, programs: Sequence[ServedProgram]
+) -> ServedProgram | None:
+    return next((one for one in programs if str(one.program_id) == rule.id), None)
+
+
+def _instructions(rule: ProgramRule, served: ServedProgram | None) -> list[str]:
+    """Return the instructions that a rule allows, as the program's tools are called, or as the owner wrote them."""
+    known = (
+        {}
+        if served is None
+        else {snake(name): name for name in served.program.instructions}
+    )
+    return sorted(
+        known.get(snake(name), name) for name in rule.written or rule.instructions
+    )
+
+
 def _program_words(
     rule: ProgramRule, programs: Sequence[ServedProgram], book: AddressBook
 ) -> str:
-    served = next((one for one in programs if str(one.program_id) == rule.id), None)
+    served = _served(rule, programs)
     name = (
         book.shown(rule.id) if served is None else clean_text(served.program.name, 60)
     )
@@ -121,7 +142,7 @@ def _program_words(
     what = (
         "every instruction"
         if every
-        else ", ".join(sorted(rule.instructions)) or "nothing"
+        else ", ".join(_instructions(rule, served)) or "nothing"
     )
     words = f"Program {name}: {what}"
     if rule.writable is not None:

@@ -108,6 +108,9 @@ class ProgramRegistry:
             client=self._client,
             joined=None if self.catalog is None else self._joined,
         )
+        for served in self.box.programs:
+            if served.program_id is not None:
+                served.book.add_program(str(served.program_id), served.label)
 
     def _join(self, joined: list[ServedProgram]) -> None:
         """Serve *joined*, the programs of the catalogue that are used now, beside the owner's."""

@@ -175,7 +175,7 @@ def for_client(structured: dict[str, Any] | None) -> dict[str, Any] | None:
     if "signature" in out:
         out = without(out, *_OF_THE_BUILD)
     if "simulation" in out:
-        out["simulation"] = _short_simulation(out["simulation"], landed="events" in out)
+        out["simulation"] = _short_simulation(out["simulation"], landed="slot" in out)
     return out
 
 

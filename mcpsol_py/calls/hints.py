@@ -48,8 +48,9 @@ _SIDES = re.compile(
 _LAMPORTS = re.compile(r"insufficient lamports ([0-9]{1,20}), need ([0-9]{1,20})")
 #: First or last words in the names of instructions that create an account.
 _CREATES = frozenset(("init", "initialize", "create", "open", "register", "new", "add"))
-#: The System program's errors if the account to create exists.
+#: The errors of the System program and Anchor if the account to create exists.
 _IN_USE = (
+    "AccountDiscriminatorAlreadySet",
     "AccountAlreadyInUse",
     "AccountAlreadyInitialized",
     "AlreadyInUse",

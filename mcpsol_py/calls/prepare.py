@@ -278,14 +278,22 @@ def _with_others(
     wallet: bool,
     online: bool,
 ) -> MissingAccount:
-    """Return *error* with the other accounts that must be given and are not in *accounts*."""
+    """Return *error* with the other accounts that must be given and are not in *accounts*.
+
+    If its account is filled in once those are known, the first of them is to blame.
+    """
     given, _ = ix.plan.collect(accounts)
     named = forms(error.account)
-    others = [
+    missing = [
         leaf.name
         for leaf in ix.plan.must_give(wallet=wallet, online=online)
-        if leaf.index not in given and leaf.name not in named
+        if leaf.index not in given
     ]
+    others = [name for name in missing if name not in named]
+    if others and others == missing:
+        first, *rest = others
+        why = f"nothing fills it in, and {error.account} follows from what is given"
+        return MissingAccount(error.instruction, first, why, also=rest)
     return MissingAccount(error.instruction, error.account, error.why, also=others)
 
 

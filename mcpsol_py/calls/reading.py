@@ -344,6 +344,20 @@ async def balances(
     return await _balances_of(transport, owner, mints)
 
 
+async def _own_tokens(
+    transport: Transport, key: Pubkey, account: Account | None
+) -> list[dict[str, str]]:
+    """Return what *account*, at *key*, holds if it is a token account: it is easily taken for its owner."""
+    token = read_token_account(account)
+    if token is None:
+        return []
+    (mint,) = await transport.get_accounts([token.mint])
+    decimals = decimals_of(mint)
+    row = _balance(str(token.mint), token.amount, decimals, key)
+    note = "this token account itself; its owner has the others"
+    return [{**row, "owner": str(token.owner), "note": note}]
+
+
 async def _all_balances(transport: Transport, owner: Pubkey) -> dict[str, Any]:
     found = await _token_accounts(transport, owner)
     held = [(key, token) for key, token in found if token.amount]
@@ -356,6 +370,7 @@ async def _all_balances(transport: Transport, owner: Pubkey) -> dict[str, Any]:
         _balance(str(token.mint), token.amount, decimals[token.mint], key)
         for key, token in listed
     ]
+    rows += await _own_tokens(transport, owner, wallet)
     result: dict[str, Any] = {"balances": [_sol_balance(owner, wallet), *rows]}
     if len(held) > len(listed):
         result["more"] = len(held) - len(listed)
@@ -381,6 +396,7 @@ async def _balances_of(
         )
         for mint in mints
     ]
+    rows += await _own_tokens(transport, owner, wallet)
     return {"balances": [_sol_balance(owner, wallet), *rows]}
 
 

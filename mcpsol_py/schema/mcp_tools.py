@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from mcpsol_py.errors import UnknownName
+from mcpsol_py.errors import EncodeError, UnknownName, abbr, suggest
 from mcpsol_py.items import items_by_name, names_of, without_nulls
 from mcpsol_py.model.program import AccountGroup, AccountItem, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
@@ -199,7 +199,10 @@ def _account_names(
         return {}
     known = names_of(items)
     if not isinstance(given, dict):
-        raise UnknownName("account object", str(given)[:40], known, where=where)
+        raise EncodeError(
+            f"expected an object of accounts by name, got {abbr(given)}. {suggest('', known)}",
+            path=where,
+        )
     names = tool.accounts_named(items)
     out: dict[str, Any] = {}
     for key, value in given.items():

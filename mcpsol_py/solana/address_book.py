@@ -29,6 +29,8 @@ _AMOUNT = r"(?<![0-9,])-?[0-9][0-9,]{0,40}"
 _AMOUNTS = re.compile(
     rf"(?P<amount>{_AMOUNT}) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
 )
+#: A program's address alone: without a name before it, or after it in brackets.
+_PROGRAM = re.compile(rf"(?<!· )\b([Pp]rogram) ({_ADDRESS})(?![0-9A-Za-z])")
 #: As many names are looked for one by one.
 _FEW = 40
 _SOL = "SOL"
@@ -69,7 +71,7 @@ class AddressBook:
     """The names on the chain *cluster*. *own* and *local* are names (without "@") -> addresses, looked up on use.
 
     *make* returns the address of a name that nobody has, or raises SourceError: a local chain without a setup makes
-    wallets. `decimals` are by mint; whoever reads a mint adds to it.
+    wallets. `decimals` are by mint; whoever reads a mint adds to it. Whoever serves a program adds its name.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class AddressBook:
         self._mints = {name: address for name, (address, _) in mints.items()}
         self.decimals: dict[str, int] = dict(mints.values())
         self.decimals[_SOL] = 9
+        self._programs: dict[str, str] = {}
         self._shown: tuple[int, dict[str, str]] = (-1, {})
 
     # --- from names to addresses -------------------------------------------------------------------
@@ -136,6 +139,10 @@ class AddressBook:
     def _is_given(self, name: str) -> bool:
         return name[1:] in self._own or name[1:] in self._local
 
+    def add_program(self, address: str, name: str) -> None:
+        """Show *name* beside the address of a program that is none of the known ones."""
+        self._programs[address] = name
+
     # --- from addresses to names -------------------------------------------------------------------
 
     def name_of(self, address: str) -> str | None:
@@ -170,7 +177,12 @@ class AddressBook:
         return f"{ui_amount(amount, decimals)} {self.shown(mint)}"
 
     def named(self, text: str) -> str:
-        """Return *text* with names for its addresses, and amounts with the decimals of their mints."""
+        """Return *text* with names for its addresses, and amounts with the decimals of their mints.
+
+        A program's name stands beside its address: others may call their programs the same.
+        """
+        if "rogram " in text:
+            text = _PROGRAM.sub(self._program_text, text)
         if "base units of " in text or " lamports" in text:
             text = _AMOUNTS.sub(self._amount_text, text)
         names = self._by_address()
@@ -180,6 +192,13 @@ class AddressBook:
         for address in filter(text.__contains__, names):
             text = _with_name(text, address, names[address])
         return text
+
+    def _program_text(self, found: re.Match[str]) -> str:
+        word, address = found.groups()
+        name = ids.PROGRAM_NAMES.get(address) or self._programs.get(address)
+        if name is None or address in self._by_address():
+            return found[0]
+        return f"{word} {name} ({address})"
 
     def _amount_text(self, found: re.Match[str]) -> str:
         mint = found["mint"] or _SOL

@@ -210,6 +210,51 @@ async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> 
     assert hint.startswith(f"The fee payer {poor} has no SOL on local")
 
 
+async def test_what_must_be_given_is_named_and_not_what_follows_from_it() -> None:
+    config = BridgeConfig([ProgramEntry("vault", Chain())], wallet="@alice", demo=True)
+    made, _ = make_bridge(config)
+    reply = await made.call("deposit", {"amount": "1"})
+    assert reply.text.startswith("deposit.mint: the account's address is missing")
+    assert (reply.details["account"], reply.details["also"]) == ("mint", [])
+
+
+async def test_accounts_that_are_no_object_are_refused_with_their_names(
+    demo: Bridge,
+) -> None:
+    reply = await demo.call("vault_initialize", {"accounts": "@coin"})
+    assert reply.text.startswith(
+        "vault_initialize.accounts: expected an object of accounts by name, got '@coin'. Available: vault, tokens, mint"
+    )
+
+
+async def test_a_program_that_fails_has_its_name(demo: Bridge) -> None:
+    program = demo.box.labels["counter"].program_id
+    reply = await demo.call(
+        "counter_increment", {"amount": "1", "accounts": {"authority": "@mallory"}}
+    )
+    assert reply.text.startswith(f"program counter ({program}) failed with ")
+
+
+async def test_what_a_second_creation_finds_is_named(demo: Bridge) -> None:
+    begin = (
+        "counter_initialize",
+        {"start": "1", "accounts": {"authority": "@mallory"}},
+    )
+    made = await demo.call(*begin)
+    assert made.structured is not None
+    address = made.structured["accounts"][0]["address"]
+    local = demo.box.labels["counter"].transport
+    assert local is not None
+    message = VersionedTransaction.from_bytes(
+        b64decode(made.structured["transaction"])
+    ).message
+    await local.send(VersionedTransaction(message, [wallet("mallory")]))
+    again = await demo.call(*begin)
+    assert hints(again) == [
+        f"counter ({address}) already exists, and this call would create it."
+    ]
+
+
 async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() -> None:
     from mcpsol_py.client.keys import KeypairSigner
 

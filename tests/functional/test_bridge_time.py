@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.tokens import TokenAccount
+from tests.functional.cli import TOKEN_IDL
 
 PROGRAMS = ("counter", "x402")
 SETUP = """
@@ -193,6 +196,23 @@ async def test_the_policy_can_be_read_with_what_is_spent_and_left(
     assert "spent today: 0.000005 @usdc, left: 49.999995 @usdc" in reply.text
     assert "The wallet is @alice" in reply.text
     assert "Program counter: every instruction." in reply.text
+
+
+async def test_the_policy_names_instructions_as_tools_do(tmp_path: Path) -> None:
+    """An owner may write them in another case."""
+    first, *others = TOKEN_IDL["instructions"]
+    renamed = {**TOKEN_IDL, "instructions": [{**first, "name": "moveTokens"}, *others]}
+    idl = tmp_path / "token.json"
+    idl.write_text(json.dumps(renamed))
+    rule = {"id": TOKEN_IDL["address"], "instructions": ["move_tokens", "Mint_To"]}
+    policy = {"clusters": ["local"], "program": [rule]}
+    entries = [ProgramEntry(str(idl), Chain()), ProgramEntry("counter", Chain())]
+    config = BridgeConfig(entries, mode="send", wallet="@alice", policy=policy)
+    made, _ = make_bridge(config)
+    reply = await made.call("policy", {})
+    name = made.box.labels["token"].program.name
+    assert f"Program {name}: Mint_To, moveTokens." in reply.text
+    assert found(reply)["programs"][0]["instructions"] == ["Mint_To", "moveTokens"]
 
 
 async def test_a_bridge_that_sends_nothing_has_no_policy_to_read() -> None:

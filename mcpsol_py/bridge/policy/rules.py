@@ -93,7 +93,8 @@ def cluster_of(genesis_hash: str, url: str = "") -> str:
 class ProgramRule:
     """A program that may be called.
 
-    `writable` None allows any account that the instruction names. `hands_over` allows the program
+    `instructions` are in snake case, `written` as the owner wrote them. `writable` None allows any
+    account that the instruction names. `hands_over` allows the program
     to replace the wallet's address in its own accounts by another one.
     """
 
@@ -101,6 +102,7 @@ class ProgramRule:
     instructions: frozenset[str]
     writable: frozenset[str] | None = None
     hands_over: bool = False
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ class Policy:
         if "*" not in allowed and snake(instruction) not in allowed:
             raise PolicyError(
                 "program.instructions",
-                f"of program {program_id} the policy allows {_listed(allowed)}, and not {instruction}",
+                f"of program {program_id} the policy allows {_listed(rule.written or allowed)}, and not {instruction}",
             )
         return rule
 
@@ -406,7 +408,10 @@ def _rule(item: Any, path: str, addresses: _Addresses) -> ProgramRule:
         writable = frozenset(
             addresses.read(a, f"{path}.writable[{i}]") for i, a in listed
         )
-    return ProgramRule(program_id, names, writable, table.get("hands_over", False))
+    written = tuple(table["instructions"])
+    return ProgramRule(
+        program_id, names, writable, table.get("hands_over", False), written
+    )
 
 
 def _limit(item: Any, path: str) -> OutflowLimit:

@@ -90,6 +90,14 @@ async def test_errors_and_sent_calls_say_nothing_twice(counter: Bridge) -> None:
         "instruction",
     } <= content.keys()
     assert not {"data", "accounts"} & content.keys()
+    changes = content["simulation"]["balance_changes"]
+    assert all(row.keys() <= {"address", "owner", "mint", "change"} for row in changes)
+    await counter.call("decrement", {"amount": "1"})
+    quiet = tool_result(await counter.call("close", {}))["structuredContent"]
+    assert "events" not in quiet
+    assert "succeeded" not in quiet["simulation"]
+    assert all("before" not in row for row in quiet["simulation"]["balance_changes"])
+    await counter.call("initialize", {"start": "1"})
     failed = tool_result(await counter.call("initialize", {"start": "1"}))
     text, details = (part["text"] for part in failed["content"])
     facts = json.loads(details)

@@ -279,6 +279,22 @@ async def test_all_tokens_of_an_owner_where_no_mint_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize("mints", [None, [key(5)], [key(6)]])
+async def test_the_balance_of_a_token_account_is_its_own(
+    mints: list[Pubkey] | None,
+) -> None:
+    from mcpsol_py.client.svm import SvmTransport
+
+    chain, owner = SvmTransport(), key(1)
+    chain.set_account(key(20), token_account(key(5), owner, 7, TOKEN_PROGRAM))
+    found = (await reading.balances(chain, key(20), mints))["balances"]
+    (row,) = [
+        row for row in found if row["address"] == str(key(20)) and row["mint"] != "SOL"
+    ]
+    assert (row["mint"], row["amount"], row["owner"]) == (str(key(5)), "7", str(owner))
+    assert "this token account" in row["note"]
+
+
 # --- where fields stand
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.errors import UnknownName
+from mcpsol_py.errors import EncodeError, UnknownName
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
 from mcpsol_py.schema.json_schema import PROFILES
@@ -242,7 +242,6 @@ def test_strict_clients_give_null_for_what_they_leave_out() -> None:
         ({"prize": "5"}, "prize"),
         ({"accounts": {"onwer": KEY}}, "onwer"),
         ({"accounts": {"common": {"mnt": KEY}}}, "mnt"),
-        ({"accounts": [KEY]}, "11111"),
         ({"remaining_accounts": {"takers": []}}, "takers"),
         ({"remaining_accounts": 5}, "5"),
     ],
@@ -254,6 +253,12 @@ def test_unknown_names_are_refused_with_the_known_ones(
         ToolMap(MODEL).call("placeOrder", arguments)
     assert what in str(caught.value)
     assert caught.value.candidates
+
+
+def test_accounts_that_are_no_object_are_refused_with_the_known_ones() -> None:
+    with pytest.raises(EncodeError, match="Available: owner, market") as caught:
+        ToolMap(MODEL).call("placeOrder", {"accounts": [KEY]})
+    assert caught.value.path == "placeOrder.accounts"
 
 
 def test_unknown_tools_and_profiles() -> None:

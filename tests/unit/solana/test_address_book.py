@@ -76,6 +76,26 @@ def test_a_book_of_few_names_and_one_of_many_show_a_text_alike(
     assert few.named(text) == full.named(text)
 
 
+def test_a_program_has_its_name_beside_its_address() -> None:
+    book = AddressBook("mainnet", {"shop": MINE})
+    token = f"program SPL Token ({ids.TOKEN_PROGRAM})"
+    assert book.named(f"program {ids.TOKEN_PROGRAM} failed") == f"{token} failed"
+    assert book.named(f"{token} failed") == f"{token} failed"
+    other = str(Pubkey(bytes([9] * 32)))
+    assert book.named(f"of program {other}") == f"of program {other}"
+    book.add_program(other, "counter")
+    assert book.named(f"of program {other}") == f"of program counter ({other})"
+    # A summary begins with the name.
+    assert (
+        book.named(f"counter · a · program {other}") == f"counter · a · program {other}"
+    )
+    book.add_program(ids.TOKEN_PROGRAM, "evil")
+    assert book.named(f"program {ids.TOKEN_PROGRAM}") == token
+    # The owner's name comes first.
+    book.add_program(MINE, "other")
+    assert book.named(f"program {MINE}") == "program @shop"
+
+
 def test_a_name_has_a_form() -> None:
     assert is_name("@alice_usdc")
     assert not any(map(is_name, ("@Alice", "alice", "@", "@1a", 5, "@" + "a" * 33)))

@@ -236,6 +236,14 @@ def test_a_limit_that_is_no_number_of_units_is_refused(limits: str, path: str) -
     assert caught.value.path == path
 
 
+def test_a_refusal_names_instructions_as_the_owner_wrote_them() -> None:
+    rule = {"id": MINT, "instructions": ["closeAccount", "Transfer"]}
+    made = Policy.read({"clusters": ["local"], "program": [rule]})
+    assert made.check_target("local", MINT, "close_account").id == MINT
+    with pytest.raises(PolicyError, match="allows Transfer, closeAccount, and not"):
+        made.check_target("local", MINT, "mintTo")
+
+
 @pytest.mark.parametrize(
     "token",
     [
