@@ -65,7 +65,8 @@ class Bridge:
     *wallet*: the address that acts and pays if no other is given (its key is not needed to build). *signer*, *policy*
     and *audit* are for mode "send"; without a signer that mode is refused. *names* turns local names into addresses;
     *known_names* are those that exist, name -> address (looked up on use). *address_names* are the owner's own, for all
-    chains. *client*: as in Toolbox. *catalog*: programs that join when they are used.
+    chains. *client*: as in Toolbox. *catalog*: programs that join when they are used. *books*: the names of another
+    bridge of the same programs.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Bridge:
         client: str = "default",
         address_names: Mapping[str, str] = MappingProxyType({}),
         catalog: CatalogPrograms | None = None,
+        books: dict[str, AddressBook] | None = None,
     ) -> None:
         if mode == "send" and signer is None:
             raise PolicyError("mode", 'mode "send" needs a wallet that signs')
@@ -104,6 +106,7 @@ class Bridge:
             client=client,
             address_names=address_names,
             catalog=catalog,
+            books=books,
         )
         self.catalog = catalog
         #: Called after each call with the tool, "ok" or the error's reason, and the seconds that it took.
@@ -119,6 +122,19 @@ class Bridge:
             rules = PolicyTool(self.policy, self.audit, str(signer.address))
         self._read_tools = ReadTools(
             self.registry, lambda tool: self.price(tool), rules
+        )
+
+    def that_builds(self) -> Bridge:
+        """Return a bridge of the same programs and names in mode "build"."""
+        known = self.registry
+        return Bridge(
+            self.box.programs,
+            surface="full",
+            wallet=self.wallet,
+            names=known.names,
+            known_names=known.local_names if known.is_named else None,
+            address_names=known.own_names,
+            books=known.books,
         )
 
     # --- the programs --------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class ProgramRegistry:
         client: str,
         address_names: Mapping[str, str],
         catalog: CatalogPrograms | None = None,
+        books: dict[str, AddressBook] | None = None,
     ) -> None:
         self.mode: Mode = mode
         self.names: NameResolver = names or unresolved
@@ -77,9 +78,10 @@ class ProgramRegistry:
             known_names if known_names is not None else {}
         )
         self.own_names = address_names
-        self._books: dict[str, AddressBook] = {}
+        #: The names on each chain, by cluster. A program has one book, so bridges of the same programs share them.
+        self.books: dict[str, AddressBook] = {} if books is None else books
         self.changes: list[Callable[[str], None]] = []
-        self._named = known_names is not None
+        self.is_named = known_names is not None
         self._wallet, self._client = wallet, client
         self._surface: Surface = surface
         #: label -> the hash of the model that the bridge started with
@@ -103,7 +105,7 @@ class ProgramRegistry:
             mode=self.mode,
             surface=self._surface,
             wallet=self._wallet,
-            names=self._named,
+            names=self.is_named,
             names_everywhere=bool(self.own_names),
             client=self._client,
             joined=None if self.catalog is None else self._joined,
@@ -145,7 +147,7 @@ class ProgramRegistry:
 
     def book(self, cluster: str) -> AddressBook:
         """Return the names on a chain. Names of the local chain mean nothing on another."""
-        found = self._books.get(cluster)
+        found = self.books.get(cluster)
         if found is None:
             local = self.local_names if cluster == "local" else {}
             make = (
@@ -153,7 +155,7 @@ class ProgramRegistry:
                 if cluster == "local" and self.names is not unresolved
                 else None
             )
-            found = self._books[cluster] = AddressBook(
+            found = self.books[cluster] = AddressBook(
                 cluster, self.own_names, local, make
             )
         return found
@@ -170,7 +172,7 @@ class ProgramRegistry:
 
     def names_of(self, served: ServedProgram) -> NameResolver:
         """Return the resolver for the accounts of a call of *served*."""
-        by_caller = served.cluster == "local" and not self._named
+        by_caller = served.cluster == "local" and not self.is_named
         return self.names if by_caller else served.book.resolve
 
     def label_of(self, served: ServedProgram) -> str:

@@ -141,7 +141,7 @@ def test_what_is_not_there_is_404(url: str) -> None:
     for path in (
         "/tools/nothing",
         "/programs/nothing",
-        "/account?program=counter&address=" + key("alice"),
+        "/account?program=counter&address=" + key("somebody else"),
     ):
         assert ask(f"{url}{path}")[0] == 404
 

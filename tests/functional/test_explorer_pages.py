@@ -13,7 +13,9 @@ from urllib.parse import urlencode
 import pytest
 from mcp import Client
 from playwright.sync_api import Browser, Page
+from solders.keypair import Keypair
 
+from idl2mcp.local_cluster import wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.site import Site
@@ -26,6 +28,7 @@ from tests.oracles.environment import ORACLES
 from tests.support.http_bridge import ask, http_server
 
 AXE = ORACLES / "node_modules" / "axe-core" / "axe.min.js"
+SPL_TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 BROWSER: Any = {"Accept": "text/html,*/*"}
 LONG = "an_instruction_" + "x" * 120
 
@@ -86,6 +89,53 @@ async def test_home_says_how_a_client_connects(url: str) -> None:
     entry = config["mcpServers"]["idl2mcp"]
     async with Client(entry["url"]) as client:
         assert (await client.list_tools()).tools
+
+
+NAMED = """
+wallet = "@treasury"
+setup = "setup.toml"
+[[program]]
+source = "counter"
+[[program]]
+source = "token.json"
+[names]
+treasury = "{alice}"
+"""
+SETUP = """
+[wallets]
+alice = 10
+[mints.usdc]
+[tokens.alice_usdc]
+mint = "@usdc"
+owner = "@alice"
+amount = 5
+"""
+
+
+async def test_names_are_the_same_on_pages_and_for_clients(cli: Cli) -> None:
+    """A page was once enough for clients to lose every name."""
+    cli.write("setup.toml", SETUP)
+    cli.write("token.json", TOKEN_IDL)
+    config = cli.write("b.toml", NAMED.format(alice=wallet("alice").pubkey()))
+    with http_server(cli, "--config", config) as url:
+        async with Client(f"{url}/mcp") as client:
+
+            async def balance() -> Any:
+                arguments = {"address": "@treasury", "mints": ["@usdc"]}
+                result = await client.call_tool("get_balance", arguments)
+                assert not result.is_error, result
+                return result.structured_content
+
+            before = await balance()
+            assert set(before["names"].values()) == {
+                "@treasury",
+                "@usdc",
+                "@alice_usdc",
+            }
+            assert "@treasury" in get(url, "/account?address=@treasury")
+            fields = {"start": "1", "accounts.authority": "@treasury"}
+            assert "It would succeed" in form(url, "counter_initialize", **fields)
+            assert await balance() == before
 
 
 def test_a_token_is_named_on_the_home_page_and_never_shown(cli: Cli) -> None:
@@ -161,6 +211,41 @@ def test_programs_get_the_server_s_own_answers(url: str) -> None:
     assert (
         "<html" not in ask(f"{url}/.well-known/oauth-protected-resource", **BROWSER)[1]
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "heading", "says"),
+    [
+        ("@alice", "Wallet", "Tokens"),
+        ("@alice_coin", "Token account", "Amount"),
+        ("@coin", "Mint", "Decimals 6"),
+        (SPL_TOKEN, "Program", "SPL Token"),
+    ],
+)
+def test_any_account_has_a_page(
+    cli: Cli, address: str, heading: str, says: str
+) -> None:
+    """The programs that are served know none of them."""
+    with http_server(cli, "--demo") as url:
+        page = get(url, f"/lookup?what={address}")
+        assert f"<h1>{heading}</h1>" in page
+        assert says in " ".join(text_of(page).split())
+        assert "/accounts/counter" not in page
+
+
+def test_an_account_that_does_not_exist_is_said(url: str) -> None:
+    nothing = Keypair.from_seed(bytes([9] * 32)).pubkey()
+    status, page = ask(f"{url}/account?address={nothing}", **BROWSER)
+    assert status == 404
+    assert "no account is at this address on local" in page
+
+
+def test_a_bridge_without_programs_has_pages_too(cli: Cli) -> None:
+    with http_server(cli, "--config", cli.write("empty.toml", "")) as url:
+        status, page = ask(f"{url}/account?address={SPL_TOKEN}", **BROWSER)
+        assert (status, "no chain is configured" in page) == (404, True)
+        assert "<h1>" in get(url, "/")
+        assert "<h1>" in get(url, "/search?q=x")
 
 
 @pytest.mark.parametrize("what", ["", "x", "@nobody", "1" * 44, "5" * 87, "<b>"])

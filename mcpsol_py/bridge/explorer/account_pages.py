@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from mcpsol_py.bridge.explorer.any_account import account_facts, any_account
 from mcpsol_py.bridge.explorer.content import (
     Block,
     Cell,
@@ -22,11 +26,10 @@ from mcpsol_py.bridge.explorer.rendering import (
     json_text,
 )
 from mcpsol_py.bridge.explorer.site import Site, price_notice
-from mcpsol_py.calls.balances import ui_amount
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.reading import accounts_of, read_account
 from mcpsol_py.calls.reading import address as read_address
-from mcpsol_py.errors import McpsolError, SourceError
+from mcpsol_py.errors import DecodeError, McpsolError, SourceError
 from mcpsol_py.names import clean_text
 
 __all__ = ["account_page", "accounts_page"]
@@ -53,42 +56,81 @@ async def accounts_page(site: Site, renderer: Renderer, label: str) -> HtmlPage:
     return renderer.content(PageContent("Accounts", about, blocks), back=back, here="/")
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An account, and the program that is asked about it: its own, if `is_own`, or another one on its chain."""
+
+    label: str
+    served: ServedProgram
+    key: Pubkey
+    account: Account
+    is_own: bool
+
+
 async def account_page(
     site: Site, renderer: Renderer, query: Mapping[str, str]
 ) -> HtmlPage:
-    """Return the page of the account that *query* names by `program` and `address`."""
-    labels = site.box.labels
+    """Return the page of the account that *query* names by `address`, and perhaps by `program`."""
     text = query.get("address", "").strip()[:100]
-    label = query.get("program", "")
-    if label not in labels:
-        label = await _owner(site, text)
-    served = labels[label]
-    name = clean_text(served.program.name, 100)
-    back = [
-        (f"/programs/{quote(label)}", name),
-        (f"/accounts/{quote(label)}", "Accounts"),
-    ]
     try:
-        content = await _account(site, served, text)
+        found = await _found(site, query.get("program", ""), text)
+        content = await _content(site, found)
     except McpsolError as error:
         facts = FactsBlock("", [("Address", Cell(text, "code"))])
         content = PageContent("Account", str(error), [facts], state="bad")
-        return renderer.content(content, status=404, back=back, here="/")
+        return renderer.content(content, status=404, here="/")
+    back = []
+    if found.is_own:
+        name = clean_text(found.served.program.name, 100)
+        back = [
+            (f"/programs/{quote(found.label)}", name),
+            (f"/accounts/{quote(found.label)}", "Accounts"),
+        ]
     return renderer.content(content, back=back, here="/")
 
 
-async def _owner(site: Site, text: str) -> str:
-    """Return the label of the program that owns the account at an address, or the first one."""
+async def _found(site: Site, label: str, text: str) -> _Found:
+    """Return the account at an address or name: on the chain of the program *label*, or on any.
+
+    Raises McpsolError if no chain has it.
+    """
     labels = site.box.labels
-    with suppress(McpsolError):
-        key = read_address(site.build.names(text), "address")
-        for label, served in labels.items():
-            if served.transport is None:
-                continue
+    places = {label: labels[label]} if label in labels else labels
+    error: McpsolError = SourceError("no chain is configured")
+    other: _Found | None = None
+    for name, served in places.items():
+        if served.transport is None:
+            continue
+        try:
+            key = read_address(site.resolved(served, text), "address")
             (account,) = await served.transport.get_accounts([key])
-            if account is not None and account.owner == served.program_id:
-                return label
-    return next(iter(labels))
+        except McpsolError as failed:
+            error = failed
+            continue
+        if account is None:
+            on = f" on {served.cluster}" if served.cluster else " on its chain"
+            error = SourceError(f"no account is at this address{on}")
+            continue
+        found = _Found(name, served, key, account, account.owner == served.program_id)
+        if found.is_own:
+            return found
+        other = other or found
+    if other is None:
+        raise error
+    return other
+
+
+async def _content(site: Site, found: _Found) -> PageContent:
+    """Return the content of an account's page. Raises McpsolError if the chain cannot be read."""
+    served, key, account = found.served, found.key, found.account
+    if not found.is_own:
+        return await any_account(site, served, key, account)
+    try:
+        return await _decoded(site, served, key, account)
+    except DecodeError as error:
+        return await any_account(
+            site, served, key, account, clean_text(str(error), 500)
+        )
 
 
 def _shown_fields(row: Mapping[str, Any]) -> Any:
@@ -117,33 +159,23 @@ async def _accounts_of_type(
     return TableBlock(heading, ("Address", "Fields"), rows, empty="None on this chain.")
 
 
-async def _account(site: Site, served: ServedProgram, text: str) -> PageContent:
-    """Return the content of an account's page. Raises McpsolError if it cannot be read."""
+async def _decoded(
+    site: Site, served: ServedProgram, key: Pubkey, account: Account
+) -> PageContent:
+    """Return the content of the page of an account of *served*. Raises DecodeError if it is no account of its types."""
     about = f"An account of {clean_text(served.program.name, 100)}."
-    key = read_address(site.build.names(text), "address")
-    if served.transport is None:
-        raise SourceError("no chain is configured for this program")
-    (account,) = await served.transport.get_accounts([key])
-    name = ""
-    if account is not None:
-        name = served.program.read_account(bytes(account.data)).name
+    name = served.program.read_account(bytes(account.data)).name
     price = site.account_price(served, "get", name)
     if price is not None:
         return PageContent(name, about, [TextBlock("", price_notice(price))])
     found = await read_account(served, name, key)
-    facts: list[tuple[str, Cell]] = [("Address", site.address_cell(str(key)))]
-    page = site.public_page(served, "address", str(key))
-    if page:
-        facts.append(("Elsewhere", Cell("Solana Explorer", href=page)))
-    if account is not None:
-        facts.append(("Balance", Cell(f"{ui_amount(account.lamports, 9)} SOL")))
-        facts.append(("Size", Cell(f"{len(bytes(account.data)):,} bytes")))
     values: list[tuple[str, Cell]] = []
     for field, value in _shown_fields(found).items():
         if isinstance(value, str):  # it may be an address
             values.append((str(field), site.address_cell(value)))
         else:
             values.append((str(field), Cell(json_text(value), "code")))
+    facts = account_facts(site, served, key, account)
     blocks: list[Block] = [FactsBlock("", facts), FactsBlock("Fields", values)]
     blocks += [TextBlock("", note) for note in found.get("notes", ())]
     return PageContent(str(found["type"]), about, blocks)

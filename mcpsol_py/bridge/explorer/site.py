@@ -73,13 +73,7 @@ class Site:
         """
         box = self.bridge.box
         if self._built is None or self._built[0] is not box:
-            build = Bridge(
-                box.programs,
-                mode="build",
-                surface="full",
-                wallet=self.bridge.wallet,
-                names=self.bridge.names,
-            )
+            build = self.bridge.that_builds()
             build.observe = self._observe_page
             self._built = box, build
         return self._built[1]
@@ -93,6 +87,13 @@ class Site:
     def local_names(self) -> list[str]:
         """The names that may be typed instead of an address, sorted."""
         return sorted(self._names)
+
+    def resolved(self, served: ServedProgram, text: str) -> str:
+        """Return the address that *text* names on the chain of *served*; other text is returned unchanged.
+
+        Raises SourceError for an unknown name.
+        """
+        return str(self.build.registry.names_of(served)(text))
 
     # --- calls ---------------------------------------------------------------------------------
 
