@@ -137,6 +137,18 @@ _HOW: dict[
 }
 
 
+#: Calls that Python programmers know, with what a body has in their place.
+_NO_CALL = {
+    **dict.fromkeys(("sum", "all", "any", "sorted", "reversed"), "write a loop"),
+    **dict.fromkeys(("int", "float", "round"), "convert numbers by u64(…)"),
+    **dict.fromkeys(("pow", "divmod"), "write the operators"),
+    "abs": "write -x if x < 0 else x",
+    "bool": "compare, as in x != 0",
+    "bytes": "take parts of data, and compare values as they are",
+    "isinstance": "a value that may be None is checked by `is None`",
+    "print": "emit an event",
+    "Pubkey": "make addresses at the top of the module, as in NAME = Pubkey(…)",
+}
 #: The seeds of an address at most; the bump is one more.
 _MOST_SEEDS = 15
 #: The expressions that are an int in Python.
@@ -221,7 +233,15 @@ class Calls:
                 return self.expressions.data.method(node, receiver, name)
             case ast.Attribute(receiver, name) if name in _HOW:
                 return self._arithmetic_method(node, receiver, name)
+            case ast.Attribute(ast.Name(program), name) if (
+                name in PROGRAM_CALLS | ASSOCIATED_CALLS
+                and program in self.context.accounts
+            ):
+                why = f"{program}.{name}(…) is a statement of its own: it has no value"
+                raise self.stopped(node, why)
         shown = ast.unparse(node.func)
+        if shown in _NO_CALL:
+            raise self.stopped(node, f"bodies have no {shown}: {_NO_CALL[shown]}")
         near = suggest(shown, [*self.context.scope.names, *self.context.scope.members])
         raise self.stopped(node, f"{shown}(…) is not known in a body. {near}".strip())
 
@@ -330,6 +350,9 @@ class Calls:
             )
             return tree.Range(first, last, tree.Counter(U64))
         why = f"the bounds of a loop are numbers, not {type_name(kind)}"
+        for side, found in ((start, first), (stop, last)):
+            if isinstance(found.type, tree.Counter) and isinstance(found, _COUNTED):
+                why = f"{why}: {self.expressions.converted(side, found.type.number)}"
         return tree.Range(
             first, last, tree.Counter(self.context.number(node, kind, why))
         )

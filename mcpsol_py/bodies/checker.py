@@ -12,7 +12,7 @@ from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.calls import Calls
 from mcpsol_py.bodies.expressions import is_simple
 from mcpsol_py.bodies.function import Context, Fact, Stopped
-from mcpsol_py.bodies.problems import Refusals
+from mcpsol_py.bodies.problems import Node, Refusals
 from mcpsol_py.bodies.scope import ProgramScope, Signature, Word, type_name
 from mcpsol_py.bodies.token_reads import learned, without_none
 from mcpsol_py.bodies.tree import (
@@ -29,7 +29,7 @@ from mcpsol_py.bodies.tree import (
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
 from mcpsol_py.model.program import Account, Instruction
-from mcpsol_py.model.types import U64, Option
+from mcpsol_py.model.types import U64, Array, Option
 
 __all__ = ["check_bodies", "has_body"]
 
@@ -51,6 +51,12 @@ _NO_STATEMENT = {
 }
 
 
+#: How many levels of statements and expressions a function has at most: Python and rustc go down one by one.
+_MOST_LEVELS = 100
+_TOO_DEEP = (
+    f"this is more than {_MOST_LEVELS} levels deep, and each operator, elif and case is one:"
+    " give parts of it a name, or move them to a function of the module"
+)
 #: In place of a variant: the case of None.
 _NOTHING = "None"
 
@@ -184,9 +190,18 @@ class BodyChecker:
     def check(self, node: ast.FunctionDef) -> Function:
         """Return the function's tree."""
         context = self.context
+        self._refuse_changed_names(node)
+        deep = _first_deep(node)
+        if deep is not None:
+            self.refuse(deep, _TOO_DEEP)
+            return self._function(())
         body = self.block(node.body)
         if context.returns is not None and not leaves(body):
             self.refuse(node, f"{context.name} may end without a return value")
+        return self._function(body)
+
+    def _function(self, body: tuple[Statement, ...]) -> Function:
+        context = self.context
         return Function(
             context.name,
             body,
@@ -194,6 +209,15 @@ class BodyChecker:
             tuple((context.parameters or context.arguments).items()),
             context.returns,
         )
+
+    def _refuse_changed_names(self, node: ast.FunctionDef) -> None:
+        """Refuse names that Python looks up as `_Class__name`, since it reads them inside a class."""
+        for name in ast.walk(node) if self.context.is_method else ():
+            if isinstance(name, ast.Name) and _is_changed(name.id):
+                is_known = self.context.meaning(name) is not None
+                why = "Python changes such a name inside a class: begin it with one underscore"
+                if is_known:
+                    self.refuse(name, why)
 
     def block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
         """Return the trees of statements that follow one another."""
@@ -323,9 +347,15 @@ class BodyChecker:
         if variable.type is UNKNOWN:
             variable.type = kind
         if kind not in (variable.type, UNKNOWN):
-            self.refuse(
-                target, f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}"
-            )
+            why = f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}"
+            if isinstance(kind, tree.Counter):
+                known = variable.type
+                counted = known.number if isinstance(known, tree.Counter) else known
+                why = f"{name!r} is a {type_name(counted)}: give the loop another name"
+            self.refuse(target, why)
+        if isinstance(kind, Array) and not isinstance(value, tree.DataRead):
+            assert isinstance(kind.count, int)
+            context.need_room(target, kind.count)
         if _bare(value) == tree.LocalName(name, variable.type):
             self.refuse(target, f"{name} = {name} changes nothing")
         variable.is_reassigned |= name in context.maybe_assigned
@@ -375,17 +405,19 @@ class BodyChecker:
         context = self.context
         test = self.expressions.condition(node.test)
         before, maybe = set(context.assigned), set(context.maybe_assigned)
-        open_before = set(context.open_accounts)
+        open_before, closed_before = set(context.open_accounts), set(context.closed)
         facts_then, then = self._block_knowing(node.body, learned(test, True))
         after_then, maybe_then = context.assigned, context.maybe_assigned
         open_then, context.open_accounts = context.open_accounts, open_before
+        closed_then, context.closed = context.closed, closed_before
         context.assigned, context.maybe_assigned = set(before), set(maybe)
         facts_other, other = self._block_knowing(node.orelse, learned(test, False))
         context.maybe_assigned |= maybe_then
         if leaves(other):
-            context.open_accounts = open_then
+            context.open_accounts, context.closed = open_then, closed_then
         elif not leaves(then):
             context.open_accounts |= open_then
+            context.closed |= closed_then
         if leaves(other):
             context.assigned, context.facts = after_then, facts_then
         elif leaves(then):
@@ -584,6 +616,26 @@ class BodyChecker:
             node, f"{self.context.name} returns nothing: declare the type with ->"
         )
         return tree.Return(None)
+
+
+def _first_deep(node: ast.FunctionDef) -> Node | None:
+    """Return the first part of a function that is too many levels deep."""
+    waiting: list[tuple[ast.AST, int]] = [(node, 0)]
+    while waiting:
+        current, level = waiting.pop()
+        if level > _MOST_LEVELS and isinstance(current, (ast.expr, ast.stmt)):
+            return current
+        cases = current.cases if isinstance(current, ast.Match) else []
+        levels = [
+            (part, level + 1 + (cases.index(part) if part in cases else 0))
+            for part in ast.iter_child_nodes(current)
+        ]
+        waiting += reversed(levels)
+    return None
+
+
+def _is_changed(name: str) -> bool:
+    return name.startswith("__") and not name.endswith("__")
 
 
 def _bare(value: Expression) -> Expression:

@@ -99,11 +99,9 @@ class DataReads:
                 return self._bytes(node.args[0])
         found = self.expressions.value(node)
         self.expressions.known(found)
-        self.need(
-            found.type is DATA,
-            node,
-            f"expected data, got {ast.unparse(node)}: it has no bytes",
-        )
+        shown = ast.unparse(node)
+        hint = f"write Data({shown})" if is_bytes(found.type) else "it has no bytes"
+        self.need(found.type is DATA, node, f"expected data, got {shown}: {hint}")
         return found
 
     def _bytes(self, node: ast.expr) -> Expression:
@@ -164,6 +162,7 @@ class DataReads:
             return tree.DataPart(data, start, stop)
         count = stop.value - start.value
         self.need(count > 0, node, f"{ast.unparse(node)} has no bytes")
+        self.context.need_room(node, count)
         return tree.DataRead(data, start, Array(U8, count))
 
     def _offset(self, node: ast.expr) -> Expression:

@@ -99,6 +99,7 @@ _NO_LOCAL = tree.LocalVariable(UNKNOWN)
 #: What is compared by order: numbers, and those that are an int in Python.
 _NUMBERS = (Int, tree.Counter)
 _NOT_NONE = "None is compared by `is None` and `is not None`"
+_NO_ALL_DATA = "compare a part with two written bounds, as in data[0:4]"
 #: LLVM's multiplication of i128 is wrong on the SVM, so the build refuses programs that have one.
 _NO_I128_PRODUCT = "the SVM's compiler cannot multiply i128: use i64 or u128"
 _SIGNED_DIVISION = "signed numbers do not divide: Python rounds down and Rust to zero"
@@ -154,6 +155,10 @@ class Expressions:
             return found
         if found.type == Option(BOOL):
             return self.refuse(node, may_be_none(node))
+        if isinstance(found.type, Option):
+            shown = ast.unparse(node)
+            why = f"{shown} is not a condition: write {shown} is not None"
+            return self.refuse(node, why)
         if isinstance(found.type, Int) or found.type is LITERAL:
             return self.refuse(
                 node, f"a number is not a condition: write {ast.unparse(node)} != 0"
@@ -181,6 +186,8 @@ class Expressions:
         hint = ""
         if isinstance(wanted, Int) and isinstance(found.type, Int):
             hint = f": convert it with {name}(…)"
+        elif isinstance(wanted, Int) and isinstance(found.type, tree.Counter):
+            hint = f": write {name}({ast.unparse(node)})"
         return self.refuse(node, f"expected {name}, got {type_name(found.type)}{hint}")
 
     def as_optional(
@@ -192,6 +199,10 @@ class Expressions:
         if isinstance(wanted.item, Int) and found.type is LITERAL:
             return self.fits(node, found, wanted.item)
         return tree.SomeOf(found, wanted) if found.type == wanted.item else found
+
+    def converted(self, node: ast.expr, kind: Int) -> str:
+        """Return how an int becomes a number of the type *kind*."""
+        return f"write {type_name(kind)}({ast.unparse(node)})"
 
     def there(self, node: ast.expr, found: Expression) -> None:
         """Refuse a value that may be None. Raises Stopped."""
@@ -419,6 +430,11 @@ class Expressions:
         names = f"{type_name(a.type)} and {type_name(b.type)}"
         hint = f", as in {type_name(a.type)}(…)" if isinstance(a.type, Int) else ""
         why = f"{names} do not mix: convert one of them{hint}"
+        if tree.DATA in (a.type, b.type) and (is_bytes(of_a) or is_bytes(of_b)):
+            why = _NO_ALL_DATA
+        for side, found, other in ((left, a, of_b), (right, b, of_a)):
+            if isinstance(found.type, tree.Counter) and isinstance(other, Int):
+                why = f"{names} do not mix: {self.converted(side, other)}"
         kind = without_none(a.type)
         self.need(kind == without_none(b.type), right, why)
         return a, b, kind
@@ -432,9 +448,11 @@ class Expressions:
         left, right, kind = self.operands(node.left, node.right)
         if kind is LITERAL:
             return self._folded(node, left, right)
-        number = self.context.number(
-            node, kind, f"{type_name(kind)} has no such operator"
-        )
+        why = f"{type_name(kind)} has no such operator"
+        if isinstance(kind, tree.Counter):
+            side = node.left if left.type == kind and _is_counted(left) else node.right
+            why = f"{why}: {self.converted(side, kind.number)}"
+        number = self.context.number(node, kind, why)
         if operator in _BITS:
             return tree.Bits(_BITS[operator], left, right, number)
         return self.arithmetic(node, _CHECKED[operator], "checked", left, right, number)
@@ -502,6 +520,9 @@ class Expressions:
             self.value(left)
             raise self.stopped(right, _NO_COMPARISON[type(op)])
         sign = _SIGNS[type(op)]
+        for side in (left, right):
+            is_none = isinstance(side, ast.Constant) and side.value is None
+            self.need(not is_none, side, _NOT_NONE)
         find = self._sides if sign in ("==", "!=") else self.operands
         a, b, kind = find(left, right)
         if isinstance(b, tree.TokenField) and isinstance(b.type, Option):
@@ -512,9 +533,9 @@ class Expressions:
         has_equality = kind in (BOOL, PUBKEY) or is_bytes(kind) or self.is_enum(kind)
         is_equality = has_equality and sign in ("==", "!=")
         why = f"{type_name(kind)} has no order: use == or !="
-        self.need(
-            kind is not tree.DATA, right, "compare a part of the data, as in data[0:8]"
-        )
+        if self.context.scope.struct_fields(kind):
+            why = "structs are not compared: compare their fields"
+        self.need(kind is not tree.DATA, right, _NO_ALL_DATA)
         self.need(isinstance(kind, _NUMBERS) or is_equality, right, why)
         return tree.Compare(sign, a, b)
 
@@ -584,6 +605,13 @@ class Expressions:
             found.type is not NOTHING, node, f"{ast.unparse(node.func)}(…) has no value"
         )
         return found
+
+
+def _is_counted(found: Expression) -> bool:
+    """Return whether an expression is an int in Python, and no written number."""
+    return isinstance(found.type, tree.Counter) and not isinstance(
+        found, tree.NumberValue
+    )
 
 
 def _has_bump(account: Account) -> bool:

@@ -21,6 +21,8 @@ Fact: TypeAlias = tuple[str, Literal["account", "mint", "there"]]
 _KINDS: frozenset[Literal["account", "mint", "there"]] = frozenset(("account", "mint"))
 
 _UNKNOWN = Unknown()
+#: The bytes of one copy at most, and of all larger ones in a function, for which the SVM has 4,096 bytes of stack.
+_MOST_BYTES, _MOST_COPIED, _SMALL = 1024, 2048, 128
 
 
 class Stopped(Exception):
@@ -67,10 +69,12 @@ class Context:
     opened: dict[str, tuple[str, Account]] = field(default_factory=dict)
     #: the accounts of which some path to here has opened the state
     open_accounts: set[str] = field(default_factory=set)
-    #: the accounts that it has closed
+    #: the accounts that some path to here has closed
     closed: set[str] = field(default_factory=set)
     #: what conditions have shown on every path to here
     facts: set[Fact] = field(default_factory=set)
+    #: the bytes of its larger copies
+    copied: int = 0
     #: the helpers that it calls, each with one of the calls
     called: dict[str, ast.Call] = field(default_factory=dict)
 
@@ -125,6 +129,15 @@ class Context:
         is_item = found is not None and isinstance(found.type, AccountItem)
         why = "the state of the accounts after the named ones is only read"
         self.need(not is_item, node, why)
+
+    def need_room(self, node: Node, count: int) -> None:
+        """Refuse *node*, a copy of *count* bytes, if it does not fit the stack. Raises Stopped."""
+        hint = "read the numbers and short parts that you need"
+        why = f"a body copies at most {_MOST_BYTES:,} bytes at once, not {count:,}"
+        self.need(count <= _MOST_BYTES, node, f"{why}: {hint}")
+        self.copied += count if count > _SMALL else 0
+        why = f"a function has room for copies of {_MOST_COPIED:,} bytes in all"
+        self.need(self.copied <= _MOST_COPIED, node, f"{why}: {hint}")
 
     def need(self, condition: bool, node: Node, why: str) -> None:
         """Refuse *node*, and raise Stopped, unless *condition* holds."""

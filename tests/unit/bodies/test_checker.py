@@ -93,6 +93,10 @@ def all_of(values: list[u64]) -> list[u64]:
     return values
 
 
+def __hidden(value: u64) -> u64:
+    return value
+
+
 class Mode(Enum):
     Slow = variant()
     Fast = variant()
@@ -424,7 +428,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "carrying too much": (
         "raise self.Zero.carrying(loose.data[0:1025])",
         "1:26",
-        "at most 1024 bytes",
+        "at most 1,024 bytes",
     ),
     "carrying in require": (
         "require(flag, self.Zero.carrying(mark))",
@@ -527,7 +531,72 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "enum in state that stays": ("vault.mode = vault.mode", "1:1", "changes nothing"),
     "struct with bytes": ("x = marked", "1:5", "cannot be used"),
-    "equal structs": ("require(pair == pair, self.Zero)", "1:17", "no order"),
+    "equal structs": (
+        "require(pair == pair, self.Zero)",
+        "1:17",
+        "structs are not compared: compare their fields",
+    ),
+    "part without a fixed length": (
+        "require(loose.data[amount:amount + 4] == b'abcd', self.Zero)",
+        "1:42",
+        "compare a part with two written bounds, as in data[0:4]",
+    ),
+    "all data": (
+        "require(loose.data == b'abcd', self.Zero)",
+        "1:23",
+        "compare a part with two written bounds",
+    ),
+    "part of a value": (
+        "require(mark[0:4] == b'abcd', self.Zero)",
+        "1:9",
+        "write Data(mark)",
+    ),
+    "sum of the number of a loop": (
+        "for i in range(3):\n    x = i + 1",
+        "2:9",
+        "write u64(i)",
+    ),
+    "number of a loop beside a number": (
+        "for i in range(3):\n    require(i < amount, self.Zero)",
+        "2:17",
+        "write u64(i)",
+    ),
+    "number of a loop as an offset": (
+        "for i in range(3):\n    x = loose.data[i]",
+        "2:20",
+        "write u64(i)",
+    ),
+    "number of a loop as a bound": (
+        "for i in range(3):\n    for j in range(i):\n        pass",
+        "2:14",
+        "write u64(i)",
+    ),
+    "length as a bound": (
+        "for i in range(len(gains)):\n    pass",
+        "1:10",
+        "write u64(len(gains))",
+    ),
+    "value that may be None as a condition": (
+        "if limit:\n    return",
+        "1:4",
+        "write limit is not None",
+    ),
+    "optional account beside None": (
+        "if helper == None:\n    return",
+        "1:14",
+        "`is None`",
+    ),
+    "address made in a body": (
+        "require(who == Pubkey('J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK'), self.Zero)",
+        "1:16",
+        "top of the module",
+    ),
+    "result of a call of a program": (f"x = {MOVE}", "1:5", "statement of its own"),
+    "two widths of the number of a loop": (
+        "for i in range(amount):\n    pass\nfor i in range(small):\n    pass",
+        "3:5",
+        "give the loop another name",
+    ),
     "struct field assigned": ("pair.left = amount", "1:1", "assign to a name"),
     "unknown field of a struct": ("x = pair.lft", "1:5", "no 'lft'"),
     "struct without a field": ("x = Pair(left=amount)", "1:5", "needs 'mode'"),
@@ -574,6 +643,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "2:1",
         "closed already",
     ),
+    "state after its end on one path": (
+        "if flag:\n    close(vault, wallet)\nvault.fee = u32(1)",
+        "3:1",
+        "is closed",
+    ),
+    "state after its end on both paths": (
+        "if flag:\n    close(vault, wallet)\nelse:\n    close(vault, payer)\nvault.fee = u32(1)",
+        "5:1",
+        "is closed",
+    ),
     "state after its end": ("close(vault, wallet)\nx = vault.fee", "2:5", "is closed"),
     "helper after the end": (
         "close(vault, wallet)\nx = fee_of(vault)",
@@ -612,6 +691,26 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "walrus": ("require((x := amount) > 0, self.Zero)", "1:10", "no :="),
     "subscript": ("x = names[0]", "1:5", "cannot be used in a body yet"),
     "star": ("check(*names)", "1:1", "takes 1 argument"),
+    "name that Python changes": ("x = __hidden(amount)", "1:5", "inside a class"),
+    # what does not fit
+    "long copy": ("x = loose.data[0:1025]", "1:5", "at most 1,024 bytes"),
+    "long copy that is compared": (
+        "require(loose.data[0:5000] == mark, self.Zero)",
+        "1:9",
+        "at most 1,024 bytes",
+    ),
+    "copies without room": (
+        "x = loose.data[0:1000]\ny = loose.data[1:1001]\nz = loose.data[2:1002]",
+        "3:5",
+        "2,048 bytes",
+    ),
+    "long sum": (f"x = {' + '.join(['amount'] * 2000)}", "1:5", "levels deep"),
+    "many cases": (
+        "match amount:\n"
+        + "".join(f"    case {i}:\n        return\n" for i in range(400)),
+        "196:10",
+        "levels deep",
+    ),
     # operators
     "true division": ("half = amount / 2", "1:8", "no /"),
     "power": ("p = amount ** 2", "1:5", "no **"),
@@ -652,7 +751,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "unknown field": ("vault.deposit = amount", "1:1", "Did you mean"),
     "unknown error": ("require(flag, self.Zeroo)", "1:15", "Did you mean"),
     "unknown member": ("x = self.MAX_FE", "1:5", "Did you mean"),
-    "unknown call": ("print(amount)", "1:1", "not known"),
+    "call that Python has": ("x = abs(gain)", "1:5", "write -x if x < 0 else x"),
+    "unknown call": ("write(amount)", "1:1", "not known"),
     "parameter assigned": ("amount = amount + 1", "1:1", "is a parameter"),
     "account as a value": ("x = vault", "1:5", "not a value"),
     "error as a value": ("x = self.Zero", "1:5", "not a value"),
@@ -858,7 +958,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "data compared": (
         "require(wallet.data == read.data, self.Zero)",
         "1:24",
-        "a part of the data",
+        "compare a part with",
     ),
     "bytes compared by order": (
         "require(wallet.data[:2] < b'ab', self.Zero)",
@@ -1485,6 +1585,26 @@ KNOWN_TO_BE_THERE = [
     "if helper is None:\n    return\nvault.fee = fee_of(helper)",
     f"if pot is not None:\n    {MOVE.replace('source=source', 'source=pot')}",
 ]
+
+
+#: Ways to close an account on one path, and to use it on another.
+CLOSED_ELSEWHERE = [
+    "if amount == 0:\n    close(vault, wallet)\n    return\nvault.deposited -= amount",
+    "if flag:\n    close(vault, wallet)\n    raise self.Zero\nvault.fee = fee_of(vault)",
+    "if flag:\n    vault.fee = u32(1)\nelse:\n    close(vault, wallet)",
+    "if flag:\n    close(vault, wallet)\nelse:\n    close(vault, payer)",
+    "if flag:\n    vault.fee = u32(1)\n    return\nclose(vault, wallet)",
+    "match mode:\n    case Mode.Slow:\n        close(vault, wallet)\n    case _:\n        vault.fee = u32(1)",
+]
+
+
+@pytest.mark.parametrize("body", CLOSED_ELSEWHERE)
+def test_an_account_is_closed_on_the_paths_that_close_it(
+    body: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "spec.py"
+    file.write_text(spec_with(body, SPEC), encoding="utf-8")
+    assert read_spec(file).instructions
 
 
 @pytest.mark.parametrize("body", KNOWN_TO_BE_THERE)
