@@ -352,7 +352,9 @@ class _Plan:
                 )
         if self.bodies.helpers:
             files["src/helpers.rs"] = self.imports.fill(
-                self.text("helpers", bodies=self.bodies), "crate::helpers"
+                self.text("helpers", bodies=self.bodies),
+                "crate::helpers",
+                local={"events": "crate"},
             )
         for name, text in used_modules(self.bodies, self.view.target.name):
             files[f"src/{name}.rs"] = text

@@ -53,6 +53,7 @@ class _AnchorCrate:
             name: _struct(state) for name, state in view.context.states.items()
         }
         self.types = dict(self._types(view))
+        self.events = self._events()
         self.instructions = {shown.source_name: shown for shown in view.instructions}
 
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
@@ -94,7 +95,7 @@ class _AnchorCrate:
             },
             bumps={name: f"ctx.bumps.{field}" for name, _, field in alone},
             program="ctx.program_id",
-            events=self._events(),
+            events=self.events,
         )
 
     def _events(self) -> dict[str, StructNames]:

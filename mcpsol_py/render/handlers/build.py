@@ -50,6 +50,7 @@ class CrateNames(Protocol):
     #: its account types, and its structs and enums, by the source's names
     states: dict[str, StructNames]
     types: dict[str, StructNames]
+    events: dict[str, StructNames]
 
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
         """The names of the handler of *ix*. Raises RenderError if it can have none."""
@@ -170,6 +171,7 @@ def _helper(
         errors=crate.errors,
         helpers=helpers,
         types=crate.types,
+        events=crate.events,
         variables=pool,
         arguments=shown,
         accounts=given | taken,

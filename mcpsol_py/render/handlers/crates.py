@@ -46,6 +46,7 @@ class _Crate:
         }
         self.states = {name: _state(view) for name, view in view.context.states.items()}
         self.types = dict(self._types())
+        self.events = self._events()
         self._instructions = {shown.source_name: shown for shown in view.instructions}
 
     def names(self, ix: Instruction, helpers: dict[str, str]) -> RustNames:
@@ -91,7 +92,7 @@ class _Crate:
             seeds={name: by_slot[slot] for name, _, slot in alone if slot in by_slot},
             bumps={name: bumps[slot] for name, _, slot in alone if slot in bumps},
             program="accounts.program_id",
-            events=self._events(),
+            events=self.events,
             types=self.types,
         )
 

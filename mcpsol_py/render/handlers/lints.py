@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.checker import leaves
 from mcpsol_py.bodies.tree import Function, find
+from mcpsol_py.names import rust_ident
 
 __all__ = ["allowed_lints"]
 
@@ -15,7 +17,23 @@ def allowed_lints(function: Function) -> list[str]:
     """The attribute at the head of a function that has odd lines; no line for others."""
     nodes = list(tree.walk(function.body))
     found = [f"clippy::{lint}" for lint, is_odd in _LINTS if any(map(is_odd, nodes))]
+    if _exchanges(nodes):
+        found.append("clippy::almost_swapped")
     return [f"#![allow({', '.join(found)})]"] if found else []
+
+
+def _exchanges(nodes: Iterable[object]) -> bool:
+    """Return whether two variables get each other's value, one after the other."""
+    made = [node for node in nodes if isinstance(node, tree.Assign)]
+    pairs = [(one.name, getattr(one.value, "name", None)) for one in made]
+    return any(one == other[::-1] for one, other in pairwise(pairs))
+
+
+def _has_no_letter(node: object) -> bool:
+    """Return whether a variable that is read has no letter in its name, such as `_`: in Rust it begins with `_`."""
+    if not isinstance(node, (tree.LocalName, tree.Argument)):
+        return False
+    return rust_ident(node.name).startswith("_")
 
 
 def _never_repeats(node: object) -> bool:
@@ -71,6 +89,7 @@ def _bounded(part: object) -> object:
 
 
 _LINTS: tuple[tuple[str, Callable[[object], bool]], ...] = (
+    ("used_underscore_binding", _has_no_letter),
     ("never_loop", _never_repeats),
     ("reversed_empty_ranges", _is_empty),
     ("mut_range_bound", _changes_its_bounds),

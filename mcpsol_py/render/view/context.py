@@ -35,6 +35,8 @@ class CrateContext:
     states: dict[str, StateView]
     errors: OwnErrors
     author: AuthorCode
+    #: the instructions that have a body in the source
+    bodies: frozenset[str] = frozenset()
     addresses: Addresses = field(default_factory=Addresses)
     #: the account types that are not told apart from others, and why
     ambiguous: dict[str, str] = field(default_factory=dict)

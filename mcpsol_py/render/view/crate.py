@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mcpsol_py.bodies.tree import bodies_of
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
@@ -164,6 +165,7 @@ def _context(
         states,
         OwnErrors(enum, variants),
         author,
+        frozenset(bodies_of(model).instructions),
         ambiguous=ambiguous_types(model),
         skipped=skipped,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mcpsol_py.bodies.scope import is_bytes
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.items import names_of
 from mcpsol_py.model.program import Instruction
@@ -218,6 +219,8 @@ class _Returned:
     #: statements that write the variable `returned`
     writes: tuple[Rust, ...] = ()
     size: int | None = None
+    #: in front of the call, so that the variable refers to what the handler made
+    borrow: Rust = Rust("")  # noqa: RUF009  # immutable
 
     @property
     def has_value(self) -> bool:
@@ -237,7 +240,11 @@ def _returned(ix: Instruction, context: CrateContext) -> _Returned:
         )
         return _Returned()
     size = fixed_size(context.types.resolver, ix.returns)
-    return _Returned(code(text), tuple(map(code, writes)), size)
+    lines = tuple(map(code, writes))
+    if ix.name in context.bodies and is_bytes(ix.returns):
+        # a body makes its bytes, so they live no longer than its handler
+        return _Returned(code(f"[u8; {size}]"), lines, size, code("&"))
+    return _Returned(code(text), lines, size)
 
 
 def _handling(
@@ -247,7 +254,7 @@ def _handling(
     call = f"processor::{module}::process(&{target.mutable}accounts, &args)"
     if returned.has_value:
         return (
-            code(f"let returned = {call}?;"),
+            code(f"let returned = {returned.borrow}{call}?;"),
             *_return_data(returned),
             *finish,
             code("Ok(())"),

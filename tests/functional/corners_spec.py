@@ -1,0 +1,126 @@
+"""Bodies that are unusual, each in another way. It does nothing sensible."""
+
+from mcpsol_py.spec import (
+    Account,
+    Array,
+    Event,
+    Mut,
+    Pubkey,
+    Signer,
+    Unchecked,
+    close,
+    emit,
+    error,
+    instruction,
+    program,
+    require,
+    sha256,
+    u8,
+    u64,
+)
+
+
+def note(box: "Corners.Box", amount: u64) -> None:
+    if amount > 3:
+        emit(Corners.Noted(total=box.total, mark=box.mark))
+    emit(Corners.Noted(total=amount, mark=sha256(amount)))
+
+
+def mark_of(box: "Corners.Box") -> Array[u8, 32]:
+    return box.mark
+
+
+@program(name="corners", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+class Corners:
+    """Bodies that are unusual."""
+
+    class Box(Account):
+        """A box.
+
+        Attributes:
+            total: What was added.
+            mark: Bytes.
+        """
+
+        total: u64
+        mark: Array[u8, 32]
+
+    class Noted(Event):
+        """Something was noted.
+
+        Attributes:
+            total: A number.
+            mark: Bytes.
+        """
+
+        total: u64
+        mark: Array[u8, 32]
+
+    Empty = error("The box is empty")
+
+    @instruction
+    def exchange(self, left: u64, right: u64) -> u64:
+        """Give two variables each other's value, one after the other."""
+        x = left
+        y = right
+        x = y
+        y = x
+        return x.wrapping_add(y)
+
+    @instruction
+    def unnamed(self, amount: u64) -> u64:
+        """Read variables without a letter in their names."""
+        _ = amount
+        _1 = amount
+        total = u64(0)
+        for __ in range(3):
+            total = total.wrapping_add(u64(__) + 1)
+        return _.wrapping_add(_1).wrapping_sub(total)
+
+    @instruction
+    def noted(self, box: Mut[Box, ...], amount: u64) -> None:
+        """Log events in a helper."""
+        note(box, amount)
+        box.total = amount
+
+    @instruction
+    def hashed(self, who: Pubkey, is_empty: bool) -> Array[u8, 32]:
+        """Return bytes that the body makes."""
+        require(not is_empty, self.Empty)
+        return sha256(who)
+
+    @instruction
+    def marked(
+        self, box: Mut[Box, ...], mark: Array[u8, 32], is_old: bool
+    ) -> Array[u8, 32]:
+        """Return bytes that are kept."""
+        if is_old:
+            return mark_of(box)
+        box.mark = mark
+        return mark
+
+    @instruction
+    def take(self, box: Mut[Box, ...], owner: Mut[Unchecked, ...], amount: u64) -> u64:
+        """Close an account on one path, and use it on the other."""
+        if box.total == amount:
+            close(box, owner)
+            return u64(0)
+        box.total -= amount
+        return box.total
+
+    @instruction
+    def leave(
+        self, box: Mut[Box, ...], one: Mut[Unchecked, ...], two: Mut[Unchecked, ...]
+    ) -> None:
+        """Close an account to one of two others."""
+        if box.total > 5:
+            close(box, one)
+        else:
+            close(box, two)
+
+    @instruction
+    def copies(self, data: Unchecked, signer: Signer) -> bool:
+        """Copy as many bytes as a body may, twice."""
+        first = data.data[0:1024]
+        second = data.data[1:1025]
+        return first == second and signer.address != data.program
