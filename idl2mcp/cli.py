@@ -191,6 +191,10 @@ def _run(args: list[str], as_json: bool) -> int:
             return report.failure(inner, as_json=as_json)
         return report.failure(inner, as_json=as_json, details=_fault(inner, args))
     except BaseException as error:
+        # Ctrl-C in the moment in which asyncio's runner begins to listen to it: the runner forgets it was one.
+        if type(error).__name__ == "CancelledError":
+            report.note("Stopped.")
+            return _STOPPED
         # Rust code raises PanicException, which is not an Exception.
         if _debugging() or type(error).__name__ != "PanicException":
             raise

@@ -43,6 +43,17 @@ def _programs(bridge: Bridge) -> Iterator[str]:
             yield f"{label}: its address is not known, so its calls cannot be built. Give --program-id"
         if served.transport is None:
             yield f"{label}: it has no chain, so its calls are not simulated. Give --url, or a .so with --so"
+        elif _is_absent(served):
+            yield f"{label}: it is not on the local chain, so its calls fail. Give its .so with --so, or --url"
+
+
+def _is_absent(served: ServedProgram) -> bool:
+    """Return whether a program has no code on the local chain."""
+    svm = getattr(served.transport, "svm", None)
+    if svm is None or served.program_id is None:
+        return False
+    account = svm.get_account(served.program_id)
+    return account is None or not account.executable
 
 
 def _served_twice(bridge: Bridge) -> Iterator[str]:

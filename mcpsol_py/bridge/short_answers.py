@@ -6,6 +6,7 @@ says is not repeated in its structured content.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,11 @@ __all__ = [
 _ABOUT = 110
 #: Characters of the fields that a tool's answer has.
 _GIVES = 600
+#: Characters of a nested argument's fields.
+_NESTED = 900
+#: What follows the name of a type in a description.
+_FIRST_WORDS = re.compile(r"[,:.]")
+_PROGRAM_SAYS = "Program's words"
 #: Fields of a sent call that its summary and the chain's own record repeat.
 _OF_THE_BUILD = frozenset(("data", "accounts", "signers", "fee_payer", "program"))
 #: Fields of a balance change that landed.
@@ -128,14 +134,42 @@ def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
     must = schema.get("required", ())
     for name, inner in schema.get("properties", {}).items():
         marked = indent + _marked(name, must)
-        if inner.get("type") == "object" and inner.get("properties"):
-            names = ", ".join(inner["properties"])
-            yield f"{marked}: {inner['description'] if name == 'accounts' else names}"
+        if name != "accounts" and _is_nested(inner):
+            said = inner.get("description", "")
+            about = f". {said}" if said and "maxProperties" not in inner else ""
+            yield f"{marked}: {clean_text(_shape(inner) + about, _NESTED)}"
             continue
         said = inner.get("description") or inner.get("type", "")
         if "enum" in inner:
             said = f"{said} {'|'.join(map(str, inner['enum']))}".strip()
         yield f"{marked}: {clean_text(str(said), 200)}"
+
+
+def _is_nested(schema: Mapping[str, Any]) -> bool:
+    return bool(schema.get("properties") or schema.get("items"))
+
+
+def _shape(schema: Mapping[str, Any]) -> str:
+    """Return a nested value in one line: "{price: u64, note?: string, parts: [{share: u8}]}"."""
+    properties = schema.get("properties")
+    if properties:
+        must = schema.get("required", ())
+        if schema.get("maxProperties") == 1:
+            rows = [f"{name}: {_shape(inner)}" for name, inner in properties.items()]
+            return f"exactly one of {{{' | '.join(rows)}}}"
+        rows = [
+            f"{_marked(name, must)}: {_shape(inner)}"
+            for name, inner in properties.items()
+        ]
+        return f"{{{', '.join(rows)}}}"
+    if schema.get("items"):
+        return f"[{_shape(schema['items'])}]"
+    if "enum" in schema:
+        return "|".join(map(str, schema["enum"]))
+    said = str(schema.get("description", ""))
+    if said.startswith(_PROGRAM_SAYS) or not said:
+        return str(schema.get("type", "any"))
+    return _FIRST_WORDS.split(said, 1)[0]
 
 
 def gives(tool: BridgeTool) -> str:

@@ -67,6 +67,8 @@ _ACCOUNT_ERRORS: frozenset[int | str | None] = frozenset(
         "IllegalOwner",
     )
 )
+#: The runtime's errors if no program is at the address that is called.
+_NO_PROGRAM = ("InvalidProgramForExecution", "ProgramAccountNotFound")
 #: Words of errors about time.
 _TIME_WORDS = frozenset(
     (
@@ -144,6 +146,8 @@ async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
     call = _FailedCall(
         prepared, failure, simulated.outcome, states, rows, _by_name(rows)
     )
+    if absent := list(_no_program(call)):
+        return absent
     found = chain.from_iterable(check(call) for check in _CHECKS)
     return [clean_text(text, _MAX_LENGTH) for text in dict.fromkeys(found)][:_MAX_HINTS]
 
@@ -212,6 +216,21 @@ def _leaf(name: str) -> str:
 
 def _shown(row: AccountLine) -> str:
     return f"{one_line(row.name)} ({row.address})"
+
+
+# --- the program -----------------------------------------------------------------------------
+
+
+def _no_program(call: _FailedCall) -> Iterator[str]:
+    """Say that the program of the call is not on the chain, and nothing of accounts that it would make."""
+    called = str(call.prepared.instruction.program_id)
+    if call.failure.name in _NO_PROGRAM and call.failure.program_id == called:
+        chain = call.prepared.served.cluster or "this chain"
+        name = one_line(call.program.name)
+        yield (
+            f"{name} is not deployed on {chain} at {called}. The owner of this server can name another chain or "
+            "address, or on a local chain the program's .so."
+        )
 
 
 # --- money -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import wallet
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from tests.functional.bridges import bridge, cluster
-from tests.functional.cli import Cli
+from tests.functional.cli import Cli, spec_idl
 
 ANCHOR_SAID = (
     "Program log: AnchorError caused by account: counter. Error Code: ConstraintSeeds. Error Number: 2006. "
@@ -233,6 +233,21 @@ async def test_a_program_that_fails_has_its_name(demo: Bridge) -> None:
         "counter_increment", {"amount": "1", "accounts": {"authority": "@mallory"}}
     )
     assert reply.text.startswith(f"program counter ({program}) failed with ")
+
+
+async def test_a_program_that_is_not_on_the_chain_is_said(cli: Cli) -> None:
+    """Not an account that the program would create."""
+    config = BridgeConfig(
+        [
+            ProgramEntry("counter", Chain()),
+            ProgramEntry(cli.write("s.json", spec_idl()), Chain()),
+        ],
+        wallet="@alice",
+    )
+    made, _ = make_bridge(config)
+    reply = await made.call("small_go", {})
+    (hint,) = hints(reply)
+    assert hint.startswith("small is not deployed on local")
 
 
 async def test_what_a_second_creation_finds_is_named(demo: Bridge) -> None:

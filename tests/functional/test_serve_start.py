@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -104,6 +106,16 @@ def test_a_wallet_of_a_local_chain_that_does_not_exist_is_said(cli: Cli) -> None
         'wallet = "@alice" is a wallet of the local chain, and no program runs there'
         in told
     )
+
+
+def test_a_program_that_is_not_on_the_local_chain_is_said(cli: Cli) -> None:
+    told = cli("serve", "counter", cli.write("small.json", spec_idl())).err
+    assert (
+        "small: it is not on the local chain, so its calls fail. Give its .so" in told
+    )
+    assert "counter: " not in told.partition("look at:")[2]
+    # A program that the SVM has itself.
+    assert "look at" not in cli("serve", "counter", cli.idl).err
 
 
 def test_a_bridge_with_nothing_to_look_at_says_nothing(cli: Cli) -> None:
@@ -251,3 +263,17 @@ def opened(
         connection.sendall(head.encode() + b"\r\n" + (body or b""))
         time.sleep(0.3)  # until the server runs it
         yield connection
+
+
+def test_ctrl_c_that_the_runner_forgets_ends_a_server(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio cancels the task, and resets its count of interrupts before it looks at it."""
+
+    def forgetful(_: object, job: Coroutine[Any, Any, None]) -> None:
+        job.close()
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio.Runner, "run", forgetful)
+    ran = cli("serve", "counter")
+    assert (ran.code, ran.err.splitlines()[-1]) == (130, "Stopped.")

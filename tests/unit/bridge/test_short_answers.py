@@ -12,8 +12,62 @@ pytest.importorskip("mcp")
 from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
+from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import tool_result
+from mcpsol_py.calls.prepare import ServedProgram
+
+
+def struct(**fields: Any) -> dict[str, Any]:
+    rows = [{"name": name, "type": of} for name, of in fields.items()]
+    return {"kind": "struct", "fields": rows}
+
+
+PART = {"defined": {"name": "Part"}}
+NESTED: dict[str, Any] = {
+    "address": "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin",
+    "metadata": {"name": "nested", "version": "1.0.0", "spec": "0.1.0"},
+    "instructions": [
+        {
+            "name": "sell",
+            "discriminator": [1, 2, 3, 4, 5, 6, 7, 8],
+            "accounts": [],
+            "args": [
+                {"name": "offer", "type": {"defined": {"name": "Offer"}}},
+                {"name": "how", "type": {"defined": {"name": "How"}}},
+                {"name": "many", "type": {"vec": PART}},
+                {"name": "keys", "type": {"vec": "pubkey"}},
+            ],
+        }
+    ],
+    "types": [
+        {"name": "Part", "type": struct(share="u8", name="string")},
+        {
+            "name": "Offer",
+            "type": struct(
+                price="u64",
+                seller="pubkey",
+                kind={"defined": {"name": "Kind"}},
+                note={"option": "string"},
+                parts={"vec": PART},
+            ),
+        },
+        {
+            "name": "Kind",
+            "type": {"kind": "enum", "variants": [{"name": "Bid"}, {"name": "Ask"}]},
+        },
+        {
+            "name": "How",
+            "type": {
+                "kind": "enum",
+                "variants": [
+                    {"name": "Once", "fields": [{"name": "at", "type": "i64"}]},
+                    {"name": "Often", "fields": ["u8"]},
+                ],
+            },
+        },
+    ],
+}
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +122,29 @@ async def test_a_description_says_what_the_tool_gives(
     name = tool if tool in counter.box.tools else tool.removeprefix("counter_")
     reply = await counter.call("describe_tool", {"name": name})
     assert reply.text.splitlines()[-1].strip() == said
+
+
+async def test_a_description_has_the_fields_of_nested_arguments() -> None:
+    """A client that shows its model the text alone must be able to call."""
+    bridge = Bridge([ServedProgram(load(NESTED), None)], surface="lazy")
+    reply = await bridge.call("describe_tool", {"name": "sell"})
+    lines = dict(
+        line.strip().split(": ", 1)
+        for line in reply.text.splitlines()[1:]
+        if ": " in line
+    )
+    assert lines["offer"] == (
+        "{price: u64, seller: base58 address, kind: Bid|Ask, note?: string, "
+        "parts: [{share: u8, name: string}]}"
+    )
+    assert lines["how"] == "exactly one of {Once: {at: i64} | Often: {field_0: u8}}"
+    assert lines["many"] == "[{share: u8, name: string}]"
+    assert lines["keys"] == "[base58 address]"
+    more = lines["remaining_accounts?"]
+    assert more.startswith(
+        "[{address: string, signer?: boolean, writable?: boolean}]. "
+    )
+    assert "after the named ones" in more
 
 
 async def test_what_is_read_has_names_for_its_addresses(counter: Bridge) -> None:
