@@ -45,17 +45,19 @@ class PolicyTool:
     wallet: str
 
     async def read(
-        self, served: ServedProgram, programs: Sequence[ServedProgram]
+        self,
+        book: AddressBook,
+        transport: Transport | None,
+        programs: Sequence[ServedProgram],
     ) -> dict[str, Any]:
-        """Return the policy as JSON, in the names on the chain of *served*; its `words` say the same.
+        """Return the policy as JSON, with the names of *book*, those of its chain; its `words` say the same.
 
         Raises PolicyError if the audit log cannot be read.
         """
-        book, limits = served.book, dict(self.policy.limits)
-        if served.transport is not None:
-            await learn_decimals(
-                book, served.transport, [mint for mint in limits if mint != SOL]
-            )
+        limits = dict(self.policy.limits)
+        if transport is not None:
+            mints = [mint for mint in limits if mint != SOL]
+            await learn_decimals(book, transport, mints)
         spent = await asyncio.to_thread(self.audit.spent, self.wallet)
         rows = [
             _limit_row(mint, limit, spent.get(mint, 0), book)

@@ -34,7 +34,7 @@ from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable, a
 from mcpsol_py.items import texts_in, without_nulls
 from mcpsol_py.names import clean_text, one_line
 from mcpsol_py.schema.mcp_tools import safe_name, shown
-from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.solana.base58 import is_address, is_signature
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.catalog_programs import CatalogPrograms
@@ -176,10 +176,13 @@ class ReadTools:
     async def _rules(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         programs = self._registry.labelled(arguments.get("program"), name)
         assert self._policy is not None
-        served = next(
-            (one for one in programs if one.transport is not None), programs[0]
-        )
-        return await self._policy.read(served, self._registry.box.programs)
+        served = next((one for one in programs if one.transport is not None), None)
+        book, transport = self._registry.book_for(None), None
+        if served is not None:
+            book, transport = served.book, served.transport
+        elif self._registry.catalog is not None:
+            transport = self._registry.catalog.transport
+        return await self._policy.read(book, transport, self._registry.box.programs)
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         # A server starts sooner without it.
@@ -194,6 +197,8 @@ class ReadTools:
             )
         (kind,) = given
         text = read_text(arguments[kind], f"{name}.{kind}")
+        if kind == "transaction" and is_signature(text):
+            kind = "signature"  # no transaction is that short
         label = arguments.get("program")
         if kind == "data":
             accounts = read_address_list(

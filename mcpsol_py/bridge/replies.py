@@ -42,6 +42,8 @@ _STACK = re.compile(
 )
 #: Names that an error offers.
 _CANDIDATES = 10
+#: How near they are, from 0 to 1.
+_NEAR = 0.4
 #: Characters of one text in a result. Accounts are shortened before (calls/reading.py).
 _LONGEST_TEXT = 16_384
 
@@ -126,7 +128,7 @@ def error_reply(error: McpsolError, book: AddressBook | None = None) -> Reply:
     details["message"] = text
     if isinstance(error, UnknownName) and len(error.candidates) > _CANDIDATES:
         details["candidates"] = get_close_matches(
-            error.name, error.candidates, _CANDIDATES, 0.0
+            error.name, error.candidates, _CANDIDATES, _NEAR
         )
     if isinstance(error, ProgramFailed):
         details |= {"logs": _last(error.logs), "hints": list(map(named, error.hints))}

@@ -414,7 +414,9 @@ def _mint_balance(
     own = next((key for key in associated if key in keys), None)
     total = sum(token.amount for _, token in found)
     row: dict[str, Any] = _balance(str(mint), total, decimals, own or associated[0])
-    if own is None:
+    if decimals is None:
+        row["note"] = "no mint is at this address"
+    elif own is None:
         row["note"] = "the associated account, at this address, does not exist"
     if keys not in ([], [own]):
         row["accounts"] = [

@@ -84,6 +84,7 @@ JSON_MAX_INT = 2**53 - 1
 #: Longest text that is read as base58 (the conversion takes time with the square of the length).
 MAX_BASE58_TEXT = 8192
 
+_FRACTION = re.compile(r"-?[0-9]{1,80}\.[0-9]{1,80}")
 _DECIMAL = re.compile(r"-?[0-9]{1,80}")
 _FLOAT = re.compile(r"-?[0-9.eE+-]{1,40}")
 _FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -152,6 +153,8 @@ def _any_int(node: Int | ShortU16, value: object, strict: bool) -> int:
 def _int_of_text(node: Int | ShortU16, text: str) -> int:
     if not _DECIMAL.fullmatch(text):
         why = f"expected an integer or its decimal text, got {abbr(text)}"
+        if _FRACTION.fullmatch(text):
+            why += ". An amount is a number of base units, without a point"
         raise _not_an_int(node, text, why)
     return int(text)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["address_bytes", "b58decode", "b58encode", "is_address"]
+__all__ = ["address_bytes", "b58decode", "b58encode", "is_address", "is_signature"]
 
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGIT = {char: i for i, char in enumerate(_ALPHABET)}
@@ -58,5 +58,15 @@ def is_address(text: str) -> bool:
         return False
     try:
         return len(b58decode(text)) == 32
+    except ValueError:
+        return False
+
+
+def is_signature(text: str) -> bool:
+    """Whether *text* is the base58 form of 64 bytes: a transaction's signature."""
+    if not 64 <= len(text) <= 88:
+        return False
+    try:
+        return len(b58decode(text)) == 64
     except ValueError:
         return False

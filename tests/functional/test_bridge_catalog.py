@@ -238,6 +238,8 @@ async def test_joining_widens_no_policy(scene: Scene) -> None:
     )
     other = CatalogPrograms(scene.catalog, scene.local.transport, "local")
     sends = Bridge([], catalog=other, mode="send", signer=signer, policy=allowed)
+    rules = await sends.call("policy", {})
+    assert "every instruction" in rules.text or str(NEW) in rules.text
     sent = await sends.call("call_tool", {"name": tool, "arguments": arguments})
     assert not sent.is_error, sent.text
     assert told(sent)["signature"]

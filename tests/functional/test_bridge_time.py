@@ -15,6 +15,7 @@ from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py.bridge.bridge import Bridge, Reply
+from mcpsol_py.errors import SourceError
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.tokens import TokenAccount
 from tests.functional.cli import TOKEN_IDL
@@ -147,6 +148,46 @@ async def test_a_view_signs_nothing_and_says_so(served: Bridge) -> None:
     assert "pays the fee" not in reply.text
     assert "fee payer" not in reply.text
     assert "nothing was signed or sent" in reply.text
+
+
+async def test_a_signature_given_as_a_transaction_is_decoded(served: Bridge) -> None:
+    signature = found(await served.call("counter_initialize", {"start": "1"}))[
+        "signature"
+    ]
+    by_name = found(await served.call("decode_transaction", {"signature": signature}))
+    assert by_name["slot"]
+    other = await served.call("decode_transaction", {"transaction": signature})
+    assert found(other) == by_name
+
+
+async def test_a_resource_of_an_account_takes_its_name(served: Bridge) -> None:
+    from mcpsol_py.bridge.mcp.resources import Resources
+
+    made = found(await served.call("counter_initialize", {"start": "1"}))
+    (row,) = found(await served.call("counter_list_state", {}))["accounts"]
+    assert made
+    resources = Resources(served)
+    served.registry.own_names["mine"] = row["address"]  # type: ignore[index]  # a dict here
+    text = await resources.read("solana://counter/accounts/@mine")
+    assert json.loads(text)["fields"]["count"] == "1"
+    with pytest.raises(SourceError, match="no @nobody"):
+        await resources.read("solana://counter/accounts/@nobody")
+
+
+async def test_names_that_are_far_from_an_unknown_tool_are_not_offered(
+    served: Bridge,
+) -> None:
+    reply = await served.call("zzz", {})
+    assert reply.details["candidates"] == []
+    near = await served.call("x402_payy", {})
+    assert near.details["candidates"][0] == "x402_pay"
+    assert len(near.details["candidates"]) <= 10
+
+
+async def test_an_address_that_is_no_mint_is_said(served: Bridge) -> None:
+    asked = {"address": "@alice", "mints": ["@shop"]}
+    _, row = found(await served.call("get_balance", asked))["balances"]
+    assert row["note"] == "no mint is at this address"
 
 
 async def test_an_instruction_that_only_reads_is_a_view_in_every_mode(

@@ -233,6 +233,11 @@ def test_any_account_has_a_page(
         assert "/accounts/counter" not in page
 
 
+def test_a_look_up_that_fails_would_not_fail(url: str) -> None:
+    assert "<title>It failed: " in form(url, "get_balance", address="nonsense")
+    assert "It would fail" in form(url, "counter_increment", amount="-1")
+
+
 def test_an_account_that_does_not_exist_is_said(url: str) -> None:
     nothing = Keypair.from_seed(bytes([9] * 32)).pubkey()
     status, page = ask(f"{url}/account?address={nothing}", **BROWSER)

@@ -28,12 +28,13 @@ from mcpsol_py.bridge.explorer.program_pages import (
 from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer
 from mcpsol_py.bridge.explorer.site import PlaySender, Site
 from mcpsol_py.bridge.explorer.tool_page import tool_page
-from mcpsol_py.bridge.explorer.transaction_page import is_signature, transaction_page
+from mcpsol_py.bridge.explorer.transaction_page import transaction_page
 from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, header
 from mcpsol_py.bridge.http.operators import Operators
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.names import clean_text
+from mcpsol_py.solana.base58 import is_signature
 
 __all__ = ["Explorer"]
 

@@ -24,10 +24,13 @@ __all__ = ["call_result"]
 _SOL_DECIMALS = 9
 
 
-def call_result(site: Site, reply: Reply) -> dict[str, Any]:
-    """Return a call's result as the tool template shows it: a heading, a state, and blocks."""
+def call_result(site: Site, reply: Reply, *, reads: bool) -> dict[str, Any]:
+    """Return a call's result as the tool template shows it: a heading, a state, and blocks.
+
+    *reads*: the tool calls no instruction.
+    """
     if reply.is_error:
-        return _failure(reply)
+        return _failure(reply, reads)
     found = reply.structured or {}
     if "instruction" not in found:
         return _result("Found", "good", [TextBlock("", reply.text)])
@@ -58,7 +61,7 @@ def _result(
     }
 
 
-def _failure(reply: Reply) -> dict[str, Any]:
+def _failure(reply: Reply, reads: bool) -> dict[str, Any]:
     blocks: list[Block] = []
     logs = reply.details.get("logs")
     message = reply.text
@@ -67,7 +70,9 @@ def _failure(reply: Reply) -> dict[str, Any]:
             TextBlock("Last log lines", "\n".join(map(str, logs)), folded=True)
         )
         message, _, _ = message.partition(f"\n{LOG_TITLE}")
-    heading = "It would fail" if "reason" in reply.details else "Not available here"
+    heading = "It failed" if reads else "It would fail"
+    if "reason" not in reply.details:
+        heading = "Not available here"
     return _result(heading, "bad", blocks, message)
 
 

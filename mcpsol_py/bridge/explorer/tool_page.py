@@ -78,7 +78,7 @@ def _page(
 ) -> HtmlPage:
     first_error, result, transaction = "", None, ""
     if reply is not None:
-        result = call_result(site, reply)
+        result = call_result(site, reply, reads=tool.kind != "instruction")
         transaction = (reply.structured or {}).get("transaction", "")
         if reply.is_error:
             first_error = show_errors(parts, reply.details, reply.text)

@@ -25,22 +25,12 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.transaction_reading import decode_signature
 from mcpsol_py.errors import DecodeError, McpsolError
 from mcpsol_py.names import clean_text
+from mcpsol_py.solana.base58 import is_signature
 
-__all__ = ["is_signature", "transaction_page"]
+__all__ = ["transaction_page"]
 
 #: Parts of a decoded transaction that have a place of their own on the page.
 _PLACED = ("instructions", "events", "logs", "signers")
-
-
-def is_signature(text: str) -> bool:
-    """Return True if *text* has the form of a transaction's signature."""
-    from solders.signature import Signature
-
-    try:
-        Signature.from_string(text)
-    except ValueError:
-        return False
-    return True
 
 
 async def transaction_page(site: Site, renderer: Renderer, signature: str) -> HtmlPage:

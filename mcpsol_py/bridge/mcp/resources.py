@@ -27,6 +27,8 @@ from mcpsol_py.names import clean_text
 from mcpsol_py.whole_numbers import whole_number
 
 if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
+
     from mcpsol_py.bridge.bridge import Bridge
 
 __all__ = ["Resources"]
@@ -121,7 +123,7 @@ class Resources:
             self._schema_part(served, steps, uri)
             return lambda: None
         accounts = self.bridge.watch(_chain_of(served))
-        return await accounts.add(reading.address(steps[1], "address"), on_change)
+        return await accounts.add(self._address(served, steps[1]), on_change)
 
     def _resolve(self, uri: str) -> tuple[ServedProgram, list[str]]:
         """Return the program of a URI and the steps of its path. Raises UnknownName."""
@@ -149,8 +151,13 @@ class Resources:
 
     async def _account(self, served: ServedProgram, text: str) -> Any:
         _chain_of(served)
-        key = reading.address(text, "address")
+        key = self._address(served, text)
         return await reading.read_account(served, None, key, room=None)
+
+    def _address(self, served: ServedProgram, text: str) -> Pubkey:
+        """Return the address or the named one. Raises EncodeError or SourceError."""
+        resolve = self.bridge.registry.names_of(served)
+        return reading.address(resolve(text), "address")
 
 
 def _is_account(steps: list[str]) -> bool:

@@ -75,6 +75,7 @@ def test_integers_are_read_as_numbers_and_as_decimal_text(
         (U8, None, "got null"),
         (U8, "0x10", "decimal text, got '0x10'"),
         (U8, "1_0", "decimal text"),
+        (U64, "1.5", "got '1.5'. An amount is a number of base units, without a point"),
         (U64, "9" * 1000, "decimal text"),
         (U8, [1], "got a list"),
         (U8, math.nan, "is a fraction or inexact"),
