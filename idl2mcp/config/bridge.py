@@ -6,7 +6,7 @@ docs/configuration.md lists the keys. File names are relative to the file. The c
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
@@ -18,10 +18,12 @@ import click
 from idl2mcp import inputs
 from idl2mcp.config.programs import ProgramEntry, Programs
 from mcpsol_py import telemetry
+from mcpsol_py.bundled import bundled_programs
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.items import without_nulls
 from mcpsol_py.solana.address_book import AddressBook, is_name
 from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.sources.well_known import well_known_names
 from mcpsol_py.toml_schema import (
     FLAG,
     TABLE,
@@ -272,7 +274,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
         surface=config.surface,  # type: ignore[arg-type]  # as above
         wallet=_wallet(config, cluster),
         signer=signer,
-        policy=_policy(config, cluster),
+        policy=_policy(config, cluster, _shipped(config, read)),
         audit=_audit_log(config, signer),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
@@ -308,8 +310,22 @@ def _schemas() -> Path | None:
         return None
 
 
-def _policy(config: BridgeConfig, cluster: LocalCluster | None) -> Policy | None:
-    """The policy. A name in it means the same address on each of its chains."""
+def _shipped(
+    config: BridgeConfig, read: Sequence[tuple[ServedProgram, inputs.Source]]
+) -> dict[str, str]:
+    """The addresses of the programs that the owner names as this package does: "@counter"."""
+    shipped = {*bundled_programs(), *well_known_names()}
+    return {
+        f"@{entry.source}": str(served.program_id)
+        for entry, (served, _) in zip(config.programs, read, strict=True)
+        if entry.source in shipped and served.program_id is not None
+    }
+
+
+def _policy(
+    config: BridgeConfig, cluster: LocalCluster | None, shipped: Mapping[str, str]
+) -> Policy | None:
+    """The policy. A name in it means the same address on each of its chains. *shipped*: names of programs."""
     from mcpsol_py.bridge.policy import Policy
 
     if config.policy is None:
@@ -328,7 +344,7 @@ def _policy(config: BridgeConfig, cluster: LocalCluster | None) -> Policy | None
             raise SourceError(
                 f"{text} does not mean one address on all of {', '.join(chains)}"
             )
-        return next(iter(found)) or books[0].address(text)
+        return next(iter(found)) or shipped.get(text) or books[0].address(text)
 
     return Policy.read(config.policy, config.origin, address)
 

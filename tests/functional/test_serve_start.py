@@ -60,6 +60,27 @@ def test_a_policy_that_allows_less_than_it_seems_is_said_in_one_place(cli: Cli) 
     assert findings.index("serving ") > findings.index("vault is on local")
 
 
+def test_a_policy_takes_the_names_of_programs_that_ship_with_the_package(
+    cli: Cli,
+) -> None:
+    """Not those that a file or a chain claims."""
+    named = POLICY.replace(f'id = "{COUNTER}"', 'id = "@counter"')
+    findings = cli("serve", "--config", cli.write("bridge.toml", named)).err
+    assert "counter has no instruction 'incremnt'" in findings
+    assert "it does not list counter" not in findings
+    claimed = cli.write(
+        "c.json", spec_idl(metadata={**spec_idl()["metadata"], "name": "claim"})
+    )
+    other = named.replace('source = "vault"', f'source = "{claimed}"')
+    other = other.replace('"@counter"', '"@claim"')
+    cli.write("s.toml", "[wallets]\nalice = 1\n")
+    told = cli(
+        "serve", "--config", cli.write("bridge.toml", f"setup = 's.toml'\n{other}")
+    )
+    assert "policy.program[0].id: " in told.err
+    assert "@claim" in told.err
+
+
 def test_a_policy_that_nothing_is_sent_under_is_said(cli: Cli) -> None:
     path = cli.write("bridge.toml", POLICY.replace('mode = "send"', 'mode = "build"'))
     assert 'it is for mode "send" alone' in cli("serve", "--config", path).err
