@@ -134,7 +134,10 @@ def _argument_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
     must = schema.get("required", ())
     for name, inner in schema.get("properties", {}).items():
         marked = indent + _marked(name, must)
-        if name != "accounts" and _is_nested(inner):
+        if name == "accounts" and inner.get("properties"):
+            yield f"{marked}: {inner['description']}"
+            continue
+        if _is_nested(inner):
             said = inner.get("description", "")
             about = f". {said}" if said and "maxProperties" not in inner else ""
             yield f"{marked}: {clean_text(_shape(inner) + about, _NESTED)}"
@@ -168,7 +171,8 @@ def _shape(schema: Mapping[str, Any]) -> str:
         return "|".join(map(str, schema["enum"]))
     said = str(schema.get("description", ""))
     if said.startswith(_PROGRAM_SAYS) or not said:
-        return str(schema.get("type", "any"))
+        types = schema.get("type", "any")
+        return types if isinstance(types, str) else "|".join(types)
     return _FIRST_WORDS.split(said, 1)[0]
 
 

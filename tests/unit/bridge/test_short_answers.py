@@ -31,7 +31,7 @@ NESTED: dict[str, Any] = {
         {
             "name": "sell",
             "discriminator": [1, 2, 3, 4, 5, 6, 7, 8],
-            "accounts": [],
+            "accounts": [{"name": f"account_{n}"} for n in range(40)],
             "args": [
                 {"name": "offer", "type": {"defined": {"name": "Offer"}}},
                 {"name": "how", "type": {"defined": {"name": "How"}}},
@@ -140,11 +140,20 @@ async def test_a_description_has_the_fields_of_nested_arguments() -> None:
     assert lines["how"] == "exactly one of {Once: {at: i64} | Often: {field_0: u8}}"
     assert lines["many"] == "[{share: u8, name: string}]"
     assert lines["keys"] == "[base58 address]"
+    (names,) = [line for line in lines if line.startswith("accounts")]
+    assert lines[names].endswith("account_39")
     more = lines["remaining_accounts?"]
     assert more.startswith(
         "[{address: string, signer?: boolean, writable?: boolean}]. "
     )
     assert "after the named ones" in more
+
+
+async def test_a_description_for_a_strict_client_is_plain_too() -> None:
+    served = ServedProgram(load(NESTED), None)
+    bridge = Bridge([served], surface="lazy", client="strict")
+    reply = await bridge.call("describe_tool", {"name": "sell"})
+    assert "note: string|null" in reply.text
 
 
 async def test_what_is_read_has_names_for_its_addresses(counter: Bridge) -> None:
