@@ -24,7 +24,7 @@ from mcpsol_py.bodies.hashing import encoded
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.scope import is_bytes, type_name
-from mcpsol_py.errors import NotUsable, UnknownName
+from mcpsol_py.errors import EncodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import Account, Constraints, Instruction, TokenConstraint
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Option, Struct, Type
@@ -207,7 +207,8 @@ class Simulator:
             setattr(state, name, self.value(kinds[name], value))
 
     def _fields_of(self, name: str) -> dict[str, Type]:
-        """Return the fields of state of this name."""
+        """Return the fields of state of this name. Raises UnknownName."""
+        UnknownName.check("account type", [name], self.spec.states)
         body = self.spec.resolver.target(self.spec.states[name].type)
         assert isinstance(body, Struct)
         return {field.name: field.type for field in body.fields}
@@ -217,9 +218,11 @@ class Simulator:
         if isinstance(kind, Option):
             return None if value is None else self.value(kind.item, value)
         if isinstance(kind, Int):
-            return getattr(numbers, type_name(kind))(int(value))
+            return getattr(numbers, type_name(kind))(_whole(value))
+        if isinstance(kind, Bool) and not isinstance(value, bool):
+            raise TypeError(f"expected True or False, got {value!r}")
         if is_bytes(kind):
-            return bytes(value)
+            return _exactly(bytes(value), fixed_size(self.spec.resolver, kind))
         if isinstance(kind, Link):
             return self._named_value(kind, value)
         if isinstance(kind, Array):
@@ -323,12 +326,34 @@ class Simulator:
         signed = (
             _signing(ix, given, rest) if signers is None else map(_address, signers)
         )
-        arguments = {arg.name: self.value(arg.type, args[arg.name]) for arg in ix.args}
+        arguments = self._arguments(ix, args)
         ledger = self.ledger.copy()
         ledger.epoch = int(self.time.epoch)
         return Given(
             ix, given, frozenset(signed), arguments, ledger, self.address, rest
         )
+
+    def _arguments(self, ix: Instruction, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as bodies see them. Raises EncodeError."""
+        values = {arg.name: arg.default.value for arg in ix.args if arg.default}
+        values |= given
+        try:
+            made = {arg.name: self.value(arg.type, values[arg.name]) for arg in ix.args}
+        except _MISFITS as error:
+            self.encoded_arguments(ix, given)  # the codec says what does not fit
+            raise EncodeError(f"{ix.name}: {error}") from error
+        if len(values) > len(made):
+            UnknownName.check("argument", values, made, ix.name)
+        return made
+
+    def encoded_arguments(self, ix: Instruction, given: Mapping[str, Any]) -> bytes:
+        """Return the data of a call with these arguments. Raises EncodeError."""
+        shown = {name: json_form(value) for name, value in given.items()}
+        return self.spec.program.instruction(ix.name).encode(shown)
+
+
+#: What goes wrong with a value that is not of its type.
+_MISFITS = (ArithmeticOverflow, AttributeError, KeyError, TypeError, ValueError)
 
 
 def _ensure_usable(condition: bool, instruction: str, why: str) -> None:
@@ -552,11 +577,8 @@ class _Call:
 
     def _own(self) -> OtherInstruction:
         """Return the call as an instruction of its transaction."""
-        codec = self.simulator.spec.program.instruction(self.ix.name)
-        arguments = {
-            name: json_form(value) for name, value in self.given.arguments.items()
-        }
-        return OtherInstruction(self.simulator.address, codec.encode(arguments))
+        data = self.simulator.encoded_arguments(self.ix, self.given.arguments)
+        return OtherInstruction(self.simulator.address, data)
 
     def clock(self) -> ClockTime:
         return self.simulator.time
@@ -655,6 +677,20 @@ class _View:
 
 
 # --- values --------------------------------------------------------------------------------------
+
+
+def _whole(value: Any) -> int:
+    """Return a number that has no fraction. Raises TypeError."""
+    if isinstance(value, float):
+        raise TypeError(f"expected a whole number, got {value}")
+    return int(value)
+
+
+def _exactly(value: bytes, size: int | None) -> bytes:
+    """Return bytes of a fixed length. Raises ValueError."""
+    if len(value) != size:
+        raise ValueError(f"expected {size} bytes, got {len(value)}")
+    return value
 
 
 def _address(value: Address) -> Pubkey:

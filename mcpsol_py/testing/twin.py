@@ -305,7 +305,7 @@ def _fields(program: Program, data: bytes) -> dict[str, object]:
 
 def plain(value: Any) -> Any:
     """Return a value of either side in one form: solders addresses, plain ints, structs as dicts."""
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, (bool, str, float)):
         return value
     if isinstance(value, (Number, int)):
         return int(value)

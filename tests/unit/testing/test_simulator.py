@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.running import emit
-from mcpsol_py.errors import NotUsable, UnknownName
+from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, UnknownName
 from mcpsol_py.solana.pda import find_pda
 from mcpsol_py.testing import Simulator
 
@@ -165,6 +165,62 @@ def test_what_it_cannot_run_is_an_error(
         other.call("by_hand", accounts={"s": ME})
     with pytest.raises(NotUsable, match="no check for the constraints of s"):
         other.call("owned", accounts={"s": ME})
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ({}, "amount"),
+        ({"amount": -1}, "amount"),
+        ({"amount": 2**64}, "amount"),
+        ({"amount": 1.5}, "amount"),
+        ({"amount": None}, "amount"),
+        ({"amount": 1, "amuont": 2}, "amuont"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_an_error_of_ours(
+    args: dict[str, object], why: str, simulator: Simulator, counter: Pubkey
+) -> None:
+    accounts = {"counter": counter, "authority": ME}
+    with pytest.raises(McpsolError, match=why):
+        simulator.call("increment", accounts=accounts, args=args)
+
+
+@pytest.mark.parametrize(
+    "args", [{"flag": 1, "mark": bytes(4)}, {"flag": True, "mark": bytes(3)}]
+)
+def test_flags_and_bytes_that_do_not_fit_are_refused(
+    args: dict[str, object], tmp_path: Path
+) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_text(
+        "from mcpsol_py.spec import *\n"
+        '@program(address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")\n'
+        "class P:\n"
+        "    @instruction\n    def go(self, flag: bool, mark: Array[u8, 4]) -> bool:\n        return flag\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(EncodeError):
+        Simulator(spec).call("go", accounts={}, args=args)
+
+
+def test_an_argument_with_a_default_value_may_be_left_out(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_text(
+        "from mcpsol_py.spec import *\n"
+        '@program(address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")\n'
+        "class P:\n"
+        "    @instruction\n    def add(self, a: u64, b: u64 = u64(5)) -> u64:\n        return a + b\n",
+        encoding="utf-8",
+    )
+    simulator = Simulator(spec)
+    assert simulator.call("add", accounts={}, args={"a": 2}).returned == 7
+    assert simulator.call("add", accounts={}, args={"a": 2, "b": 3}).returned == 5
+
+
+def test_state_of_no_type_is_an_error(simulator: Simulator) -> None:
+    with pytest.raises(UnknownName, match="State"):
+        simulator.new_state("Stat")
 
 
 def test_a_body_runs_only_in_a_simulator() -> None:
