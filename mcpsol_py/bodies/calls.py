@@ -242,6 +242,8 @@ class Calls:
         shown = ast.unparse(node.func)
         if shown in _NO_CALL:
             raise self.stopped(node, f"bodies have no {shown}: {_NO_CALL[shown]}")
+        missing = self.context.scope.missing_import(node.func)
+        self.need(not missing, node, missing)
         near = suggest(shown, [*self.context.scope.names, *self.context.scope.members])
         raise self.stopped(node, f"{shown}(…) is not known in a body. {near}".strip())
 

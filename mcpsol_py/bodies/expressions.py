@@ -299,6 +299,8 @@ class Expressions:
                     node, f"an error is not a value: write raise {ast.unparse(node)}"
                 )
             case None:
+                missing = self.context.scope.missing_import(node)
+                self.need(not missing, node, missing)
                 known = [
                     *self.context.arguments,
                     *self.context.accounts,

@@ -188,10 +188,18 @@ class ProgramScope:
     members: Mapping[str, Meaning]
     type_of: Callable[[ast.expr], Type]
     signature: Callable[[str], Signature | str]
+    #: the words of mcpsol_py.spec, whether the spec imports them or not
+    words: frozenset[str] = frozenset()
     resolver: Resolver = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "resolver", Resolver(self.model))
+
+    def missing_import(self, node: ast.expr) -> str:
+        """Return what to import for a word that the spec does not know; "" for other expressions."""
+        name = ast.unparse(node)
+        is_missing = name in self.words and name not in self.names
+        return f"import {name} from mcpsol_py.spec" if is_missing else ""
 
     def accounts_of(self, ix: Instruction) -> dict[str, Account]:
         """Return the accounts of an instruction that are in no group, by name."""

@@ -5,6 +5,7 @@ To add a generic type, add its origin and a method to `_GENERIC`.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Annotated, Any, NoReturn, Protocol, Union, get_args, get_origin
@@ -45,10 +46,18 @@ _HINTS: dict[object, str] = {
     list: "give the type of the items: list[u64].",
     tuple: "give the types of the items: tuple[u64, Pubkey].",
 }
+#: Where classes come from that no spec declares.
+_LIBRARIES = sys.stdlib_module_names | {"mcpsol_py"}
 _KNOWN_TYPES = (
     "u8 to u256, i8 to i256, f32, f64, bool, str, bytes, Pubkey, list[…], Array[…, n], tuple[…],"
     " dict[…], set[…], … | None, COption[…], your own Struct and Enum classes"
 )
+
+
+def _is_plain(cls: type) -> bool:
+    """Return whether a class is the author's own, and of no kind that a spec has."""
+    is_own = cls.__module__.partition(".")[0] not in _LIBRARIES
+    return is_own and not issubclass(cls, (words.Struct, words.Enum, words.Kind))
 
 
 class _Definitions(Protocol):
@@ -79,6 +88,8 @@ class AnnotationReader:
             shown, hint = annotation.__name__, _HINTS.get(annotation)
         else:
             shown, hint = abbr(annotation), None
+        if isinstance(annotation, type) and hint is None and _is_plain(annotation):
+            hint = f"{shown} is a plain class: write class {shown}(Struct), (Enum) or (Account)."
         general = (
             f"{shown} is not a type of the spec language. Its types: {_KNOWN_TYPES}."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterator, Mapping
+from inspect import iscoroutinefunction
 from typing import Annotated, Any, TypeGuard, get_args, get_origin
 
 from mcpsol_py.bodies.checker import check_bodies, has_body
@@ -133,7 +134,9 @@ class _BodiesReader:
             method = self.methods[ix.name]
             path = f"{self.cls.__name__}.{method.__name__}"
             node = self.lines.function(method)
-            if node is None and not _is_empty(method):
+            if iscoroutinefunction(method):
+                self.problems.add(path, "a method is not async: write def.")
+            elif node is None and not _is_empty(method):
                 self.problems.add(
                     path, "its body cannot be read: its file is not there."
                 )
@@ -157,7 +160,12 @@ class _BodiesReader:
                 names[name] = meaning
         members = dict(self._members())
         self._scope = ProgramScope(
-            self.model, names, members, self.type_of, self.signature
+            self.model,
+            names,
+            members,
+            self.type_of,
+            self.signature,
+            frozenset(words.__all__),
         )
         return self._scope
 

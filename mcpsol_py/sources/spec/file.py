@@ -54,7 +54,7 @@ def import_errors(origin: str) -> Iterator[None]:
         raise SourceError(f"invalid Python: {error.msg}.", origin=place) from error
     except SourceError:
         raise
-    except Exception as error:  # a spec is the user's code: it may raise anything
+    except (Exception, SystemExit) as error:  # a spec may raise anything
         frame = _frame_of_spec(error, origin)
         raise SourceError(
             f"the spec raised {type(error).__name__} during its import: {error}."
@@ -63,7 +63,7 @@ def import_errors(origin: str) -> Iterator[None]:
         ) from error
 
 
-def _frame_of_spec(error: Exception, origin: str) -> traceback.FrameSummary | None:
+def _frame_of_spec(error: BaseException, origin: str) -> traceback.FrameSummary | None:
     """Return the innermost frame in the spec, or else in any Python file."""
     frames = [
         f
@@ -80,8 +80,10 @@ def _line_of(frame: traceback.FrameSummary | None, origin: str) -> str:
     return f":{frame.lineno}"
 
 
-def _import_hint(error: Exception, frame: traceback.FrameSummary | None) -> str:
-    """Return what may be wrong with a name that Python did not find."""
+def _import_hint(error: BaseException, frame: traceback.FrameSummary | None) -> str:
+    """Return what may be wrong with a name that Python did not find, or with `@program` alone."""
+    if isinstance(error, TypeError) and str(error).startswith("program() takes 0"):
+        return " Above the class, write @program(name=…)."
     if not isinstance(error, NameError) or not error.name:
         return ""
     if frame is not None and _defines_inner_class(frame.filename, error.name):
@@ -89,6 +91,8 @@ def _import_hint(error: Exception, frame: traceback.FrameSummary | None) -> str:
             " Classes inside a class do not see each other's names: move it out of the class,"
             " above it."
         )
+    if error.name in words.__all__:
+        return f" Write: import {error.name} from mcpsol_py.spec."
     near = suggest(error.name, words.__all__)
     return f" {near.partition('?')[0]}?" if near.startswith("Did") else ""
 

@@ -100,10 +100,10 @@ class SpecInstructionReader:
     def _signature(self, hints: dict[str, Any]) -> list[inspect.Parameter]:
         """Return the parameters without `self`."""
         parameters = list(inspect.signature(self.function).parameters.values())
-        first = parameters[0].name if parameters else ""
-        if first in ("self", "cls") and first not in hints:
+        if parameters and parameters[0].name == "self" and "self" not in hints:
             return parameters[1:]
-        return parameters
+        self.problems.add(self.path, "the first parameter of a method is self.")
+        return [each for each in parameters if each.name != "cls"]
 
     def _read_parameter(self, p: inspect.Parameter, hints: dict[str, Any]) -> None:
         path = f"{self.path}.{p.name}"

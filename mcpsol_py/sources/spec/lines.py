@@ -95,7 +95,11 @@ class SpecLines:
 def _given_name(node: ast.stmt) -> str | None:
     """Return the name that a statement of a class body gives to something."""
     match node:
-        case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+        case (
+            ast.ClassDef(name=name)
+            | ast.FunctionDef(name=name)
+            | ast.AsyncFunctionDef(name=name)
+        ):
             return name
         case (
             ast.AnnAssign(target=ast.Name(id=name))

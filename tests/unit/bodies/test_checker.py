@@ -13,7 +13,7 @@ from mcpsol_py.sources.spec import read_spec
 SPEC = '''\
 from mcpsol_py.spec import *
 from mcpsol_py.spec import u8, u32, u64, u128, u256, i64, i128
-
+del i8
 LIMIT = u64(1000)
 OWNER = Pubkey("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 
@@ -752,6 +752,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "unknown error": ("require(flag, self.Zeroo)", "1:15", "Did you mean"),
     "unknown member": ("x = self.MAX_FE", "1:5", "Did you mean"),
     "call that Python has": ("x = abs(gain)", "1:5", "write -x if x < 0 else x"),
+    "word without its import": (
+        "x = i8(3)",
+        "1:5",
+        "import i8 from mcpsol_py.spec",
+    ),
+    "end of a type without its import": (
+        "x = i8.MAX",
+        "1:5",
+        "import i8 from mcpsol_py.spec",
+    ),
     "unknown call": ("write(amount)", "1:1", "not known"),
     "parameter assigned": ("amount = amount + 1", "1:1", "is a parameter"),
     "account as a value": ("x = vault", "1:5", "not a value"),

@@ -564,6 +564,14 @@ MISTAKES = {
         "got another union. Use an Enum",
     ),
     "keywords": ("def go(self, **rest: u8): ...", "go.rest", "no **parameters"),
+    "no self": ("def go(a: u8): ...", "go", "the first parameter of a method is self"),
+    "cls": ("def go(cls, a: u8): ...", "go", "the first parameter of a method is self"),
+    "async method": ("async def go(self): ...", "go", "write def"),
+    "plain class": (
+        "def go(self, p: Plain): ...",
+        "go.p",
+        "Plain is a plain class: write class Plain(Struct), (Enum) or (Account)",
+    ),
     "same in snake_case": (
         "def go(self, aB: u8, a_b: u8): ...",
         "go.a_b",
@@ -581,13 +589,15 @@ MISTAKES = {
 def test_mistakes_are_told_with_file_and_line(tmp_path: Path, case: str) -> None:
     code, path, words = MISTAKES[case]
     state = "class S(Account):\n    owner: Pubkey\n    count: u64\nclass V(Account):\n    name: str\n"
+    head = "class Plain: ...\n" if case == "plain class" else ""
     body = f"{state}@instruction\n{code}"
-    head = "from mcpsol_py.sources import spec_words as words\n" + HEAD
+    head += "from mcpsol_py.sources import spec_words as words\n" + HEAD
     with pytest.raises(SourceError) as caught:
         spec(tmp_path, body, head)
     error = caught.value
     assert error.path == f"Demo.{path}"
-    assert error.origin == f"{tmp_path / 'demo.py'}:12"
+    line = 13 if case == "plain class" else 12
+    assert error.origin == f"{tmp_path / 'demo.py'}:{line}"
     assert words in str(error)
 
 
@@ -735,6 +745,20 @@ def test_what_is_no_spec_is_told(tmp_path: Path) -> None:
     path.write_text("from mcpsol_py.spec import *\nclass A(Account):\n    x: u65\n")
     with pytest.raises(SourceError, match="Did you mean 'u64'"):
         read_spec(path)
+    path.write_text(
+        "from mcpsol_py.spec import Account\nclass A(Account):\n    x: u8\n"
+    )
+    with pytest.raises(SourceError, match="import u8 from mcpsol_py.spec") as caught:
+        read_spec(path)
+    assert caught.value.origin == f"{path}:3"
+    path.write_text("import sys\n\nsys.exit(3)\n")
+    with pytest.raises(SourceError, match="SystemExit during its import") as caught:
+        read_spec(path)
+    assert caught.value.origin == f"{path}:3"
+    path.write_text("from mcpsol_py.spec import program\n@program\nclass A: ...\n")
+    with pytest.raises(SourceError, match=r"write @program\(name=") as caught:
+        read_spec(path)
+    assert caught.value.origin == f"{path}:2"
     path.write_text("x = 1\n")
     with pytest.raises(SourceError, match="expected one class with @program, got none"):
         read_spec(path)
