@@ -27,7 +27,8 @@ from mcpsol_py.model.program import (
     Seed,
     TokenConstraint,
 )
-from mcpsol_py.render.faults import address_check, seeds_check
+from mcpsol_py.render.faults import address_check, owner_check, seeds_check
+from mcpsol_py.solana import ids
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
@@ -73,7 +74,7 @@ class Given:
                 continue
             constraints = item.rules
             any_program = constraints.executable and not _allowed(item)
-            if any_program or {constraints.owner, constraints.realloc} != {None}:
+            if any_program or constraints.realloc is not None:
                 raise _cannot(self.ix, f"the constraints of {item.name}")
             yield item, self.accounts[item.name], constraints
 
@@ -84,6 +85,22 @@ class Given:
         if name not in self.accounts:
             raise CheckFailure("ConstraintAccountIsNone")
         return self.accounts[name]
+
+    def owner_of(self, address: Pubkey) -> Pubkey:
+        """Return the program that owns an account. Raises NotUsable for a program and a sysvar."""
+        if address in self._not_owned():
+            raise _cannot(self.ix, "the owner of a program")
+        return self.ledger.owner(address)
+
+    def _not_owned(self) -> set[Pubkey]:
+        """Return the accounts whose owner is a loader or the runtime, of which the simulator knows nothing."""
+        in_call = {at for _, at, c in self.each() if c.executable or c.sysvar}
+        return in_call | _PROGRAMS | {self.program}
+
+
+_PROGRAMS = frozenset(
+    map(Pubkey, (ids.SYSTEM_PROGRAM, *ids.TOKEN_PROGRAMS, ids.ASSOCIATED_TOKEN_PROGRAM))
+)
 
 
 def _cannot(ix: Instruction, what: str) -> NotUsable:
@@ -96,6 +113,7 @@ def check_accounts(given: Given) -> None:
     """Check all accounts, the cheapest checks first. Raises CheckFailure, NotUsable."""
     _run(_signer, given)
     _run(_address, given)
+    _run(_owner, given)
     _remaining(given)
     _duplicates(given)
     _run(_state, given)
@@ -159,6 +177,20 @@ def _address(
             "address",
             address_check(constraints).removeprefix("Check::"),
         )
+
+
+def _owner(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
+    if constraints.owner is not None and constraints.init is None:
+        fits = given.owner_of(address) == _owning_program(given, constraints.owner)
+        _ensure(fits, constraints, "owner", owner_check(constraints))
+
+
+def _owning_program(given: Given, owner: str) -> Pubkey | None:
+    """Return the address of *owner*: this program (""), an account of the instruction, or an address."""
+    if not owner:
+        return given.program
+    is_account = any(item.name == owner for item in given.ix.accounts)
+    return given.named(owner) if is_account else Pubkey(owner)
 
 
 def all_sign(ix: Instruction) -> bool:

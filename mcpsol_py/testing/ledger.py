@@ -14,6 +14,7 @@ from mcpsol_py.solana.rent import RentRate
 from mcpsol_py.sources import spec_words as words
 
 __all__ = [
+    "SYSTEM_PROGRAM",
     "TOKEN_PROGRAM",
     "Ledger",
     "MintState",
@@ -25,6 +26,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+SYSTEM_PROGRAM = Pubkey(ids.SYSTEM_PROGRAM)
 TOKEN_PROGRAM = Pubkey(ids.TOKEN_PROGRAM)
 _RATE = RentRate()
 
@@ -119,6 +121,15 @@ class Ledger:
         return any(
             address in held for held in (self.states, self.tokens, self.mints, self.raw)
         )
+
+    def owner(self, address: Pubkey) -> Pubkey:
+        """Return the program that owns the account at this address: the system program if there is none."""
+        if address in self.raw:
+            return self.raw[address].program
+        held = self.token_data(address)
+        if held is not None:
+            return held.program
+        return self.own.program if address in self.states else SYSTEM_PROGRAM
 
     def token_data(self, address: Pubkey) -> TokenState | MintState | None:
         """Return the token account or the mint at this address, None without one."""

@@ -11,7 +11,6 @@ from solders.pubkey import Pubkey as Key
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.numbers import Number, u16
-from mcpsol_py.solana import ids
 from mcpsol_py.solana.tokens import (
     Mint,
     TokenAccount,
@@ -22,14 +21,11 @@ from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing.ledger import Ledger, MintState, TokenState
 
 __all__ = [
-    "SYSTEM_PROGRAM",
     "AccountReader",
     "OtherInstruction",
     "TransactionView",
     "json_form",
 ]
-
-SYSTEM_PROGRAM = Pubkey(ids.SYSTEM_PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +62,9 @@ class TransactionView:
 
 @dataclass(frozen=True, slots=True)
 class AccountReader:
-    """Reads accounts as bytes. `encode`: writes state. `program`: the program's own address."""
+    """Reads accounts as bytes. `encode`: writes state."""
 
     encode: Callable[[words.Account], bytes]
-    program: Pubkey
 
     def data(self, ledger: Ledger, at: Pubkey) -> Data:
         """Return the data of an account; nothing if it has none."""
@@ -80,15 +75,6 @@ class AccountReader:
         if at in ledger.mints:
             return Data(_mint_data(ledger.mints[at]))
         return Data(self.encode(ledger.states[at]) if at in ledger.states else b"")
-
-    def owner(self, ledger: Ledger, at: Pubkey) -> Pubkey:
-        """Return the address of the program that owns an account."""
-        if at in ledger.raw:
-            return ledger.raw[at].program
-        held = ledger.token_data(at)
-        if held is not None:
-            return held.program
-        return self.program if at in ledger.states else SYSTEM_PROGRAM
 
 
 def json_form(value: Any) -> Any:

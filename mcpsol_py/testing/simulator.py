@@ -41,6 +41,7 @@ from mcpsol_py.testing.checks import (
     held_state,
 )
 from mcpsol_py.testing.ledger import (
+    SYSTEM_PROGRAM,
     TOKEN_PROGRAM,
     Ledger,
     MintState,
@@ -50,7 +51,6 @@ from mcpsol_py.testing.ledger import (
     rent,
 )
 from mcpsol_py.testing.raw_accounts import (
-    SYSTEM_PROGRAM,
     AccountReader,
     OtherInstruction,
     TransactionView,
@@ -91,7 +91,7 @@ class Simulator:
         self.address = _address(address or self.spec.model.address or bytes(32))
         self.clear()
         self.time = ClockTime(slot=u64(1), epoch=u64(0), unix_timestamp=i64(0))
-        self.reader = AccountReader(self._encoded, self.address)
+        self.reader = AccountReader(self._encoded)
 
     # --- accounts
 
@@ -607,11 +607,7 @@ class _Call:
         return not has_data and self.is_owned(account, SYSTEM_PROGRAM)
 
     def is_owned(self, account: Any, program: Pubkey) -> bool:
-        is_known = account.address not in self._programs()
-        _ensure_usable(
-            is_known, self.ix.name, "the simulator does not know who owns a program"
-        )
-        return self.simulator.reader.owner(self.ledger, account.address) == program
+        return self.given.owner_of(account.address) == program
 
     def find_program_address(self, seeds: list[Any], program: Pubkey) -> Pubkey:
         parts = [encoded(seed) for seed in seeds]
@@ -634,12 +630,6 @@ class _Call:
             case _:
                 return encoded(item)
         return self.simulator.spec.types.codec(Link(name)).encode(json_form(item))
-
-    def _programs(self) -> set[Pubkey]:
-        """Return the accounts of the call that are programs or sysvars."""
-        return {
-            at for _, at, rules in self.given.each() if rules.executable or rules.sysvar
-        }
 
     def extensions(self, account: Any) -> Iterator[Extension]:
         found = self.ledger.token_data(account.address)
@@ -673,7 +663,7 @@ class _View:
 
     @property
     def program(self) -> Pubkey:
-        return self._reader.owner(self._ledger, self.address)
+        return self._ledger.owner(self.address)
 
 
 # --- values --------------------------------------------------------------------------------------

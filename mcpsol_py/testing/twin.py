@@ -232,9 +232,7 @@ class TwinProgram:
         if not ledger.exists(key) and key not in ledger.lamports:
             return None
         reader = self.simulator.reader
-        return _Read(
-            address(reader.owner(ledger, key)), bytes(reader.data(ledger, key))
-        )
+        return _Read(address(ledger.owner(key)), bytes(reader.data(ledger, key)))
 
     # --- comparing
 

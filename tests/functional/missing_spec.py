@@ -5,7 +5,10 @@ from mcpsol_py.spec import (
     Event,
     Mut,
     Pubkey,
+    Ref,
     Signer,
+    Unchecked,
+    Wallet,
     emit,
     error,
     has_one,
@@ -14,6 +17,10 @@ from mcpsol_py.spec import (
     require,
     u64,
 )
+from mcpsol_py.spec import owner as owned_by
+
+#: A program that writes rates.
+FEEDS = "FsJ3A3u2vn5cTVofAjvy6y5kwABJAqYWpe4975bi2epH"
 
 
 def part_of(amount: u64, percent: u64 | None) -> u64 | None:
@@ -84,6 +91,20 @@ class Tips:
         """Empty a jar, which the owner alone may do."""
         jar.total = u64(0)
         return None if owner is None else owner.address
+
+    NotAFeed = error("The account is not a feed of rates")
+
+    @instruction
+    def rate(
+        self,
+        feed: Ref[Unchecked, owned_by(FEEDS, error=NotAFeed)],
+        second: Ref[Unchecked, owned_by("by")] | None,
+        by: Unchecked | None,
+        shop: Wallet,
+    ) -> u64:
+        """Read a rate of one program, and another one of any program."""
+        rate = feed.data.u64(0)
+        return rate if second is None else max(rate, second.data.u64(0))
 
 
 def move(source: Mut[Tips.Jar, ...], target: Mut[Tips.Jar, ...]) -> None:

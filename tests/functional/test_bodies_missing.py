@@ -9,6 +9,8 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py.build.toolchain import Toolchain
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_PROGRAM
+from tests.functional.missing_spec import FEEDS
 from tests.support.oracle import Oracle
 from tests.support.random_programs import built
 
@@ -58,4 +60,33 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
     run(oracle, 400)
     wanted = {"", "TooMuch", "TooLarge", "ArithmeticOverflow", "ConstraintHasOne"}
     wanted |= {"ConstraintDuplicateMutableAccount", "ConstraintAccountIsNone"}
+    assert wanted == set(oracle.errors)
+
+
+def test_owners_of_accounts_are_checked_alike(oracle: Oracle) -> None:
+    """Owners that an address and that an account gives, an absent account, and an account of the system program."""
+    r = random.Random(5)
+    oracle.start()
+    oracle.errors.clear()
+    me, first, second = oracle.wallet(), Pubkey.new_unique(), Pubkey.new_unique()
+    jar, mint, nothing = Pubkey.new_unique(), oracle.mint(), Pubkey.new_unique()
+    oracle.put_state(jar, "Jar", owner=me.pubkey(), total=3)
+    purse = oracle.tokens(mint, me.pubkey(), 5)
+    others = [jar, mint, purse, nothing, me.pubkey()]
+    feeds, other = Pubkey.from_string(FEEDS), Pubkey.new_unique()
+    for _ in range(300):
+        for key, program in ((first, feeds), (second, other)):
+            size = r.choice([8, 8, 12, 7])
+            oracle.put_data(key, program, r.randbytes(size))
+        accounts = {
+            "feed": r.choice([first] * 8 + [second, *others]),
+            "second": r.choice([None, None, first, second, second, *others]),
+            "by": r.choice(
+                [None, feeds, other, other, jar, SYSTEM_PROGRAM, TOKEN_PROGRAM]
+            ),
+            "shop": r.choice([me.pubkey()] * 6 + [first, *others]),
+        }
+        oracle.call("rate", accounts, {})
+    wanted = {"", "NotAFeed", "ConstraintOwner", "AccountNotSystemOwned"}
+    wanted |= {"ConstraintAccountIsNone", "AccountDidNotDeserialize"}
     assert wanted == set(oracle.errors)

@@ -1,11 +1,10 @@
 """A program that the simulator can run in parts."""
 
 from mcpsol_py.spec import (
+    ProgramAccount,
     Ref,
-    Unchecked,
     error,
     instruction,
-    owner,
     program,
     require,
     u64,
@@ -32,9 +31,7 @@ class Mixed:
         """Have no body."""
 
     @instruction
-    def owned(
-        self, it: Ref[Unchecked, owner("11111111111111111111111111111111")]
-    ) -> None:
+    def calls(self, it: Ref[ProgramAccount, ...]) -> None:
         """Have a constraint that the simulator cannot check."""
         require(it.address == it.address, self.Zero)
 

@@ -97,7 +97,7 @@ def test_what_the_simulator_cannot_run_is_said_and_counted(
     }
     assert "'in_rust' cannot be used: its handler is written in Rust" in said
     assert (
-        "'owned' cannot be used: the simulator has no check for the constraints of it"
+        "'calls' cannot be used: the simulator has no check for the constraints of it"
         in said
     )
     assert "'long' cannot be used: its loops have more than 300,000 turns" in said

@@ -81,7 +81,7 @@ def test_every_kind_of_account_has_its_bytes(reader: Simulator) -> None:
         reader.call("read", accounts={"a": B}, args={"at": 0}).error
         == "AccountDidNotDeserialize"
     )
-    assert reader.reader.owner(reader.ledger, B) == Pubkey(SYSTEM_PROGRAM)
+    assert reader.ledger.owner(B) == Pubkey(SYSTEM_PROGRAM)
 
 
 def test_state_has_its_bytes_but_not_for_a_body_that_writes_it(

@@ -10,6 +10,7 @@ from solders.pubkey import Pubkey as Key
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.running import emit
 from mcpsol_py.errors import EncodeError, McpsolError, NotUsable, UnknownName
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.pda import find_pda
 from mcpsol_py.testing import Simulator
 
@@ -157,14 +158,19 @@ def test_what_it_cannot_run_is_an_error(
         "class P:\n"
         "    class S(Account):\n        n: u64\n"
         "    @instruction\n    def by_hand(self, s: Mut[S, ...]) -> None:\n        '''By hand.'''\n"
-        "    @instruction\n    def owned(self, s: Ref[Unchecked, owner('s')]) -> None:\n        return\n",
+        "    @instruction\n    def called(self, s: Ref[ProgramAccount, ...]) -> None:\n        return\n"
+        "    @instruction\n    def given(self, s: Ref[Wallet, ...]) -> None:\n        return\n",
         encoding="utf-8",
     )
     other = Simulator(spec)
     with pytest.raises(NotUsable, match="written in Rust"):
         other.call("by_hand", accounts={"s": ME})
     with pytest.raises(NotUsable, match="no check for the constraints of s"):
-        other.call("owned", accounts={"s": ME})
+        other.call("called", accounts={"s": ME})
+    assert other.call("given", accounts={"s": ME}).error == ""
+    for of_runtime in (ids.TOKEN_PROGRAM, other.address):
+        with pytest.raises(NotUsable, match="no check for the owner of a program"):
+            other.call("given", accounts={"s": of_runtime})
 
 
 @pytest.mark.parametrize(
