@@ -23,6 +23,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.model.types import Struct, Type
 from mcpsol_py.program import Program, ProgramInstruction
+from mcpsol_py.render.account_lookup import is_token_program
 from mcpsol_py.solana.addresses import (
     ASSOCIATED_TOKEN_PROGRAM,
     TOKEN_2022_PROGRAM,
@@ -126,12 +127,8 @@ def token_program_of(leaf: Leaf, instruction: ProgramInstruction) -> Leaf | Pubk
         index = plan.locate((token.program,), leaf)
         if index is not None:
             return plan.leaves[index]
-    return next(filter(_is_token_program, plan.leaves), TOKEN_PROGRAM)
-
-
-def _is_token_program(leaf: Leaf) -> bool:
-    allowed = set(constraints_of(leaf).one_of)
-    return leaf.account.address in _TOKEN_PROGRAMS or allowed == _TOKEN_PROGRAMS
+    programs = (leaf for leaf in plan.leaves if is_token_program(leaf.account))
+    return next(programs, TOKEN_PROGRAM)
 
 
 def state_struct(

@@ -129,16 +129,16 @@ class AccountLookup:
         token = account.constraints.token
         if token is not None and token.program is not None:
             return self.need(token.program, account)
-        found = [x for x in self.all if is_token_program(x) and not x.model.optional]
+        found = [
+            x for x in self.all if is_token_program(x.model) and not x.model.optional
+        ]
         return only(found)
 
 
-def is_token_program(account: NamedAccount) -> bool:
+def is_token_program(account: Account) -> bool:
     """Must the account be one of the two token programs?"""
-    allowed = set(account.constraints.one_of)
-    return account.model.address in ids.TOKEN_PROGRAMS or allowed == set(
-        ids.TOKEN_PROGRAMS
-    )
+    allowed = set(account.rules.one_of)
+    return account.address in ids.TOKEN_PROGRAMS or allowed == set(ids.TOKEN_PROGRAMS)
 
 
 def can_be_number_seed(kind: Type, encoding: str | None) -> TypeGuard[Int]:

@@ -27,6 +27,7 @@ from mcpsol_py.model.program import (
     Seed,
     TokenConstraint,
 )
+from mcpsol_py.render.account_lookup import is_token_program
 from mcpsol_py.render.faults import address_check, owner_check, seeds_check
 from mcpsol_py.solana import ids
 from mcpsol_py.sources import spec_words as words
@@ -85,6 +86,29 @@ class Given:
         if name not in self.accounts:
             raise CheckFailure("ConstraintAccountIsNone")
         return self.accounts[name]
+
+    def is_there(self, address: Pubkey, constraints: Constraints) -> bool:
+        """Return whether there is an account to check before the body runs, which may create it if it is missing."""
+        if constraints.init is None:
+            return True
+        return constraints.init.if_needed and self.ledger.exists(address)
+
+    def token_program(self, account: Account) -> Pubkey | None:
+        """Return the token program of a token account or mint: that of its constraint, or the only one of the call.
+
+        None if the instruction says neither.
+        """
+        token = account.rules.token
+        if token is not None and token.program is not None:
+            return self.named(token.program)
+        found = [
+            item.name
+            for item in self.ix.accounts
+            if isinstance(item, Account)
+            and is_token_program(item)
+            and not item.optional
+        ]
+        return self.named(found[0]) if len(found) == 1 else None
 
     def owner_of(self, address: Pubkey) -> Pubkey:
         """Return the program that owns an account. Raises NotUsable for a program and a sysvar."""
@@ -216,7 +240,7 @@ def _duplicates(given: Given) -> None:
 
 
 def _state(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
-    if constraints.state is None or constraints.is_always_created:
+    if constraints.state is None or not given.is_there(address, constraints):
         return
     state = held_state(given.ledger, address, constraints.state)
     for name, account in constraints.has_one:
@@ -241,28 +265,26 @@ def held_state(ledger: Ledger, address: Pubkey, name: str) -> words.Account:
 
 def _token(given: Given, a: Account, address: Pubkey, constraints: Constraints) -> None:
     token = constraints.token
-    if token is not None and not constraints.is_always_created:
+    if token is not None and given.is_there(address, constraints):
         _TOKEN_CHECKS[token.kind](given, a, address, token)
 
 
-def _of_program(
-    given: Given, found: TokenState | MintState, token: TokenConstraint
-) -> None:
-    _same(found.program, given.named(token.program), "AccountOwnedByWrongProgram")
+def _of_program(given: Given, found: TokenState | MintState, a: Account) -> None:
+    _same(found.program, given.token_program(a), "AccountOwnedByWrongProgram")
 
 
 def _token_account(
     given: Given, a: Account, address: Pubkey, token: TokenConstraint
 ) -> None:
     found = _loaded(given.ledger, given.ledger.tokens, address)
-    _of_program(given, found, token)
+    _of_program(given, found, a)
     _same(found.mint, given.named(token.mint), "ConstraintTokenMint")
     _same(found.owner, given.named(token.authority), "ConstraintTokenOwner")
 
 
 def _mint(given: Given, a: Account, address: Pubkey, token: TokenConstraint) -> None:
     found = _loaded(given.ledger, given.ledger.mints, address)
-    _of_program(given, found, token)
+    _of_program(given, found, a)
     _same(found.authority, given.named(token.authority), "ConstraintMintMintAuthority")
     _same(int(found.decimals), token.decimals, "ConstraintMintDecimals")
 

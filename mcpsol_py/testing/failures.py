@@ -28,10 +28,12 @@ def failure_name(program: Program, error: object, logs: Sequence[str]) -> str:
         coded = _CODED.match(line)
         if coded is not None:
             return _named(program, coded[1], int(coded[2], 16))
-    text = error_json(error)
-    if isinstance(text, dict):
-        text = text.get("InstructionError", [0, text])[1]
-    return text if isinstance(text, str) else str(text)
+    found = error_json(error)
+    if isinstance(found, dict) and "InstructionError" in found:
+        found = found["InstructionError"][1]
+    if isinstance(found, dict) and "Custom" not in found:
+        return next(iter(found))  # what comes with it is an index
+    return str(found)
 
 
 def _named(program: Program, address: str, code: int) -> str:

@@ -30,7 +30,7 @@ from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Array, Bool, Enum, Int, Link, Option, Struct, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.solana import ids
-from mcpsol_py.solana.tokens import TOKEN_ACCOUNT_SIZE
+from mcpsol_py.solana.tokens import MINT_SIZE, TOKEN_ACCOUNT_SIZE
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing.checks import (
     CheckFailure,
@@ -58,7 +58,7 @@ from mcpsol_py.testing.raw_accounts import (
 )
 from mcpsol_py.testing.reached import follow, note_call
 from mcpsol_py.testing.spec_program import read_program
-from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
+from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure, initialize
 from mcpsol_py.testing.turns import MOST_TURNS, TooManyTurns, counted_turns
 
 __all__ = ["Outcome", "Simulator"]
@@ -190,6 +190,12 @@ class Simulator:
         """Return the bytes of an account with state of this name, its discriminator included."""
         known = self.spec.states.get(name)
         return 0 if known is None else known.size or 0
+
+    def size_at(self, ledger: Ledger, at: Pubkey) -> int:
+        """Return the bytes of the account at an address, 0 without one."""
+        if at in ledger.states:
+            return self.size_of(type(ledger.states[at]).__name__)
+        return len(self.reader.data(ledger, at)) if ledger.exists(at) else 0
 
     def new_state(self, name: str) -> Any:
         """Return new state of this name, with every field zero."""
@@ -410,6 +416,7 @@ class _Call:
             returned = self._body()
             for _, address, constraints in self.given.each():
                 self._close(address, constraints)
+            self._check_rent()
         except (CheckFailure, TokenFailure) as failure:
             return Outcome(failure.name)
         except ArithmeticOverflow:
@@ -422,6 +429,23 @@ class _Call:
             return Outcome(name, carried=self.carried)
         self.simulator.ledger = self.ledger
         return Outcome("", tuple(self.events), returned)
+
+    def _check_rent(self) -> None:
+        """Refuse, as the runtime does, to leave an account with lamports that do not pay its rent.
+
+        An account that had too few before may keep them, or have fewer.
+        """
+        before, now = self.simulator.ledger, self.ledger
+        for at in {*self.given.accounts.values(), *self.given.remaining}:
+            held, size = now.lamports.get(at, 0), self.simulator.size_at(now, at)
+            if not 0 < held < rent(size):
+                continue
+            had, had_size = (
+                before.lamports.get(at, 0),
+                self.simulator.size_at(before, at),
+            )
+            if not 0 < held <= had < rent(size) or size != had_size:
+                raise CheckFailure("InsufficientFundsForRent")
 
     def _error_name(self, failure: words.error) -> str:
         members = vars(self.simulator.spec.cls).items()
@@ -444,28 +468,34 @@ class _Call:
         if state is not None:
             self._pay_rent(payer, address, init.space or self.simulator.size_of(state))
             self._new_state(account, address, state)
-        else:
-            self._pay_rent(payer, address, init.space or TOKEN_ACCOUNT_SIZE)
-            self._new_tokens(account, address, constraints.token)
+        elif constraints.token is not None:
+            self._new_tokens(account, address, constraints.token, payer)
 
     def _pay_rent(self, payer: Pubkey, address: Pubkey, size: int) -> None:
         missing = max(0, rent(size) - self.ledger.lamports.get(address, 0))
         if not self.ledger.move(payer, address, missing):
-            raise CheckFailure("InsufficientFunds")
+            raise CheckFailure("ResultWithNegativeLamports")
 
     def _new_tokens(
-        self, account: Account, address: Pubkey, token: TokenConstraint | None
+        self, account: Account, address: Pubkey, token: TokenConstraint, payer: Pubkey
     ) -> None:
-        is_plain = account.rules.token_kind == "account"
-        _ensure_usable(
-            is_plain, self.ix.name, f"the simulator cannot create {account.name} yet"
-        )
-        assert token is not None
-        accounts = self.given.accounts
-        owner = accounts[token.authority or ""]
-        self.ledger.tokens[address] = TokenState(
-            accounts[token.mint or ""], owner, u64(0)
-        )
+        """Create a token account, an associated one or a mint."""
+        accounts, program = self.given.accounts, self.given.token_program(account)
+        assert program is not None  # render refuses such a spec
+        authority = accounts[token.authority or ""]
+        if token.kind == "mint":
+            self._pay_rent(payer, address, MINT_SIZE)
+            made = MintState(authority, u64(0), u8(token.decimals or 0), program)
+            self.ledger.mints[address] = made
+            return
+        mint = accounts[token.mint or ""]
+        if token.kind == "associated":
+            roles = {"payer": payer, "account": address, "owner": authority}
+            roles |= {"mint": mint, "token_program": program}
+            TOKEN_CALLS["create_idempotent"](self.ledger, roles)
+            return
+        self._pay_rent(payer, address, TOKEN_ACCOUNT_SIZE)
+        initialize(self.ledger, address, mint, authority, program)
 
     def _new_state(self, account: Account, address: Pubkey, name: str) -> None:
         state = self.simulator.new_state(name)

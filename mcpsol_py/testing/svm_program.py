@@ -227,7 +227,11 @@ class SvmProgram:
             logs = tuple(meta.logs())
             error = failure_name(self.program, result.err(), logs)
             units, data = meta.compute_units_consumed(), meta.return_data()
-            is_own = data.program_id == self.program_id
+            # A transaction that leaves too little rent fails after the program has returned.
+            failed = any(
+                line.startswith(f"Program {self.program_id} failed") for line in logs
+            )
+            is_own = failed and data.program_id == self.program_id
             carried = bytes(data.data) if is_own else b""
             return SvmOutcome(error, (), None, units, logs, accounts, carried)
         logs = tuple(result.logs())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from solders.pubkey import Pubkey as Key
@@ -28,10 +29,16 @@ from mcpsol_py.testing.ledger import (
     rent,
 )
 
-__all__ = ["TOKEN_CALLS", "TokenFailure"]
+__all__ = ["TOKEN_CALLS", "TokenFailure", "initialize"]
 
 
-_IMMUTABLE_OWNER = b"\x07\0\0\0"
+#: By the extension of a mint, that of its accounts: its type, and the bytes of its value.
+_OF_ACCOUNTS = {
+    Extension.TRANSFER_FEE_CONFIG: (Extension.TRANSFER_FEE_AMOUNT, 8),
+    Extension.NON_TRANSFERABLE: (Extension.NON_TRANSFERABLE_ACCOUNT, 0),
+    Extension.TRANSFER_HOOK: (Extension.TRANSFER_HOOK_ACCOUNT, 1),
+    Extension.PAUSABLE: (Extension.PAUSABLE_ACCOUNT, 0),
+}
 #: Extensions of accounts that only move by a call that names the mint.
 _WANT_THE_MINT = {
     Extension.TRANSFER_FEE_AMOUNT,
@@ -199,15 +206,42 @@ def create_idempotent(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
         return
     _need(not ledger.exists(at), "IllegalOwner", 0)
     mint = ledger.mints.get(roles["mint"])
-    _need(mint is not None and mint.program == program, "IncorrectProgramId", 0)
-    # Token-2022 gives every associated account the extension ImmutableOwner
-    extensions = b"" if program == TOKEN_PROGRAM else _IMMUTABLE_OWNER
+    if mint is None or mint.program != program:
+        raise TokenFailure("IncorrectProgramId", 0)
+    extensions = b"" if program == TOKEN_PROGRAM else _new_extensions(mint)
     size = TOKEN_ACCOUNT_SIZE + bool(extensions) + len(extensions)
     missing = max(0, rent(size) - ledger.lamports.get(at, 0))
-    _need(ledger.move(roles["payer"], at, missing), "Custom(1)", 1)
+    _need(ledger.move(roles["payer"], at, missing), "ResultWithNegativeLamports", 1)
     ledger.tokens[at] = TokenState(
         roles["mint"], roles["owner"], u64(0), program=program, extensions=extensions
     )
+
+
+def initialize(
+    ledger: Ledger, at: Pubkey, mint: Pubkey, owner: Pubkey, program: Pubkey
+) -> None:
+    """Make an account with room for no extensions a token account."""
+    _need(ledger.owner(mint) == program, "IncorrectProgramId", 0)
+    found = ledger.mints.get(mint)
+    if found is None:
+        raise TokenFailure("InvalidMint", 2)
+    _need(not _of_accounts(found), "InvalidAccountData", 0)
+    ledger.tokens[at] = TokenState(mint, owner, u64(0), program=program)
+
+
+def _new_extensions(mint: MintState) -> bytes:
+    """Return the extensions that Token-2022 gives to a new associated account."""
+    kinds = [(Extension.IMMUTABLE_OWNER, 0)]
+    kinds += _of_accounts(mint)
+    return b"".join(
+        struct.pack("<HH", kind, length) + bytes(length) for kind, length in kinds
+    )
+
+
+def _of_accounts(mint: MintState) -> list[tuple[Extension, int]]:
+    """Return the extensions that each account of a mint needs: the type, and the bytes of its value."""
+    listed = listed_extensions(mint.extensions)
+    return [_OF_ACCOUNTS[Extension(kind)] for kind in listed if kind in _OF_ACCOUNTS]
 
 
 #: By the names that bodies use.

@@ -22,7 +22,7 @@ from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.bodies.numbers import Number
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.program import load
-from mcpsol_py.solana.ids import EVENT_CPI_TAG
+from mcpsol_py.solana.ids import EVENT_CPI_TAG, SYSTEM_PROGRAM
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.testing import Outcome, Simulator
 from mcpsol_py.testing.spec_program import read_program
@@ -32,6 +32,7 @@ from tests.support.vault_chain import TOKEN, mint_data, token_data
 #: Errors of SPL Token, by the number in a failed transaction.
 TOKEN_ERRORS = {
     1: "InsufficientFunds",
+    2: "InvalidMint",
     3: "MintMismatch",
     4: "OwnerMismatch",
     11: "NonNativeHasBalance",
@@ -99,10 +100,10 @@ class Oracle:
 
     # --- accounts on both sides
 
-    def wallet(self) -> Keypair:
+    def wallet(self, lamports: int = 10 * SOL) -> Keypair:
         key = Keypair()
-        self.svm.airdrop(key.pubkey(), 10 * SOL)
-        self.simulator.put_wallet(key.pubkey(), 10 * SOL)
+        self.svm.airdrop(key.pubkey(), lamports)
+        self.simulator.put_wallet(key.pubkey(), lamports)
         return key
 
     def mint(
@@ -262,7 +263,10 @@ class Oracle:
             )
         assert mine == events, f"{what}: {mine} in Python, {events} on chain"
         returned = bytes(meta.return_data().data)
-        if error and meta.return_data().program_id == self.address:
+        by_runtime = error == "InsufficientFundsForRent"  # after the program's end
+        if by_runtime:
+            assert here.carried == b""
+        elif error and meta.return_data().program_id == self.address:
             assert here.carried == returned, f"{what}: {here.carried!r}, {returned!r}"
 
     def _by_calls(
@@ -319,6 +323,11 @@ def _text(event: tuple[str, dict[str, object]]) -> str:
 def error_name(chain: TransactionMetadata | FailedTransactionMetadata) -> str:
     """The name of the error by which a transaction failed, SPL Token's too; "" if it did not."""
     name = failure(chain)
+    if "InsufficientFundsForRent" in name:
+        return "InsufficientFundsForRent"
+    logs = chain.meta().logs() if isinstance(chain, FailedTransactionMetadata) else []
+    if f"Program {SYSTEM_PROGRAM} failed: custom program error: 0x1" in logs:
+        return "ResultWithNegativeLamports"
     number, builtin = (
         re.search(r"Custom\((\d+)\)", name),
         re.search(r"Fieldless\((\w+)\)", name),

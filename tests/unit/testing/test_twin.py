@@ -54,6 +54,23 @@ def test_a_refusal_has_the_name_of_its_error(
     assert unsigned.error == "AccountNotSigner"
 
 
+@pytest.mark.parametrize(
+    ("lamports", "error"),
+    [
+        (500_000, "ResultWithNegativeLamports"),
+        (1_300_000, "InsufficientFundsForRent"),
+        (1_231_920, ""),  # the rent, and nothing is left
+        (1_231_920 + 890_880, ""),
+    ],
+)
+def test_a_payer_has_too_few_lamports(
+    counter: TwinProgram, lamports: int, error: str
+) -> None:
+    poor = counter.wallet("poor", lamports)
+    opened = counter.call("initialize", accounts={"authority": poor}, args={"start": 5})
+    assert opened.error == error
+
+
 def spoil_state(counter: TwinProgram, at: object) -> None:
     counter.simulator.state(bytes(at)).count = u64(77)  # type: ignore[call-overload]  # a Pubkey
 
