@@ -184,6 +184,9 @@ def _run(args: list[str], as_json: bool) -> int:
             raise
         return report.failure(error, as_json=as_json)
     except Exception as error:  # a bug of ours: report it in a sentence
+        if _is_interrupted(error):
+            report.note("Stopped.")
+            return _STOPPED
         if _debugging():
             raise
         inner = _single(error)
@@ -199,6 +202,17 @@ def _run(args: list[str], as_json: bool) -> int:
         if _debugging() or type(error).__name__ != "PanicException":
             raise
         return report.failure(error, as_json=as_json, details=_fault(error, args))
+
+
+def _is_interrupted(error: BaseException) -> bool:
+    """Return whether Ctrl-C caused *error*: code in Rust, as pydantic's, hands it on as an error of its own."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, KeyboardInterrupt):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    last = str(error).strip().rpartition("\n")[2].strip()
+    return last.startswith(KeyboardInterrupt.__name__)
 
 
 def _single(error: BaseException) -> BaseException:

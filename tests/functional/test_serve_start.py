@@ -298,3 +298,25 @@ def test_ctrl_c_that_the_runner_forgets_ends_a_server(
     monkeypatch.setattr(asyncio.Runner, "run", forgetful)
     ran = cli("serve", "counter")
     assert (ran.code, ran.err.splitlines()[-1]) == (130, "Stopped.")
+
+
+class _RustError(Exception):
+    """An error as pydantic's core raises it."""
+
+
+@pytest.mark.parametrize("how", ["text", "cause"])
+def test_ctrl_c_that_comes_as_another_error_ends_a_command(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    said = (
+        'Error building "literal" validator:\n  KeyboardInterrupt: '
+        if how == "text"
+        else "x"
+    )
+
+    def interrupted(_: object) -> None:
+        raise _RustError(said) from (KeyboardInterrupt() if how == "cause" else None)
+
+    monkeypatch.setattr("idl2mcp.commands.serve._prepare", interrupted)
+    ran = cli("serve", "counter")
+    assert (ran.code, ran.err.splitlines()[-1]) == (130, "Stopped.")
