@@ -339,7 +339,6 @@ class _Service:
             self.settings,
             pages,
             sections=self.sections,
-            names=self.bridge.known_names,
             play=self._play(),
             sockets=self.sockets,
         )

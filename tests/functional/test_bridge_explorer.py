@@ -214,8 +214,8 @@ async def no_app(*_: Any) -> None:
 
 async def test_accounts_that_are_sold_are_not_shown() -> None:
     local = cluster()
-    found = bridge(local)
-    explorer = Explorer(no_app, found, HttpSettings(), names=local.names)
+    found = bridge(local, known_names=local.names)
+    explorer = Explorer(no_app, found, HttpSettings())
     query = urlencode({"program": "token", "address": "@alice_usdc"})
     assert key("alice") in await page_of(explorer, "/account", query)
     assert key("alice") in await page_of(explorer, "/accounts/token")

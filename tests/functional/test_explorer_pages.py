@@ -21,6 +21,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.site import Site
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.rpc import RpcTransport
+from mcpsol_py.solana.ids import USDC
 from tests.functional.bridges import key
 from tests.functional.browser import chromium, executable
 from tests.functional.cli import TOKEN_IDL, Cli, spec_idl
@@ -136,6 +137,20 @@ async def test_names_are_the_same_on_pages_and_for_clients(cli: Cli) -> None:
             fields = {"start": "1", "accounts.authority": "@treasury"}
             assert "It would succeed" in form(url, "counter_initialize", **fields)
             assert await balance() == before
+
+
+def test_a_known_mint_has_its_name_on_pages() -> None:
+    program = ServedProgram(load(TOKEN_IDL), None, cluster="mainnet")
+    site = Site(Bridge([program]))
+    assert site.address_cell(USDC).note == "@usdc"
+    assert site.address_cell(SPL_TOKEN).note == "SPL Token"
+    assert site.address_cell(key("alice")).note == ""
+
+
+def test_a_name_that_a_call_made_is_on_its_page(cli: Cli) -> None:
+    with http_server(cli, "counter") as url:
+        page = form(url, "initialize", start="1", **{"accounts.authority": "@zoe"})
+        assert f"{key('zoe')} @zoe" in " ".join(text_of(page).split())
 
 
 def test_a_token_is_named_on_the_home_page_and_never_shown(cli: Cli) -> None:

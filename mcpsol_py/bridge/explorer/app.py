@@ -81,8 +81,7 @@ class _PageRequest:
 class Explorer:
     """ASGI middleware that serves the explorer's pages and passes other paths on to *app*.
 
-    *sections* are pages of other parts of the bridge. *names* are local names of addresses
-    ("alice" -> address), which may be typed and are shown. *play* sends with the wallets of a local
+    *sections* are pages of other parts of the bridge. *play* sends with the wallets of a local
     chain, if only the owner of this machine uses the server.
     """
 
@@ -94,14 +93,13 @@ class Explorer:
         operators: Operators | None = None,
         *,
         sections: Sequence[Section] = (),
-        names: Mapping[str, str] | None = None,
         play: PlaySender | None = None,
     ) -> None:
         self.app, self.settings = app, settings
         if bridge.catalog is not None:
             sections = (CataloguePage(bridge.catalog.catalog), *sections)
         self.operators = operators or Operators(settings, None)
-        self.site = Site(bridge, names, play if settings.is_private else None)
+        self.site = Site(bridge, play if settings.is_private else None)
         self.sections = {section.slug: section for section in sections}
         section_paths = "".join(rf"|{re.escape(slug)}(/.*)?" for slug in self.sections)
         #: First steps of the paths that only operators see.

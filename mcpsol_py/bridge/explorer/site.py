@@ -50,19 +50,16 @@ class RecentCall:
 class Site:
     """The programs that the pages show, with names of addresses, prices and recent calls.
 
-    *names* are local names of addresses ("alice" -> address), which may be typed and are shown. *play* sends with the
-    wallets of a local chain; None: the pages send nothing.
+    *play* sends with the wallets of a local chain; None: the pages send nothing.
     """
 
     def __init__(
         self,
         bridge: Bridge,
-        names: Mapping[str, str] | None = None,
         play: PlaySender | None = None,
     ) -> None:
         self.bridge, self.play = bridge, play
         self.calls: deque[RecentCall] = deque(maxlen=MAX_CALLS)
-        self._names = names if names is not None else {}
         self._built: tuple[Toolbox, Bridge] | None = None
 
     @property
@@ -86,7 +83,7 @@ class Site:
     @property
     def local_names(self) -> list[str]:
         """The names that may be typed instead of an address, sorted."""
-        return sorted(self._names)
+        return sorted(self.bridge.known_names)
 
     def resolved(self, served: ServedProgram, text: str) -> str:
         """Return the address that *text* names on the chain of *served*; other text is returned unchanged.
@@ -119,11 +116,12 @@ class Site:
     ) -> Cell:
         """Return a cell with an address and its name.
 
-        The name is a local one, that of a well-known program, or its role in a call (*roles*).
+        The name is that which clients see, that of a well-known program, or its role in a call (*roles*).
         """
-        local_names = {address: f"@{name}" for name, address in self._names.items()}
-        name = local_names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, "")
-        return Cell(text, "code", href, name)
+        books = {id(served.book): served.book for served in self.box.programs}
+        names = (book.name_of(text) for book in books.values())
+        name = next(filter(None, names), None) or PROGRAM_NAMES.get(text)
+        return Cell(text, "code", href, name or roles.get(text, ""))
 
     def public_page(
         self, served: ServedProgram, kind: Literal["address", "tx"], text: str

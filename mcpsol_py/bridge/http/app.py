@@ -55,12 +55,11 @@ def http_app(
     other_apps: Mapping[str, App] = MappingProxyType({}),
     *,
     sections: Sequence[Section] = (),
-    names: Mapping[str, str] | None = None,
     play: PlaySender | None = None,
 ) -> App:
     """Return the ASGI app that serves *bridge* over HTTP.
 
-    *other_apps* are added by their path. *sections*, *names* and *play* are passed to the explorer.
+    *other_apps* are added by their path. *sections* and *play* are passed to the explorer.
 
     Raises SourceError if anyone on the network could use the server, or a setting is wrong.
     """
@@ -75,9 +74,7 @@ def http_app(
     if clients is not None:
         server.middleware.append(ScopeMiddleware(bridge))
         app = ScopeGate(app, bridge, settings, clients)
-    explorer = Explorer(
-        app, bridge, settings, operators, sections=sections, names=names, play=play
-    )
+    explorer = Explorer(app, bridge, settings, operators, sections=sections, play=play)
 
     def observe(tool: str, outcome: str, seconds: float) -> None:
         metrics.observe_call(tool, outcome, seconds)
@@ -101,14 +98,11 @@ async def run_http(
     other_apps: Mapping[str, App] = MappingProxyType({}),
     *,
     sections: Sequence[Section] = (),
-    names: Mapping[str, str] | None = None,
     play: PlaySender | None = None,
     sockets: Sequence[socket.socket] | None = None,
 ) -> None:
     """Serve over HTTP until SIGINT or SIGTERM. Takes the arguments of `http_app`, and *sockets* of `taken_ports`."""
-    app = http_app(
-        server, bridge, settings, other_apps, sections=sections, names=names, play=play
-    )
+    app = http_app(server, bridge, settings, other_apps, sections=sections, play=play)
     await _serve(app, settings, sockets)
 
 
