@@ -258,16 +258,26 @@ class _Opening:
     # --- parties and keys ------------------------------------------------------------------
 
     def _pay_to(self) -> str:
+        return self._meant(self.payments.pay_to, "payments.pay_to")
+
+    def _meant(self, text: str, path: str) -> str:
+        """Return the address that *text* is or names. Raises SourceError with the key's *path*."""
         try:
-            pay_to = self._address(self.payments.pay_to)
+            found = self._address(text)
         except SourceError as error:
-            raise error.at(path="payments.pay_to") from None
-        if not is_address(pay_to):
+            raise error.at(path=path) from None
+        if not is_address(found):
             raise SourceError(
-                f"expected an address (base58 of 32 bytes), got {abbr(pay_to)}",
-                path="payments.pay_to",
+                f"expected an address (base58 of 32 bytes), got {abbr(found)}",
+                path=path,
             )
-        return pay_to
+        return found
+
+    def _price(self, price: Any, path: str) -> Any:
+        """Return a price with the address of its mint. Raises SourceError with the key's path."""
+        if not isinstance(price, dict) or not isinstance(price.get("asset"), str):
+            return price
+        return {**price, "asset": self._meant(price["asset"], f"{path}.asset")}
 
     def _address(self, text: str) -> str:
         """Return the address of "@name" on the chain of the served programs; other text is returned unchanged."""
@@ -422,7 +432,13 @@ class _Opening:
         if payments.receipts is not None:
             signatory = Signatory(self._key(payments.receipts))
         prices = PriceList(
-            tuple(payments.prices.items()),
+            tuple(
+                (
+                    tool,
+                    tuple(self._price(row, f"payments.prices.{tool}") for row in rows),
+                )
+                for tool, rows in payments.prices.items()
+            ),
             self.pay_to,
             self.chain.network,
             schemes=schemes,
@@ -481,8 +497,14 @@ class _Opening:
         collector = self.payments.collector
         if collector:
             collector = self._address(collector)
+        plans = tuple(
+            entry.priced(
+                self._price(entry.settings["price"], f"payments.plans[{place}].price")
+            )
+            for place, entry in enumerate(self.payments.plans)
+        )
         return open_plans(
-            self.payments.plans,
+            plans,
             paid,
             self.core,
             paid_calls,

@@ -49,6 +49,10 @@ class PlanEntry:
     settings: Mapping[str, Any]
     tools: tuple[str, ...] = ("*",)
 
+    def priced(self, price: Any) -> PlanEntry:
+        """Return the plan at another price."""
+        return replace(self, settings={**self.settings, "price": price})
+
     def plan(self, pay_to: str, network: str) -> SubscriptionPlan:
         """The plan's terms. Raises PaymentError for an impossible price or terms."""
         from mcpsol_py.x402.protocol.price import parse_price

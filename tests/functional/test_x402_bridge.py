@@ -424,6 +424,23 @@ def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -
     assert caught.value.path == path
 
 
+def _priced(asset: str) -> dict[str, Any]:
+    return {"prices": {"counter_increment": {"amount": "5", "asset": asset}}}
+
+
+PLAN = {"id": "basic", "price": "$1", "period": "monthly"}
+
+
+def test_a_price_takes_the_name_of_its_mint(shop: Shop) -> None:
+    payments = read_payments({**DEMO_PAYMENTS, **_priced("@usdc")})
+    with ExitStack() as opened:
+        sold = open_shop(payments, shop.bridge, None, shop.cluster, opened)
+        offer = sold.paid.offer("counter_increment")
+        assert offer is not None
+        ways = {(way.asset, way.amount) for way in offer.accepts}
+        assert ways == {(shop.cluster.names["usdc"], "5")}
+
+
 @pytest.mark.parametrize(
     ("change", "path"),
     [
@@ -440,6 +457,15 @@ def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -
         ({"sponsors": []}, "payments"),
         ({"settle": {"counter_incremnt": "first"}}, "payments.settle.counter_incremnt"),
         ({"pay_to": "nobody"}, "payments.pay_to"),
+        (_priced("nobody"), "payments.prices.counter_increment.asset"),
+        (_priced("@nobody"), "payments.prices.counter_increment.asset"),
+        (
+            {
+                "domain": "shop.example",
+                "plans": [{**PLAN, "price": {"amount": "5", "asset": "x"}}],
+            },
+            "payments.plans[0].price.asset",
+        ),
     ],
 )
 def test_a_price_list_that_cannot_be_kept_stops_the_start(
