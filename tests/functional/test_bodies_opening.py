@@ -34,6 +34,7 @@ def run(oracle: Oracle, calls: int) -> None:
     r = random.Random(7)
     oracle.start()
     wallets = [oracle.wallet() for _ in range(2)]
+    wallets += [oracle.wallet(lamports) for lamports in (900_000, 2_000_000)]
     notes = {
         key: Pubkey.find_program_address([b"note", key], oracle.address)[0]
         for key in KEYS
@@ -46,7 +47,7 @@ def run(oracle: Oracle, calls: int) -> None:
         )
         key, author = r.choice(KEYS), r.choice(wallets)
         if r.random() < 0.1:  # lamports came before the account
-            forget(oracle, notes[key])
+            forget(oracle, notes[key], r.choice([SOL, 900_000, 0, 0]))
         accounts = {
             "note": notes[key],
             "author": author.pubkey(),
@@ -67,11 +68,11 @@ def run(oracle: Oracle, calls: int) -> None:
             oracle.call("total", {**read, "other": other}, {})
 
 
-def forget(oracle: Oracle, address: Pubkey) -> None:
+def forget(oracle: Oracle, address: Pubkey, lamports: int) -> None:
     """Leave an account on both sides with lamports alone."""
     oracle.simulator.ledger.states.pop(Address(address), None)
-    oracle.svm.set_account(address, Account(SOL, b"", Pubkey.default()))
-    oracle.simulator.put_wallet(address, SOL)
+    oracle.svm.set_account(address, Account(lamports, b"", Pubkey.default()))
+    oracle.simulator.put_wallet(address, lamports)
 
 
 def test_python_and_the_svm_agree(oracle: Oracle) -> None:
@@ -79,4 +80,5 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
     wanted = {"", "Taken", "Full", "Late", "AccountDiscriminatorAlreadySet"}
     wanted |= {"AccountDiscriminatorMismatch", "AccountOwnedByWrongProgram"}
     wanted |= {"AccountNotInitialized", "ConstraintDuplicateMutableAccount"}
+    wanted |= {"ResultWithNegativeLamports", "InsufficientFundsForRent"}
     assert wanted <= set(oracle.errors), oracle.errors
