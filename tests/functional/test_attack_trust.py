@@ -95,6 +95,7 @@ BY_ANYBODY = {
         "shut_derived",
         "shut_for",
         "shut_for_config",
+        "shut_maybe",
     )
 }
 

@@ -124,6 +124,25 @@ class Trust:
         return
 
     @instruction
+    def shut_maybe(
+        self, vault: Mut[Vault, ...], authority: Signer | None, to: Payer
+    ) -> None:
+        """Close a vault, whose authority is compared if it is given."""
+        if authority is not None:
+            require(vault.authority == authority.address, self.NotYours)
+        close(vault, to)
+
+    @instruction
+    def shut_given(
+        self, vault: Mut[Vault, ...], authority: Signer | None, to: Payer
+    ) -> None:
+        """Close a vault, whose authority has to be given."""
+        if authority is None:
+            raise self.NotYours
+        require(vault.authority == authority.address, self.NotYours)
+        close(vault, to)
+
+    @instruction
     def shut_back(
         self,
         vault: Mut[Vault, has_one("authority"), close("authority")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations
 
 from solders.account import Account
@@ -46,8 +47,31 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
     """State of somebody else is in the place of state that neither an address nor a field binds to the caller.
 
     It is a hole if the state loses its lamports, as it does when it is closed. Else the author decides whether
-    everybody may use it.
+    everybody may use it. The attacker may leave out optional accounts, such as one that a handler compares if it is
+    there.
     """
+    yield from _strangers_state(calls, "is somebody else's state")
+    fewer = _with_fewer(calls)
+    if fewer is not None:
+        what = "is somebody else's state, and what may be left out is left out"
+        yield from _strangers_state(fewer, what)
+
+
+def _with_fewer(calls: Variations) -> Variations | None:
+    """Return variations of the call without the optional accounts that no constraint names; None if there is none."""
+    if calls.base.instruction.model.optional_accounts != "program_id":
+        return None
+    free = [
+        leaf.index
+        for leaf in calls.base.present
+        if leaf.account.optional and not calls.names.depending_on(leaf)
+    ]
+    if not free:
+        return None
+    return Variations(replace(calls.base, absent=calls.base.absent.union(free)))
+
+
+def _strangers_state(calls: Variations, what: str) -> Iterator[Attack]:
     for leaf, account in state_accounts(calls.base):
         if is_bound(calls, leaf):
             continue
@@ -62,7 +86,7 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
             accounts=copy_at(key, forged),
             after=_keeps_lamports(calls, key, forged.lamports),
         )
-        yield calls.open_attack("unbound", leaf, "is somebody else's state", trial)
+        yield calls.open_attack("unbound", leaf, what, trial)
 
 
 def _naming_strangers(calls: Variations, leaf: Leaf, account: Account) -> Account:
