@@ -19,10 +19,11 @@ from idl2mcp import inputs
 from idl2mcp.config.programs import ProgramEntry, Programs
 from mcpsol_py import telemetry
 from mcpsol_py.bundled import bundled_programs
-from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.errors import SourceError, TransportError, abbr
 from mcpsol_py.items import without_nulls
 from mcpsol_py.solana.address_book import AddressBook, is_name
 from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.solana.clusters import cluster_url
 from mcpsol_py.sources.well_known import well_known_names
 from mcpsol_py.toml_schema import (
     FLAG,
@@ -169,7 +170,7 @@ def _config(
     values, base = checked(document, TOP), path.parent
     chain = replace(
         chain,
-        url=chain.url or (inputs.endpoint(values["url"]) if "url" in values else None),
+        url=chain.url or _endpoint(values, "url"),
         setup=chain.setup or _file(values, "setup", base),
         ledger=chain.ledger or _file(values, "ledger", base),
     )
@@ -205,9 +206,11 @@ def _payments(values: dict[str, Any], base: Path) -> Payments | None:
 
 def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
     values = checked(row, PROGRAM, at, required=["source"])
+    if "program_id" in values:
+        _address(values["program_id"], f"{at}.program_id")
     entry = replace(
         chain,
-        url=inputs.endpoint(values["url"]) if "url" in values else chain.url,
+        url=_endpoint(values, f"{at}.url") or chain.url,
         program_id=values.get("program_id", chain.program_id),
         so=_file(values, "so", base) or chain.so,
     )
@@ -231,6 +234,27 @@ def _names(table: Mapping[str, Any]) -> dict[str, str]:
                 path=f"names.{name}",
             )
     return dict(table)
+
+
+def _endpoint(values: Mapping[str, Any], path: str) -> str | None:
+    if "url" not in values:
+        return None
+    try:
+        return cluster_url(values["url"])
+    except TransportError as error:
+        raise SourceError(error.why, path=path) from error
+
+
+def _address(text: str, path: str) -> Pubkey:
+    """Parse an address. Raises SourceError with the key's *path*."""
+    from solders.pubkey import Pubkey
+
+    try:
+        return Pubkey.from_string(text)
+    except ValueError as error:
+        raise SourceError(
+            f"expected an address (base58 of 32 bytes), got {abbr(text)}", path=path
+        ) from error
 
 
 def _file(values: Mapping[str, Any], key: str, base: Path) -> Path | None:
@@ -362,9 +386,11 @@ def address_book(
 def _wallet(config: BridgeConfig, cluster: LocalCluster | None) -> Pubkey | None:
     if config.wallet is None:
         return None
-    return inputs.address(
-        address_book(config, "", cluster).address(config.wallet), "--wallet"
-    )
+    book = address_book(config, "", cluster)
+    try:
+        return _address(book.address(config.wallet), "")
+    except SourceError as error:
+        raise error.at(origin=config.origin, path="wallet") from None
 
 
 def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
@@ -433,7 +459,7 @@ def _remote(table: Mapping[str, Any], origin: str) -> Signer:
     try:
         values = checked(table, SIGNER, "signer", required=["url", "address"])
         return signing_service(
-            inputs.address(values["address"], "signer.address"), values["url"]
+            _address(values["address"], "signer.address"), values["url"]
         )
     except SourceError as error:
         raise error.at(origin=origin) from None

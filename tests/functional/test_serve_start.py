@@ -139,6 +139,30 @@ def test_a_program_that_is_not_on_the_local_chain_is_said(cli: Cli) -> None:
     assert "look at" not in cli("serve", "counter", cli.idl).err
 
 
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ('wallet = "zzz"', "wallet"),
+        ('setup = "s.toml"\nwallet = "@zoe"', "wallet"),
+        ('url = "devnett"', "url"),
+        (
+            'mode = "send"\nsigner = {url = "https://x.example", address = "z"}',
+            "signer.address",
+        ),
+        ('[[program]]\nsource = "vault"\nurl = "devnett"', "program[0].url"),
+        ('[[program]]\nsource = "vault"\nprogram_id = "zzz"', "program[0].program_id"),
+    ],
+)
+def test_a_wrong_value_is_said_with_its_file_and_key(
+    cli: Cli, config: str, key: str
+) -> None:
+    cli.write("s.toml", "[wallets]\nalice = 1\n")
+    path = cli.write("a.toml", f'{config}\n[[program]]\nsource = "counter"\n')
+    ran = cli("serve", "--config", path)
+    assert ran.err.splitlines()[-1].startswith(f"Error: {path}: {key}: "), ran.err
+    assert ran.code == 1
+
+
 def test_a_bridge_with_nothing_to_look_at_says_nothing(cli: Cli) -> None:
     assert "look at" not in cli("serve", "--demo").err
 
