@@ -21,7 +21,7 @@ from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.testing import TwinProgram
 from tests.support.oracle import Oracle
 from tests.support.random_programs import built
-from tests.unit.testing.test_token_program import fees, listed
+from tests.support.token_extensions import fees, listed
 
 pytestmark = pytest.mark.rust
 

@@ -22,22 +22,11 @@ from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.tokens import Mint, TokenAccount
 from mcpsol_py.testing.ledger import Ledger, MintState, OwnState, TokenState
 from mcpsol_py.testing.token_program import TOKEN_CALLS, TokenFailure
+from tests.support.token_extensions import fees, listed
 
 OWNER, MINT = Keypair(), Pubkey.new_unique()
 SOURCE, DESTINATION = Pubkey.new_unique(), Pubkey.new_unique()
 HELD = 10**9
-
-
-def listed(kind: int, data: bytes) -> bytes:
-    return struct.pack("<HH", kind, len(data)) + data
-
-
-def fees(newer_from: int) -> bytes:
-    """1 % of at most 5,000 base units; from an epoch on 2.5 % without a limit below 10**9."""
-    older, newer = (0, 5_000, 100), (newer_from, 10**9, 250)
-    return listed(1, bytes(72) + struct.pack("<QQHQQH", *older, *newer))
-
-
 WITHHOLDS = listed(2, struct.pack("<Q", 7))
 
 
