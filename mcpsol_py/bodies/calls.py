@@ -584,7 +584,9 @@ class Calls:
         """`Quote(price=…)`: a new struct."""
         fields = self.context.scope.struct_fields(kind)
         can_make = bool(fields) and self.context.scope.is_usable(kind)
-        self.need(can_make, node, f"{kind.name} cannot be made in a body yet")
+        why = self.context.scope.why_unusable(kind)
+        why = why or f"{kind.name} cannot be made in a body yet"
+        self.need(can_make, node, why)
         given = self._by_name(node, fields, f"{kind.name}(…)")
         values = tuple(
             (name, self.expressions.typed(arg, fields[name]))

@@ -253,6 +253,13 @@ class ProgramScope:
             self.resolver.target(node) if isinstance(node, Link) and is_known else None
         )
 
+    def why_unusable(self, node: BodyType) -> str:
+        """Return why bodies cannot hold a value of this type; "" without a special reason."""
+        kind = node.item if isinstance(node, Option) else node
+        if not isinstance(kind, Link) or kind.name in names_of(self.model.types):
+            return ""
+        return f"{kind.name} is in no instruction, event or state: use it in one of them, or not at all"
+
     def is_usable(self, node: BodyType) -> bool:
         """Return whether bodies can hold a value of this type: bytes are never in a struct that they hold."""
         if isinstance(node, Option):

@@ -273,7 +273,8 @@ class _BodiesReader:
             return f"{name!r}: {error.text}"
         is_list = takes_lists and self._scope.is_list(found)
         if not is_list and not self._scope.is_usable(found):
-            return f"a helper cannot take or return {type_name(found)} yet"
+            why = self._scope.why_unusable(found)
+            return why or f"a helper cannot take or return {type_name(found)} yet"
         return found
 
 

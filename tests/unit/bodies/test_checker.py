@@ -117,6 +117,10 @@ class Unused(Struct):
     left: u64
 
 
+def unused(value: u64) -> Unused:
+    return Unused(left=value)
+
+
 class Pair(Struct):
     left: u64
     mode: Mode
@@ -606,7 +610,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:15",
         "expected u64",
     ),
-    "struct of no instruction": ("x = Unused(left=amount)", "1:5", "cannot be made"),
+    "struct of no instruction": (
+        "x = Unused(left=amount)",
+        "1:5",
+        "Unused is in no instruction, event or state: use it in one of them",
+    ),
+    "helper with a struct of no instruction": (
+        "x = unused(amount)",
+        "1:5",
+        "Unused is in no instruction, event or state: use it in one of them",
+    ),
     "type as a value": ("x = Pair", "1:5", "not a value"),
     # helpers with state
     "helper that writes, in a sum": (
