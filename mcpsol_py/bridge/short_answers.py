@@ -37,6 +37,8 @@ _GIVES = 600
 _NESTED = 900
 #: What follows the name of a type in a description.
 _FIRST_WORDS = re.compile(r"[,:.]")
+#: Attributes of an error about bytes that are too few. Other errors of decoding have none to tell.
+_OF_BYTES = ("offset", "wanted", "left")
 _PROGRAM_SAYS = "Program's words"
 #: Fields of a sent call that its summary and the chain's own record repeat.
 _OF_THE_BUILD = frozenset(("data", "accounts", "signers", "fee_payer", "program"))
@@ -239,6 +241,8 @@ def _short_change(row: Mapping[str, Any]) -> dict[str, Any]:
 def details_for_client(details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details of an error that its text does not have."""
     kept = without(details, *_IN_THE_TEXT)
+    if not kept.get("wanted"):
+        kept = without(kept, *_OF_BYTES)
     return {
         key: value for key, value in kept.items() if value not in (None, "", [], ())
     }

@@ -15,6 +15,7 @@ from idl2mcp.inputs import Chain
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import tool_result
+from mcpsol_py.bridge.short_answers import details_for_client
 from mcpsol_py.calls.prepare import ServedProgram
 
 
@@ -154,6 +155,16 @@ async def test_a_description_for_a_strict_client_is_plain_too() -> None:
     bridge = Bridge([served], surface="lazy", client="strict")
     reply = await bridge.call("describe_tool", {"name": "sell"})
     assert "note: string|null" in reply.text
+
+
+async def test_an_error_about_no_bytes_counts_none(counter: Bridge) -> None:
+    wrong = tool_result(await counter.call("decode_transaction", {"signature": "abc"}))
+    assert json.loads(wrong["content"][1]["text"]) == {
+        "reason": "decode_error",
+        "path": "signature",
+    }
+    few = {"reason": "decode_error", "offset": 4, "wanted": 8, "left": 1}
+    assert details_for_client(few) == few
 
 
 async def test_what_is_read_has_names_for_its_addresses(counter: Bridge) -> None:
