@@ -69,7 +69,13 @@ def read_versions(path: Path, program_id: str | None = None) -> Versions:
 
 
 def _from_toml(path: Path) -> list[Version]:
-    document = checked(toml_file(path), VERSIONS_FILE, str(path), required=["versions"])
+    text = toml_file(path)
+    if "program" in text and "versions" not in text:
+        raise SourceError(
+            "is the configuration of a bridge, not a program. Give it as --config",
+            origin=str(path),
+        )
+    document = checked(text, VERSIONS_FILE, str(path), required=["versions"])
     rows = [
         checked(row, VERSIONS_KEYS, f"{path}: versions[{i}]")
         for i, row in enumerate(document["versions"])

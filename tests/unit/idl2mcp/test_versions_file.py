@@ -125,3 +125,11 @@ def test_a_python_spec_is_not_run(folder: Path) -> None:
     (folder / "v.toml").write_text("[[versions]]\nsource = 'spec.py'")
     with pytest.raises(SourceError, match="not JSON"):
         inputs.load_source(str(folder / "v.toml"))
+
+
+def test_the_configuration_of_a_bridge_is_no_program(folder: Path) -> None:
+    (folder / "bridge.toml").write_text(
+        'mode = "build"\n[[program]]\nsource = "vault"\n'
+    )
+    with pytest.raises(SourceError, match="configuration of a bridge.*--config"):
+        inputs.load_source(str(folder / "bridge.toml"))
