@@ -25,7 +25,7 @@ class Refusals:
     """Collects the refusals of a spec, so that authors see all of them at once."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.splitlines()
+        self._lines = text.split("\n")  # as Python counts them
         self.found: list[Refusal] = []
 
     def add(self, node: Node, why: str) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
+from mcpsol_py.sources.spec.file import source_text
+
 __all__ = [
     "Missed",
     "Reached",
@@ -137,9 +139,9 @@ class Missed:
 
 def missed(spec: Path, reached: Reached) -> tuple[list[Missed], int]:
     """Return the statements of a spec's bodies that never ran, and how many there are in all."""
-    text = spec.read_text(encoding="utf-8")
+    text = source_text(spec)
     ran = reached.lines.get(str(spec.resolve()), set())
-    lines = text.splitlines()
+    lines = text.split("\n")
     found = [
         (function, node)
         for function in _functions(ast.parse(text))

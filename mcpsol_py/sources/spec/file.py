@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+import tokenize
 import traceback
 import types
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from mcpsol_py.errors import SourceError, UnresolvedName, suggest
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.execution import check_may_run
 
-__all__ = ["import_errors", "import_file", "only_program"]
+__all__ = ["import_errors", "import_file", "only_program", "source_text"]
 
 
 def import_file(path: Path) -> types.ModuleType:
@@ -39,6 +40,12 @@ def import_file(path: Path) -> types.ModuleType:
         sys.dont_write_bytecode = before
         sys.modules.pop(name, None)
     return module
+
+
+def source_text(path: Path) -> str:
+    """Return the text of a Python file, in its encoding. Raises OSError, SyntaxError, UnicodeDecodeError."""
+    with tokenize.open(path) as file:
+        return file.read()
 
 
 @contextmanager
@@ -100,8 +107,8 @@ def _import_hint(error: BaseException, frame: traceback.FrameSummary | None) -> 
 def _defines_inner_class(file: str, name: str) -> bool:
     """Return whether *file* has an indented class with that name."""
     try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = source_text(Path(file))
+    except (OSError, SyntaxError, UnicodeDecodeError):
         return False
     return re.search(rf"^\s+class {re.escape(name)}\b", text, re.M) is not None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mcpsol_py.errors import InvalidProgram, SourceError
+from mcpsol_py.sources.spec.file import source_text
 
 __all__ = ["Problems", "SpecLines"]
 
@@ -36,7 +37,7 @@ class SpecLines:
         #: names that are given twice, with the earlier line: Python keeps only the last
         self.repeated: list[tuple[str, int]] = []
         try:
-            self.text = Path(file).read_text(encoding="utf-8")
+            self.text = source_text(Path(file))
             tree = ast.parse(self.text)
         except (OSError, SyntaxError, UnicodeDecodeError):
             return

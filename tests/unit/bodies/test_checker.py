@@ -1560,6 +1560,20 @@ def test_columns_count_characters(tmp_path: Path) -> None:
     assert found.startswith("1:37: ")
 
 
+def test_lines_end_where_python_ends_them(tmp_path: Path) -> None:
+    spec = SPEC.replace("u64(1000)", "u64(1000)  # \x0c and \u2028")
+    [found] = refusals(tmp_path, "require('ä' == 'ö', self.Zero); x = 5", spec)[-1:]
+    assert found.startswith("1:37: ")
+
+
+@pytest.mark.parametrize("start", ["\ufeff", "# coding: latin-1\n# ä\n"])
+def test_a_spec_is_read_as_python_reads_it(start: str, tmp_path: Path) -> None:
+    file = tmp_path / "spec.py"
+    text = start + spec_with("vault.deposited = amount", SPEC)
+    file.write_bytes(text.encode("latin-1" if "latin" in start else "utf-8"))
+    assert bodies_of(read_spec(file)).instructions
+
+
 #: As REFUSED, with accounts after the named ones that hold state.
 REFUSED_STATE: dict[str, tuple[str, str, str]] = {
     "state that is written": (
