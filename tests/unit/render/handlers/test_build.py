@@ -419,3 +419,18 @@ def test_anchor_creates_the_associated_account_that_is_named(tmp_path: Path) -> 
     assert found == sorted(found)
     module = (tmp_path / "crate/src/associated.rs").read_text()
     assert "pubkey: *account.key" in module
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+def test_flags_are_those_of_the_body(target: str, tmp_path: Path) -> None:
+    """`take` returns True or False alone, so that each is seen in its handler."""
+    made = []
+    for flag in ("True", "False"):
+        text = HEAD.replace('-> u64:\n        """Take', '-> bool:\n        """Take')
+        source = model(tmp_path / f"source{flag}", f"{text}        return {flag}\n")
+        out = tmp_path / f"crate{flag}"
+        render(source, target=target, out=out)
+        text = (out / "src/processor/take.rs").read_text(encoding="utf-8")
+        made.append(text.partition("\n")[2])  # the first line has a digest
+    assert "Ok(true)" in made[0]
+    assert made[1] == made[0].replace("Ok(true)", "Ok(false)")
