@@ -666,7 +666,8 @@ class Calls:
     ) -> None:
         """Refuse an expression that names no *kind* of the program."""
         shown = ast.unparse(node)
-        near = suggest(shown, [f"self.{each.name}" for each in declared])
+        owner = "self" if self.context.is_method else self.context.scope.program_name
+        near = suggest(shown, [f"{owner}.{each.name}" for each in declared])
         self.refuse(node, f"{shown} is not an {kind} of the program. {near}".strip())
 
     def require(self, node: ast.Call) -> Statement:

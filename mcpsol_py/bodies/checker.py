@@ -449,7 +449,8 @@ class BodyChecker:
         for target, each in zip(targets, values, strict=False):
             self._start(target, each, each.type)
         for target in targets[len(values) :]:
-            self._start(target, values[0], tree.Counter(U64))
+            kind = tree.Counter(U64)
+            self._start(target, tree.LocalName("", kind), kind)
         names = [target.id for target in targets]
         passing = dict(_accounts_of(targets, values))
         context.declared |= passing

@@ -195,6 +195,12 @@ class ProgramScope:
     def __post_init__(self) -> None:
         object.__setattr__(self, "resolver", Resolver(self.model))
 
+    @property
+    def program_name(self) -> str:
+        """The name of the program class, by which helpers know it."""
+        kinds = self.names.items()
+        return next(name for name, kind in kinds if isinstance(kind, ProgramName))
+
     def missing_import(self, node: ast.expr) -> str:
         """Return what to import for a word that the spec does not know; "" for other expressions."""
         name = ast.unparse(node)

@@ -78,6 +78,18 @@ class Corners:
         return _.wrapping_add(_1).wrapping_sub(total)
 
     @instruction
+    def counted(self, numbers: list[u64]) -> u64:
+        """Count by one name in several loops."""
+        total = u64(0)
+        for i in range(3):
+            total += u64(i)
+        for i, number in enumerate(numbers):
+            total = total.wrapping_add(number).wrapping_mul(u64(i) + 1)
+        for i in range(total % 5):
+            total = total.wrapping_add(u64(i))
+        return total
+
+    @instruction
     def noted(self, box: Mut[Box, ...], amount: u64) -> None:
         """Log events in a helper."""
         note(box, amount)

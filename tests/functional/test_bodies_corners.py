@@ -43,6 +43,7 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
         calls: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "exchange": ({}, {"left": total, "right": amount}),
             "unnamed": ({}, {"amount": amount}),
+            "counted": ({}, {"numbers": r.choices(AMOUNTS, k=r.randint(0, 3))}),
             "noted": ({"box": box}, {"amount": amount}),
             "hashed": ({}, {"who": one, "is_empty": r.random() < 0.3}),
             "marked": (

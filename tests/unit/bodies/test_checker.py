@@ -1635,6 +1635,30 @@ CLOSED_ELSEWHERE = [
 ]
 
 
+LOOPS = [
+    "for i in range(3):\n    pass\nfor i, g in enumerate(gains):\n    vault.deposited = g",
+    "for i, g in enumerate(gains):\n    vault.deposited = g\nfor i in range(3):\n    pass",
+    "for i, g in enumerate(gains):\n    pass\nfor i, p in enumerate(pairs):\n    vault.deposited = u64(i)",
+]
+
+
+@pytest.mark.parametrize("body", LOOPS)
+def test_loops_may_count_by_one_name(body: str, tmp_path: Path) -> None:
+    file = tmp_path / "spec.py"
+    file.write_text(spec_with(body, SPEC), encoding="utf-8")
+    assert read_spec(file).instructions
+
+
+def test_a_helper_is_told_the_name_of_the_program(tmp_path: Path) -> None:
+    spec = SPEC.replace(
+        "require(value > 0, Vault.Zero)", "require(value > 0, self.Zero)"
+    )
+    [found] = refusals(tmp_path, "check(amount)", spec)
+    assert (
+        "self.Zero is not an error of the program. Did you mean 'Vault.Zero'?" in found
+    )
+
+
 @pytest.mark.parametrize("body", CLOSED_ELSEWHERE)
 def test_an_account_is_closed_on_the_paths_that_close_it(
     body: str, tmp_path: Path
