@@ -721,21 +721,15 @@ class constant(Generic[_T]):
     """A constant, as a class attribute of the program: `MAX_FEE = constant(u16, 500, "In basis
     points")`.
 
-    Bodies use its value: `self.MAX_FEE` is `u16(500)`.
+    Bodies and helpers use its value: `self.MAX_FEE` and `Program.MAX_FEE` are `u16(500)`.
     """
 
     type: type[_T]
     value: object
     docs: str = ""
 
-    @overload
-    def __get__(self, instance: None, owner: object) -> constant[_T]: ...
-    @overload
-    def __get__(self, instance: object, owner: object) -> _T: ...
-    def __get__(self, instance: object, owner: object) -> Any:
-        """Return the constant itself of a class, and its value of an instance."""
-        if instance is None:
-            return self
+    def __get__(self, instance: object, owner: object) -> _T:
+        """Return its value."""
         if isinstance(self.value, self.type):
             return self.value
         # Number and address types take their value.

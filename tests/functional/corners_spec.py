@@ -9,6 +9,7 @@ from mcpsol_py.spec import (
     Signer,
     Unchecked,
     close,
+    constant,
     emit,
     error,
     instruction,
@@ -21,7 +22,7 @@ from mcpsol_py.spec import (
 
 
 def note(box: "Corners.Box", amount: u64) -> None:
-    if amount > 3:
+    if amount > Corners.MOST:
         emit(Corners.Noted(total=box.total, mark=box.mark))
     emit(Corners.Noted(total=amount, mark=sha256(amount)))
 
@@ -56,6 +57,7 @@ class Corners:
         total: u64
         mark: Array[u8, 32]
 
+    MOST = constant(u64, 3)
     Empty = error("The box is empty")
 
     @instruction

@@ -224,6 +224,19 @@ def test_an_argument_with_a_default_value_may_be_left_out(tmp_path: Path) -> Non
     assert simulator.call("add", accounts={}, args={"a": 2, "b": 3}).returned == 5
 
 
+def test_a_constant_has_one_value_in_methods_and_helpers(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_text(
+        "from mcpsol_py.spec import *\n"
+        "def most() -> u64:\n    return P.MOST\n"
+        '@program(address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")\n'
+        "class P:\n    MOST = constant(u64, 7)\n"
+        "    @instruction\n    def go(self) -> u64:\n        return P.MOST + self.MOST + most()\n",
+        encoding="utf-8",
+    )
+    assert Simulator(spec).call("go", accounts={}).returned == 21
+
+
 def test_state_of_no_type_is_an_error(simulator: Simulator) -> None:
     with pytest.raises(UnknownName, match="State"):
         simulator.new_state("Stat")
