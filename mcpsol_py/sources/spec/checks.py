@@ -4,8 +4,10 @@ end.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mcpsol_py.items import names_of
-from mcpsol_py.model.program import LIST_TOOLS, ProgramModel
+from mcpsol_py.model.program import LIST_TOOLS, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Link
 from mcpsol_py.names import snake
@@ -25,22 +27,38 @@ def check_program(model: ProgramModel, class_name: str, problems: Problems) -> N
 def _check_discriminators(
     model: ProgramModel, class_name: str, problems: Problems
 ) -> None:
-    taken: dict[bytes, str] = {}
+    """Check that data begins like that of one instruction, and of one event."""
+    _check_apart("an instruction", model.instructions, class_name, problems)
+    _check_apart("an event", model.events, class_name, problems)
     for ix in model.instructions:
-        path, value = f"{class_name}.{ix.name}", ix.discriminator.value
+        value = ix.discriminator.value
+        if value and LIST_TOOLS.startswith(value):
+            why = f"{_shown(value)} is taken by list_tools. Give another one."
+            problems.add(f"{class_name}.{ix.name}", why)
+
+
+def _check_apart(
+    what: str,
+    items: Iterable[Instruction | Event],
+    class_name: str,
+    problems: Problems,
+) -> None:
+    taken: dict[bytes, str] = {}
+    for item in items:
+        path, value = f"{class_name}.{item.name}", item.discriminator.value
         if not value:
-            problems.add(
-                path, "an instruction needs a discriminator of at least one byte."
-            )
+            why = f"{what} needs a discriminator of at least one byte."
+            problems.add(path, why)
             continue
-        shown = f"the discriminator 0x{value.hex()}"
-        if LIST_TOOLS.startswith(value):
-            problems.add(path, f"{shown} is taken by list_tools. Give another one.")
         for other, owner in taken.items():
             if value.startswith(other) or other.startswith(value):
-                clash = f"{shown} starts like {owner}'s 0x{other.hex()}. Give one of them other bytes."
+                clash = f"{_shown(value)} starts like {owner}'s 0x{other.hex()}. Give one of them other bytes."
                 problems.add(path, clash)
-        taken[value] = ix.name
+        taken[value] = item.name
+
+
+def _shown(value: bytes) -> str:
+    return f"the discriminator 0x{value.hex()}"
 
 
 def _check_instruction_names(

@@ -671,6 +671,18 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             "starts like a's",
         ),
         (
+            (
+                'class E(Event, discriminator=b"\\x01"):\n    x: u8\n'
+                'class F(Event, discriminator=b"\\x01\\x02"):\n    x: u8\n'
+                "@instruction\ndef a(self): ..."
+            ),
+            "starts like E's",
+        ),
+        (
+            'class E(Event, discriminator=b""):\n    x: u8\n@instruction\ndef a(self): ...',
+            "an event needs a discriminator of at least one byte",
+        ),
+        (
             'X = error("x", code=1)\nY = error("y", code=1)\n@instruction\ndef a(self): ...',
             "code 1 is X's already",
         ),
