@@ -172,8 +172,7 @@ def _run(args: list[str], as_json: bool) -> int:
             details={"reason": "input", "message": error.format_message()},
         )
     except (click.Abort, KeyboardInterrupt):
-        report.note("Stopped.")
-        return _STOPPED
+        return _stopped()
     except BrokenPipeError:  # the reader (head, less) closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return report.OK
@@ -185,8 +184,7 @@ def _run(args: list[str], as_json: bool) -> int:
         return report.failure(error, as_json=as_json)
     except Exception as error:  # a bug of ours: report it in a sentence
         if _is_interrupted(error):
-            report.note("Stopped.")
-            return _STOPPED
+            return _stopped()
         if _debugging():
             raise
         inner = _single(error)
@@ -196,12 +194,17 @@ def _run(args: list[str], as_json: bool) -> int:
     except BaseException as error:
         # Ctrl-C in the moment in which asyncio's runner begins to listen to it: the runner forgets it was one.
         if type(error).__name__ == "CancelledError":
-            report.note("Stopped.")
-            return _STOPPED
+            return _stopped()
         # Rust code raises PanicException, which is not an Exception.
         if _debugging() or type(error).__name__ != "PanicException":
             raise
         return report.failure(error, as_json=as_json, details=_fault(error, args))
+
+
+def _stopped() -> int:
+    """Say that Ctrl-C ended the command. Returns its exit code."""
+    report.note("Stopped.")
+    return _STOPPED
 
 
 def _is_interrupted(error: BaseException) -> bool:

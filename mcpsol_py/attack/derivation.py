@@ -26,7 +26,6 @@ from mcpsol_py.program import Program, ProgramInstruction
 from mcpsol_py.render.account_lookup import is_token_program
 from mcpsol_py.solana.addresses import (
     ASSOCIATED_TOKEN_PROGRAM,
-    TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
 )
 from mcpsol_py.solana.pda import find_pda
@@ -48,8 +47,6 @@ __all__ = [
     "pda_of",
     "token_program_of",
 ]
-
-_TOKEN_PROGRAMS = {str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM)}
 
 
 class NoBaseline(Exception):

@@ -187,7 +187,7 @@ class Expressions:
         if isinstance(wanted, Int) and isinstance(found.type, Int):
             hint = f": convert it with {name}(…)"
         elif isinstance(wanted, Int) and isinstance(found.type, tree.Counter):
-            hint = f": write {name}({ast.unparse(node)})"
+            hint = f": {self.converted(node, wanted)}"
         return self.refuse(node, f"expected {name}, got {type_name(found.type)}{hint}")
 
     def as_optional(

@@ -31,7 +31,7 @@ _AMOUNTS = re.compile(
 )
 #: A program's address alone, without a name between. It begins with a literal, which is found ten times faster.
 _PROGRAM = re.compile(rf"rogram ({_ADDRESS})(?![0-9A-Za-z])")
-#: What stands before it where the name came first: "counter · deposit · program …".
+#: A headline names the program first: "counter · deposit · program …". This precedes the address there.
 _HEADLINE = "· p"
 #: As many names are looked for one by one.
 _FEW = 40
@@ -73,7 +73,7 @@ class AddressBook:
     """The names on the chain *cluster*. *own* and *local* are names (without "@") -> addresses, looked up on use.
 
     *make* returns the address of a name that nobody has, or raises SourceError: a local chain without a setup makes
-    wallets. `decimals` are by mint; whoever reads a mint adds to it. Whoever serves a program adds its name.
+    wallets. `decimals` are by mint: a reader of a mint adds them. `add_program` adds the name of a served program.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class AddressBook:
         return name[1:] in self._own or name[1:] in self._local
 
     def add_program(self, address: str, name: str) -> None:
-        """Show *name* beside the address of a program that is none of the known ones."""
+        """Show *name* beside the address of a program. A well-known program keeps its own name."""
         self._programs[address] = name
 
     # --- from addresses to names -------------------------------------------------------------------
@@ -181,7 +181,7 @@ class AddressBook:
     def named(self, text: str) -> str:
         """Return *text* with names for its addresses, and amounts with the decimals of their mints.
 
-        A program's name stands beside its address: others may call their programs the same.
+        A program is shown by name and address: another program may have the same name.
         """
         if "rogram " in text:
             text = _PROGRAM.sub(self._program_text, text)

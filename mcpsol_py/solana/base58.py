@@ -54,19 +54,19 @@ def address_bytes(text: str) -> bytes:
 @lru_cache(maxsize=4096)
 def is_address(text: str) -> bool:
     """Whether *text* is the base58 form of 32 bytes."""
-    if not 32 <= len(text) <= 44:
-        return False
-    try:
-        return len(b58decode(text)) == 32
-    except ValueError:
-        return False
+    return _holds(text, 32, most=44)
 
 
 def is_signature(text: str) -> bool:
     """Whether *text* is the base58 form of 64 bytes: a transaction's signature."""
-    if not 64 <= len(text) <= 88:
+    return _holds(text, 64, most=88)
+
+
+def _holds(text: str, size: int, *, most: int) -> bool:
+    """Whether *text*, of *most* characters at most, is the base58 form of *size* bytes."""
+    if not size <= len(text) <= most:
         return False
     try:
-        return len(b58decode(text)) == 64
+        return len(b58decode(text)) == size
     except ValueError:
         return False

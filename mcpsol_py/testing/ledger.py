@@ -11,6 +11,7 @@ from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.numbers import u8, u64
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.rent import RentRate
+from mcpsol_py.solana.tokens import MINT_SIZE, TOKEN_ACCOUNT_SIZE
 from mcpsol_py.sources import spec_words as words
 
 __all__ = [
@@ -49,6 +50,11 @@ class TokenState:
     program: Pubkey = TOKEN_PROGRAM
     extensions: bytes = b""
 
+    @property
+    def size(self) -> int:
+        """The bytes of its data."""
+        return _with(self.extensions, TOKEN_ACCOUNT_SIZE)
+
 
 @dataclass
 class MintState:
@@ -59,6 +65,16 @@ class MintState:
     decimals: u8
     program: Pubkey = TOKEN_PROGRAM
     extensions: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """The bytes of its data."""
+        return _with(self.extensions, MINT_SIZE)
+
+
+def _with(extensions: bytes, size: int) -> int:
+    """Return the bytes of data: extensions follow the size of a token account and the account's type."""
+    return TOKEN_ACCOUNT_SIZE + 1 + len(extensions) if extensions else size
 
 
 @dataclass(frozen=True)
@@ -123,7 +139,7 @@ class Ledger:
         )
 
     def owner(self, address: Pubkey) -> Pubkey:
-        """Return the program that owns the account at this address: the system program if there is none."""
+        """Return the program that owns an account. The system program owns an address without an account."""
         if address in self.raw:
             return self.raw[address].program
         held = self.token_data(address)
@@ -134,6 +150,10 @@ class Ledger:
     def token_data(self, address: Pubkey) -> TokenState | MintState | None:
         """Return the token account or the mint at this address, None without one."""
         return self.tokens.get(address) or self.mints.get(address)
+
+    def pay_rent(self, payer: Pubkey, at: Pubkey, size: int) -> bool:
+        """Move what an account misses of its rent. Returns False, and moves nothing, if the payer has less."""
+        return self.move(payer, at, max(0, rent(size) - self.lamports.get(at, 0)))
 
     def move(self, source: Pubkey, destination: Pubkey, lamports: int) -> bool:
         """Move lamports. Returns False, and moves nothing, if the source has fewer."""

@@ -195,7 +195,10 @@ class Simulator:
         """Return the bytes of the account at an address, 0 without one."""
         if at in ledger.states:
             return self.size_of(type(ledger.states[at]).__name__)
-        return len(self.reader.data(ledger, at)) if ledger.exists(at) else 0
+        if at in ledger.raw:
+            return len(ledger.raw[at].data)
+        held = ledger.token_data(at)
+        return 0 if held is None else held.size
 
     def new_state(self, name: str) -> Any:
         """Return new state of this name, with every field zero."""
@@ -472,8 +475,7 @@ class _Call:
             self._new_tokens(account, address, constraints.token, payer)
 
     def _pay_rent(self, payer: Pubkey, address: Pubkey, size: int) -> None:
-        missing = max(0, rent(size) - self.ledger.lamports.get(address, 0))
-        if not self.ledger.move(payer, address, missing):
+        if not self.ledger.pay_rent(payer, address, size):
             raise CheckFailure("ResultWithNegativeLamports")
 
     def _new_tokens(

@@ -12,7 +12,6 @@ from mcpsol_py.bodies.numbers import u8, u64
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.solana.tokens import (
-    TOKEN_ACCOUNT_SIZE,
     Extension,
     is_paused,
     listed_extensions,
@@ -26,7 +25,6 @@ from mcpsol_py.testing.ledger import (
     Ledger,
     MintState,
     TokenState,
-    rent,
 )
 
 __all__ = ["TOKEN_CALLS", "TokenFailure", "initialize"]
@@ -209,12 +207,12 @@ def create_idempotent(ledger: Ledger, roles: dict[str, Pubkey]) -> None:
     if mint is None or mint.program != program:
         raise TokenFailure("IncorrectProgramId", 0)
     extensions = b"" if program == TOKEN_PROGRAM else _new_extensions(mint)
-    size = TOKEN_ACCOUNT_SIZE + bool(extensions) + len(extensions)
-    missing = max(0, rent(size) - ledger.lamports.get(at, 0))
-    _need(ledger.move(roles["payer"], at, missing), "ResultWithNegativeLamports", 1)
-    ledger.tokens[at] = TokenState(
+    made = TokenState(
         roles["mint"], roles["owner"], u64(0), program=program, extensions=extensions
     )
+    is_paid = ledger.pay_rent(roles["payer"], at, made.size)
+    _need(is_paid, "ResultWithNegativeLamports", 1)
+    ledger.tokens[at] = made
 
 
 def initialize(

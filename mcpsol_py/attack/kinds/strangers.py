@@ -58,7 +58,10 @@ def strangers_state(calls: Variations) -> Iterator[Attack]:
 
 
 def _with_fewer(calls: Variations) -> Variations | None:
-    """Return variations of the call without the optional accounts that no constraint names; None if there is none."""
+    """Return variations of the call that leave out the optional accounts that no constraint names.
+
+    None if the call has no such account.
+    """
     if calls.base.instruction.model.optional_accounts != "program_id":
         return None
     free = [

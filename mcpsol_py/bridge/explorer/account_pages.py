@@ -162,7 +162,10 @@ async def _accounts_of_type(
 async def _decoded(
     site: Site, served: ServedProgram, key: Pubkey, account: Account
 ) -> PageContent:
-    """Return the content of the page of an account of *served*. Raises DecodeError if it is no account of its types."""
+    """Return the content of the page of an account of *served*.
+
+    Raises DecodeError if the account has none of the program's types.
+    """
     about = f"An account of {clean_text(served.program.name, 100)}."
     name = served.program.read_account(bytes(account.data)).name
     price = site.account_price(served, "get", name)
