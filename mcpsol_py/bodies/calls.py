@@ -12,6 +12,7 @@ from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.data_reads import DATA_METHODS, TRANSACTION_METHODS
 from mcpsol_py.bodies.expressions import Expressions, bounds
 from mcpsol_py.bodies.function import Context, Stopped
+from mcpsol_py.bodies.loops import COUNTED, Loops, items_of
 from mcpsol_py.bodies.opening import Opening, is_free
 from mcpsol_py.bodies.scope import (
     ErrorName,
@@ -139,7 +140,7 @@ _HOW: dict[
 
 #: Calls that Python programmers know, with what a body has in their place.
 _NO_CALL = {
-    **dict.fromkeys(("sum", "all", "any", "sorted", "reversed"), "write a loop"),
+    **dict.fromkeys(("sum", "sorted", "reversed"), "write a loop"),
     **dict.fromkeys(("int", "float", "round"), "convert numbers by u64(…)"),
     **dict.fromkeys(("pow", "divmod"), "write the operators"),
     "abs": "write -x if x < 0 else x",
@@ -151,8 +152,6 @@ _NO_CALL = {
 }
 #: The seeds of an address at most; the bump is one more.
 _MOST_SEEDS = 15
-#: The expressions that are an int in Python.
-_COUNTED = (tree.LocalName, tree.DataLength)
 #: The most bytes of return data.
 _MOST_CARRIED = 1024
 #: Why the program does not sign for an optional account.
@@ -175,6 +174,7 @@ class Calls:
         )
         self.expressions = Expressions(context, self.value)
         self.opening = Opening(context)
+        self.loops = Loops(self.expressions)
 
     # --- calls that have a value
 
@@ -196,7 +196,7 @@ class Calls:
                 return self._is_owned(node)
             case Word("is_new"):
                 self.positional(node, 1)
-                return tree.IsNew(self._always_there(node.args[0]))
+                return tree.IsNew(self.context.always_there(node.args[0]))
             case Word("create" | "load" as name):
                 why = f"{name}(…) opens state: give it a name, as in state = {name}(…)"
                 raise self.stopped(node, why)
@@ -214,8 +214,13 @@ class Calls:
                 return self._find_address(node)
             case Word("sha256"):
                 return self._hash(node)
+            case Word("encoded"):
+                why = "bytes are hashed at once, as in sha256(encoded(items))"
+                raise self.stopped(node, why)
             case Word("len"):
                 return self.expressions.data.length(node)
+            case Word("all" | "any" as which):
+                return self._quantified(node, which)
             case Word() | EventName():
                 raise self.stopped(
                     node, f"{ast.unparse(node.func)}(…) is a statement of its own"
@@ -244,6 +249,9 @@ class Calls:
             raise self.stopped(node, f"bodies have no {shown}: {_NO_CALL[shown]}")
         missing = self.context.scope.missing_import(node.func)
         self.need(not missing, node, missing)
+        is_own = isinstance(node.func, ast.Name) and self.context.is_own(shown)
+        why = f"{shown!r} is a parameter or a variable here, not a function"
+        self.need(not is_own, node, why)
         near = suggest(shown, [*self.context.scope.names, *self.context.scope.members])
         raise self.stopped(node, f"{shown}(…) is not known in a body. {near}".strip())
 
@@ -271,7 +279,7 @@ class Calls:
         )
         if found.type in (kind, UNKNOWN):
             return found
-        if isinstance(found.type, tree.Counter) and isinstance(found, _COUNTED):
+        if isinstance(found.type, tree.Counter) and isinstance(found, COUNTED):
             found = replace(found, type=found.type.number)
             if found.type == kind:
                 return found
@@ -282,98 +290,51 @@ class Calls:
         widens = to_low <= low and high <= to_high
         return tree.Convert(found, widens, self.context.overflow, kind)
 
-    # --- what a loop goes over
+    # --- conditions on items
 
-    def iterated(
-        self, node: ast.expr
-    ) -> tree.Range | tree.Extensions | tree.Items | tree.Zip:
-        """Return what a loop goes over. Raises Stopped."""
-        sequence = self.expressions.sequence(node)
-        if sequence is not None:
-            return _items(sequence)
-        match node:
-            case ast.Call(func, parts, named) if self.context.meaning(func) == Word(
-                "zip"
-            ):
-                return self._zip(node, parts, named)
-            case ast.Call(func, [account], []) if self.context.meaning(func) == Word(
-                "extensions"
-            ):
-                return tree.Extensions(self._holding_tokens(account))
-            case ast.Call(func, [stop], []) if self.context.meaning(func) == Word(
-                "range"
-            ):
-                return self._range(node, ast.copy_location(ast.Constant(0), stop), stop)
-            case ast.Call(func, [start, stop], []) if self.context.meaning(
-                func
-            ) == Word("range"):
-                return self._range(node, start, stop)
-        raise self.stopped(
-            node,
-            "a loop goes over range(…) with one number or two, a list, zip(…), or extensions(…)",
-        )
+    def _quantified(
+        self, node: ast.Call, which: Literal["all", "any"]
+    ) -> tree.Quantified:
+        """`all(entry.amount > 0 for entry in entries)`, `any(flags)`. Raises Stopped."""
+        self.positional(node, 1)
+        match node.args[0]:
+            case ast.GeneratorExp(_, [loop]) as made:
+                return self._for_each(made, loop, which)
+            case ast.GeneratorExp(_, [_, second, *_]):
+                why = f"{which}(…) has one loop: write the other as all(…) or any(…) inside it"
+                raise self.stopped(second.target, why)
+        listed = self.expressions.sequence(node.args[0])
+        items = None if listed is None else items_of(listed)
+        why = f"{which}(…) takes conditions, as in {which}(x > 0 for x in items)"
+        if items is None or items.type != BOOL:
+            raise self.stopped(node.args[0], why)
+        return tree.Quantified(which, items, (), None, None)
 
-    def _zip(
-        self, node: ast.Call, parts: list[ast.expr], named: list[ast.keyword]
-    ) -> tree.Zip:
-        """`zip(accounts, shares, strict=True)`."""
-        is_strict = [(each.arg, ast.unparse(each.value)) for each in named] == [
-            ("strict", "True")
-        ]
-        why = "write zip(…, strict=True): items without a partner would be left out"
-        self.need(is_strict, node, why)
-        self.need(len(parts) > 1, node, "zip takes two sequences or more")
-        found = [(part, self.expressions.sequence(part)) for part in parts]
-        for part, sequence in found:
-            why = f"expected a list or accounts to zip, got {ast.unparse(part)}"
-            self.need(sequence is not None, part, why)
-        return tree.Zip(
-            tuple(_items(sequence) for _, sequence in found if sequence is not None)
-        )
-
-    def numbered(self, node: ast.expr) -> ast.expr | None:
-        """Return what `enumerate(…)` goes over; None for other expressions."""
-        match node:
-            case ast.Call(func, [items], []) if self.context.meaning(func) == Word(
-                "enumerate"
-            ):
-                why = f"expected a list to enumerate, got {ast.unparse(items)}"
-                self.need(self.expressions.sequence(items) is not None, items, why)
-                return items
-        return None
-
-    def _range(self, node: ast.Call, start: ast.expr, stop: ast.expr) -> tree.Range:
-        """Return the bounds of a loop, in u64 if both are written out. Raises Stopped."""
-        first, last, kind = self.expressions.operands(start, stop)
-        if kind is LITERAL:
-            first, last = (
-                self.expressions.as_literal(side, found, U64)
-                for side, found in ((start, first), (stop, last))
-            )
-            return tree.Range(first, last, tree.Counter(U64))
-        why = f"the bounds of a loop are numbers, not {type_name(kind)}"
-        for side, found in ((start, first), (stop, last)):
-            if isinstance(found.type, tree.Counter) and isinstance(found, _COUNTED):
-                why = f"{why}: {self.expressions.converted(side, found.type.number)}"
-        return tree.Range(
-            first, last, tree.Counter(self.context.number(node, kind, why))
-        )
-
-    def _holding_tokens(self, node: ast.expr) -> str:
-        """Return the name of a token account or a mint. Raises Stopped."""
-        name = self._always_there(node)
-        kind = kind_of(self.context, self.context.accounts[name])
-        self.need(
-            kind is not None, node, f"{name} is neither a token account nor a mint"
-        )
-        return name
+    def _for_each(
+        self,
+        node: ast.GeneratorExp,
+        loop: ast.comprehension,
+        which: Literal["all", "any"],
+    ) -> tree.Quantified:
+        """Its variables have a scope of their own. What `if` leaves out decides nothing."""
+        self.need(not loop.is_async, loop.target, "bodies have no async")
+        context = self.context
+        names = {n.id: n for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        for name, target in names.items():
+            why = f"{name!r} has a value: give the loop another name"
+            self.need(name not in context.assigned, target, why)
+        with context.own_names(names):
+            turns = self.loops.turns(loop.target, loop.iter)
+            with self.loops.one_turn(turns, names):
+                found = self.expressions.condition(_decided(node.elt, loop.ifs, which))
+        return tree.Quantified(which, turns.over, turns.names, turns.index, found)
 
     # --- conditions on accounts
 
     def _is_kind(self, node: ast.Call, kind: str) -> Expression:
         """`is_token_account(account, token_program)` or `is_mint(…)`."""
         self.positional(node, 2)
-        account, program = map(self._always_there, node.args)
+        account, program = map(self.context.always_there, node.args)
         self.context.need_closed(node.args[0], account)
         is_program = self._is_token_program(self.context.accounts[program])
         self.need(is_program, node.args[1], f"{program} is no token program")
@@ -382,7 +343,7 @@ class Calls:
     def _is_owned(self, node: ast.Call) -> Expression:
         """`is_owned(account, program)`: the address of a program owns the account."""
         self.positional(node, 2)
-        account = self._always_there(node.args[0])
+        account = self.context.always_there(node.args[0])
         return tree.IsOwned(account, self.expressions.typed(node.args[1], PUBKEY))
 
     def _is_zero(self, node: ast.Call, receiver: ast.expr) -> Expression:
@@ -399,12 +360,21 @@ class Calls:
         self.need(
             is_plain and bool(node.args), node, "sha256(…) takes its values by position"
         )
-        parts = tuple(
-            self._listed(arg) or self.expressions.value(arg) for arg in node.args
-        )
-        for part, found in zip(node.args, parts, strict=True):
+        given = [self._encoded(arg) for arg in node.args]
+        parts = tuple(self._listed(arg) or self.expressions.value(arg) for arg in given)
+        for part, found in zip(given, parts, strict=True):
             self._need_bytes(part, found)
         return tree.Hash(parts)
+
+    def _encoded(self, node: ast.expr) -> ast.expr:
+        """Return the value of `encoded(value)`, which is hashed as the value alone; other expressions as they are."""
+        match node:
+            case ast.Call(func) as call if self.context.meaning(func) == Word(
+                "encoded"
+            ):
+                self.positional(call, 1)
+                return call.args[0]
+        return node
 
     def _find_address(self, node: ast.Call) -> Expression:
         """`find_program_address(seed, …, program=address)`."""
@@ -447,15 +417,6 @@ class Calls:
         ):
             why = f"sha256 takes numbers, flags, addresses, bytes and lists, not {type_name(kind)}"
             self.refuse(node, why)
-
-    def _always_there(self, node: ast.expr) -> str:
-        """Return the name of an account of the instruction, which is not None. Raises Stopped."""
-        name = ast.unparse(node)
-        account = self.context.accounts.get(name)
-        if account is None:
-            raise self.stopped(node, f"{name} is not an account of the instruction")
-        self.context.need_there(node, account)
-        return name
 
     def _min_max(self, node: ast.Call, name: Literal["min", "max"]) -> Expression:
         self.positional(node, 2)
@@ -528,7 +489,7 @@ class Calls:
 
     def _account(self, node: ast.expr, kind: tree.AccountParameter) -> Expression:
         """Return an account, for a helper that takes one of this kind. Raises Stopped."""
-        name = self._always_there(node)
+        name = self.context.always_there(node)
         account = self.context.accounts[name]
         fits = {
             "TokenAccount": kind_of(self.context, account) == "account",
@@ -697,7 +658,7 @@ class Calls:
         )
         event, values = self._event_values(node.args[0])
         authority, program = (
-            self._always_there(named[name]) for name in ("authority", "program")
+            self.context.always_there(named[name]) for name in ("authority", "program")
         )
         model, pda = self.context.scope.model, self.context.accounts[authority].pda
         is_own = self.context.accounts[program].address == model.address is not None
@@ -803,7 +764,7 @@ class Calls:
 
     def _writable(self, node: ast.expr) -> str:
         """Return the name of a writable account. Raises Stopped."""
-        name = self._always_there(node)
+        name = self.context.always_there(node)
         is_writable = self.context.accounts[name].writable
         self.need(is_writable, node, f"{name} is written: declare it as Mut[…]")
         return name
@@ -902,16 +863,20 @@ def _programs(account: Account) -> tuple[str, ...]:
     return account.rules.one_of or tuple(filter(None, [account.address]))
 
 
-def _items(sequence: tree.Argument) -> tree.Items:
-    """Return the items of a list, or of the accounts after the named ones."""
-    kind = sequence.type
-    if isinstance(kind, tree.Accounts):
-        rules = kind.each.constraints
-        return tree.Items(
-            sequence, tree.AccountItem(None if rules is None else rules.state)
-        )
-    assert isinstance(kind, Array)
-    return tree.Items(sequence, kind.item)
+def _decided(
+    condition: ast.expr, filters: list[ast.expr], which: Literal["all", "any"]
+) -> ast.expr:
+    """Return the condition of `all` or `any` on every item, those included that its filters leave out."""
+    if not filters:
+        return condition
+    tests = filters
+    join: ast.boolop = ast.And()
+    if which == "all":
+        join = ast.Or()
+        tests = [
+            ast.copy_location(ast.UnaryOp(ast.Not(), each), each) for each in filters
+        ]
+    return ast.copy_location(ast.BoolOp(join, [*tests, condition]), condition)
 
 
 _STATEMENTS: dict[str, Callable[[Calls, ast.Call], Statement]] = {

@@ -28,8 +28,8 @@ from mcpsol_py.bodies.tree import (
 )
 from mcpsol_py.errors import SourceError
 from mcpsol_py.items import types_by_name
-from mcpsol_py.model.program import Account, Instruction
-from mcpsol_py.model.types import U64, Array, Option
+from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.types import Array, Option
 
 __all__ = ["check_bodies", "has_body"]
 
@@ -144,13 +144,16 @@ def _of_helper(
 
 
 def _assigned_in(node: ast.FunctionDef) -> frozenset[str]:
-    """Return the names that a function assigns."""
+    """Return the names that a function assigns, without those of the loops inside `all(…)` and `any(…)`."""
     return _names_assigned(node.body)
 
 
 def _names_assigned(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    found = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
-    return frozenset(n.id for n in found if isinstance(n.ctx, ast.Store))
+    nodes = [n for statement in statements for n in ast.walk(statement)]
+    loops = [n.target for n in nodes if isinstance(n, ast.comprehension)]
+    inner = {n for target in loops for n in ast.walk(target)}
+    names = [n for n in nodes if isinstance(n, ast.Name) and n not in inner]
+    return frozenset(n.id for n in names if isinstance(n.ctx, ast.Store))
 
 
 def _refuse_recursion(
@@ -317,12 +320,7 @@ class BodyChecker:
         self, target: ast.Name, name: str, value: Expression, node: ast.expr
     ) -> Statement:
         context = self.context
-        is_parameter = name in {"self", *context.declared, *context.arguments}
-        why = f"{name!r} is a parameter: give the new value another name"
-        self.need(not is_parameter, target, why)
-        self.need(
-            name not in context.items, target, f"{name!r} is the variable of a loop"
-        )
+        context.need_free(target)
         held = context.locals.get(name)
         if held is not None and isinstance(held.type, Option):
             value = self.expressions.as_optional(node, value, held.type)
@@ -333,26 +331,11 @@ class BodyChecker:
         if kind is NONE:
             why = f"None has no type here: write it before, as in {name}: u64 | None = None"
             kind = self.refuse(node, why).type
-        if kind is tree.EXTENSION and value != tree.LocalName("", kind):
+        if kind is tree.EXTENSION:
             self.refuse(
                 node, f"{type_name(kind)} is not kept: keep what you read of it"
             )
-        is_state = name in context.opened
-        self.need(
-            not is_state, target, f"{name!r} is state: give the value another name"
-        )
-        if not name.isascii():
-            self.refuse(target, "a name in a body has only ASCII characters")
-        variable = context.locals.setdefault(name, LocalVariable(kind))
-        if variable.type is UNKNOWN:
-            variable.type = kind
-        if kind not in (variable.type, UNKNOWN):
-            why = f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}"
-            if isinstance(kind, tree.Counter):
-                known = variable.type
-                counted = known.number if isinstance(known, tree.Counter) else known
-                why = f"{name!r} is a {type_name(counted)}: give the loop another name"
-            self.refuse(target, why)
+        variable = context.variable(target, kind)
         if isinstance(kind, Array) and not isinstance(value, tree.DataRead):
             assert isinstance(kind.count, int)
             context.need_room(target, kind.count)
@@ -438,36 +421,19 @@ class BodyChecker:
     def loop(self, node: ast.For) -> Iterator[Statement]:
         """`for i in range(start, stop)`. It may run no time at all, and its variables end with it."""
         context = self.context
-        items = self.calls.numbered(node.iter)
-        over = self.calls.iterated(items or node.iter)
-        values = over.parts if isinstance(over, tree.Zip) else (over,)
-        targets = self._loop_variables(
-            node.target, len(values), is_numbered=items is not None
-        )
         why = "a loop has no else: it would run if the loop does not break"
         self.need(not node.orelse, node.orelse[0] if node.orelse else node, why)
-        for target, each in zip(targets, values, strict=False):
-            self._start(target, each, each.type)
-        for target in targets[len(values) :]:
-            kind = tree.Counter(U64)
-            self._start(target, tree.LocalName("", kind), kind)
-        names = [target.id for target in targets]
-        passing = dict(_accounts_of(targets, values))
-        context.declared |= passing
+        turns = self.calls.loops.turns(node.target, node.iter)
+        names = [*turns.names, *filter(None, [turns.index])]
         before = context.assigned.difference(names)
         context.loops += 1
-        # an earlier turn may have assigned a variable, and the loop may run no time at all
-        changed = _names_assigned([node])
-        context.facts = {fact for fact in context.facts if fact[0] not in changed}
-        with context.knowing(()):
+        with self.calls.loops.one_turn(turns, _names_assigned([node])):
             body = self.block(node.body)
         context.loops -= 1
-        for name in passing:
-            del context.declared[name]
         self.expressions.data.end_in_loop(node, before, body)
         context.assigned = before
         context.maybe_assigned.difference_update(names)
-        is_quiet = not isinstance(over, tree.Extensions) or not any(
+        is_quiet = not isinstance(turns.over, tree.Extensions) or not any(
             tree.find(body, tree.CALLS)
         )
         self.need(
@@ -475,35 +441,7 @@ class BodyChecker:
             node,
             "a loop over extensions calls no program: it reads the account",
         )
-        count = len(values)
-        yield tree.For(tuple(names[:count]), over, body, *names[count:])
-
-    def _loop_variables(
-        self, node: ast.expr, count: int, *, is_numbered: bool
-    ) -> list[ast.Name]:
-        """Return the *count* variables of a loop's values, then that of their numbers. Raises Stopped."""
-        parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        names = [part for part in parts if isinstance(part, ast.Name)]
-        wanted = count + is_numbered
-        if len(names) == len(parts) == wanted:
-            return [*names[is_numbered:], *names[:is_numbered]]
-        example = "for i, item in enumerate(…)" if is_numbered else "for a, b in zip(…)"
-        shown = {1: "a name", 2: f"two names, as in `{example}`"}
-        why = shown.get(wanted, f"{wanted} names")
-        raise self.stopped(node, f"the variable of a loop is {why}")
-
-    def _start(self, target: ast.Name, over: Expression, kind: BodyType) -> None:
-        """Give a variable of a loop its first value. No other line assigns that of an item. Raises Stopped."""
-        context, name = self.context, target.id
-        if isinstance(over, tree.Items):
-            is_own = name in context.items or name not in context.locals
-            self.need(
-                is_own, target, f"{name!r} has a value: give the loop another name"
-            )
-            context.items.discard(name)
-        self._set_local(target, name, tree.LocalName("", kind), target)
-        if isinstance(over, tree.Items):
-            context.items.add(name)
+        yield tree.For(turns.names, turns.over, body, turns.index)
 
     def jump(self, node: ast.Break | ast.Continue) -> Iterator[Statement]:
         word: Literal["break", "continue"] = (
@@ -643,16 +581,6 @@ def _bare(value: Expression) -> Expression:
     """Return a variable or an argument that is known to be there as it is; other expressions stay."""
     inner = value.value if isinstance(value, tree.SomeOf) else value
     return inner.value if isinstance(inner, tree.Present) else inner
-
-
-def _accounts_of(
-    targets: Iterable[ast.Name], values: Iterable[Expression]
-) -> Iterator[tuple[str, Account]]:
-    """Return the variables of a loop that are accounts, with what these are."""
-    for target, over in zip(targets, values, strict=False):
-        kind = over.sequence.type if isinstance(over, tree.Items) else None
-        if isinstance(kind, tree.Accounts):
-            yield target.id, kind.each.account(target.id)
 
 
 def leaves(statements: Iterable[Statement]) -> bool:

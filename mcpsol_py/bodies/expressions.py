@@ -77,6 +77,7 @@ _NO_COMPARISON = {
     ast.In: "bodies have no `in`: compare with == and `or`",
     ast.NotIn: "bodies have no `not in`: compare with != and `and`",
 }
+_NO_COMPREHENSION = "bodies have comprehensions only in all(…) and any(…), as in any(x > 0 for x in items)"
 _NO_EXPRESSION = {
     ast.Lambda: "bodies have no lambda: write a function of the module",
     ast.NamedExpr: "bodies have no :=, because expressions change nothing: assign first",
@@ -85,10 +86,10 @@ _NO_EXPRESSION = {
     ast.Tuple: "a tuple cannot be made in a body",
     ast.Dict: "a dict cannot be made in a body",
     ast.Set: "a set cannot be made in a body",
-    ast.ListComp: "bodies have no comprehensions",
-    ast.SetComp: "bodies have no comprehensions",
-    ast.DictComp: "bodies have no comprehensions",
-    ast.GeneratorExp: "bodies have no comprehensions",
+    ast.ListComp: _NO_COMPREHENSION,
+    ast.SetComp: _NO_COMPREHENSION,
+    ast.DictComp: _NO_COMPREHENSION,
+    ast.GeneratorExp: _NO_COMPREHENSION,
     ast.Await: "bodies have no await",
     ast.Yield: "bodies have no yield",
     ast.YieldFrom: "bodies have no yield",

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from mcpsol_py.bodies.problems import Node, Refusals
-from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope
-from mcpsol_py.bodies.tree import AccountItem, BodyType, LocalVariable, Unknown
+from mcpsol_py.bodies.scope import Meaning, ProgramName, ProgramScope, type_name
+from mcpsol_py.bodies.tree import (
+    UNKNOWN,
+    AccountItem,
+    BodyType,
+    LocalVariable,
+    Unknown,
+)
 from mcpsol_py.model.program import Account
 from mcpsol_py.model.types import Int, Type
 
@@ -101,10 +107,52 @@ class Context:
         is_optional = name in self.declared and self.declared[name].optional
         self.need(not is_optional, node, f"{name} is optional: {why}")
 
+    def always_there(self, node: ast.expr) -> str:
+        """Return the name of an account of the instruction, which is not None. Raises Stopped."""
+        name = ast.unparse(node)
+        account = self.accounts.get(name)
+        if account is None:
+            raise self.stopped(node, f"{name} is not an account of the instruction")
+        self.need_there(node, account)
+        return name
+
     def need_closed(self, node: Node, account: str) -> None:
         """Refuse *node*, and raise Stopped, if a path to here has opened state in this account."""
         why = f"the state of {account} is open: use the name that it has"
         self.need(account not in self.open_accounts, node, why)
+
+    def need_free(self, target: ast.Name) -> None:
+        """Refuse to give a value to a name that has another meaning in the function. Raises Stopped."""
+        name = target.id
+        is_parameter = name in {"self", *self.declared, *self.arguments}
+        why = f"{name!r} is a parameter: give the new value another name"
+        self.need(not is_parameter, target, why)
+        self.need(name not in self.items, target, f"{name!r} is the variable of a loop")
+        why = f"{name!r} is state: give the value another name"
+        self.need(name not in self.opened, target, why)
+        if not name.isascii():
+            self.refuse(target, "a name in a body has only ASCII characters")
+
+    def variable(self, target: ast.Name, kind: BodyType) -> LocalVariable:
+        """Return the variable that gets a value of this type. Another type than before is refused."""
+        name = target.id
+        variable = self.locals.setdefault(name, LocalVariable(kind))
+        if variable.type is UNKNOWN:
+            variable.type = kind
+        if kind not in (variable.type, UNKNOWN):
+            why = f"{name!r} is {type_name(variable.type)}, not {type_name(kind)}"
+            self.refuse(target, why)
+        return variable
+
+    @contextmanager
+    def own_names(self, names: Iterable[str]) -> Iterator[None]:
+        """Let a part of the function have variables of its own, for as long as the block lasts."""
+        before = self.local_names, set(self.assigned), set(self.maybe_assigned)
+        self.local_names |= frozenset(names)
+        try:
+            yield
+        finally:
+            self.local_names, self.assigned, self.maybe_assigned = before
 
     @contextmanager
     def knowing(self, facts: Iterable[Fact]) -> Iterator[None]:

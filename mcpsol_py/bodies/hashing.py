@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from mcpsol_py.bodies.addresses import Pubkey
     from mcpsol_py.bodies.data import Data
 
-__all__ = ["encoded", "hash_of"]
+__all__ = ["bytes_of", "hash_of"]
 
 
-def encoded(value: Number | Pubkey | Data | bytes | bool) -> bytes:
+def bytes_of(value: Number | Pubkey | Data | bytes | bool) -> bytes:
     """Return the bytes of a value. Numbers are little-endian. Raises TypeError for other values."""
     if isinstance(value, Number):
         kind: Any = type(value)
@@ -28,4 +28,4 @@ def encoded(value: Number | Pubkey | Data | bytes | bool) -> bytes:
 
 def hash_of(*parts: Number | Pubkey | Data | bytes | bool) -> bytes:
     """Return SHA-256 of the bytes of these values, one after the other."""
-    return hashlib.sha256(b"".join(map(encoded, parts))).digest()
+    return hashlib.sha256(b"".join(map(bytes_of, parts))).digest()

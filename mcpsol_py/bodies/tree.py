@@ -18,10 +18,12 @@ __all__ = [
     "EXTENSION_KIND",
     "HASH",
     "LITERAL",
+    "LOOPS",
     "NONE",
     "NOTHING",
     "TOKEN_FIELDS",
     "UNKNOWN",
+    "USES_STATE",
     "AccountArgument",
     "AccountItem",
     "AccountParameter",
@@ -85,6 +87,7 @@ __all__ = [
     "Perform",
     "Present",
     "ProgramBodies",
+    "Quantified",
     "Raise",
     "Range",
     "Require",
@@ -460,6 +463,21 @@ class Extensions:
 
 
 @dataclass(frozen=True, slots=True)
+class Quantified:
+    """Whether a condition holds for all items, or for any of them. The first one that decides it is the last one read.
+
+    `over`, `names` and `index` are as those of For. `condition`: None if the items are flags.
+    """
+
+    which: Literal["all", "any"]
+    over: Expression | Zip
+    names: tuple[str, ...]
+    index: str | None
+    condition: Expression | None
+    type: BodyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionKind:
     """The number that says what an extension is."""
 
@@ -707,6 +725,7 @@ Expression: TypeAlias = (
     | Range
     | Items
     | Extensions
+    | Quantified
     | ExtensionKind
     | IsZero
     | Arithmetic
@@ -896,6 +915,16 @@ CALLS: tuple[type[CallProgram | EmitCall | OpenState | CloseAccount], ...] = (
     OpenState,
     CloseAccount,
 )
+
+#: What uses an account's state.
+USES_STATE: tuple[type[StateField | StateArgument | StateBytes | SetField], ...] = (
+    StateField,
+    StateArgument,
+    StateBytes,
+    SetField,
+)
+#: What goes over items, with variables of its own.
+LOOPS: tuple[type[For | Quantified], ...] = (For, Quantified)
 
 # --- functions -----------------------------------------------------------------------------------
 

@@ -65,6 +65,8 @@ _KEPT_FAMILIES = re.compile(
 _FLAGS = (
     *("-C", "relocation-model=static", "-C", "target-cpu=v2"),
     *("-C", "link-arg=--llvm-args=-bpf-stack-size=4096", "-C", "link-arg=--arch=v0"),
+    # LLVM thinks that a division cannot fail, and would move one out of a loop and before the check of its divisor.
+    *("-C", "link-arg=--llvm-args=-disable-machine-licm"),
     *("-C", "link-arg=--cpu-features=+allows-misaligned-mem-access"),
     # Syscalls by their numbers, in every version of solana-define-syscall; by name they would lose their arguments.
     *(

@@ -28,7 +28,7 @@ from typing import (
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data
 from mcpsol_py.bodies.extensions import Extension
-from mcpsol_py.bodies.hashing import hash_of
+from mcpsol_py.bodies.hashing import bytes_of, hash_of
 from mcpsol_py.bodies.numbers import (
     Number,
     i8,
@@ -90,6 +90,7 @@ __all__ = [
     "create",
     "emit",
     "emit_cpi",
+    "encoded",
     "error",
     "executable",
     "extensions",
@@ -613,22 +614,29 @@ def is_on_curve(address: Pubkey, /) -> bool:
     return machine().is_on_curve(address)
 
 
-def sha256(
-    *parts: Number
+_Hashed: TypeAlias = (
+    Number
     | Pubkey
     | Data
     | bytes
     | bool
-    | Sequence[Number | Pubkey | bool | Struct | Enum],
-) -> Array[u8, 32]:
-    """Return SHA-256 of the bytes of these values, one after the other.
+    | Sequence[Number | Pubkey | bool | Struct | Enum]
+)
+
+
+def encoded(value: _Hashed, /) -> bytes:
+    """Return the bytes of a value as they are in an instruction's data. A body hashes them: `sha256(encoded(entries))`.
 
     Numbers are little-endian. A list begins with the number of its items, in four bytes.
     """
-    plain: list[Any] = [
-        machine().list_bytes(part) if isinstance(part, list) else part for part in parts
-    ]
-    return hash_of(*plain)  # type: ignore[return-value]  # type checkers see an Array as its item
+    if isinstance(value, list):
+        return machine().list_bytes(value)
+    return bytes_of(value)  # type: ignore[arg-type]  # no sequence but a list comes here
+
+
+def sha256(*parts: _Hashed) -> Array[u8, 32]:
+    """Return SHA-256 of the bytes of these values, one after the other. `encoded` says which bytes these are."""
+    return hash_of(*map(encoded, parts))  # type: ignore[return-value]  # type checkers see an Array as its item
 
 
 class AssociatedTokenProgram(ProgramAccount):

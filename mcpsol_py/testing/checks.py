@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from solders.pubkey import Pubkey as Key
 
 from mcpsol_py.bodies.addresses import Pubkey
-from mcpsol_py.bodies.hashing import encoded
+from mcpsol_py.bodies.hashing import bytes_of
 from mcpsol_py.bodies.numbers import Number
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.program import (
@@ -354,5 +354,5 @@ def _seed_bytes(given: Given, seed: Seed) -> bytes:
 
 def _value_bytes(given: Given, value: object) -> bytes:
     if isinstance(value, (Number, Pubkey, bytes)):
-        return encoded(value)
+        return bytes_of(value)
     raise _cannot(given.ix, "one of its seeds")

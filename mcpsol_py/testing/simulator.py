@@ -20,7 +20,7 @@ from mcpsol_py.bodies import numbers, running
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data, DataTooShort
 from mcpsol_py.bodies.extensions import Extension, read_extensions
-from mcpsol_py.bodies.hashing import encoded
+from mcpsol_py.bodies.hashing import bytes_of
 from mcpsol_py.bodies.numbers import ArithmeticOverflow, i64, u8, u64
 from mcpsol_py.bodies.running import ClockTime
 from mcpsol_py.bodies.scope import is_bytes, type_name
@@ -642,7 +642,7 @@ class _Call:
         return self.given.owner_of(account.address) == program
 
     def find_program_address(self, seeds: list[Any], program: Pubkey) -> Pubkey:
-        parts = [encoded(seed) for seed in seeds]
+        parts = [bytes_of(seed) for seed in seeds]
         found, _ = Key.find_program_address(parts, Key(bytes(program)))
         return Pubkey(bytes(found))
 
@@ -660,7 +660,7 @@ class _Call:
             case words.Variant():
                 name = item.name.partition(".")[0]
             case _:
-                return encoded(item)
+                return bytes_of(item)
         return self.simulator.spec.types.codec(Link(name)).encode(json_form(item))
 
     def extensions(self, account: Any) -> Iterator[Extension]:

@@ -161,6 +161,39 @@ def i128_divide(rng: random.Random) -> Iterator[Question]:
             yield _wide(a, b), _wide(quotient, n - quotient * d)
 
 
+def _mixed(total: int, byte: int) -> int:
+    turned = (total << 7 | total >> 57) % U64
+    return turned * 31 % U64 ^ byte
+
+
+def divide_in_loop(rng: random.Random) -> Iterator[Question]:
+    for _ in range(200):
+        divisor = rng.choice([0, 0, 3, rng.getrandbits(16)])
+        tail = rng.randbytes(rng.randint(1, 4))
+        yield divisor.to_bytes(2, "little") + tail, _divided(divisor, tail)
+
+
+def _divided(divisor: int, tail: bytes) -> bytes | None:
+    total = 0
+    for byte in tail:
+        total = _mixed(total, byte)
+        match total % 4:
+            case 0:
+                if divisor == 0:
+                    return None
+                total = _mixed(total, 1) ^ 0xFFFF // divisor
+            case 1:
+                total = _mixed(_mixed(total, 2), 3)
+            case 2:
+                swapped = int.from_bytes(total.to_bytes(8, "little"), "big")
+                total = _mixed(swapped, 4) ^ _mixed(total >> 9, 5)
+            case _:
+                total = _mixed(_mixed(_mixed(total, 6) ^ 77, 7), 8)
+        if total % 3 == 1:
+            total = _mixed(total, 9) ^ _mixed(total >> 3, byte)
+    return _words(total)
+
+
 def u128_shift(rng: random.Random) -> Iterator[Question]:
     for by in range(128):
         value = _u128(rng)
@@ -240,6 +273,7 @@ TABLE: dict[str, Questions] = {
     "u128_multiply": u128_multiply,
     "u128_divide": u128_divide,
     "i128_divide": i128_divide,
+    "divide_in_loop": divide_in_loop,
     "u128_shift": u128_shift,
     "u128_add": u128_add,
     "float": float_,

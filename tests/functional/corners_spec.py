@@ -3,6 +3,7 @@
 from mcpsol_py.spec import (
     Account,
     Array,
+    Data,
     Event,
     Mut,
     Pubkey,
@@ -13,10 +14,12 @@ from mcpsol_py.spec import (
     emit,
     error,
     instruction,
+    is_on_curve,
     program,
     require,
     sha256,
     u8,
+    u16,
     u64,
 )
 
@@ -29,6 +32,10 @@ def note(box: "Corners.Box", amount: u64) -> None:
 
 def mark_of(box: "Corners.Box") -> Array[u8, 32]:
     return box.mark
+
+
+def hashed_address(who: Pubkey, number: u64) -> Pubkey:
+    return Data(sha256(who, number)).pubkey(0)
 
 
 @program(name="corners", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
@@ -90,6 +97,20 @@ class Corners:
         for i in range(total % 5):
             total = total.wrapping_add(u64(i))
         return total
+
+    @instruction
+    def parted(self, who: Pubkey, by: u16, is_counted: bool) -> u64:
+        """Divide in a loop where a condition seldom holds. The divisor may be zero."""
+        found = u64(0)
+        for n in range(4):
+            if who == hashed_address(who, u64(n)):
+                emit(self.Noted(total=u64(65535 // by), mark=sha256(who)))
+            elif is_counted and is_on_curve(who):
+                emit(self.Noted(total=found, mark=sha256(who)))
+                found = found.wrapping_add(u64(n))
+            if who != hashed_address(who, found):
+                found += 1
+        return found
 
     @instruction
     def noted(self, box: Mut[Box, ...], amount: u64) -> None:

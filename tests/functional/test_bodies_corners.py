@@ -44,6 +44,10 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
             "exchange": ({}, {"left": total, "right": amount}),
             "unnamed": ({}, {"amount": amount}),
             "counted": ({}, {"numbers": r.choices(AMOUNTS, k=r.randint(0, 3))}),
+            "parted": (
+                {},
+                {"who": one, "by": r.choice([0, 3]), "is_counted": amount == 0},
+            ),
             "noted": ({"box": box}, {"amount": amount}),
             "hashed": ({}, {"who": one, "is_empty": r.random() < 0.3}),
             "marked": (

@@ -55,6 +55,25 @@ class Votes:
         return whole(parts)
 
     @instruction
+    def agree(
+        self, payer: Payer, *voters: Signer, flags: list[bool], shares: list[u64]
+    ) -> u64:
+        """Return the number of what holds: 1 for each flag, 2, 4, 8 and 16 for conditions."""
+        found = u64(1) if all(flags) else u64(0)
+        if any(share + 1 == 8 for share in shares):
+            found += 2
+        if all(
+            share > 3 and voter.address != payer.address
+            for voter, share in zip(voters, shares, strict=True)
+        ):
+            found += 4
+        if all(u64(i) < share for i, share in enumerate(shares) if share != 9):
+            found += 8
+        if any(flags) and any(all(i != j for j in range(3)) for i in range(2, 5)):
+            found += 16
+        return found
+
+    @instruction
     def vote(self, payer: Payer, *voters: Signer, least: u8, chair: Pubkey) -> u64:
         """Count the voters; the chair counts twice."""
         count = u64(len(voters))
@@ -65,6 +84,7 @@ class Votes:
         return count
 
 
+U64_MAX = 2**64 - 1
 WHO = [Key.new_unique() for _ in range(3)]
 PAYER = Keypair().pubkey()
 VOTE: dict[str, Any] = {"payer": PAYER, "voters": WHO}
@@ -109,3 +129,25 @@ def test_there_may_be_none_of_them() -> None:
     args = {"least": 1, "chair": WHO[1]}
     done = Simulator(Votes).call("vote", accounts={"payer": PAYER}, args=args)
     assert done.error == "TooFew"
+
+
+@pytest.mark.parametrize(
+    ("flags", "shares", "outcome"),
+    [
+        ([], [5, 6, 7], 1 + 2 + 4 + 8),
+        ([True, False], [5, 6, 4], 4 + 8 + 16),
+        ([False], [0, 9, 8], 0),
+        ([True], [9, 9, 9], 1 + 4 + 8 + 16),
+        # what comes after the item that decides is not looked at
+        ([True], [7, U64_MAX, 0], 1 + 2 + 16),
+        ([True], [U64_MAX, 7, 0], "ArithmeticOverflow"),
+        # lengths are compared first
+        ([True], [7], "InvalidArgument"),
+    ],
+)
+def test_conditions_on_all_or_any_of_them(
+    flags: list[bool], shares: list[int], outcome: object
+) -> None:
+    args = {"flags": flags, "shares": shares}
+    done = Simulator(Votes).call("agree", accounts=VOTE, args=args)
+    assert (done.error or int(done.returned)) == outcome

@@ -171,7 +171,9 @@ ROWS: dict[str, list[str]] = {
     "hash values": [
         r"= sha256\(",
         r"[!=]= sha256\(",
-        r"sha256\(.*(pairs|numbers|keys)",
+        r"sha256\(.*(pairs|numbers|keys|bits)",
+        r"sha256\(.*encoded\((pairs|numbers|keys|bits)\)",
+        r"sha256\(.*encoded\((flag|mark)\)",
     ],
     "go over a list": [
         *(rf"in {name}:" for name in ("pairs", "numbers", "keys")),
@@ -193,6 +195,21 @@ ROWS: dict[str, list[str]] = {
     "go over several at once": [
         rf" in zip\(({name}), numbers, strict=True\):"
         for name in ("pairs|keys", "crowd")
+    ],
+    "ask whether a condition holds for all items, or for any": [
+        r"\b(all|any)\(bits\)",
+        r"\bknows\(keys, ",
+        *(
+            rf"\b{which}\(.+ for each\d+ in {items}( if .+)?\)"
+            for which in ("all", "any")
+            for items in ("pairs", "numbers", "keys", "crowd", r"range\(.+\)")
+        ),
+        r"\b(all|any)\(.+ for each\d+ in extensions\(",
+        r"\b(all|any)\(.+ for nth\d+, each\d+ in enumerate\((pairs|crowd|keys)\)",
+        r"\b(all|any)\(.+ for each\d+, pal\d+ in zip\((pairs|crowd|keys), numbers, strict=True\)",
+        r"\ball\(.+ for each\d+ in \w+ if .+\)",
+        r"\bany\(.+ for each\d+ in \w+ if .+\)",
+        r"\b(all|any)\(each\d+\.is_zero\(",
     ],
     "derive an address": [r"find_program_address\("],
     "create an associated token account": [r"\.create_idempotent\("],

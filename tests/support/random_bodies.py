@@ -138,6 +138,10 @@ def weights(pairs: list[Pair], most: u64, keys: list[Pubkey]) -> u64:
     return found
 
 
+def knows(keys: list[Pubkey], who: Pubkey) -> bool:
+    return any(key == who for key in keys) or all(who != key for key in keys if key != NOBODY)
+
+
 def scored(s: "Random.S", is_last: bool) -> Score:
     return Score(best=s.score.best, is_last=is_last, stage=s.stage)
 
@@ -182,10 +186,10 @@ def may_take(tokens: TokenAccount, who: Pubkey) -> u64:
     return tokens.amount if tokens.owner == who else u64(0)
 
 
-def held_by(any: Unchecked, token_program: TokenInterface) -> u64:
-    if not is_token_account(any, token_program):
-        return u64(7) if is_owned(any, NOBODY) else u64(9)
-    return any.amount
+def held_by(thing: Unchecked, token_program: TokenInterface) -> u64:
+    if not is_token_account(thing, token_program):
+        return u64(7) if is_owned(thing, NOBODY) else u64(9)
+    return thing.amount
 
 
 @program(name="random", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
@@ -322,7 +326,7 @@ class Bodies:
                 "seen(shown, coins)",
                 f"may_take(coins, {self.r.choice(ADDRESSES)})",
             ]
-            named += ["held_by(any, interface)"]
+            named += ["held_by(thing, interface)"]
             held = ["total(s)", "total(other)", f"weight({self.pair(env)})"]
             held += [self.data_number(kind, env), self.data_sum(env)]
             held += [f"weights(pairs, {self.atom(kind, env)}, keys)"]
@@ -566,8 +570,8 @@ class Bodies:
             r.choice(ADDRESSES),
         ]
         parts += [
-            r.choice(["pairs", "numbers", "keys"]),
-            r.choice(["pairs", "numbers", "keys"]),
+            r.choice(["pairs", "numbers", "keys", "bits"]),
+            f"encoded({r.choice(['pairs', 'numbers', 'keys', 'bits', 'flag', 'mark'])})",
         ]
         parts += [r.choice(KEYS), self.data(), f"{self.data()}[1:]", r.choice(PAIRS)]
         return f"sha256({', '.join(r.sample(parts, r.randint(1, 4)))})"
@@ -603,6 +607,8 @@ class Bodies:
             return self.data_condition(env)
         if r.random() < 0.12:
             return self.optional_condition(env)
+        if r.random() < 0.08:
+            return self.quantified(env, depth)
         if depth <= 0 or which < 0.45:
             sign = r.choice(["<", "<=", ">", ">=", "==", "!="])
             right = (
@@ -642,14 +648,14 @@ class Bodies:
                         "purse.delegate is not None",
                     ),
                     f"coins.delegate {r.choice(['==', '!='])} {r.choice([*ADDRESSES, 'blob.data.pubkey(8)'])}",
-                    "(is_token_account(any, interface) and any.amount > 3)",
-                    "(not is_mint(any, token_program) or any.decimals == a_u8)",
-                    f"is_owned(any, {r.choice(ADDRESSES)})",
+                    "(is_token_account(thing, interface) and thing.amount > 3)",
+                    "(not is_mint(thing, token_program) or thing.decimals == a_u8)",
+                    f"is_owned(thing, {r.choice(ADDRESSES)})",
                     f"is_on_curve({r.choice(ADDRESSES)})",
                     f"is_on_curve({r.choice(ADDRESSES)})",
                     f"is_before({r.choice(ADDRESSES)}, {r.choice(ADDRESSES)})",
                     self.derived(env),
-                    f"is_owned(any, {r.choice(ADDRESSES)})",
+                    f"is_owned(thing, {r.choice(ADDRESSES)})",
                 ]
             )
         if which < 0.92:
@@ -660,6 +666,45 @@ class Bodies:
             if r.random() < 0.5
             else f"not ({self.condition(env, depth - 1)})"
         )
+
+    def quantified(self, env: dict[str, str], depth: int) -> str:
+        """A condition on all items of a list, of accounts, of numbers or of extensions, or on any of them."""
+        r, which = self.r, self.r.choice(["all", "any"])
+        if r.random() < 0.15:
+            return r.choice([f"{which}(bits)", "knows(keys, who)"])
+        self.made += 1
+        item, beside, turn = (f"{name}{self.made}" for name in ("each", "pal", "nth"))
+        sign = r.choice(["<", ">=", "==", "!="])
+        few = r.choice(
+            ["u8(3)", "min(a_u8, u8(3))", "2, 4", "s.f_u8 % 3, 4", "i16(-2), 2"]
+        )
+        over, own = r.choice(
+            [
+                ("pairs", f"weight({item}) {sign} {self.atom('u64', env)}"),
+                ("pairs", f"{item}.mode {r.choice(['==', '!='])} {self.mode(env)}"),
+                ("numbers", f"{item} + 1 {sign} {self.number('u64', env, 0)}"),
+                ("bits", f"{item} {r.choice(['==', '!='])} s.open"),
+                ("bits", r.choice([item, f"not {item}"])),
+                *[("keys", f"{item} {r.choice(['==', '!='])} {r.choice(ADDRESSES)}")]
+                * 2,
+                *[("crowd", f"{self.of_crowd(item)} {sign} u64(4)") for _ in range(3)],
+                *[(f"range({few})", f"u64({item}) {sign} {self.atom('u64', env)}")] * 2,
+                ("extensions(shown)", f"{item}.kind {sign} 3"),
+                ("extensions(coins)", f"{item}.is_zero({r.choice(['0, 1', '2, 4'])})"),
+            ]
+        )
+        variables = item
+        is_sequence, how = "(" not in over, r.random()
+        if is_sequence and how < 0.25:
+            variables, over = f"{item}, {beside}", f"zip({over}, numbers, strict=True)"
+            own = f"({own} or {beside} {sign} {self.atom('u64', env)})"
+        elif is_sequence and how < 0.5:
+            variables, over = f"{turn}, {item}", f"enumerate({over})"
+            own = f"({own} and u64({turn}) {sign} 1)"
+        if depth > 0 and r.random() < 0.4:
+            own = f"({own} {r.choice(['and', 'or'])} {self.condition(env, depth - 1)})"
+        test = f" if {self.condition(env, 0)}" if r.random() < 0.25 else ""
+        return f"{which}({own} for {variables} in {over}{test})"
 
     # --- statements
 
@@ -1034,7 +1079,7 @@ ACCOUNTS = (
     " mint: Mut[Mint, ...], owner: Payer, token_program: TokenProgram,"
     " interface: TokenInterface, coin: Mut[Mint, mint(program='interface')], shown: Mint,"
     " coins: Mut[TokenAccount, associated('coin', 'owner', program='interface')],"
-    " change: Mut[TokenAccount, token(mint='coin', program='interface')], any: Unchecked,"
+    " change: Mut[TokenAccount, token(mint='coin', program='interface')], thing: Unchecked,"
     " blob: Unchecked, wallet: Mut[Unchecked, ...], sysvar: Instructions,"
     " event_authority: Ref[Unchecked, seeds(b'event_authority')], this: Ref[ProgramAccount, address(ADDRESS)],"
     " fresh: Mut[Unchecked, seeds(b'fresh')], system_program: SystemProgram,"
@@ -1044,7 +1089,7 @@ ACCOUNTS = (
 )
 #: What the accounts after the named ones are.
 CROWDS = ["Unchecked", "Ref[S, ...]", "Mut[TokenAccount, ...]"]
-LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey],"
+LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey], bits: list[bool],"
 OTHERS = (
     "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32], maybe: u64 | None, deep: i128 | None,"
     " guest: Pubkey | None, mood: Mode | None, twin: Pair | None, sure: bool | None"

@@ -143,7 +143,13 @@ class RandomScene:
         self.spare, self.extra = Pubkey.new_unique(), Pubkey.new_unique()
         self.pot = oracle.tokens(self.mint, self.owner.pubkey(), 0)
         self.coin, self.shown, self.change = (Pubkey.new_unique() for _ in range(3))
-        self.any = [self.purse, self.mint, self.change, self.shown, self.owner.pubkey()]
+        self.things = [
+            self.purse,
+            self.mint,
+            self.change,
+            self.shown,
+            self.owner.pubkey(),
+        ]
         self.blob, self.wallet = Pubkey.new_unique(), oracle.wallet().pubkey()
 
     def call(self, name: str) -> None:
@@ -179,6 +185,7 @@ class RandomScene:
         args["keys"] = [
             r.choice([self.stranger, owner]) for _ in range(r.randint(0, 2))
         ]
+        args["bits"] = [r.random() < 0.6 for _ in range(r.randint(0, 3))]
         args |= {
             "pair": pair,
             "who": r.choice([self.stranger, self.owner.pubkey(), oracle.address]),
@@ -201,7 +208,7 @@ class RandomScene:
             "shown": self.shown,
             "coins": coins,
             "change": self.change,
-            "any": r.choice(self.any),
+            "thing": r.choice(self.things),
             "blob": self.state if fault == "blob" else self.blob,
             "wallet": self.wallet,
             "sysvar": INSTRUCTIONS_SYSVAR,

@@ -252,12 +252,40 @@ class Expressions:
         is_cloned = isinstance(node.type, Link) and bool(self.dialect.duplicate)
         return Text(f"{each}.{'cloned' if is_cloned else 'copied'}()")
 
-    def zip(self, node: tree.Zip) -> str:
-        """The items of several sequences, side by side."""
-        *others, joined = map(self.code, node.parts)
+    def turns(self, loop: tree.For | tree.Quantified) -> str:
+        """What a loop goes over, as an iterator."""
+        parts = loop.over.parts if isinstance(loop.over, tree.Zip) else (loop.over,)
+        *others, joined = map(self.code, parts)
         for other in reversed(others):
-            joined = f"{other}.zip({joined})"
-        return joined
+            joined = f"crate::items::zip({other}, {joined})?"
+        return joined if loop.index is None else f"(0_u64..).zip({joined})"
+
+    def pattern(self, loop: tree.For | tree.Quantified) -> str:
+        """The variables of a loop."""
+        *others, pattern = (self.names.locals[name] for name in loop.names)
+        for name in reversed(others):
+            pattern = f"({name}, {pattern})"
+        if loop.index is None:
+            return pattern
+        return f"({self.names.locals[loop.index]}, {pattern})"
+
+    def quantified(self, node: tree.Quantified) -> Text:
+        decides = "Ok"
+        if node.condition is not None:
+            decides = f"|{self.pattern(node)}| {self._decides(node, node.condition)}"
+        return Text(f"crate::items::{node.which}({self.turns(node)}, {decides})?")
+
+    def _decides(self, node: tree.Quantified, condition: Expression) -> str:
+        """Whether the condition holds for one item, whose state is borrowed for it."""
+        read = {each.account for each in tree.find([condition], tree.USES_STATE)}
+        borrows = [
+            line
+            for name in node.names
+            if name in read
+            for line in self.dialect.borrow(self.names, name, writes=False)
+        ]
+        holds = f"Ok({self.code(condition)})"
+        return "\n".join(["{", *borrows, holds, "}"]) if borrows else holds
 
     def extensions(self, node: tree.Extensions) -> Text:
         return Text(self.dialect.extensions(self.names.accounts[node.account]))
@@ -279,10 +307,25 @@ class Expressions:
     # --- operators
 
     def arithmetic(self, node: tree.Arithmetic) -> Text:
-        call = f"{self.receiver(node.left)}.{node.how}_{node.operation}({self.code(node.right)})"
+        right = self.code(node.right)
+        if node.operation in ("div", "rem") and not isinstance(
+            node.right, tree.NumberValue
+        ):
+            right = self._divisor(node.right)
+        call = f"{self.receiver(node.left)}.{node.how}_{node.operation}({right})"
         if node.how != "checked":
             return Text(call)
         return Text(f"{call}.ok_or({self.error(node.error)})?")
+
+    def _divisor(self, node: Expression) -> str:
+        """A number that may be zero.
+
+        LLVM takes a division for one that cannot fail, and may move it out of a loop and before the check of its
+        divisor. The SVM then ends the call. A number that LLVM does not know to be the same in each turn stays there.
+        """
+        is_one_word = isinstance(node.type, Int) and node.type.bits <= 64
+        text = self.typed(node).code
+        return f"core::hint::black_box({text})" if is_one_word else text
 
     def bits(self, node: tree.Bits) -> Text:
         left = self.receiver(node.left)
@@ -494,6 +537,7 @@ _WRITERS: dict[type, Callable[[Expressions, Any], Text]] = {
     tree.Range: Expressions.range,
     tree.Items: Expressions.items,
     tree.Extensions: Expressions.extensions,
+    tree.Quantified: Expressions.quantified,
     tree.ExtensionKind: Expressions.extension_kind,
     tree.IsZero: Expressions.is_zero,
     tree.ClockNow: Expressions.clock_now,

@@ -1,5 +1,5 @@
 """The modules of a crate for its handlers: `associated` creates token accounts, `bytes` reads data, `hash` hashes,
-`items` counts, `opened` holds state, `own` emits by calls, `pda` finds addresses.
+`items` counts and goes over items, `opened` holds state, `own` emits by calls, `pda` finds addresses.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ def used_modules(handlers: ProgramHandlers, library: str) -> Iterator[tuple[Rust
     """The name and the text of each module that handlers use, for the library of a target."""
     for name in filter(lambda each: handlers.uses(f"crate::{each}::"), _MODULES):
         template = environment("pinocchio").get_template(f"src/{name}.rs.jinja")
-        lists = handlers.uses("crate::hash::list(")
+
+        def used(function: str, module: str = name) -> bool:
+            return handlers.uses(f"crate::{module}::{function}(")
+
         yield (
             code(name),
-            template.render(library=library, has_lists=lists, **_WORDS[library]),
+            template.render(library=library, used=used, **_WORDS[library]),
         )

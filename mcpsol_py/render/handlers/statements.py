@@ -26,15 +26,7 @@ from mcpsol_py.render.handlers.shared_calls import (
 
 __all__ = ["function_lines"]
 
-#: The nodes that use an account's state, and those that use a local variable.
-_STATE: tuple[
-    type[tree.StateField | tree.StateArgument | tree.StateBytes | tree.SetField], ...
-] = (
-    tree.StateField,
-    tree.StateArgument,
-    tree.StateBytes,
-    tree.SetField,
-)
+#: The nodes that use a local variable.
 _LOCALS: tuple[type[tree.LocalName | tree.Assign], ...] = (tree.LocalName, tree.Assign)
 
 
@@ -51,8 +43,8 @@ def function_lines(function: Function, names: RustNames, dialect: Dialect) -> li
 def _used(nodes: Iterable[object]) -> set[str]:
     """The accounts whose state these nodes read or write, without those that their own loops go over."""
     nodes = list(nodes)
-    passing = {name for loop in find(nodes, tree.For) for name in loop.names}
-    return {node.account for node in find(nodes, _STATE)} - passing
+    passing = {name for loop in find(nodes, tree.LOOPS) for name in loop.names}
+    return {node.account for node in find(nodes, tree.USES_STATE)} - passing
 
 
 def _written(nodes: Iterable[object]) -> set[str]:
@@ -101,7 +93,7 @@ def _declared_early(function: Function) -> set[str]:
         home = first.setdefault(name, path)
         if path[: len(home)] != home:
             early.add(name)
-    loops = list(find(function.body, tree.For))
+    loops = list(find(function.body, tree.LOOPS))
     return early - {name for loop in loops for name in (*loop.names, loop.index)}
 
 
@@ -287,9 +279,7 @@ class _Writer:
         """What an `if` or a loop evaluates first: its condition, or its range."""
         if isinstance(statement, tree.If):
             return self.expressions.code(statement.test)
-        if isinstance(statement.over, tree.Zip):
-            return self.expressions.zip(statement.over)
-        return self.expressions.code(statement.over)
+        return self.expressions.turns(statement)
 
     def _compound(
         self,
@@ -304,24 +294,8 @@ class _Writer:
         return self._for(statement, head, held)
 
     def _for(self, statement: tree.For, bounds: str, held: frozenset[str]) -> list[str]:
-        *others, pattern = (self.names.locals[name] for name in statement.names)
-        for name in reversed(others):
-            pattern = f"({name}, {pattern})"
-        if statement.index is not None:
-            number = self.names.locals[statement.index]
-            pattern, bounds = f"({number}, {pattern})", f"(0_u64..).zip({bounds})"
-        first = f"for {pattern} in {bounds} {{"
-        body = self.block(statement.body, held)
-        return [*self._equal_lengths(statement), first, *body, "}"]
-
-    def _equal_lengths(self, statement: tree.For) -> Iterator[str]:
-        """The check that the sequences of a Zip are of one length."""
-        parts = statement.over.parts if isinstance(statement.over, tree.Zip) else ()
-        names = [self.names.arguments[each.sequence.name] for each in parts]
-        for other in names[1:]:
-            yield f"if {names[0]}.len() != {other}.len() {{"
-            yield "return Err(ProgramError::InvalidArgument.into());"
-            yield "}"
+        first = f"for {self.expressions.pattern(statement)} in {bounds} {{"
+        return [first, *self.block(statement.body, held), "}"]
 
     def _result(self, statement: tree.Return | tree.Raise) -> str:
         if isinstance(statement, tree.Raise):

@@ -44,7 +44,8 @@ __all__ = ["read_bodies"]
 
 #: The words that bodies use. Builtins keep their name unless the module has another meaning for it.
 _BUILTINS: dict[str, Meaning] = {
-    name: Word(name) for name in ("min", "max", "range", "len", "enumerate", "zip")
+    name: Word(name)
+    for name in ("min", "max", "range", "len", "enumerate", "zip", "all", "any")
 }
 _WORDS: dict[object, Meaning] = {
     words.require: Word("require"),
@@ -65,12 +66,15 @@ _WORDS: dict[object, Meaning] = {
     words.Data: Word("Data"),
     words.is_on_curve: Word("is_on_curve"),
     words.sha256: Word("sha256"),
+    words.encoded: Word("encoded"),
     min: Word("min"),
     max: Word("max"),
     range: Word("range"),
     len: Word("len"),
     enumerate: Word("enumerate"),
     zip: Word("zip"),
+    all: Word("all"),
+    any: Word("any"),
     **{
         number: NumberName(node)
         for number, node in words.NUMBERS.items()

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e248ca30ffee3ab7]
+// Rendered by idl2mcp from spec.py; edit the source. [8826c261864764f3]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -266,7 +266,7 @@ pub fn current_period(
         .get()
         .checked_add(
             i64::try_from(
-                late.checked_div(period)
+                late.checked_div(core::hint::black_box(period))
                     .ok_or(X402Error::Overflow)?
                     .checked_mul(period)
                     .ok_or(X402Error::Overflow)?,

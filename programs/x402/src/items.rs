@@ -1,8 +1,22 @@
-// Rendered by idl2mcp from spec.py; edit the source. [71fe558b49a828dc]
-//! How many items lists have.
+// Rendered by idl2mcp from spec.py; edit the source. [941a4c943352efa3]
+//! The items of lists and of accounts.
+
+use pinocchio::error::ProgramError;
 
 /// The number of items.
 #[inline(always)]
 pub fn count(items: impl ExactSizeIterator) -> u64 {
     items.len() as u64
+}
+
+/// The items of two sequences, side by side. They must be of one length.
+#[inline(always)]
+pub fn zip<A: ExactSizeIterator, B: ExactSizeIterator>(
+    one: A,
+    other: B,
+) -> Result<core::iter::Zip<A, B>, ProgramError> {
+    if one.len() != other.len() {
+        return Err(ProgramError::InvalidArgument);
+    }
+    Ok(one.zip(other))
 }

@@ -199,6 +199,7 @@ class Vault:
         who: Pubkey,
         names: list[str],
         gains: list[u64],
+        ticks: list[bool],
         pairs: list[Pair],
         mode: Mode,
         choice: Choice,
@@ -1471,6 +1472,147 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:24",
         "expected Pubkey, got u64",
     ),
+    # all and any
+    "all of numbers": (
+        "require(all(gains), self.Zero)",
+        "1:13",
+        "all(…) takes conditions, as in all(x > 0 for x in items)",
+    ),
+    "any of a value": ("x = any(flag)", "1:9", "any(…) takes conditions"),
+    "any of two": ("x = any(flag, flag)", "1:5", "takes 1 argument by position"),
+    "all of a list that is made": (
+        "x = all([g > 0 for g in gains])",
+        "1:9",
+        "all(…) takes conditions",
+    ),
+    "any of numbers": (
+        "x = any(g for g in gains)",
+        "1:9",
+        "a number is not a condition: write g != 0",
+    ),
+    "any of values that may be None": (
+        "x = any(limit for g in gains)",
+        "1:9",
+        "write limit is not None",
+    ),
+    "filter that is a number": (
+        "x = all(g > 1 for g in gains if g)",
+        "1:33",
+        "a number is not a condition: write g != 0",
+    ),
+    "any over two lists": (
+        "x = any(g > h for g in gains for h in gains)",
+        "1:34",
+        "write the other as all(…) or any(…) inside it",
+    ),
+    "any over a value": (
+        "x = any(g > 1 for g in who)",
+        "1:24",
+        "a loop goes over range(…)",
+    ),
+    "any over a list that is made": (
+        "x = any(g > 1 for g in [amount])",
+        "1:24",
+        "a loop goes over range(…)",
+    ),
+    "any over lists of different lengths": (
+        "x = any(g > 1 for g, p in zip(gains, pairs))",
+        "1:27",
+        "write zip(…, strict=True)",
+    ),
+    "any with two names": (
+        "x = any(g > 1 for g, h in gains)",
+        "1:19",
+        "the variable of a loop is a name",
+    ),
+    "any with a field as its variable": (
+        "x = any(flag for vault.fee in gains)",
+        "1:18",
+        "the variable of a loop is a name",
+    ),
+    "any with an account's name": (
+        "x = any(vault > 1 for vault in gains)",
+        "1:23",
+        "'vault' is a parameter",
+    ),
+    "any with the name of a value": (
+        "g = amount\nx = any(g > 1 for g in gains)",
+        "2:19",
+        "'g' has a value: give the loop another name",
+    ),
+    "any with the name of a loop around it": (
+        "for g in gains:\n    x = any(g > 1 for g in gains)",
+        "2:23",
+        "'g' has a value: give the loop another name",
+    ),
+    "any with a name of another type": (
+        "x = any(g > 1 for g in gains)\ny = any(g for g in ticks)",
+        "2:15",
+        "'g' is u64 elsewhere, not bool: give the loop another name",
+    ),
+    "value of an item afterwards": (
+        "x = any(g > 1 for g in gains)\nvault.deposited = g",
+        "2:19",
+        "'g' is not known here",
+    ),
+    "item of the other any": (
+        "x = any(g > 1 for g in gains) and g > 1",
+        "1:35",
+        "'g' is not known here",
+    ),
+    "item in what it goes over": (
+        "x = any(n > 1 for n in range(n))",
+        "1:30",
+        "'n' may have no value here",
+    ),
+    "account of an any afterwards": (
+        "x = any(v.address == who for v in voters)\nvault.authority = v.address",
+        "2:19",
+        "'v' is not known here",
+    ),
+    "helper that writes in an any": (
+        "x = any(put(vault, g) > 1 for g in gains)",
+        "1:9",
+        "assign its result first",
+    ),
+    "number of a turn in an all": (
+        "x = all(i < amount for i in range(4))",
+        "1:13",
+        "write u64(i)",
+    ),
+    "comprehension that awaits": (
+        "x = any(g > 1 async for g in gains)",
+        "1:25",
+        "no async",
+    ),
+    "generator": (
+        "x = (g for g in gains)",
+        "1:5",
+        "bodies have comprehensions only in all(…) and any(…)",
+    ),
+    "comprehension of a dict": ("x = {g: g for g in gains}", "1:5", "comprehensions"),
+    "comprehension of a set": ("x = {g for g in gains}", "1:5", "comprehensions"),
+    "sum of a list": ("x = sum(gains)", "1:5", "no sum: write a loop"),
+    "parameter that is called": (
+        "x = flag(gains)",
+        "1:5",
+        "'flag' is a parameter or a variable here, not a function",
+    ),
+    "bytes that are kept": (
+        "x = encoded(gains)",
+        "1:5",
+        "hashed at once, as in sha256(encoded(items))",
+    ),
+    "bytes of a struct": (
+        "vault.mark = sha256(encoded(pair))",
+        "1:29",
+        "sha256 takes numbers, flags, addresses, bytes and lists, not Pair",
+    ),
+    "bytes of two values": (
+        "vault.mark = sha256(encoded(amount, who))",
+        "1:21",
+        "encoded(…) takes 1 argument by position",
+    ),
     # helpers with accounts
     "helper with another kind": ("x = decimals_of(tokens)", "1:17", "expected a Mint"),
     "helper with a number as account": (
@@ -1640,6 +1782,34 @@ LOOPS = [
     "for i, g in enumerate(gains):\n    vault.deposited = g\nfor i in range(3):\n    pass",
     "for i, g in enumerate(gains):\n    pass\nfor i, p in enumerate(pairs):\n    vault.deposited = u64(i)",
 ]
+
+
+#: Conditions on all items or on any.
+QUANTIFIED = [
+    "vault.is_open = all(ticks)",
+    "vault.is_open = any(not t for t in ticks)",
+    "require(all(g > 0 and half(g) < amount for g in gains), self.Zero)",
+    "x = any(v.address == who for v in voters) and any(v.address != who for v in voters)",
+    "x = any(g == amount for g in gains)\ny = any(g > 1 for g in gains)",
+    "for g in gains:\n    require(g > 0, self.Zero)\nx = any(g > 1 for g in gains)",
+    "x = any(g > 1 for g in gains)\nfor g in gains:\n    vault.deposited = g",
+    "x = any(LIMIT > 1 for LIMIT in gains)\nvault.deposited = LIMIT",
+    "x = any(g == p.left for g, p in zip(gains, pairs, strict=True) if p.mode == mode)",
+    "x = all(u64(i) < g or flag for i, g in enumerate(gains))",
+    "x = all(any(p.left == g for p in pairs) for g in gains)",
+    "x = all(limit < g for g in gains if limit is not None)",
+    "x = any(limit < g for g in gains if limit is not None)",
+    "if any(e.kind == 1 for e in extensions(mint)):\n    raise self.Zero",
+    "for i in range(small):\n    if all(n >= i for n in range(u8(i), small)):\n        break",
+    "vault.mark = sha256(encoded(gains), encoded(amount), who)",
+]
+
+
+@pytest.mark.parametrize("body", QUANTIFIED)
+def test_conditions_on_items(body: str, tmp_path: Path) -> None:
+    file = tmp_path / "spec.py"
+    file.write_text(spec_with(body, SPEC), encoding="utf-8")
+    assert read_spec(file).instructions
 
 
 @pytest.mark.parametrize("body", LOOPS)

@@ -9,7 +9,7 @@ import pytest
 
 from mcpsol_py.bodies.addresses import Pubkey
 from mcpsol_py.bodies.data import Data
-from mcpsol_py.bodies.hashing import encoded, hash_of
+from mcpsol_py.bodies.hashing import bytes_of, hash_of
 from mcpsol_py.bodies.numbers import i64, u8, u32
 
 OWNER = Pubkey("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
@@ -25,4 +25,4 @@ def test_it_is_the_hash_of_the_bytes_in_their_order() -> None:
 @pytest.mark.parametrize("value", [5, "text", None])
 def test_a_value_of_no_known_length_has_no_bytes(value: object) -> None:
     with pytest.raises(TypeError, match="no bytes"):
-        encoded(value)  # type: ignore[arg-type]
+        bytes_of(value)  # type: ignore[arg-type]

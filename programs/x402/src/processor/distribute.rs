@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0807ded88c63c805]
+// Rendered by idl2mcp from spec.py; edit the source. [a9a46810277673e9]
 //! Pay out what vouchers proved. If the channel is sealed, also refund the payer and close the
 //! escrow. Anyone
 //! may call it. What a missing or frozen token account cannot take stays in the channel.
@@ -16,7 +16,7 @@ use {
         instruction::distribute::{Accounts, Args},
         state::Channel,
     },
-    pinocchio::{cpi::Signer, error::ProgramError, Address, ProgramResult},
+    pinocchio::{cpi::Signer, Address, ProgramResult},
 };
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
@@ -93,13 +93,8 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         accounts.mint,
         accounts.token_program,
     )?)?;
-    if accounts.remaining.len() != args.recipients.len() {
-        return Err(ProgramError::InvalidArgument.into());
-    }
-    for (account, entry) in accounts
-        .remaining
-        .iter()
-        .zip(args.recipients.iter().copied())
+    for (account, entry) in
+        crate::items::zip(accounts.remaining.iter(), args.recipients.iter().copied())?
     {
         let wanted: Address = crate::pda::find(
             &[
@@ -151,13 +146,8 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let mut is_waiting: bool = (payee_share > 0) && (payee_flaw == 0);
     let mut is_absent: bool = false;
     let mut recipient_flaw: u8 = 0;
-    if accounts.remaining.len() != args.recipients.len() {
-        return Err(ProgramError::InvalidArgument.into());
-    }
-    for (account, entry) in accounts
-        .remaining
-        .iter()
-        .zip(args.recipients.iter().copied())
+    for (account, entry) in
+        crate::items::zip(accounts.remaining.iter(), args.recipients.iter().copied())?
     {
         amount = crate::helpers::share(paid, settled, u64::from(entry.bps))?;
         if amount > 0 {
@@ -271,13 +261,8 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let condition = pays_shares;
     drop(channel_data);
     if condition {
-        if accounts.remaining.len() != args.recipients.len() {
-            return Err(ProgramError::InvalidArgument.into());
-        }
-        for (account, entry) in accounts
-            .remaining
-            .iter()
-            .zip(args.recipients.iter().copied())
+        for (account, entry) in
+            crate::items::zip(accounts.remaining.iter(), args.recipients.iter().copied())?
         {
             amount = crate::helpers::share(paid, settled, u64::from(entry.bps))?;
             flaw = 0;

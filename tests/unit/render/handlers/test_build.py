@@ -305,6 +305,53 @@ def test_lists_are_gone_over_in_place(
     assert "is_on_curve()" in helpers
 
 
+QUANTIFIED = """
+    @instruction
+    def judge(self, *held: State, parts: list[Part], flags: list[bool], owner: Pubkey) -> bool:
+        if all(flags):
+            return any(s.owner == owner for s in held)
+        return all(
+            u64(i) < s.total or u64(part.bps) + 1 == 7
+            for i, part in enumerate(parts)
+            if part.to != owner and all(s.is_open for s in held)
+        )
+"""
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+def test_conditions_on_items_are_closures(target: str, tmp_path: Path) -> None:
+    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
+    judge = QUANTIFIED.replace("u64(i) < s.total", "u64(i) < u64(len(flags))")
+    text = text.replace("@program", LARGEST, 1) + TAKE + judge
+    render(model(tmp_path / "source", text), target=target, out=tmp_path / "crate")
+    source = tmp_path / "crate/src"
+    made = " ".join((source / "processor/judge.rs").read_text().split())
+    assert "flags.iter().copied(), Ok)?" in made
+    assert ".iter(), |s| { let " in made  # the state of each is borrowed for its turn
+    assert "(0_u64..).zip(" in made
+    assert ".checked_add(1) .ok_or(ProgramError::ArithmeticOverflow)?" in made
+    items = (source / "items.rs").read_text()
+    assert "pub fn all<T>(" in items
+    assert "pub fn any<T>(" in items
+    assert "pub fn zip<" not in items
+
+
+def test_a_divisor_that_may_be_zero_stays_in_its_turn(tmp_path: Path) -> None:
+    """LLVM would move its division out of a loop, before the check that it is not zero."""
+    divide = """
+    @instruction
+    def divide(self, state: Ref[State, ...], amount: u64, wide: u128) -> u64:
+        return amount // state.total + amount % 10 + u64(wide // u128(amount))
+"""
+    text = HEAD.replace("import u8, u64, i64", "import u8, u64, u128, i64")
+    render(model(tmp_path / "source", text + TAKE + divide), out=tmp_path / "crate")
+    made = (tmp_path / "crate/src/processor/divide.rs").read_text()
+    made = "".join(made.split())
+    assert ".checked_div(core::hint::black_box(state_state.total.get()))" in made
+    assert ".checked_rem(10)" in made
+    assert ".checked_div(u128::from(args.amount))" in made  # this is a call
+
+
 @pytest.mark.parametrize("target", ["pinocchio", "native"])
 def test_items_that_a_body_hashes_can_be_written(target: str, tmp_path: Path) -> None:
     """Other types that only arguments use are read alone."""
