@@ -2180,8 +2180,8 @@ def need_entries(entries: list[DistributionEntry], channel: Pubkey) -> None:
             if j == i:
                 break
             require(before.recipient != entry.recipient, X402.DuplicateRecipient)
-    for entry in entries:
-        require(entry.recipient != channel, X402.InvalidSplitConfig)
+    is_apart = all(entry.recipient != channel for entry in entries)
+    require(is_apart, X402.InvalidSplitConfig)
 
 
 # --- the rules of tokens ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8826c261864764f3]
+// Rendered by idl2mcp from spec.py; edit the source. [afedcc5f356ee414]
 //! What several handlers share: functions of the source.
 
 #![allow(unused_variables, unused_assignments, unused_comparisons)]
@@ -737,11 +737,9 @@ pub fn need_entries(
             )?;
         }
     }
-    for entry in entries.iter().copied() {
-        checks::ensure(
-            !pinocchio::address::address_eq(&entry.recipient, &channel),
-            X402Error::InvalidSplitConfig,
-        )?;
-    }
+    let is_apart: bool = crate::items::all(entries.iter().copied(), |entry| {
+        Ok(!pinocchio::address::address_eq(&entry.recipient, &channel))
+    })?;
+    checks::ensure(is_apart, X402Error::InvalidSplitConfig)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [941a4c943352efa3]
+// Rendered by idl2mcp from spec.py; edit the source. [6b018b2ec4235440]
 //! The items of lists and of accounts.
 
 use pinocchio::error::ProgramError;
@@ -19,4 +19,18 @@ pub fn zip<A: ExactSizeIterator, B: ExactSizeIterator>(
         return Err(ProgramError::InvalidArgument);
     }
     Ok(one.zip(other))
+}
+
+/// Whether a condition holds for all items. The first for which it does not is the last one read.
+#[inline(always)]
+pub fn all<T>(
+    items: impl Iterator<Item = T>,
+    mut holds: impl FnMut(T) -> Result<bool, ProgramError>,
+) -> Result<bool, ProgramError> {
+    for item in items {
+        if !holds(item)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
