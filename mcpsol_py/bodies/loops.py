@@ -80,10 +80,16 @@ class Loops:
         self, node: ast.expr, count: int, *, is_numbered: bool
     ) -> list[ast.Name]:
         """Return the *count* variables of a loop's values, then that of their numbers. Raises Stopped."""
-        parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        names = [part for part in parts if isinstance(part, ast.Name)]
         wanted = count + is_numbered
+        parts = [node]
+        if isinstance(node, ast.Tuple) and wanted > 1:
+            parts = node.elts
+        names = [part for part in parts if isinstance(part, ast.Name)]
         if len(names) == len(parts) == wanted:
+            for i, each in enumerate(names):
+                is_new = each.id not in [other.id for other in names[:i]]
+                why = f"{each.id!r} is another variable of this loop: give each a name of its own"
+                self.need(is_new, each, why)
             return [*names[is_numbered:], *names[:is_numbered]]
         example = "for i, item in enumerate(…)" if is_numbered else "for a, b in zip(…)"
         shown = {1: "a name", 2: f"two names, as in `{example}`"}

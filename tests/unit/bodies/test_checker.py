@@ -1505,6 +1505,26 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "1:34",
         "write the other as all(…) or any(…) inside it",
     ),
+    "any with one name for two": (
+        "x = any(g > 1 for g, g in zip(gains, gains, strict=True))",
+        "1:22",
+        "'g' is another variable of this loop",
+    ),
+    "for with one name for two": (
+        "for v, v in zip(voters, voters, strict=True):\n    vault.authority = v.address",
+        "1:8",
+        "give each a name of its own",
+    ),
+    "for that takes items apart": (
+        "for (g,) in gains:\n    vault.deposited = g",
+        "1:5",
+        "the variable of a loop is a name",
+    ),
+    "any that takes items apart": (
+        "x = any(u64(i) > 1 for i, in range(3))",
+        "1:24",
+        "the variable of a loop is a name",
+    ),
     "any over a value": (
         "x = any(g > 1 for g in who)",
         "1:24",
