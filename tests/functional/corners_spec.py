@@ -12,6 +12,7 @@ from mcpsol_py.spec import (
     close,
     constant,
     emit,
+    encoded,
     error,
     instruction,
     is_on_curve,
@@ -32,6 +33,10 @@ def note(box: "Corners.Box", amount: u64) -> None:
 
 def mark_of(box: "Corners.Box") -> Array[u8, 32]:
     return box.mark
+
+
+def has(numbers: list[u8], number: u8) -> bool:
+    return any(each == number + 1 for each in numbers)
 
 
 def hashed_address(who: Pubkey, number: u64) -> Pubkey:
@@ -97,6 +102,16 @@ class Corners:
         for i in range(total % 5):
             total = total.wrapping_add(u64(i))
         return total
+
+    @instruction
+    def octets(self, numbers: list[u8], least: u8) -> Array[u8, 32]:
+        """Go over a list of bytes, and hash it."""
+        total = u64(len(numbers))
+        for i, number in enumerate(numbers):
+            total += u64(number) * u64(i)
+        if any(number == least for number in numbers) or has(numbers, least):
+            return sha256(numbers)
+        return sha256(encoded(numbers), total)
 
     @instruction
     def parted(self, who: Pubkey, by: u16, is_counted: bool) -> u64:

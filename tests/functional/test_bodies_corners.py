@@ -44,6 +44,10 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
             "exchange": ({}, {"left": total, "right": amount}),
             "unnamed": ({}, {"amount": amount}),
             "counted": ({}, {"numbers": r.choices(AMOUNTS, k=r.randint(0, 3))}),
+            "octets": (
+                {},
+                {"numbers": list(r.randbytes(r.randint(0, 3))), "least": r.randint(0, 255)},
+            ),
             "parted": (
                 {},
                 {"who": one, "by": r.choice([0, 3]), "is_counted": amount == 0},

@@ -17,7 +17,7 @@ from mcpsol_py.render.handlers.dialects import NATIVE, PINOCCHIO, Dialect
 from mcpsol_py.render.handlers.names import RustNames, StructNames, accounts_alone
 from mcpsol_py.render.rust import IdentifierPool, code
 from mcpsol_py.render.rust_types import CannotRender
-from mcpsol_py.render.type_views import EnumView, StructView
+from mcpsol_py.render.type_views import EnumView, RustField, StructView
 from mcpsol_py.render.view import CrateView
 from mcpsol_py.render.view.state import StateView
 
@@ -70,7 +70,7 @@ class _Crate:
             helpers=helpers,
             variables=IdentifierPool("accounts", "args"),
             arguments={
-                arg.name: f"{'*' if field.type.startswith('&') else ''}args.{field.name}"
+                arg.name: _argument(field)
                 for arg, field in zip(ix.args, shown.args, strict=True)
             }
             | {each.name: "accounts.remaining" for each in ix.remaining},
@@ -131,6 +131,12 @@ class _Crate:
                             definition.name,
                             _enum(f"crate::types::{rust}", body, view),
                         )
+
+
+def _argument(field: RustField) -> str:
+    """An argument as a value. A list of bytes stays a slice in the instruction's data."""
+    is_copied = field.type.startswith("&") and not field.type.endswith("[u8]")
+    return f"{'*' if is_copied else ''}args.{field.name}"
 
 
 def _struct(rust: str, body: Struct, view: StructView) -> StructNames:
