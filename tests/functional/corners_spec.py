@@ -114,6 +114,15 @@ class Corners:
         return sha256(encoded(numbers), total)
 
     @instruction
+    def whose(self, keys: list[Pubkey], who: Pubkey | None) -> u64:
+        """Count by a name that the generated code has for a value of its own."""
+        found = u64(0)
+        for it in keys:
+            if who == it:
+                found += 1
+        return found
+
+    @instruction
     def parted(self, who: Pubkey, by: u16, is_counted: bool) -> u64:
         """Divide in a loop where a condition seldom holds. The divisor may be zero."""
         found = u64(0)

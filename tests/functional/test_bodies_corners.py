@@ -46,7 +46,14 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
             "counted": ({}, {"numbers": r.choices(AMOUNTS, k=r.randint(0, 3))}),
             "octets": (
                 {},
-                {"numbers": list(r.randbytes(r.randint(0, 3))), "least": r.randint(0, 255)},
+                {
+                    "numbers": list(r.randbytes(r.randint(0, 3))),
+                    "least": r.randint(0, 255),
+                },
+            ),
+            "whose": (
+                {},
+                {"keys": r.choices([one, two], k=3), "who": r.choice([None, one])},
             ),
             "parted": (
                 {},

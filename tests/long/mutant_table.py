@@ -214,8 +214,8 @@ MUTANTS = [
     Mutant(
         "a struct in state stays as it was",
         _DIALECTS,
-        "{{ let value = {value}; {call}; }}",
-        "{{ let value = {value}; }}",
+        "{{ let {new} = {value}; {call}; }}",
+        "{{ let {new} = {value}; }}",
     ),
     Mutant(
         "an optional account is not compared",

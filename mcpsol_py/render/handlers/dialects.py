@@ -97,12 +97,14 @@ class Dialect:
         )
         place = f"{held}.{state.fields[name]}"
         if name in state.coded:
-            call = f"{held}.set_{_function(state.fields[name])}(&value)?"
-            return f"{{ let value = {value}; {call}; }}"
+            new = names.inner("value")
+            call = f"{held}.set_{_function(state.fields[name])}(&{new})?"
+            return f"{{ let {new} = {value}; {call}; }}"
         if name not in state.wrapped:
             return f"{place} = {value};"
         if account in names.optional:  # the value may read the same state
-            return f"{{ let value = {value}; {place}.set(value); }}"
+            new = names.inner("value")
+            return f"{{ let {new} = {value}; {place}.set({new}); }}"
         return f"{place}.set({value});"
 
     def account_argument(self, names: RustNames, account: str) -> str:
@@ -227,12 +229,15 @@ class Dialect:
         """A statement that logs an event."""
         return f"events::{event.type} {{ {', '.join(parts)} }}.emit()?;"
 
-    def event_bytes(self, event: StructNames, parts: list[str]) -> str:
+    def event_bytes(
+        self, names: RustNames, event: StructNames, parts: list[str]
+    ) -> str:
         """The bytes with which a program calls itself to log an event."""
         kind = f"events::{event.type}"
         made = f"{kind} {{ {', '.join(parts)} }}"
-        start = f"let mut bytes = crate::own::start::<{kind}>(&{kind}::DISCRIMINATOR)?;"
-        return f"{{ {start} {made}.encode(&mut bytes)?; bytes }}"
+        new = names.inner("bytes")
+        start = f"let mut {new} = crate::own::start::<{kind}>(&{kind}::DISCRIMINATOR)?;"
+        return f"{{ {start} {made}.encode(&mut {new})?; {new} }}"
 
     def emit_call(self, names: RustNames, call: EmitCall, event: str) -> str:
         """An expression by which a program calls itself with these bytes."""
@@ -455,7 +460,9 @@ class _Anchor(Dialect):
     def close(self, account: str, destination: str) -> str:
         return f"{account}.close({destination}.to_account_info())?;"
 
-    def event_bytes(self, event: StructNames, parts: list[str]) -> str:
+    def event_bytes(
+        self, names: RustNames, event: StructNames, parts: list[str]
+    ) -> str:
         made = f"crate::events::{event.type} {{ {', '.join(parts)} }}"
         return f"anchor_lang::Event::data(&{made})"
 

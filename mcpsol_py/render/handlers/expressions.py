@@ -374,8 +374,9 @@ class Expressions:
         right = self.reference(node.right)
         if node.right.type == PUBKEY and "?" not in right:
             # A closure cannot end the handler.
-            condition = self.dialect.same.format(a="&it", b=right)
-            same = Text(f"{self.receiver(node.left)}.is_some_and(|it| {condition})")
+            it = self.names.inner("it")
+            condition = self.dialect.same.format(a=f"&{it}", b=right)
+            same = Text(f"{self.receiver(node.left)}.is_some_and(|{it}| {condition})")
         else:
             joined = " == ".join(map(self._maybe, (node.left, node.right)))
             same = Text(joined, Level.BINARY)

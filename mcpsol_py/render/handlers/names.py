@@ -84,6 +84,14 @@ class RustNames:
     opened_states: dict[str, StructNames] = field(default_factory=dict)
     #: the accounts whose state is a parameter of the function
     parameters: frozenset[str] = frozenset()
+    #: the names of values inside expressions, by those that they would have
+    inside: dict[str, str] = field(default_factory=dict)
+
+    def inner(self, name: str) -> str:
+        """The name of a value inside an expression. No variable or argument of the function has it."""
+        if name not in self.inside:
+            self.inside[name] = self.variables.take(name)
+        return self.inside[name]
 
     def open(self, node: OpenState, state: StructNames) -> None:
         """Let the body use the state that it opens by a name of its own."""

@@ -216,7 +216,9 @@ class _Writer:
 
     def _emit_call(self, statement: tree.EmitCall, give_back: list[str]) -> list[str]:
         """The event becomes bytes before every borrow ends, since it may read state."""
-        made = self.dialect.event_bytes(*self._event(statement.event, statement.values))
+        made = self.dialect.event_bytes(
+            self.names, *self._event(statement.event, statement.values)
+        )
         event = self.names.variables.take("event")
         call = self.dialect.emit_call(self.names, statement, event)
         return [f"let {event} = {made};", *give_back, f"{call};"]

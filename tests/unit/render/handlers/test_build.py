@@ -336,6 +336,63 @@ def test_conditions_on_items_are_closures(target: str, tmp_path: Path) -> None:
     assert "pub fn zip<" not in items
 
 
+INNER = """
+    @instruction
+    def judge(
+        self,
+        state: Mut[State, ...],
+        event_authority: Ref[Unchecked, seeds(b"event_authority")],
+        this: Ref[ProgramAccount, address("J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK")],
+        who: Pubkey | None,
+        it: Pubkey,
+        keys: list[Pubkey],
+        part: Part,
+    ) -> bool:
+        put(state, part)
+        bytes = state.total
+        emit_cpi(self.Taken(amount=bytes), authority=event_authority, program=this)
+        return any(who == it_ for it_ in keys) or who == it
+
+    @instruction(discriminator=b"\\xe4")
+    def take_event(self, event_authority: Ref[Signer, seeds(b"event_authority")], event: RemainingBytes) -> None:
+        return
+"""
+PUT = """\
+class Part(Struct):
+    to: Pubkey
+    bps: u16
+
+
+def put(value: "Mut[Fees.State, ...]", part: Part) -> None:
+    value.best = part
+
+
+@program"""
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+def test_values_inside_expressions_have_names_of_their_own(
+    target: str, tmp_path: Path
+) -> None:
+    """An argument, a parameter or a variable may have the name that such a value usually has."""
+    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
+    text = text.replace("@program", PUT, 1).replace(
+        "is_open: bool", "is_open: bool\n        best: Part", 1
+    )
+    made = text + TAKE + INNER
+    render(model(tmp_path / "source", made), target=target, out=tmp_path / "crate")
+    source = tmp_path / "crate/src"
+    judge = " ".join((source / "processor/judge.rs").read_text().split())
+    helpers = " ".join((source / "helpers.rs").read_text().split())
+    if target == "anchor":  # arguments are variables there
+        assert "|it_2| { Ok(who.is_some_and(|it_3| &it_3 == &it_2)) }" in judge
+        assert "who.is_some_and(|it_3| &it_3 == &it)" in judge
+    else:
+        assert "|it_2|" in judge
+        assert "let mut bytes_2 = " in judge
+        assert "let value_2 = " in helpers
+
+
 def test_a_divisor_that_may_be_zero_stays_in_its_turn(tmp_path: Path) -> None:
     """LLVM would move its division out of a loop, before the check that it is not zero."""
     divide = """
