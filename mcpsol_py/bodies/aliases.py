@@ -1,4 +1,4 @@
-"""Accounts of a body that must not be the same account: one that it writes, and one that it reads.
+"""Accounts of a body that must not be the same account: one that it writes or opens, and one that it reads.
 
 The second has the same state, or it is read as bytes. In Python both would be one object. In Rust they are borrowed
 apart, or read before the handler runs. So the call is refused, as it is for two writable accounts by the generated
@@ -90,10 +90,12 @@ def must_differ_from_items(
         for node in find(function.body, _READS)
         if node.account in items
     }
+    written = {one.name: one.rules.state for one in _written(ix, function)}
+    opened = {node.account: node.state for node in find(function.body, OpenState)}
     return [
-        (one.name, each.name)
-        for one, each in product(_written(ix, function), ix.remaining)
-        if each.account("").rules.token is None and read & {None, one.rules.state}
+        (one, each.name)
+        for (one, state), each in product((written | opened).items(), ix.remaining)
+        if each.account("").rules.token is None and read & {None, state}
     ]
 
 

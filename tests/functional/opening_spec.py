@@ -110,6 +110,22 @@ class Opening:
         with overflow(self.Full):
             return one.count + two.count + other.count + u64(len(look.data))
 
+    @instruction
+    def gather(self, note: Mut[Unchecked, ...], *notes: Note) -> u64:
+        """Count a note up while others have more."""
+        held = load(self.Note, note)
+        for each in notes:
+            if any(other.count > held.count for other in notes):
+                held.count += each.count % 7
+        return held.count
+
+    @instruction
+    def peek(self, note: Mut[Unchecked, ...], *others: Unchecked) -> u64:
+        """Write a note, and look at the bytes of others."""
+        held = load(self.Note, note)
+        held.count = u64(len(others))
+        return u64(1) if all(len(other.data) > 1 for other in others) else u64(0)
+
 
 def add(note: Mut[Opening.Note, ...], amount: u64) -> None:
     """Count up."""

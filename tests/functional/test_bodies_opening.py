@@ -66,6 +66,10 @@ def run(oracle: Oracle, calls: int) -> None:
             held = [*notes.values(), other, strange]
             read = {name: r.choice(held) for name in ("note", "second", "look")}
             oracle.call("total", {**read, "other": other}, {})
+            count = r.randint(0, 2)
+            for name, items in (("gather", "notes"), ("peek", "others")):
+                beside = r.choices([*notes.values()], k=count)
+                oracle.call(name, {"note": read["note"], items: beside}, {})
 
 
 def forget(oracle: Oracle, address: Pubkey, lamports: int) -> None:
