@@ -33,8 +33,9 @@ UncheckedAccount UpgradeableLoaderState Vec InitSpace Owned
 #: Types that Anchor's prelude and Rust's bring into each file, or that the #[program] macro makes.
 TYPES = tuple(_TYPES.split())
 _MODULES = """
-accounts constants cpi error events instruction instructions list_tools processor
-program state types anchor_lang anchor_spl std core alloc entry try_entry
+accounts associated bytes constants cpi error events hash helpers instruction instructions
+items list_tools opened own pda processor program state tokens types
+anchor_lang anchor_spl std core alloc entry try_entry
 """
 #: Modules of the crate and those that the #[program] macro makes.
 MODULES = tuple(_MODULES.split())

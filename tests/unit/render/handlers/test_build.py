@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -334,6 +335,20 @@ def test_conditions_on_items_are_closures(target: str, tmp_path: Path) -> None:
     assert "pub fn all<T>(" in items
     assert "pub fn any<T>(" in items
     assert "pub fn zip<" not in items
+
+
+@pytest.mark.parametrize("name", ["items", "hash", "helpers"])
+def test_a_program_may_have_the_name_of_a_module_of_its_crate(
+    name: str, tmp_path: Path
+) -> None:
+    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
+    text = text.replace("@program", LARGEST, 1).replace('name="fees"', f'name="{name}"')
+    made = model(tmp_path / "source", text + TAKE + LISTS)
+    render(made, target="anchor", out=tmp_path / "crate")
+    lib = (tmp_path / "crate/src/lib.rs").read_text()
+    modules = re.findall(r"^pub mod (\w+)", lib, re.M)
+    assert name in modules
+    assert len(modules) == len(set(modules)), modules
 
 
 INNER = """
