@@ -106,12 +106,12 @@ class Loops:
             )
             context.items.discard(name)
         context.need_free(target)
+        if isinstance(over, tree.Items):
+            context.items.add(name)
         self._need_one_type(target, kind)
         context.variable(target, kind)
         context.assigned.add(name)
         context.maybe_assigned.add(name)
-        if isinstance(over, tree.Items):
-            context.items.add(name)
 
     def _need_one_type(self, target: ast.Name, kind: BodyType) -> None:
         """Refuse a name that has values of another type elsewhere in the function. Raises Stopped."""

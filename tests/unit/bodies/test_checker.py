@@ -1804,6 +1804,17 @@ LOOPS = [
 ]
 
 
+def test_each_loop_with_a_name_of_another_type_has_the_same_reason(
+    tmp_path: Path,
+) -> None:
+    found = refusals(
+        tmp_path,
+        "x = any(p.left > 1 for p in pairs)\ny = any(p > 1 for p in gains) or any(p > 2 for p in gains)",
+    )
+    assert len(found) == 2
+    assert all("'p' is Pair elsewhere, not u64" in each for each in found), found
+
+
 #: Conditions on all items or on any.
 QUANTIFIED = [
     "vault.is_open = all(ticks)",
