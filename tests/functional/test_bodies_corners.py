@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.build.toolchain import Toolchain
 from tests.long.bodies import clippy
 from tests.support.oracle import Oracle
-from tests.support.random_programs import built
+from tests.support.random_programs import built_from
 
 pytestmark = pytest.mark.rust
 
@@ -22,14 +22,12 @@ AMOUNTS = (0, 3, 7, 2**64 - 1)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("corners")
-    (made / "spec.py").write_bytes(SPEC.read_bytes())
-    return made
+    return tmp_path_factory.mktemp("corners")
 
 
 @pytest.fixture(scope="module")
 def oracle(folder: Path, no_std_toolchain: Toolchain) -> Oracle:
-    return built(folder)
+    return built_from(SPEC, folder)
 
 
 def test_python_and_the_svm_agree(oracle: Oracle) -> None:

@@ -20,7 +20,7 @@ from mcpsol_py.solana.addresses import (
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.testing import TwinProgram
 from tests.support.oracle import Oracle
-from tests.support.random_programs import built
+from tests.support.random_programs import built_from
 from tests.support.token_extensions import fees, listed
 
 pytestmark = pytest.mark.rust
@@ -32,9 +32,7 @@ SPEC = Path(__file__).with_name("creating_spec.py")
 def oracle(
     tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
 ) -> Oracle:
-    folder = tmp_path_factory.mktemp("creating")
-    (folder / "spec.py").write_bytes(SPEC.read_bytes())
-    return built(folder)
+    return built_from(SPEC, tmp_path_factory.mktemp("creating"))
 
 
 class Bank:

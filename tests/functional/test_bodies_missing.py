@@ -12,7 +12,7 @@ from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_PROGRAM
 from tests.functional.missing_spec import FEEDS
 from tests.support.oracle import Oracle
-from tests.support.random_programs import built
+from tests.support.random_programs import built_from
 
 pytestmark = pytest.mark.rust
 
@@ -23,9 +23,7 @@ SPEC = Path(__file__).with_name("missing_spec.py")
 def oracle(
     tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
 ) -> Oracle:
-    folder = tmp_path_factory.mktemp("missing")
-    (folder / "spec.py").write_bytes(SPEC.read_bytes())
-    return built(folder)
+    return built_from(SPEC, tmp_path_factory.mktemp("missing"))
 
 
 def run(oracle: Oracle, calls: int) -> None:

@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.bodies.addresses import Pubkey as Address
 from mcpsol_py.build.toolchain import Toolchain
 from tests.support.oracle import SOL, Oracle
-from tests.support.random_programs import built
+from tests.support.random_programs import built_from
 
 pytestmark = pytest.mark.rust
 
@@ -24,9 +24,7 @@ KEYS = (bytes(32), bytes(range(1, 33)), bytes(30) + b"\xff\xff")
 def oracle(
     tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
 ) -> Oracle:
-    folder = tmp_path_factory.mktemp("opening")
-    (folder / "spec.py").write_bytes(SPEC.read_bytes())
-    return built(folder)
+    return built_from(SPEC, tmp_path_factory.mktemp("opening"))
 
 
 def run(oracle: Oracle, calls: int) -> None:

@@ -53,6 +53,12 @@ def built(folder: Path, target: str = "pinocchio") -> Oracle:
     return Oracle(spec, compiled.so.read_bytes(), features="all")
 
 
+def built_from(spec: Path, folder: Path) -> Oracle:
+    """Render and build a spec of the tests in *folder*."""
+    shutil.copy(spec, folder / "spec.py")
+    return built(folder)
+
+
 def make_workspace(crate: Path, target: str) -> None:
     """Make the crate a workspace of its own, with the versions of the committed crates of its target."""
     with (crate / "Cargo.toml").open("a", encoding="utf-8") as manifest:
