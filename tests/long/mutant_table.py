@@ -510,6 +510,12 @@ MUTANTS = [
         'f"(1_u64..).zip({joined})"',
     ),
     Mutant(
+        "a value inside an expression has a variable's name",
+        "render/handlers/names.py",
+        "self.inside[name] = self.variables.take(name)",
+        "self.inside[name] = name",
+    ),
+    Mutant(
         "a division may leave its loop",
         _EXPRESSIONS,
         'f"core::hint::black_box({text})" if is_one_word else text',

@@ -171,12 +171,12 @@ ROWS: dict[str, list[str]] = {
     "hash values": [
         r"= sha256\(",
         r"[!=]= sha256\(",
-        r"sha256\(.*(pairs|numbers|keys|bits)",
+        r"sha256\(.*(pairs|numbers|keys|bits|raw)",
         r"sha256\(.*encoded\((pairs|numbers|keys|bits)\)",
         r"sha256\(.*encoded\((flag|mark)\)",
     ],
     "go over a list": [
-        *(rf"in {name}:" for name in ("pairs", "numbers", "keys")),
+        *(rf"in {name}:" for name in ("pairs", "numbers", "keys", "raw")),
         r"in enumerate\(pairs\):",
         r"len\((pairs|numbers|keys)\)",
         r"\bweights\(pairs, ",
@@ -200,16 +200,17 @@ ROWS: dict[str, list[str]] = {
         r"\b(all|any)\(bits\)",
         r"\bknows\(keys, ",
         *(
-            rf"\b{which}\(.+ for each\d+ in {items}( if .+)?\)"
+            rf"\b{which}\(.+ for \w+ in {items}( if .+)?\)"
             for which in ("all", "any")
             for items in ("pairs", "numbers", "keys", "crowd", r"range\(.+\)")
         ),
-        r"\b(all|any)\(.+ for each\d+ in extensions\(",
-        r"\b(all|any)\(.+ for nth\d+, each\d+ in enumerate\((pairs|crowd|keys)\)",
-        r"\b(all|any)\(.+ for each\d+, pal\d+ in zip\((pairs|crowd|keys), numbers, strict=True\)",
-        r"\ball\(.+ for each\d+ in \w+ if .+\)",
-        r"\bany\(.+ for each\d+ in \w+ if .+\)",
-        r"\b(all|any)\(each\d+\.is_zero\(",
+        r"\b(all|any)\(.+ for \w+ in extensions\(",
+        r"\b(all|any)\(.+ for \w+, \w+ in enumerate\((pairs|crowd|keys)\)",
+        r"\b(all|any)\(.+ for \w+, \w+ in zip\((pairs|crowd|keys), numbers, strict=True\)",
+        r"\ball\(.+ for \w+ in \w+ if .+\)",
+        r"\bany\(.+ for \w+ in \w+ if .+\)",
+        r"\b(all|any)\(\(*\w+\.is_zero\(",
+        r"\b(all|any)\(.+ for \w+ in raw( if .+)?\)",
     ],
     "derive an address": [r"find_program_address\("],
     "create an associated token account": [r"\.create_idempotent\("],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
 KINDS = [f"{sign}{bits}" for sign in "ui" for bits in (8, 16, 32, 64, 128)]
@@ -570,7 +571,7 @@ class Bodies:
             r.choice(ADDRESSES),
         ]
         parts += [
-            r.choice(["pairs", "numbers", "keys", "bits"]),
+            r.choice(["pairs", "numbers", "keys", "bits", "raw"]),
             f"encoded({r.choice(['pairs', 'numbers', 'keys', 'bits', 'flag', 'mark'])})",
         ]
         parts += [r.choice(KEYS), self.data(), f"{self.data()}[1:]", r.choice(PAIRS)]
@@ -607,7 +608,7 @@ class Bodies:
             return self.data_condition(env)
         if r.random() < 0.12:
             return self.optional_condition(env)
-        if r.random() < 0.08:
+        if r.random() < 0.1:
             return self.quantified(env, depth)
         if depth <= 0 or which < 0.45:
             sign = r.choice(["<", "<=", ">", ">=", "==", "!="])
@@ -680,9 +681,10 @@ class Bodies:
         )
         over, own = r.choice(
             [
-                ("pairs", f"weight({item}) {sign} {self.atom('u64', env)}"),
+                *[("pairs", f"weight({item}) {sign} {self.atom('u64', env)}")] * 2,
                 ("pairs", f"{item}.mode {r.choice(['==', '!='])} {self.mode(env)}"),
                 ("numbers", f"{item} + 1 {sign} {self.number('u64', env, 0)}"),
+                *[("raw", f"{item} {sign} {self.atom('u8', env)}")] * 2,
                 ("bits", f"{item} {r.choice(['==', '!='])} s.open"),
                 ("bits", r.choice([item, f"not {item}"])),
                 *[("keys", f"{item} {r.choice(['==', '!='])} {r.choice(ADDRESSES)}")]
@@ -830,6 +832,7 @@ class Bodies:
                 ("pairs", f"weight({item})"),
                 ("pairs", f"{item}.left"),
                 ("numbers", item),
+                ("raw", f"u64({item})"),
                 *[("keys", f"(u64(1) if {item} == {r.choice(ADDRESSES)} else u64(2))")]
                 * 2,
                 *[("crowd", self.of_crowd(item)) for _ in range(4)],
@@ -1089,7 +1092,7 @@ ACCOUNTS = (
 )
 #: What the accounts after the named ones are.
 CROWDS = ["Unchecked", "Ref[S, ...]", "Mut[TokenAccount, ...]"]
-LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey], bits: list[bool],"
+LISTS = "pairs: list[Pair], numbers: list[u64], keys: list[Pubkey], bits: list[bool], raw: list[u8],"
 OTHERS = (
     "who: Pubkey, flag: bool, mode: Mode, pair: Pair, mark: Array[u8, 32], maybe: u64 | None, deep: i128 | None,"
     " guest: Pubkey | None, mood: Mode | None, twin: Pair | None, sure: bool | None"
@@ -1159,6 +1162,29 @@ ADDRESSES = [
 ]
 
 
+#: Names of variables that mean something in Rust, or in the handlers that are made.
+ODD_NAMES = """
+it bytes value error event item items account accounts args ctx data view state held condition bounds index
+one two type move ref fn let mut impl loop where crate super Ok Err Some Box Vec Result usize str program
+program_id processor helpers checks events pda hash own opened core alloc std x e w i s_state s_data
+other_data n_view new_view pinocchio kind amount match found address lamports signer seeds remaining result
+info
+"""
+
+
+def with_odd_names(r: random.Random, body: list[str]) -> list[str]:
+    """A body in which some variables have odd names."""
+    text = "\n".join(body)
+    made = sorted(
+        set(re.findall(r"\b(?:v|o|item|each|pal|nth|turn|extension|beside)\d+\b", text))
+    )
+    some = [name for name in made if r.random() < 0.25][:40]
+    odd = dict(zip(some, r.sample(ODD_NAMES.split(), len(some)), strict=True))
+    return re.sub(
+        r"\b[a-z]+\d+\b", lambda found: odd.get(found[0], found[0]), text
+    ).split("\n")
+
+
 def bodies_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
     """The random bodies of a spec alone, without the helpers that they call."""
     text = spec_text(seed, bodies, target)
@@ -1211,7 +1237,6 @@ def spec_text(seed: int, bodies: int, target: str = "pinocchio") -> str:
             result = f"{result} if {made.condition(env, 1)} else None"
         lines += [
             '        """A random body."""',
-            *body,
-            f"        return {result}",
+            *with_odd_names(r, [*body, f"        return {result}"]),
         ]
     return "\n".join(lines) + "\n"

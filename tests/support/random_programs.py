@@ -191,6 +191,7 @@ class RandomScene:
         args["keys"] = [
             r.choice([self.stranger, owner]) for _ in range(r.randint(0, 2))
         ]
+        args["raw"] = list(r.randbytes(r.randint(0, 3)))
         args["bits"] = [r.random() < 0.6 for _ in range(r.randint(0, 3))]
         args |= {
             "pair": pair,
