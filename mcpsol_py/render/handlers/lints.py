@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mcpsol_py.bodies import tree
 from mcpsol_py.bodies.checker import leaves
-from mcpsol_py.bodies.tree import Function, find
+from mcpsol_py.bodies.tree import Expression, Function, find
 from mcpsol_py.names import rust_ident
 
 __all__ = ["allowed_lints"]
@@ -69,7 +69,13 @@ def _compares_bits(node: object) -> bool:
 def _asks_again(node: object) -> bool:
     if not isinstance(node, tree.If):
         return False
-    return any(other.test == node.test for other in find(node.other, tree.If))
+    later = [other.test for other in find(node.other, tree.If)]
+    return node.test in later or (_is_known(node.test) and any(map(_is_known, later)))
+
+
+def _is_known(test: Expression) -> bool:
+    """Return whether clippy works out a condition, in which all is written out."""
+    return all(isinstance(node, _WRITTEN) for node in tree.walk([test]))
 
 
 def _compares_twice(node: object) -> bool:
@@ -88,6 +94,15 @@ def _bounded(part: object) -> object:
     return part.right if isinstance(part.left, tree.NumberValue) else None
 
 
+_WRITTEN = (
+    tree.NumberValue,
+    tree.Flag,
+    tree.Compare,
+    tree.Logic,
+    tree.Not,
+    tree.Bits,
+    tree.Choice,
+)
 _LINTS: tuple[tuple[str, Callable[[object], bool]], ...] = (
     ("used_underscore_binding", _has_no_letter),
     ("never_loop", _never_repeats),
