@@ -31,6 +31,15 @@ def note(box: "Corners.Box", amount: u64) -> None:
     emit(Corners.Noted(total=amount, mark=sha256(amount)))
 
 
+def checks(amount: u64) -> bool:
+    require(amount != 7, Corners.Empty)
+    return amount > 3
+
+
+def events(amount: u64) -> None:
+    require(checks(amount), Corners.Empty)
+
+
 def mark_of(box: "Corners.Box") -> Array[u8, 32]:
     return box.mark
 
@@ -135,6 +144,11 @@ class Corners:
             if who != hashed_address(who, found):
                 found += 1
         return found
+
+    @instruction
+    def named(self, amount: u64) -> None:
+        """Call helpers with the names of modules."""
+        events(amount)
 
     @instruction
     def noted(self, box: Mut[Box, ...], amount: u64) -> None:

@@ -57,6 +57,7 @@ def test_python_and_the_svm_agree(oracle: Oracle) -> None:
                 {},
                 {"who": one, "by": r.choice([0, 3]), "is_counted": amount == 0},
             ),
+            "named": ({}, {"amount": amount}),
             "noted": ({"box": box}, {"amount": amount}),
             "hashed": ({}, {"who": one, "is_empty": r.random() < 0.3}),
             "marked": (

@@ -41,6 +41,9 @@ _STYLE = code(
     "#![allow(clippy::overly_complex_bool_expr, clippy::unnecessary_to_owned)]"
 )
 
+#: The modules that helpers use. A function of such a name would hide its import.
+_IMPORTED = ("checks", "events")
+
 
 class CrateNames(Protocol):
     """The names that one crate gives to what bodies use."""
@@ -96,7 +99,7 @@ def program_handlers(
     bodies: ProgramBodies, instructions: Iterable[Instruction], crate: CrateNames
 ) -> ProgramHandlers:
     """The handlers and helpers of *bodies*. Raises RenderError for what the target cannot do."""
-    pool = IdentifierPool()
+    pool = IdentifierPool(*_IMPORTED)
     helpers = {name: str(pool.take(name)) for name in bodies.helpers}
     handlers = {
         ix.name: _handler(ix, bodies.instructions[ix.name], crate, helpers)
