@@ -424,6 +424,23 @@ def test_a_divisor_that_may_be_zero_stays_in_its_turn(tmp_path: Path) -> None:
     assert ".checked_div(u128::from(args.amount))" in made  # this is a call
 
 
+def test_a_negation_and_the_clock_are_what_the_body_names(tmp_path: Path) -> None:
+    late = """
+    @instruction
+    def late(self, gain: i64) -> u64:
+        with overflow(self.TooMuch):
+            loss = -gain
+        require(loss > 0, self.Nothing)
+        return Clock.get().slot + Clock.get().epoch * 2
+"""
+    render(model(tmp_path / "source", HEAD + TAKE + late), out=tmp_path / "crate")
+    made = (tmp_path / "crate/src/processor/late.rs").read_text()
+    made = "".join(made.split())
+    assert ".checked_neg().ok_or(FeesError::TooMuch)?" in made
+    assert ".slot.checked_add(" in made
+    assert ".epoch.checked_mul(2)" in made
+
+
 @pytest.mark.parametrize("target", ["pinocchio", "native"])
 def test_items_that_a_body_hashes_can_be_written(target: str, tmp_path: Path) -> None:
     """Other types that only arguments use are read alone."""
