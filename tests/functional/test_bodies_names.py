@@ -12,7 +12,7 @@ import pytest
 from mcpsol_py.build.toolchain import Toolchain
 from tests.long.bodies import clippy
 from tests.support import random_programs
-from tests.support.random_bodies import spec_text
+from tests.support.random_bodies import ODD_NAMES, spec_text
 
 pytestmark = pytest.mark.rust
 
@@ -24,15 +24,11 @@ bits raw share larger must_differ mode_of total pair_of reset weight weights sco
 held_by or_else mode_or guest_of knows kept sum_of mixed share_of_one stage score heir most held f_u8 f_u16
 f_u64 f_i64 f_u128 gain last left right best is_last
 """
-#: Names of modules, functions, variables and types in a crate, and words of Rust.
-ODD = """
-it bytes value error event item items account accounts args ctx data view state condition bounds index one two
-type move ref fn let mut impl loop where crate usize str program_id processor helpers checks events pda hash own
-opened core alloc std s_state s_data other_data n_view new_view pinocchio match found address lamports signer
-seeds remaining result info iter encode decode load_mut invoke process instructions entrypoint list_tools log
-codec types into clone copied next some clock rent sysvars now size space name authority other_state item_data
-it_2 value_2 remaining_accounts to_account_info key is_signer is_writable executable try_borrow accounts_2
-args_2
+#: More names that mean something in a crate than those that random bodies give to variables.
+MORE = """
+iter encode decode load_mut invoke process instructions entrypoint list_tools log codec types into clone copied
+next some clock rent sysvars now size space name authority other_state item_data it_2 value_2 remaining_accounts
+to_account_info key is_signer is_writable executable try_borrow accounts_2 args_2
 """
 
 
@@ -47,7 +43,7 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
     return value
 
 
-@pytest.mark.parametrize("seed", [17, 22])
+@pytest.mark.parametrize("seed", [12, 41])
 def test_python_and_the_svm_agree_whatever_the_names_are(
     seed: int,
     tmp_path: Path,
@@ -57,7 +53,8 @@ def test_python_and_the_svm_agree_whatever_the_names_are(
     r = random.Random(seed)
     text = spec_text(seed, bodies=8)
     taken = set(re.findall(r"\w+", text))
-    free = [name for name in ODD.split() if name not in taken]
+    odd = [name for name in (ODD_NAMES + MORE).split() if name.islower()]
+    free = [name for name in odd if name not in taken]
     names = dict(
         zip(
             r.sample(NAMES.split(), len(free) // 2),

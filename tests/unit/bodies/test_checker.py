@@ -8,6 +8,7 @@ import pytest
 
 from mcpsol_py.bodies.tree import NumberValue, bodies_of, find
 from mcpsol_py.errors import InvalidProgram, McpsolError, SourceError
+from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.sources.spec import read_spec
 
 SPEC = '''\
@@ -1659,6 +1660,13 @@ def refusals(folder: Path, body: str, spec: str = SPEC) -> list[str]:
     return [_shown(item, file) for item in found]
 
 
+def accepted(folder: Path, body: str) -> ProgramModel:
+    """The model of a spec with *body*, which is not refused."""
+    file = folder / "spec.py"
+    file.write_text(spec_with(body, SPEC), encoding="utf-8")
+    return read_spec(file)
+
+
 def spec_with(body: str, spec: str) -> str:
     """The text of a spec that ends with *body*."""
     return spec + "".join(f"{INDENT}{line}\n" for line in body.splitlines())
@@ -1838,16 +1846,12 @@ QUANTIFIED = [
 
 @pytest.mark.parametrize("body", QUANTIFIED)
 def test_conditions_on_items(body: str, tmp_path: Path) -> None:
-    file = tmp_path / "spec.py"
-    file.write_text(spec_with(body, SPEC), encoding="utf-8")
-    assert read_spec(file).instructions
+    assert accepted(tmp_path, body).instructions
 
 
 @pytest.mark.parametrize("body", LOOPS)
 def test_loops_may_count_by_one_name(body: str, tmp_path: Path) -> None:
-    file = tmp_path / "spec.py"
-    file.write_text(spec_with(body, SPEC), encoding="utf-8")
-    assert read_spec(file).instructions
+    assert accepted(tmp_path, body).instructions
 
 
 def test_a_helper_is_told_the_name_of_the_program(tmp_path: Path) -> None:
@@ -1864,16 +1868,12 @@ def test_a_helper_is_told_the_name_of_the_program(tmp_path: Path) -> None:
 def test_an_account_is_closed_on_the_paths_that_close_it(
     body: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "spec.py"
-    file.write_text(spec_with(body, SPEC), encoding="utf-8")
-    assert read_spec(file).instructions
+    assert accepted(tmp_path, body).instructions
 
 
 @pytest.mark.parametrize("body", KNOWN_TO_BE_THERE)
 def test_a_value_that_was_checked_is_there(body: str, tmp_path: Path) -> None:
-    file = tmp_path / "spec.py"
-    file.write_text(spec_with(body, SPEC), encoding="utf-8")
-    assert read_spec(file).instructions
+    assert accepted(tmp_path, body).instructions
 
 
 @pytest.mark.parametrize(
@@ -1890,9 +1890,7 @@ def test_of_two_kinds_the_last_that_was_shown_counts(
     """No account is both, so what follows never runs; it has one meaning all the same."""
     conditions = (f"{kind}(wallet, token_program)" for kind in (first, last))
     body = f"if {joint.join(conditions)}:\n        vault.deposited = wallet.{field}"
-    file = tmp_path / "spec.py"
-    file.write_text(spec_with(body, SPEC), encoding="utf-8")
-    assert read_spec(file).instructions
+    assert accepted(tmp_path, body).instructions
 
 
 @pytest.mark.parametrize("name", REFUSED_STATE)

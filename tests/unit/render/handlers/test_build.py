@@ -275,6 +275,8 @@ def largest(parts: list[Part]) -> u64:
 
 
 @program"""
+WITH_PARTS = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
+WITH_PARTS = WITH_PARTS.replace("@program", LARGEST, 1)
 
 
 @pytest.mark.parametrize(
@@ -288,8 +290,7 @@ def largest(parts: list[Part]) -> u64:
 def test_lists_are_gone_over_in_place(
     target: str, accounts: str, parts: str, tmp_path: Path
 ) -> None:
-    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
-    text = text.replace("@program", LARGEST, 1) + TAKE + LISTS
+    text = WITH_PARTS + TAKE + LISTS
     result = render(
         model(tmp_path / "source", text), target=target, out=tmp_path / "crate"
     )
@@ -312,7 +313,7 @@ QUANTIFIED = """
         if all(flags):
             return any(s.owner == owner for s in held)
         return all(
-            u64(i) < s.total or u64(part.bps) + 1 == 7
+            u64(i) < u64(len(flags)) or u64(part.bps) + 1 == 7
             for i, part in enumerate(parts)
             if part.to != owner and all(s.is_open for s in held)
         )
@@ -321,9 +322,7 @@ QUANTIFIED = """
 
 @pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
 def test_conditions_on_items_are_closures(target: str, tmp_path: Path) -> None:
-    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
-    judge = QUANTIFIED.replace("u64(i) < s.total", "u64(i) < u64(len(flags))")
-    text = text.replace("@program", LARGEST, 1) + TAKE + judge
+    text = WITH_PARTS + TAKE + QUANTIFIED
     render(model(tmp_path / "source", text), target=target, out=tmp_path / "crate")
     source = tmp_path / "crate/src"
     made = " ".join((source / "processor/judge.rs").read_text().split())
@@ -341,8 +340,7 @@ def test_conditions_on_items_are_closures(target: str, tmp_path: Path) -> None:
 def test_a_program_may_have_the_name_of_a_module_of_its_crate(
     name: str, tmp_path: Path
 ) -> None:
-    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
-    text = text.replace("@program", LARGEST, 1).replace('name="fees"', f'name="{name}"')
+    text = WITH_PARTS.replace('name="fees"', f'name="{name}"')
     made = model(tmp_path / "source", text + TAKE + LISTS)
     render(made, target="anchor", out=tmp_path / "crate")
     lib = (tmp_path / "crate/src/lib.rs").read_text()
@@ -444,8 +442,7 @@ def test_a_negation_and_the_clock_are_what_the_body_names(tmp_path: Path) -> Non
 @pytest.mark.parametrize("target", ["pinocchio", "native"])
 def test_items_that_a_body_hashes_can_be_written(target: str, tmp_path: Path) -> None:
     """Other types that only arguments use are read alone."""
-    text = HEAD.replace("import u8, u64, i64", "import u8, u16, u64, i64")
-    text = text.replace("@program", LARGEST, 1) + TAKE + LISTS
+    text = WITH_PARTS + TAKE + LISTS
     written = {}
     for name, spec in {
         "hashed": text,
