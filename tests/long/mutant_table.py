@@ -518,7 +518,7 @@ MUTANTS = [
     Mutant(
         "a division may leave its loop",
         _EXPRESSIONS,
-        'f"core::hint::black_box({text})" if is_one_word else text',
+        'f"core::hint::black_box({text})" if may_move else text',
         "text",
     ),
     Mutant(

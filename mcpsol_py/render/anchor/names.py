@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.type_text import type_text
+from mcpsol_py.render.handlers.modules import HANDLER_MODULES
 from mcpsol_py.render.rust import IdentifierPool, Rust, ident
 
 __all__ = [
@@ -33,12 +34,12 @@ UncheckedAccount UpgradeableLoaderState Vec InitSpace Owned
 #: Types that Anchor's prelude and Rust's bring into each file, or that the #[program] macro makes.
 TYPES = tuple(_TYPES.split())
 _MODULES = """
-accounts associated bytes constants cpi error events hash helpers instruction instructions
-items list_tools opened own pda processor program state tokens types
+accounts constants cpi error events helpers instruction instructions list_tools processor
+program state tokens types
 anchor_lang anchor_spl std core alloc entry try_entry
 """
 #: Modules of the crate and those that the #[program] macro makes.
-MODULES = tuple(_MODULES.split())
+MODULES = (*_MODULES.split(), *HANDLER_MODULES)
 _ARGUMENT_STRUCTS = """
 ListTools Ok Err Some None Option Result Vec String Box Default Discriminator Owner Pubkey
 """

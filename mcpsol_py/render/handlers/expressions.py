@@ -307,25 +307,24 @@ class Expressions:
     # --- operators
 
     def arithmetic(self, node: tree.Arithmetic) -> Text:
-        right = self.code(node.right)
-        if node.operation in ("div", "rem") and not isinstance(
-            node.right, tree.NumberValue
-        ):
-            right = self._divisor(node.right)
+        divides = node.operation in ("div", "rem")
+        right = self._divisor(node.right) if divides else self.code(node.right)
         call = f"{self.receiver(node.left)}.{node.how}_{node.operation}({right})"
         if node.how != "checked":
             return Text(call)
         return Text(f"{call}.ok_or({self.error(node.error)})?")
 
     def _divisor(self, node: Expression) -> str:
-        """A number that may be zero.
+        """What a number is divided by.
 
         LLVM takes a division for one that cannot fail, and may move it out of a loop and before the check of its
         divisor. The SVM then ends the call. A number that LLVM does not know to be the same in each turn stays there.
+        Wider numbers are divided by a call, which LLVM leaves in its place.
         """
+        text = self.code(node)
         is_one_word = isinstance(node.type, Int) and node.type.bits <= 64
-        text = self.typed(node).code
-        return f"core::hint::black_box({text})" if is_one_word else text
+        may_move = is_one_word and not isinstance(node, tree.NumberValue)
+        return f"core::hint::black_box({text})" if may_move else text
 
     def bits(self, node: tree.Bits) -> Text:
         left = self.receiver(node.left)

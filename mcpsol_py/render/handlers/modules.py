@@ -10,9 +10,9 @@ from mcpsol_py.render.environment import environment
 from mcpsol_py.render.handlers.build import ProgramHandlers
 from mcpsol_py.render.rust import Rust, code
 
-__all__ = ["used_modules"]
+__all__ = ["HANDLER_MODULES", "used_modules"]
 
-_MODULES = ("associated", "bytes", "hash", "items", "opened", "own", "pda")
+HANDLER_MODULES = ("associated", "bytes", "hash", "items", "opened", "own", "pda")
 _PLAIN = {"fails": code(", ProgramError")}
 _INFO = {
     "account": code("&AccountInfo<'info>"),
@@ -30,7 +30,7 @@ _WORDS: dict[str, dict[str, Rust]] = {
 
 def used_modules(handlers: ProgramHandlers, library: str) -> Iterator[tuple[Rust, str]]:
     """The name and the text of each module that handlers use, for the library of a target."""
-    for name in filter(lambda each: handlers.uses(f"crate::{each}::"), _MODULES):
+    for name in filter(lambda each: handlers.uses(f"crate::{each}::"), HANDLER_MODULES):
         template = environment("pinocchio").get_template(f"src/{name}.rs.jinja")
 
         def used(function: str, module: str = name) -> bool:
